@@ -22,7 +22,7 @@ pub mod catalogue;
 mod connection;
 mod facts;
 mod faults;
-mod functions;
+pub mod functions;
 mod init_script;
 pub mod instance;
 mod listener;

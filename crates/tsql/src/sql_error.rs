@@ -207,9 +207,13 @@ impl SqlError {
         Self::new(195, 15, 10, format!("'{name}' is not a recognized built-in function name."))
     }
 
-    /// 174: a function called with the wrong number of arguments.
-    pub fn argument_count(name: &str, wanted: usize) -> Self {
-        Self::new(174, 15, 1, format!("The {name} function requires {wanted} argument(s)."))
+    /// 174 and 189: a function called with the wrong number of arguments.
+    pub fn argument_count(name: &str, least: usize, most: usize) -> Self {
+        let (number, text) = match least == most {
+            true => (174, format!("The {name} function requires {least} argument(s).")),
+            false => (189, format!("The {name} function requires {least} to {most} arguments.")),
+        };
+        Self::new(number, 15, 1, text)
     }
 
     /// 207: a column that no table in scope has.

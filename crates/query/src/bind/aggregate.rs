@@ -15,6 +15,7 @@ use super::super::Datum;
 use super::super::arithmetic::checked_float;
 use super::super::collation::{is_lossy, key};
 use super::super::convert::{length_limit, text_length, type_name};
+use super::super::functions::{self, Aggregate as Kind, Kernel, Written};
 use super::super::typed::{Typed, call};
 use super::super::types::{as_decimal, bounded_decimal, is_integer};
 use super::scope::{InnerAggregates, outer, reference};
@@ -34,29 +35,20 @@ pub(super) struct Grouping<'s> {
     pub set_column: Option<String>,
 }
 
-/// Whether a name is an aggregate's.
-pub(super) fn is_aggregate(name: &str) -> bool {
-    matches!(
-        name,
-        "COUNT"
-            | "COUNT_BIG"
-            | "SUM"
-            | "AVG"
-            | "MIN"
-            | "MAX"
-            | "STRING_AGG"
-            | "STDEV"
-            | "STDEVP"
-            | "VAR"
-            | "VARP"
-            | "CHECKSUM_AGG"
-            | "APPROX_COUNT_DISTINCT"
-    )
+/// Whether a call is an aggregate's, or would be with a window.
+pub(super) fn is_aggregate(call: &FunctionCall) -> bool {
+    call.schema.is_none() && functions::aggregate(&call.name).is_some()
 }
 
 /// Whether an expression contains an aggregate of the query whose FROM is `scope`, rather than of a query around it.
 pub(super) fn has_own_aggregate(expr: &Ast, scope: &Scope<'_>) -> bool {
     contains_aggregate(expr, &|call| matches!(owner(call, scope), Owner::Query))
+}
+
+/// Whether a function is computed from a group rather than from its rows.
+fn stands_above(name: &str) -> bool {
+    let kernel = functions::find(name).map(|function| function.kernel);
+    matches!(kernel, Some(Kernel::Aggregate(_) | Kernel::Written(Written::Grouping | Written::GroupingId)))
 }
 
 /// Whose an aggregate is.
@@ -113,11 +105,7 @@ pub(super) fn has_aggregate(expr: &Ast) -> bool {
 fn contains_aggregate(expr: &Ast, counts: &dyn Fn(&FunctionCall) -> bool) -> bool {
     let has_aggregate = |expr: &Ast| contains_aggregate(expr, counts);
     match expr {
-        Ast::Function(call)
-            if call.schema.is_none() && call.over.is_none() && is_aggregate(&call.name) && counts(call) =>
-        {
-            true
-        }
+        Ast::Function(call) if call.over.is_none() && is_aggregate(call) && counts(call) => true,
         Ast::Function(call) => {
             let window = call.over.iter().any(|over| {
                 over.partition_by.iter().any(has_aggregate)
@@ -202,7 +190,7 @@ pub(super) struct Aggregate {
 
 /// An aggregate's column as T-SQL's value of it.
 fn finished(value: Typed, result: SqlType, name: &str) -> Result<Typed, SqlError> {
-    if name == "STRING_AGG" {
+    if functions::aggregate(name) == Some(Kind::Joined) {
         let joined = cast(value.expr.clone(), DataType::Utf8);
         return Ok(joined_text(Typed { expr: joined, nullable: true, ..value }, result));
     }
@@ -231,9 +219,7 @@ impl Binder<'_> {
         match expr {
             Ast::Literal(_) | Ast::Variable(_) | Ast::Subquery(_) => return Ok(None),
             Ast::Function(call)
-                if call.over.is_some()
-                    || (call.schema.is_none() && is_aggregate(&call.name))
-                    || matches!(call.name.as_str(), "GROUPING" | "GROUPING_ID") =>
+                if call.over.is_some() || (call.schema.is_none() && stands_above(&call.name)) =>
             {
                 return Ok(None);
             }
@@ -290,17 +276,14 @@ impl Binder<'_> {
     pub(super) fn aggregate_of(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Aggregate, SqlError> {
         let numbers = |expr, value_type, result| Aggregate { expr, value_type, result, collation: None };
         let bigint = SqlType::BigInt;
-        let count_type = if call.name == "COUNT" { SqlType::Int } else { SqlType::BigInt };
+        let kind = functions::aggregate(&call.name).ok_or_else(|| SqlError::internal("no aggregate"))?;
+        let count_type = if kind == Kind::Count { SqlType::Int } else { SqlType::BigInt };
         if call.star {
             let expr = aggregate(engine_aggregates::count::count_udaf(), vec![lit(1_i64)], false, Vec::new());
             return Ok(numbers(expr, bigint, count_type));
         }
-        let wanted = if call.name == "STRING_AGG" { 2 } else { 1 };
-        let wrong_count = || SqlError::argument_count(&call.name.to_lowercase(), wanted);
-        let first = call.arguments.first().ok_or_else(wrong_count)?;
-        if call.arguments.len() != wanted {
-            return Err(wrong_count());
-        }
+        let missing = || SqlError::internal("an aggregate with too few arguments");
+        let first = call.arguments.first().ok_or_else(missing)?;
         let value = self.value(first, scope)?;
         let sql_type = value.sql_type.clone();
         let value_collation = value.collation;
@@ -316,19 +299,19 @@ impl Binder<'_> {
                 ),
             )
         };
-        match call.name.as_str() {
-            "COUNT" | "COUNT_BIG" | "APPROX_COUNT_DISTINCT" => {
-                let distinct = call.distinct || call.name == "APPROX_COUNT_DISTINCT";
+        match kind {
+            Kind::Count | Kind::CountBig | Kind::ApproximateCount => {
+                let distinct = call.distinct || kind == Kind::ApproximateCount;
                 let argument = if distinct { key(&value) } else { value.expr.clone() };
                 let count =
                     aggregate(engine_aggregates::count::count_udaf(), vec![argument], distinct, Vec::new());
                 Ok(numbers(count, bigint, count_type))
             }
-            "MIN" | "MAX" => {
+            Kind::Least | Kind::Greatest => {
                 if sql_type == SqlType::Bit {
                     return Err(invalid());
                 }
-                let ascending = call.name == "MIN";
+                let ascending = kind == Kind::Least;
                 let expr = if is_lossy(&value) {
                     // NULLs never win: they are last in either order.
                     let order = vec![Sort::new(key(&value), ascending, false)];
@@ -353,7 +336,7 @@ impl Binder<'_> {
                     collation: value.collation,
                 })
             }
-            "SUM" => {
+            Kind::Sum => {
                 let sum = engine_aggregates::sum::sum_udaf;
                 match &sql_type {
                     SqlType::Float | SqlType::Real => {
@@ -368,19 +351,19 @@ impl Binder<'_> {
                     }
                 }
             }
-            "AVG" => average_of(call, value, invalid),
-            "STDEV" | "STDEVP" | "VAR" | "VARP" => {
-                let function = match call.name.as_str() {
-                    "STDEV" => engine_aggregates::stddev::stddev_udaf(),
-                    "STDEVP" => engine_aggregates::stddev::stddev_pop_udaf(),
-                    "VAR" => engine_aggregates::variance::var_samp_udaf(),
+            Kind::Average => average_of(call, value, invalid),
+            Kind::Deviation | Kind::PopulationDeviation | Kind::Variance | Kind::PopulationVariance => {
+                let function = match kind {
+                    Kind::Deviation => engine_aggregates::stddev::stddev_udaf(),
+                    Kind::PopulationDeviation => engine_aggregates::stddev::stddev_pop_udaf(),
+                    Kind::Variance => engine_aggregates::variance::var_samp_udaf(),
                     _ => engine_aggregates::variance::var_pop_udaf(),
                 };
                 let argument = value.cast(&SqlType::Float)?.expr;
                 let deviation = aggregate(function, vec![argument], call.distinct, Vec::new());
                 Ok(numbers(deviation, SqlType::Float, SqlType::Float))
             }
-            "CHECKSUM_AGG" => {
+            Kind::Checksum => {
                 if !is_integer(&sql_type) {
                     return Err(invalid());
                 }
@@ -389,9 +372,8 @@ impl Binder<'_> {
                 let combined = aggregate(function, vec![argument], call.distinct, Vec::new());
                 Ok(numbers(combined, SqlType::Int, SqlType::Int))
             }
-            "STRING_AGG" => {
-                let separator =
-                    call.arguments.get(1).ok_or_else(|| SqlError::argument_count("string_agg", 2))?;
+            Kind::Joined => {
+                let separator = call.arguments.get(1).ok_or_else(missing)?;
                 let unicode = sql_type.is_unicode() || !sql_type.is_character();
                 let text = super::super::types::text_of(unicode, None);
                 let separator = self.value(separator, scope)?.cast(&text)?.expr;
@@ -417,7 +399,6 @@ impl Binder<'_> {
                 let expr = aggregate(function, vec![argument, separator], false, order);
                 Ok(Aggregate { expr, value_type: text, result, collation })
             }
-            name => Err(SqlError::unsupported(&format!("{name}()"))),
         }
     }
 }
@@ -452,7 +433,8 @@ fn aggregate_column(
         }
     };
     // What the engine returns, then T-SQL's type with its overflow check.
-    let nullable = !call.name.starts_with("COUNT");
+    let counts = matches!(functions::aggregate(&call.name), Some(Kind::Count | Kind::CountBig));
+    let nullable = !counts;
     Ok((Typed::new(reference(&name), value_type, nullable).with_collation(collation), result))
 }
 

@@ -7,7 +7,7 @@ use tds::SqlType;
 use super::aggregate::aggregate;
 use super::scope::reference;
 use super::{Binder, BoundQuery, OutputColumn, plan_error};
-use crate::functions::long_text;
+use crate::functions::{self, long_text};
 use crate::rows_as_text::{TextColumn, rows_as_text};
 use tsql::SqlError;
 use tsql::expression::Expr as Ast;
@@ -15,16 +15,6 @@ use tsql::for_clause::ForClause;
 
 /// The name of the one column, as SQL Server calls it.
 const COLUMN: &str = "F52E2B61-18A1-11d1-B105-00805F49916B";
-
-/// Functions whose text FOR JSON takes as it is.
-const JSON_FUNCTIONS: [&str; 6] = [
-    "JSON_QUERY",
-    "JSON_MODIFY",
-    "JSON_OBJECT",
-    "JSON_OBJECT_ABSENT_ON_NULL",
-    "JSON_ARRAY",
-    "JSON_ARRAY_NULL_ON_NULL",
-];
 
 impl Binder<'_> {
     /// The rows of `plan` as text: those of the columns called `names`, in the order of `sorts`.
@@ -72,7 +62,10 @@ pub(super) fn is_json(written: &Ast) -> bool {
         Ast::Subquery(query) => {
             matches!(query.for_clause.as_deref(), Some(ForClause::Json(inner)) if !inner.without_wrapper)
         }
-        Ast::Function(call) => call.schema.is_none() && JSON_FUNCTIONS.contains(&call.name.as_str()),
+        Ast::Function(call) => {
+            let function = functions::find(&call.name).filter(|_| call.schema.is_none());
+            function.is_some_and(|function| function.signature.makes_json)
+        }
         _ => false,
     }
 }

@@ -9,7 +9,6 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use super::super::apply::{ApplyKind, ApplyTable};
 use super::super::correlated::outer_names;
 use super::super::function_table::FunctionTable;
-use super::super::functions;
 use super::super::typed::{Typed, truth};
 use super::recursion::{not_recursive, recursion_of};
 use super::scope::reference;
@@ -206,10 +205,7 @@ fn function_source(
     for argument in arguments {
         values.push(binder.value(if is_default(argument) { &null } else { argument }, &scope)?);
     }
-    let mut function = match functions::table_function(name, &values, shape)? {
-        Some(function) => function,
-        None => binder.environment.table_function(name)?,
-    };
+    let mut function = binder.rows_call(name, &values, shape)?;
     for (index, _) in arguments.iter().enumerate().filter(|(_, argument)| is_default(argument)) {
         if let Some((Some(default), value)) = function.defaults.get(index).zip(values.get_mut(index)) {
             *value = binder.value(default, &scope)?;

@@ -83,7 +83,12 @@ impl Binder<'_> {
     /// GROUPING and GROUPING_ID: which of the grouped expressions the row's set leaves out.
     ///
     /// Errors: 8161 for an argument that is not grouped by.
-    pub(super) fn grouping_call(&self, call_: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+    pub(super) fn grouping_call(
+        &self,
+        call_: &FunctionCall,
+        scope: &Scope<'_>,
+        result: SqlType,
+    ) -> Result<Typed, SqlError> {
         let Some(grouping) = scope.grouping else {
             return Err(SqlError::new(
                 8161,
@@ -115,7 +120,6 @@ impl Binder<'_> {
             })?;
             bits.push(width - 1 - position);
         }
-        let result = if call_.name == "GROUPING" { SqlType::TinyInt } else { SqlType::Int };
         let Some(set_column) = &grouping.set_column else {
             return Typed::constant(Datum::Int(0), result);
         };

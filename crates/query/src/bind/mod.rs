@@ -6,6 +6,7 @@
 //! type are kept beside the plan.
 
 mod aggregate;
+mod call;
 mod condition;
 mod for_clause;
 mod from;

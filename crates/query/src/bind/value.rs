@@ -22,11 +22,10 @@ use super::super::typed::{Typed, call, call_with, common_collation, unify};
 use super::super::types::is_numeric;
 use super::super::{Datum, arithmetic, functions};
 use super::condition::{one_column, with_plan};
-use super::for_clause::is_json;
-use super::scope::{ScopeColumn, reference};
+use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
-use tsql::expression::{BinaryOperator, Comparison, Expr as Ast, FunctionCall, Literal, UnaryOperator};
+use tsql::expression::{BinaryOperator, Comparison, Expr as Ast, Literal, UnaryOperator};
 use tsql::query::Query;
 
 impl Binder<'_> {
@@ -105,7 +104,7 @@ impl Binder<'_> {
                 );
                 Ok(call_with(scalar.volatile(), Vec::new()))
             }
-            Ast::Function(call) => function_call(self, call, scope),
+            Ast::Function(call) => self.function_call(call, scope),
             // A condition where a value must be.
             Ast::Compare(..)
             | Ast::And(..)
@@ -205,7 +204,7 @@ fn case_value(
 }
 
 /// A value of which only the type counts: it need not be grouped by.
-fn never_computed(binder: &Binder<'_>, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+pub(super) fn never_computed(binder: &Binder<'_>, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
     let bound = binder.value(expr, scope);
     match (bound, scope.grouping) {
         (Err(error), Some(grouping)) if error.number == 8120 => {
@@ -262,144 +261,6 @@ fn scalar_subquery(binder: &Binder<'_>, query: &Query, scope: &Scope<'_>) -> Res
         .with_collation(value.collation))
 }
 
-fn function_call(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-    if let Some(schema) = &call.schema {
-        return user_function(binder, schema, call, scope);
-    }
-    if call.over.is_some() {
-        return binder.window_call(call, scope);
-    }
-    if matches!(call.name.as_str(), "GROUPING" | "GROUPING_ID") {
-        return binder.grouping_call(call, scope);
-    }
-    if super::aggregate::is_aggregate(&call.name) {
-        return binder.aggregate_call(call, scope);
-    }
-    match call.name.as_str() {
-        "COALESCE" => {
-            let mut values: Vec<Typed> = Vec::with_capacity(call.arguments.len());
-            for argument in &call.arguments {
-                let decided =
-                    values.iter().any(|value| value.constant.as_ref().is_some_and(|c| !c.is_null()));
-                values.push(match decided {
-                    true => never_computed(binder, argument, scope)?,
-                    false => binder.value(argument, scope)?,
-                });
-            }
-            coalesce(values)
-        }
-        "ISNULL" => {
-            let [value, other] = bound_arguments(binder, call, scope)?;
-            // The type is the first one's, unlike COALESCE.
-            let sql_type = if value.untyped_null { other.sql_type.clone() } else { value.sql_type.clone() };
-            let (value, other) = (value.cast(&sql_type)?, other.cast(&sql_type)?);
-            check_repeated(&value.expr)?;
-            let nullable = value.nullable && other.nullable;
-            let condition = value.expr.clone().is_not_null();
-            let mut typed = choose(vec![condition], vec![value, other])?;
-            typed.nullable = nullable;
-            Ok(typed)
-        }
-        "NULLIF" => {
-            let [value, other] = bound_arguments(binder, call, scope)?;
-            check_repeated(&value.expr)?;
-            let equal = super::condition::compare(value.clone(), Comparison::Equal, other)?;
-            let sql_type = value.sql_type.clone();
-            choose(vec![equal], vec![Typed::null().cast(&sql_type)?, value])
-        }
-        "IIF" => {
-            let [condition, then, otherwise] = call.arguments.as_slice() else {
-                return Err(SqlError::argument_count("IIF", 3));
-            };
-            let condition = binder.within(true, || binder.condition(condition, scope))?;
-            choose(vec![condition], vec![binder.value(then, scope)?, binder.value(otherwise, scope)?])
-        }
-        "CHOOSE" => {
-            let mut values = argument_values(binder, &call.arguments, scope)?.into_iter();
-            let index =
-                values.next().ok_or_else(|| SqlError::argument_count("CHOOSE", 2))?.cast(&SqlType::Int)?;
-            check_repeated(&index.expr)?;
-            let mut conditions = Vec::new();
-            let mut results: Vec<Typed> = values.collect();
-            for position in 1..=results.len() {
-                conditions.push(index.expr.clone().eq(lit(position as i32)));
-            }
-            results.push(Typed::null());
-            choose(conditions, results)
-        }
-        "DATEADD" | "DATEDIFF" | "DATEDIFF_BIG" | "DATEPART" | "DATENAME" | "DATETRUNC" => {
-            let mut arguments = call.arguments.iter();
-            let part = match arguments.next() {
-                Some(Ast::Column(parts)) if parts.len() == 1 => parts.first().cloned().unwrap_or_default(),
-                _ => {
-                    return Err(SqlError::new(
-                        1023,
-                        15,
-                        1,
-                        format!("Invalid parameter 1 specified for {}.", call.name.to_lowercase()),
-                    ));
-                }
-            };
-            let values =
-                arguments.map(|argument| binder.value(argument, scope)).collect::<Result<Vec<_>, _>>()?;
-            functions::date_call(&call.name, &part, values, binder.facts.date_first())
-        }
-        // The kind of JSON is a bare word.
-        "ISJSON" if matches!(call.arguments.get(1), Some(Ast::Column(parts)) if parts.len() == 1) => {
-            let mut values = argument_values(binder, call.arguments.get(..1).unwrap_or_default(), scope)?;
-            if let Some(Ast::Column(parts)) = call.arguments.get(1) {
-                values.push(literal(&Literal::Text { value: parts.concat(), unicode: false })?);
-            }
-            functions::call_function("ISJSON", values, &binder.facts)
-        }
-        name if name.starts_with('.') => {
-            let mut values = argument_values(binder, &call.arguments, scope)?.into_iter();
-            let value = values.next().ok_or_else(|| SqlError::internal("a method of nothing"))?;
-            functions::value_method(value, name.trim_start_matches('.'), values.collect())
-        }
-        name if name.ends_with("::") => {
-            let Some((Ast::Literal(Literal::Text { value: method, .. }), arguments)) =
-                call.arguments.split_first()
-            else {
-                return Err(SqlError::syntax("::"));
-            };
-            let values = argument_values(binder, arguments, scope)?;
-            functions::static_method(name.trim_end_matches(':'), method, values)
-        }
-        name if super::window::is_percentile(name) => {
-            let text = format!("The function '{name}' must have an OVER clause.");
-            Err(SqlError::new(10753, 15, 1, text))
-        }
-        "CHECKSUM" | "BINARY_CHECKSUM" if call.star => {
-            functions::call_function(&call.name, all_columns(binder, scope)?, &binder.facts)
-        }
-        _ if call.star => Err(SqlError::syntax("*")),
-        name => {
-            let values = argument_values(binder, &call.arguments, scope)?;
-            if name.starts_with("JSON_") {
-                let nested: Vec<bool> = call.arguments.iter().map(is_json).collect();
-                if let Some(typed) = functions::construct(name, values.clone(), &nested)? {
-                    return Ok(typed);
-                }
-            }
-            functions::call_function(name, values, &binder.facts)
-        }
-    }
-}
-
-/// The value of `*` as an argument: every column in scope. Errors: 8120 if rows are grouped by others.
-fn all_columns(binder: &Binder<'_>, scope: &Scope<'_>) -> Result<Vec<Typed>, SqlError> {
-    let value = |column: &ScopeColumn| match scope.grouping {
-        None => Ok(column.value.clone()),
-        Some(_) => {
-            let name = column.table.iter().chain([&column.output.name]).cloned().collect();
-            binder.value(&Ast::Column(name), scope)
-        }
-    };
-    let columns = scope.grouping.map_or(&scope.columns, |grouping| &grouping.below.columns);
-    columns.iter().map(value).collect()
-}
-
 /// `column.Property` of a CLR type; None if the last part is no property.
 fn property_value(parts: &[String], scope: &Scope<'_>) -> Option<Result<Typed, SqlError>> {
     let (property, column) = parts.split_last()?;
@@ -408,50 +269,6 @@ fn property_value(parts: &[String], scope: &Scope<'_>) -> Option<Result<Typed, S
     }
     let (value, _) = scope.resolve(column).ok()?;
     Some(functions::value_method(value, property, Vec::new()))
-}
-
-/// A call of a function of the user's own.
-fn user_function(
-    binder: &Binder<'_>,
-    schema: &str,
-    call_: &FunctionCall,
-    scope: &Scope<'_>,
-) -> Result<Typed, SqlError> {
-    let database = binder.database.borrow().clone();
-    let function = binder.environment.scalar_function(database.as_deref(), schema, &call_.name)?;
-    super::from::check_count(&function.name, function.parameters.len(), call_.arguments.len())?;
-    let mut arguments = Vec::with_capacity(call_.arguments.len());
-    for (argument, sql_type) in call_.arguments.iter().zip(&function.parameters) {
-        arguments.push(binder.value(argument, scope)?.cast(sql_type)?);
-    }
-    let kernel = function.kernel;
-    let scalar = Scalar::by_value(
-        &format!("function {}", function.name),
-        function.parameters,
-        function.returns,
-        move |arguments| kernel(arguments),
-    );
-    let mut typed = call_with(scalar, arguments);
-    typed.nullable = true;
-    Ok(typed)
-}
-
-fn argument_values(
-    binder: &Binder<'_>,
-    expressions: &[Ast],
-    scope: &Scope<'_>,
-) -> Result<Vec<Typed>, SqlError> {
-    expressions.iter().map(|expr| binder.value(expr, scope)).collect()
-}
-
-fn bound_arguments<const N: usize>(
-    binder: &Binder<'_>,
-    call: &FunctionCall,
-    scope: &Scope<'_>,
-) -> Result<[Typed; N], SqlError> {
-    argument_values(binder, &call.arguments, scope)?
-        .try_into()
-        .map_err(|_| SqlError::argument_count(&call.name.to_lowercase(), N))
 }
 
 /// A constant, as written.
@@ -569,7 +386,7 @@ fn computed(expr: &Expr) -> Option<ArrayRef> {
 }
 
 /// CASE WHEN condition THEN result … ELSE the last result.
-fn choose(conditions: Vec<Expr>, results: Vec<Typed>) -> Result<Typed, SqlError> {
+pub(super) fn choose(conditions: Vec<Expr>, results: Vec<Typed>) -> Result<Typed, SqlError> {
     let collation = common_collation(&results);
     let nullable = results.iter().any(|result| result.nullable);
     let (results, sql_type) = unify(results)?;
@@ -589,7 +406,7 @@ fn choose(conditions: Vec<Expr>, results: Vec<Typed>) -> Result<Typed, SqlError>
     Ok(Typed::new(expr, sql_type, nullable).collated(collation))
 }
 
-fn coalesce(values: Vec<Typed>) -> Result<Typed, SqlError> {
+pub(super) fn coalesce(values: Vec<Typed>) -> Result<Typed, SqlError> {
     if values.len() < 2 {
         return Err(SqlError::syntax(")"));
     }

@@ -20,10 +20,12 @@ use super::super::arithmetic::checked_float;
 use super::super::collation::{is_lossy, key};
 use super::super::datum::data_type;
 use super::super::extreme::extreme;
+use super::super::functions::{self, Aggregate as Aggregated, Kernel, Window as Kind};
 use super::super::percentile::percentile;
 use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call_with};
-use super::aggregate::{Aggregate, is_aggregate};
+use super::aggregate::Aggregate;
+use super::call::not_windowing;
 use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
@@ -102,9 +104,8 @@ fn window_over(
     windows: &Windows,
 ) -> Result<Typed, SqlError> {
     let Called { function, arguments, value_type, result, collation } = window_function(binder, call, scope)?;
-    let ranking = !is_aggregate(&call.name)
-        && !is_percentile(&call.name)
-        && !matches!(call.name.as_str(), "FIRST_VALUE" | "LAST_VALUE");
+    let kind = window_kind(&call.name);
+    let ranking = kind.is_some_and(|kind| !is_percentile(kind) && !matches!(kind, Kind::First | Kind::Last));
     if ranking && over.order_by.is_empty() {
         return Err(SqlError::new(
             4112,
@@ -113,7 +114,7 @@ fn window_over(
             format!("The function '{}' must have an OVER clause with ORDER BY.", call.name),
         ));
     }
-    if is_percentile(&call.name) && (!over.order_by.is_empty() || over.frame.is_some()) {
+    if kind.is_some_and(is_percentile) && (!over.order_by.is_empty() || over.frame.is_some()) {
         let text = format!("The function '{}' may not have ORDER BY in OVER clause.", call.name);
         return Err(SqlError::new(10755, 15, 1, text));
     }
@@ -177,12 +178,14 @@ fn window_function(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) 
         collation: None,
     };
     let rank = |function| counted(function, Vec::new(), SqlType::RowVersion, SqlType::BigInt);
-    Ok(match call.name.as_str() {
-        "ROW_NUMBER" => rank(functions_window::row_number::row_number_udwf()),
-        "RANK" => rank(functions_window::rank::rank_udwf()),
-        "DENSE_RANK" => rank(functions_window::rank::dense_rank_udwf()),
-        "NTILE" => {
-            let buckets = call.arguments.first().ok_or_else(|| SqlError::argument_count("ntile", 1))?;
+    let Some(kind) = window_kind(&call.name) else { return aggregate_window(binder, call, scope) };
+    let missing = || SqlError::internal("a window function with too few arguments");
+    Ok(match kind {
+        Kind::RowNumber => rank(functions_window::row_number::row_number_udwf()),
+        Kind::Rank => rank(functions_window::rank::rank_udwf()),
+        Kind::DenseRank => rank(functions_window::rank::dense_rank_udwf()),
+        Kind::Tile => {
+            let buckets = call.arguments.first().ok_or_else(missing)?;
             let buckets = binder.constant_int(buckets, scope)?;
             if buckets < 1 {
                 let text =
@@ -192,19 +195,16 @@ fn window_function(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) 
             let arguments = vec![lit(i64::from(buckets))];
             counted(functions_window::ntile::ntile_udwf(), arguments, SqlType::RowVersion, SqlType::BigInt)
         }
-        "PERCENT_RANK" | "CUME_DIST" => {
-            let function = match call.name.as_str() {
-                "PERCENT_RANK" => functions_window::rank::percent_rank_udwf(),
+        Kind::PercentRank | Kind::CumulativeShare => {
+            let function = match kind {
+                Kind::PercentRank => functions_window::rank::percent_rank_udwf(),
                 _ => functions_window::cume_dist::cume_dist_udwf(),
             };
             counted(function, Vec::new(), SqlType::Float, SqlType::Float)
         }
-        "LAG" | "LEAD" => {
+        Kind::Before | Kind::After => {
             let mut arguments = call.arguments.iter();
-            let value = binder.value(
-                arguments.next().ok_or_else(|| SqlError::argument_count(&call.name.to_lowercase(), 1))?,
-                scope,
-            )?;
+            let value = binder.value(arguments.next().ok_or_else(missing)?, scope)?;
             let offset = match arguments.next() {
                 Some(offset) => binder.constant_int(offset, scope)?,
                 None => 1,
@@ -220,58 +220,72 @@ fn window_function(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) 
                 }
                 None => Typed::null().cast(&value.sql_type)?.expr,
             };
-            let function = match call.name.as_str() {
-                "LAG" => functions_window::lead_lag::lag_udwf(),
+            let function = match kind {
+                Kind::Before => functions_window::lead_lag::lag_udwf(),
                 _ => functions_window::lead_lag::lead_udwf(),
             };
             let arguments = vec![value.expr.clone(), lit(i64::from(offset)), default];
             of_value(function, arguments, &value)
         }
-        "FIRST_VALUE" | "LAST_VALUE" => {
-            let value = call.arguments.first().ok_or_else(|| SqlError::argument_count("first_value", 1))?;
+        Kind::First | Kind::Last => {
+            let value = call.arguments.first().ok_or_else(missing)?;
             let value = binder.value(value, scope)?;
-            let function = match call.name.as_str() {
-                "FIRST_VALUE" => functions_window::nth_value::first_value_udwf(),
+            let function = match kind {
+                Kind::First => functions_window::nth_value::first_value_udwf(),
                 _ => functions_window::nth_value::last_value_udwf(),
             };
             of_value(function, vec![value.expr.clone()], &value)
         }
-        "STRING_AGG" | "APPROX_COUNT_DISTINCT" => {
-            let text = format!(
-                "The function '{}' is not a valid windowing function, and cannot be used with the OVER clause.",
-                call.name
-            );
-            return Err(SqlError::new(4113, 16, 1, text));
-        }
-        "PERCENTILE_CONT" | "PERCENTILE_DISC" => percentile_value(binder, call, scope)?,
-        name if is_aggregate(name) => {
-            let inner = FunctionCall { over: None, ..call.clone() };
-            let first = inner.arguments.first().map(|argument| binder.value(argument, scope)).transpose()?;
-            let Aggregate { expr, value_type, result, collation } = binder.aggregate_of(&inner, scope)?;
-            if let Some(value) = first.filter(|value| matches!(name, "MIN" | "MAX") && is_lossy(value)) {
-                let function = WindowFunctionDefinition::AggregateUDF(extreme(name == "MAX"));
-                let arguments = vec![value.expr.clone(), key(&value)];
-                return Ok(Called { function, arguments, value_type, result, collation });
-            }
-            let Expr::AggregateFunction(aggregate) = expr else {
-                return Err(SqlError::internal("an aggregate that is none"));
-            };
-            let function = WindowFunctionDefinition::AggregateUDF(aggregate.func);
-            Called { function, arguments: aggregate.params.args, value_type, result, collation }
-        }
-        name => return Err(SqlError::unknown_function(name)),
+        Kind::ContinuousPercentile | Kind::DiscretePercentile => percentile_value(binder, call, kind, scope)?,
     })
 }
 
-/// Whether a name is that of a function with WITHIN GROUP and OVER.
-pub(super) fn is_percentile(name: &str) -> bool {
-    matches!(name, "PERCENTILE_CONT" | "PERCENTILE_DISC")
+/// An aggregate over the rows of a window. Errors: 4113 for those that have none.
+fn aggregate_window(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
+    let kind = functions::aggregate(&call.name);
+    if matches!(kind, Some(Aggregated::Joined | Aggregated::ApproximateCount)) {
+        return Err(not_windowing(&call.name));
+    }
+
+    let inner = FunctionCall { over: None, ..call.clone() };
+    let first = inner.arguments.first().map(|argument| binder.value(argument, scope)).transpose()?;
+    let Aggregate { expr, value_type, result, collation } = binder.aggregate_of(&inner, scope)?;
+    if let Some(value) = first
+        .filter(|value| matches!(kind, Some(Aggregated::Least | Aggregated::Greatest)) && is_lossy(value))
+    {
+        let function = WindowFunctionDefinition::AggregateUDF(extreme(kind == Some(Aggregated::Greatest)));
+        let arguments = vec![value.expr.clone(), key(&value)];
+        return Ok(Called { function, arguments, value_type, result, collation });
+    }
+    let Expr::AggregateFunction(aggregate) = expr else {
+        return Err(SqlError::internal("an aggregate that is none"));
+    };
+    let function = WindowFunctionDefinition::AggregateUDF(aggregate.func);
+    Ok(Called { function, arguments: aggregate.params.args, value_type, result, collation })
+}
+
+fn window_kind(name: &str) -> Option<Kind> {
+    match functions::find(name)?.kernel {
+        Kernel::Window(kind) => Some(kind),
+        _ => None,
+    }
+}
+
+/// Whether a function has WITHIN GROUP and OVER.
+fn is_percentile(kind: Kind) -> bool {
+    matches!(kind, Kind::ContinuousPercentile | Kind::DiscretePercentile)
 }
 
 /// PERCENTILE_CONT and PERCENTILE_DISC. Errors: 10754 without WITHIN GROUP, 40515 for a fraction that is no constant.
-fn percentile_value(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
-    let name = call.name.to_lowercase();
-    let [fraction] = call.arguments.as_slice() else { return Err(SqlError::argument_count(&name, 1)) };
+fn percentile_value(
+    binder: &Binder<'_>,
+    call: &FunctionCall,
+    kind: Kind,
+    scope: &Scope<'_>,
+) -> Result<Called, SqlError> {
+    let [fraction] = call.arguments.as_slice() else {
+        return Err(SqlError::internal("a percentile without its fraction"));
+    };
     let [item] = call.within_group.as_slice() else {
         let text = format!("The function '{}' must have a WITHIN GROUP clause.", call.name);
         return Err(SqlError::new(10754, 15, 1, text));
@@ -281,7 +295,7 @@ fn percentile_value(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>)
         _ => return Err(SqlError::unsupported("A percentile that is not a constant from 0 to 1")),
     };
     let value = binder.value(&item.expr, scope)?;
-    let continuous = call.name == "PERCENTILE_CONT";
+    let continuous = kind == Kind::ContinuousPercentile;
     let value = if continuous { value.cast(&SqlType::Float)? } else { value };
     let function = percentile(continuous, fraction, item.descending);
     let sql_type = value.sql_type.clone();

@@ -7,7 +7,7 @@ mod spatial_text;
 use tds::SqlType;
 
 pub(super) use hierarchy::Hierarchy;
-pub(super) use spatial::{Shape, Spatial};
+pub(super) use spatial::{Point, Shape, Spatial};
 
 use tsql::SqlError;
 

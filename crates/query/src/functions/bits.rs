@@ -1,7 +1,5 @@
 //! Bits, hashes, the largest and the smallest of several values, and what a variant holds.
 
-use std::sync::Arc;
-
 use md5::{Digest, Md5};
 use tds::{Length, SqlType};
 
@@ -9,121 +7,153 @@ use super::super::collation::GUID_ORDER;
 use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call_with, common_collation, unify};
 use super::super::{Datum, Facts, convert};
-use super::{name_type, strict, take};
+use super::function::{Call, Function};
+use super::kernel::{Kernel, scalar};
+use super::{name_type, strict};
 use crate::system_types::{max_length, precision, scale};
 use tsql::SqlError;
 
-pub(super) fn bind(
-    name: &str,
-    arguments: &[Typed],
-    facts: &Arc<dyn Facts>,
-) -> Result<Option<Typed>, SqlError> {
-    Ok(Some(match name {
-        "HASHBYTES" => {
-            let [algorithm, value] = take(name, arguments)?;
-            let sql_type = value.sql_type.clone();
-            if value.untyped_null {
-                let result = SqlType::VarBinary { length: Length::Units(8000) };
-                return Typed::constant(Datum::Null, result).map(Some);
+/// Functions of bits and bytes, and of several values.
+pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
+    scalar("GREATEST", &["value"], "the values' type", |call| extreme(call, true)).repeated(),
+    scalar("LEAST", &["value"], "the values' type", |call| extreme(call, false)).repeated(),
+    scalar("BIT_COUNT", &["value"], "bigint", bit_count),
+    scalar("GET_BIT", &["value", "place"], "bit", get_bit),
+    scalar("SET_BIT", &["value", "place"], "the value's type", set_bit).optional(&["bit"]),
+    scalar("LEFT_SHIFT", &["value", "places"], "the value's type", |call| shift(call, true)),
+    scalar("RIGHT_SHIFT", &["value", "places"], "the value's type", |call| shift(call, false)),
+    scalar("HASHBYTES", &["algorithm", "value"], "varbinary(8000)", hashbytes),
+    scalar("CHECKSUM", &["value"], "int", |call| checksum(call, true)).repeated().star(),
+    scalar("BINARY_CHECKSUM", &["value"], "int", |call| checksum(call, false)).repeated().star(),
+    scalar("SQL_VARIANT_PROPERTY", &["value", "property"], "nvarchar(128) or int", sql_variant_property),
+    scalar("NEWID", &[], "uniqueidentifier", new_id).light(),
+    scalar("NEWSEQUENTIALID", &[], "uniqueidentifier", new_id),
+    scalar("MIN_ACTIVE_ROWVERSION", &[], "binary(8)", min_active_rowversion),
+];
+
+fn hashbytes(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [algorithm, value] = call.take()?;
+    let sql_type = value.sql_type.clone();
+    if value.untyped_null {
+        let result = SqlType::VarBinary { length: Length::Units(8000) };
+        return Typed::constant(Datum::Null, result);
+    }
+    if !sql_type.is_character() && !sql_type.is_binary() {
+        return Err(SqlError::new(
+            8116,
+            16,
+            1,
+            format!(
+                "Argument data type {} is invalid for argument 2 of hashbytes function.",
+                convert::type_name(&sql_type)
+            ),
+        ));
+    }
+    let bytes = value.cast(&as_bytes(&sql_type))?;
+    let wide = bytes.sql_type.clone();
+    let result = SqlType::VarBinary { length: Length::Units(8000) };
+    strict(call.name, vec![(algorithm, name_type()), (bytes, wide)], result, |values| match values {
+        [Datum::Text(algorithm), Datum::Binary(bytes)] => {
+            Ok(hash(algorithm, bytes).map_or(Datum::Null, Datum::Binary))
+        }
+        _ => Ok(Datum::Null),
+    })
+}
+
+fn bit_count(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    let width = width_of(&value.sql_type);
+    strict(call.name, vec![(value, SqlType::BigInt)], SqlType::BigInt, move |values| {
+        let value = values.first().and_then(Datum::as_int).unwrap_or(0);
+        Ok(Datum::Int(i64::from((value & mask(width)).count_ones())))
+    })
+}
+
+fn get_bit(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, at] = call.take()?;
+    strict(call.name, vec![(value, SqlType::BigInt), (at, SqlType::Int)], SqlType::Bit, |values| {
+        let (value, at) = two(values);
+        let at = u32::try_from(at).map_err(|_| bad_offset())?;
+        Ok(Datum::Bit(value.checked_shr(at).ok_or_else(bad_offset)? & 1 == 1))
+    })
+}
+
+fn set_bit(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, at] = call.take()?;
+    let bit = call.argument_or(2, Datum::Int(1), SqlType::Int)?;
+    let result = value.sql_type.clone();
+    let cast = vec![(value, SqlType::BigInt), (at, SqlType::Int), (bit, SqlType::Int)];
+    let typed = strict(call.name, cast, SqlType::BigInt, |values| {
+        let (value, at) = two(values);
+        let bit = values.get(2).and_then(Datum::as_int).unwrap_or(1);
+        let one = u32::try_from(at).ok().and_then(|at| 1_i64.checked_shl(at)).ok_or_else(bad_offset)?;
+        Ok(Datum::Int(if bit == 0 { value & !one } else { value | one }))
+    })?;
+    typed.cast(&result)
+}
+
+fn shift(call: &Call<'_, dyn Facts>, left: bool) -> Result<Typed, SqlError> {
+    let [value, by] = call.take()?;
+    let result = value.sql_type.clone();
+    let width = width_of(&result);
+    let cast = vec![(value, SqlType::BigInt), (by, SqlType::Int)];
+    let typed = strict(&format!("{}_{width}", call.name), cast, SqlType::BigInt, move |values| {
+        let (value, by) = two(values);
+        // A negative count shifts the other way.
+        let left = left != (by < 0);
+        let by = u32::try_from(by.unsigned_abs()).unwrap_or(u32::MAX);
+        let bits = (value & mask(width)) as u64;
+        let shifted = if left { bits.checked_shl(by) } else { bits.checked_shr(by) }.unwrap_or(0);
+        Ok(Datum::Int(sign_extended(shifted & mask(width) as u64, width)))
+    })?;
+    typed.cast(&result)
+}
+
+fn sql_variant_property(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, property] = call.take()?;
+    let value = value.cast(&SqlType::SqlVariant)?;
+    let Some(Datum::Text(property)) = property.cast(&name_type())?.constant else {
+        return Err(SqlError::unsupported("SQL_VARIANT_PROPERTY of a computed property"));
+    };
+    let property = property.to_lowercase();
+    let names = matches!(property.as_str(), "basetype" | "collation");
+    let result = if names { name_type() } else { SqlType::Int };
+    let key = format!("{}_{property}", call.name);
+    strict(&key, vec![(value, SqlType::SqlVariant)], result, move |values| match values {
+        [Datum::Binary(body)] => variant_property(body, &property),
+        _ => Ok(Datum::Null),
+    })
+}
+
+fn min_active_rowversion(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let bytes = call.facts.row_version().saturating_add(1).to_be_bytes().to_vec();
+    Typed::constant(Datum::Binary(bytes), SqlType::Binary { length: 8 })
+}
+
+/// A number that differs from row to row, however often a row is read.
+fn new_id(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let function = Scalar::by_value(call.name, Vec::new(), SqlType::UniqueIdentifier, |_| {
+        Ok(Datum::Guid(*uuid::Uuid::new_v4().as_bytes()))
+    });
+    Ok(call_with(function.volatile(), Vec::new()))
+}
+
+fn checksum(call: &Call<'_, dyn Facts>, ignores_case: bool) -> Result<Typed, SqlError> {
+    let types: Vec<SqlType> = call.arguments.iter().map(|argument| argument.sql_type.clone()).collect();
+    let function = Scalar::by_value(call.name, types.clone(), SqlType::Int, move |values| {
+        let mut sum = 0_u32;
+        for (value, sql_type) in values.iter().zip(&types) {
+            let text = convert::display(value, sql_type);
+            let text = if ignores_case { text.to_lowercase() } else { text };
+            for byte in text.bytes() {
+                sum = sum.rotate_left(4) ^ u32::from(byte);
             }
-            if !sql_type.is_character() && !sql_type.is_binary() {
-                return Err(SqlError::new(
-                    8116,
-                    16,
-                    1,
-                    format!(
-                        "Argument data type {} is invalid for argument 2 of hashbytes function.",
-                        convert::type_name(&sql_type)
-                    ),
-                ));
-            }
-            let bytes = value.cast(&as_bytes(&sql_type))?;
-            let wide = bytes.sql_type.clone();
-            let result = SqlType::VarBinary { length: Length::Units(8000) };
-            strict(name, vec![(algorithm, name_type()), (bytes, wide)], result, |values| match values {
-                [Datum::Text(algorithm), Datum::Binary(bytes)] => {
-                    Ok(hash(algorithm, bytes).map_or(Datum::Null, Datum::Binary))
-                }
-                _ => Ok(Datum::Null),
-            })?
         }
-        "GREATEST" | "LEAST" => {
-            if arguments.is_empty() {
-                return Err(SqlError::argument_count(&name.to_lowercase(), 1));
-            }
-            extreme(name, arguments)?
-        }
-        "BIT_COUNT" => {
-            let [value] = take(name, arguments)?;
-            let width = width_of(&value.sql_type);
-            strict(name, vec![(value, SqlType::BigInt)], SqlType::BigInt, move |values| {
-                let value = values.first().and_then(Datum::as_int).unwrap_or(0);
-                Ok(Datum::Int(i64::from((value & mask(width)).count_ones())))
-            })?
-        }
-        "GET_BIT" => {
-            let [value, at] = take(name, arguments)?;
-            strict(name, vec![(value, SqlType::BigInt), (at, SqlType::Int)], SqlType::Bit, |values| {
-                let (value, at) = two(values);
-                let at = u32::try_from(at).map_err(|_| bad_offset())?;
-                Ok(Datum::Bit(value.checked_shr(at).ok_or_else(bad_offset)? & 1 == 1))
-            })?
-        }
-        "SET_BIT" => {
-            let (value, at, bit) = match arguments {
-                [value, at] => (value.clone(), at.clone(), Typed::constant(Datum::Int(1), SqlType::Int)?),
-                [value, at, bit] => (value.clone(), at.clone(), bit.clone()),
-                _ => return Err(SqlError::argument_count("set_bit", 2)),
-            };
-            let result = value.sql_type.clone();
-            let cast = vec![(value, SqlType::BigInt), (at, SqlType::Int), (bit, SqlType::Int)];
-            let typed = strict(name, cast, SqlType::BigInt, |values| {
-                let (value, at) = two(values);
-                let bit = values.get(2).and_then(Datum::as_int).unwrap_or(1);
-                let one =
-                    u32::try_from(at).ok().and_then(|at| 1_i64.checked_shl(at)).ok_or_else(bad_offset)?;
-                Ok(Datum::Int(if bit == 0 { value & !one } else { value | one }))
-            })?;
-            typed.cast(&result)?
-        }
-        "LEFT_SHIFT" | "RIGHT_SHIFT" => {
-            let [value, by] = take(name, arguments)?;
-            let result = value.sql_type.clone();
-            let width = width_of(&result);
-            let left = name == "LEFT_SHIFT";
-            let cast = vec![(value, SqlType::BigInt), (by, SqlType::Int)];
-            let typed = strict(&format!("{name}_{width}"), cast, SqlType::BigInt, move |values| {
-                let (value, by) = two(values);
-                // A negative count shifts the other way.
-                let left = left != (by < 0);
-                let by = u32::try_from(by.unsigned_abs()).unwrap_or(u32::MAX);
-                let bits = (value & mask(width)) as u64;
-                let shifted = if left { bits.checked_shl(by) } else { bits.checked_shr(by) }.unwrap_or(0);
-                Ok(Datum::Int(sign_extended(shifted & mask(width) as u64, width)))
-            })?;
-            typed.cast(&result)?
-        }
-        "SQL_VARIANT_PROPERTY" => {
-            let [value, property] = take(name, arguments)?;
-            let value = value.cast(&SqlType::SqlVariant)?;
-            let Some(Datum::Text(property)) = property.cast(&name_type())?.constant else {
-                return Err(SqlError::unsupported("SQL_VARIANT_PROPERTY of a computed property"));
-            };
-            let property = property.to_lowercase();
-            let names = matches!(property.as_str(), "basetype" | "collation");
-            let result = if names { name_type() } else { SqlType::Int };
-            let key = format!("{name}_{property}");
-            strict(&key, vec![(value, SqlType::SqlVariant)], result, move |values| match values {
-                [Datum::Binary(body)] => variant_property(body, &property),
-                _ => Ok(Datum::Null),
-            })?
-        }
-        "MIN_ACTIVE_ROWVERSION" => {
-            let bytes = facts.row_version().saturating_add(1).to_be_bytes().to_vec();
-            Typed::constant(Datum::Binary(bytes), SqlType::Binary { length: 8 })?
-        }
-        _ => return Ok(None),
-    }))
+        Ok(Datum::Int(i64::from(sum as i32)))
+    });
+    let mut typed = call_with(function, call.arguments.to_vec());
+    typed.nullable = false;
+    Ok(typed)
 }
 
 fn two(values: &[Datum]) -> (i64, i64) {
@@ -183,13 +213,12 @@ fn hash(algorithm: &str, bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The largest or smallest of the values that are not NULL.
-fn extreme(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
-    let collation = common_collation(arguments);
+fn extreme(call: &Call<'_, dyn Facts>, greatest: bool) -> Result<Typed, SqlError> {
+    let collation = common_collation(call.arguments);
     let fold = !super::super::collation::is_case_sensitive(collation.0);
-    let (values, sql_type) = unify(arguments.to_vec())?;
-    let greatest = name == "GREATEST";
+    let (values, sql_type) = unify(call.arguments.to_vec())?;
     let types = vec![sql_type.clone(); values.len()];
-    let key = format!("{name}_{}_{fold}", values.len());
+    let key = format!("{}_{}_{fold}", call.name, values.len());
     let function = Scalar::by_value(&key, types, sql_type.clone(), move |values| {
         let mut best: Option<&Datum> = None;
         for value in values.iter().filter(|value| !value.is_null()) {

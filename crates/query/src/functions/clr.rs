@@ -1,9 +1,9 @@
 //! Methods of hierarchyid, geometry and geography.
 
-use tds::{Length, SqlType};
+use tds::SqlType;
 
 use super::super::Datum;
-use super::super::clr::{ClrType, GEOGRAPHY_SRID, Hierarchy, Shape, Spatial};
+use super::super::clr::{ClrType, GEOGRAPHY_SRID, Hierarchy, Point, Shape, Spatial};
 use super::super::typed::Typed;
 use super::{long_text, strict, wide_text};
 use tsql::SqlError;
@@ -122,38 +122,44 @@ pub fn value_method(value: Typed, method: &str, arguments: Vec<Typed>) -> Result
     }
 }
 
+/// Computes a method's value.
+type SpatialKernel = fn(&Spatial) -> Datum;
+
 fn spatial_method(clr: ClrType, name: &str, value: Typed, method: &str) -> Result<Typed, SqlError> {
     let geography = clr == ClrType::Geography;
-    let result = match method {
-        "ToString" | "STAsText" | "AsTextZM" => long_text(),
-        "STGeometryType" => SqlType::NVarChar { length: Length::Units(4000) },
-        "STIsEmpty" => SqlType::Bit,
-        "STNumPoints" | "STSrid" => SqlType::Int,
-        "STX" | "STY" if !geography => SqlType::Float,
-        "Lat" | "Long" if geography => SqlType::Float,
+    let (result, kernel): (SqlType, SpatialKernel) = match method {
+        "ToString" | "AsTextZM" => (long_text(), |value| Datum::Text(value.to_string())),
+        // STAsText leaves elevation and measure out.
+        "STAsText" => (long_text(), |value| {
+            Datum::Text(Spatial { srid: value.srid, shape: value.shape.flat() }.to_string())
+        }),
+        "STGeometryType" => (wide_text(), |value| Datum::Text(value.shape.name().to_string())),
+        "STIsEmpty" => (SqlType::Bit, |value| Datum::Bit(value.shape.points() == 0)),
+        "STNumPoints" => {
+            (SqlType::Int, |value| Datum::Int(i64::try_from(value.shape.points()).unwrap_or(i64::MAX)))
+        }
+        "STSrid" => (SqlType::Int, |value| Datum::Int(i64::from(value.srid))),
+        "STX" if !geography => (SqlType::Float, |value| of_point(value, |point| point.x)),
+        "Long" if geography => (SqlType::Float, |value| of_point(value, |point| point.x)),
+        "STY" if !geography => (SqlType::Float, |value| of_point(value, |point| point.y)),
+        "Lat" if geography => (SqlType::Float, |value| of_point(value, |point| point.y)),
         _ => return Err(unknown(clr, method)),
     };
-    let (own, method) = (value.sql_type.clone(), method.to_string());
+    let own = value.sql_type.clone();
     strict(name, vec![(value, own)], result, move |values| {
         let Some(Datum::Binary(bytes)) = values.first() else { return Ok(Datum::Null) };
         let value = Spatial::read(bytes, geography)
             .ok_or_else(|| clr.failed("24210", "The serialized form of the value is not valid"))?;
-        let point = match &value.shape {
-            Shape::Point(point) => *point,
-            _ => None,
-        };
-        Ok(match method.as_str() {
-            "STGeometryType" => Datum::Text(value.shape.name().to_string()),
-            "STIsEmpty" => Datum::Bit(value.shape.points() == 0),
-            "STNumPoints" => Datum::Int(i64::try_from(value.shape.points()).unwrap_or(i64::MAX)),
-            "STSrid" => Datum::Int(i64::from(value.srid)),
-            "STX" | "Long" => point.map_or(Datum::Null, |point| Datum::Float(point.x)),
-            "STY" | "Lat" => point.map_or(Datum::Null, |point| Datum::Float(point.y)),
-            // STAsText leaves elevation and measure out.
-            "STAsText" => Datum::Text(Spatial { srid: value.srid, shape: value.shape.flat() }.to_string()),
-            _ => Datum::Text(value.to_string()),
-        })
+        Ok(kernel(&value))
     })
+}
+
+/// A coordinate of a point; NULL for other shapes.
+fn of_point(value: &Spatial, coordinate: fn(&Point) -> f64) -> Datum {
+    match &value.shape {
+        Shape::Point(Some(point)) => Datum::Float(coordinate(point)),
+        _ => Datum::Null,
+    }
 }
 
 fn spatial(clr: ClrType, text: &str, srid: i64) -> Result<Datum, SqlError> {
@@ -186,5 +192,5 @@ fn unknown(clr: ClrType, method: &str) -> SqlError {
 }
 
 fn wrong_count(clr: ClrType, method: &str) -> SqlError {
-    SqlError::argument_count(&format!("{}::{method}", clr.name()), 1)
+    SqlError::argument_count(&format!("{}::{method}", clr.name()), 1, 1)
 }

@@ -1,7 +1,5 @@
 //! Functions of dates and times.
 
-use std::sync::Arc;
-
 use rows::text::calendar::{MONTH_NAMES, WEEKDAY_NAMES, civil_from_days, days_from_civil};
 use tds::SqlType;
 
@@ -9,98 +7,113 @@ use super::super::convert::{Parts, place};
 use super::super::datum::{DAYS_MAX, DAYS_TO_1900, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::super::typed::Typed;
 use super::super::{Datum, Facts};
-use super::{name_type, strict, take};
+use super::function::{Call, Function};
+use super::kernel::{DateFunction, Kernel, scalar};
+use super::{is_convertible, name_type, strict};
 use tsql::SqlError;
 
-pub(super) fn bind(
-    name: &str,
-    arguments: &[Typed],
-    facts: &Arc<dyn Facts>,
-) -> Result<Option<Typed>, SqlError> {
-    let datetime2 = SqlType::DateTime2 { scale: 7 };
-    let now = |sql_type: SqlType| {
-        let value = place(facts.now(), 0, &sql_type).unwrap_or(Datum::Null);
-        Typed::constant(value, sql_type).map(|typed| Typed { nullable: false, ..typed })
+/// Functions of dates and times whose arguments are values.
+pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
+    scalar("CURRENT_TIMESTAMP", &[], "datetime", |call| now(call, SqlType::DateTime))
+        .written("CURRENT_TIMESTAMP")
+        .light(),
+    scalar("GETDATE", &[], "datetime", |call| now(call, SqlType::DateTime)).light(),
+    scalar("GETUTCDATE", &[], "datetime", |call| now(call, SqlType::DateTime)).light(),
+    scalar("SYSDATETIME", &[], "datetime2(7)", |call| now(call, SqlType::DateTime2 { scale: 7 })).light(),
+    scalar("SYSUTCDATETIME", &[], "datetime2(7)", |call| now(call, SqlType::DateTime2 { scale: 7 })).light(),
+    scalar("SYSDATETIMEOFFSET", &[], "datetimeoffset(7)", |call| {
+        now(call, SqlType::DateTimeOffset { scale: 7 })
+    })
+    .light(),
+    scalar("CURRENT_DATE", &[], "date", |call| now(call, SqlType::Date)).written("CURRENT_DATE"),
+    scalar("YEAR", &["date"], "int", |call| part_of_date(call, DatePart::Year)).light(),
+    scalar("MONTH", &["date"], "int", |call| part_of_date(call, DatePart::Month)).light(),
+    scalar("DAY", &["date"], "int", |call| part_of_date(call, DatePart::Day)).light(),
+    scalar("EOMONTH", &["date"], "date", end_of_month).optional(&["months"]),
+    scalar("DATEFROMPARTS", &["year", "month", "day"], "date", date_from_parts),
+    scalar("ISDATE", &["value"], "int", is_date),
+    scalar("SWITCHOFFSET", &["value", "offset"], "datetimeoffset", |call| with_offset(call, true)),
+    scalar("TODATETIMEOFFSET", &["value", "offset"], "datetimeoffset", |call| with_offset(call, false)),
+];
+
+/// When the statement began.
+fn now(call: &Call<'_, dyn Facts>, sql_type: SqlType) -> Result<Typed, SqlError> {
+    let value = place(call.facts.now(), 0, &sql_type).unwrap_or(Datum::Null);
+    Typed::constant(value, sql_type).map(|typed| Typed { nullable: false, ..typed })
+}
+
+fn part_of_date(call: &Call<'_, dyn Facts>, part: DatePart) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    date_part(part, value, call.facts.date_first())
+}
+
+fn end_of_month(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    let months = call.argument_or(1, Datum::Int(0), SqlType::Int)?;
+    strict(call.name, vec![(value, SqlType::Date), (months, SqlType::Int)], SqlType::Date, |values| {
+        let (Datum::Date(days), Datum::Int(months)) = (&values[0], &values[1]) else {
+            return Ok(Datum::Null);
+        };
+        let next = add_months(*days, months + 1).ok_or_else(|| overflow("date"))?;
+        let (_, _, day) = civil_from_days(next as i32);
+        Ok(Datum::Date(next - i64::from(day)))
+    })
+}
+
+fn date_from_parts(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [year, month, day] = call.take()?;
+    let cast = [year, month, day].map(|value| (value, SqlType::Int)).to_vec();
+    strict(call.name, cast, SqlType::Date, |values| {
+        let parts: Vec<u32> = values
+            .iter()
+            .map(|value| value.as_int().and_then(|v| u32::try_from(v).ok()).unwrap_or(0))
+            .collect();
+        match parts.as_slice() {
+            [year, month, day] => {
+                days_from_civil(*year, *month, *day).map(|days| Datum::Date(i64::from(days)))
+            }
+            _ => None,
+        }
+        .ok_or_else(|| {
+            SqlError::new(
+                289,
+                16,
+                1,
+                "Cannot construct data type date, some of the arguments have values which are not valid.",
+            )
+        })
+    })
+}
+
+fn is_date(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    is_convertible(call.name, &value, &SqlType::DateTime)
+}
+
+fn with_offset(call: &Call<'_, dyn Facts>, keeps_instant: bool) -> Result<Typed, SqlError> {
+    let [value, offset] = call.take()?;
+    // As many digits as the value has.
+    let scale = match value.sql_type {
+        SqlType::DateTimeOffset { scale } | SqlType::DateTime2 { scale } | SqlType::Time { scale } => scale,
+        SqlType::DateTime => 3,
+        SqlType::SmallDateTime | SqlType::Date => 0,
+        _ => 7,
     };
-    Ok(Some(match name {
-        "GETDATE" | "GETUTCDATE" | "CURRENT_TIMESTAMP" => now(SqlType::DateTime)?,
-        "SYSDATETIME" | "SYSUTCDATETIME" => now(datetime2)?,
-        "SYSDATETIMEOFFSET" => now(SqlType::DateTimeOffset { scale: 7 })?,
-        "CURRENT_DATE" => now(SqlType::Date)?,
-        "YEAR" | "MONTH" | "DAY" => {
-            let [value] = take(name, arguments)?;
-            date_call("DATEPART", name, vec![value], facts.date_first())?
+    let result = SqlType::DateTimeOffset { scale };
+    let offset_type = if offset.sql_type.is_character() { name_type() } else { SqlType::Int };
+    strict(call.name, vec![(value, result.clone()), (offset, offset_type)], result, move |values| {
+        let Datum::Instant { ticks, offset_minutes } = values[0] else { return Ok(Datum::Null) };
+        let minutes = offset_of(&values[1])?;
+        let local = ticks + i64::from(offset_minutes) * 60 * TICKS_PER_SECOND;
+        let ticks = if keeps_instant { ticks } else { local - i64::from(minutes) * 60 * TICKS_PER_SECOND };
+        // Both the instant and its local time are of the years 1 to 9999.
+        let days = 0..(DAYS_MAX + 1) * TICKS_PER_DAY;
+        let shown = ticks + i64::from(minutes) * 60 * TICKS_PER_SECOND;
+        if !days.contains(&ticks) || !days.contains(&shown) {
+            return Err(overflow("datetimeoffset"));
         }
-        "EOMONTH" => {
-            let (value, months) = match arguments {
-                [value] => (value.clone(), Typed::constant(Datum::Int(0), SqlType::Int)?),
-                [value, months] => (value.clone(), months.clone()),
-                _ => return Err(SqlError::argument_count("eomonth", 1)),
-            };
-            strict(name, vec![(value, SqlType::Date), (months, SqlType::Int)], SqlType::Date, |values| {
-                let (Datum::Date(days), Datum::Int(months)) = (&values[0], &values[1]) else {
-                    return Ok(Datum::Null);
-                };
-                let next = add_months(*days, months + 1).ok_or_else(|| overflow("date"))?;
-                let (_, _, day) = civil_from_days(next as i32);
-                Ok(Datum::Date(next - i64::from(day)))
-            })?
-        }
-        "DATEFROMPARTS" => {
-            let [year, month, day] = take(name, arguments)?;
-            let cast = [year, month, day].map(|value| (value, SqlType::Int)).to_vec();
-            strict(name, cast, SqlType::Date, |values| {
-                let parts: Vec<u32> = values
-                    .iter()
-                    .map(|value| value.as_int().and_then(|v| u32::try_from(v).ok()).unwrap_or(0))
-                    .collect();
-                match parts.as_slice() {
-                    [year, month, day] => days_from_civil(*year, *month, *day).map(|days| Datum::Date(i64::from(days))),
-                    _ => None,
-                }
-                .ok_or_else(|| SqlError::new(289, 16, 1, "Cannot construct data type date, some of the arguments have values which are not valid."))
-            })?
-        }
-        "ISDATE" => {
-            let [value] = take(name, arguments)?;
-            let date = value.convert(&SqlType::DateTime, 0, true)?;
-            let mut typed = super::super::typed::call(name, vec![date], SqlType::Int, |values| {
-                Ok(Datum::Int(i64::from(!values.first().is_none_or(Datum::is_null))))
-            });
-            typed.nullable = false;
-            typed
-        }
-        "SWITCHOFFSET" | "TODATETIMEOFFSET" => {
-            let [value, offset] = take(name, arguments)?;
-            // As many digits as the value has.
-            let scale = match value.sql_type {
-                SqlType::DateTimeOffset { scale }
-                | SqlType::DateTime2 { scale }
-                | SqlType::Time { scale } => scale,
-                SqlType::DateTime => 3,
-                SqlType::SmallDateTime | SqlType::Date => 0,
-                _ => 7,
-            };
-            let result = SqlType::DateTimeOffset { scale };
-            let keeps_instant = name == "SWITCHOFFSET";
-            let offset_type = if offset.sql_type.is_character() { name_type() } else { SqlType::Int };
-            strict(name, vec![(value, result.clone()), (offset, offset_type)], result, move |values| {
-                let Datum::Instant { ticks, offset_minutes } = values[0] else { return Ok(Datum::Null) };
-                let minutes = offset_of(&values[1])?;
-                let local = ticks + i64::from(offset_minutes) * 60 * TICKS_PER_SECOND;
-                let ticks =
-                    if keeps_instant { ticks } else { local - i64::from(minutes) * 60 * TICKS_PER_SECOND };
-                // Both the instant and its local time are of the years 1 to 9999.
-                let days = 0..(DAYS_MAX + 1) * TICKS_PER_DAY;
-                let shown = ticks + i64::from(minutes) * 60 * TICKS_PER_SECOND;
-                if !days.contains(&ticks) || !days.contains(&shown) {
-                    return Err(overflow("datetimeoffset"));
-                }
-                Ok(Datum::Instant { ticks, offset_minutes: minutes })
-            })?
-        }
-        _ => return Ok(None),
-    }))
+        Ok(Datum::Instant { ticks, offset_minutes: minutes })
+    })
 }
 
 fn offset_of(value: &Datum) -> Result<i16, SqlError> {
@@ -164,87 +177,103 @@ fn part_of(name: &str) -> Option<DatePart> {
     })
 }
 
-/// DATEADD, DATEDIFF, DATEPART, DATENAME, DATETRUNC, whose first argument is a word.
+/// A call whose first argument is a datepart. Errors: 155 for a word that is none.
 pub fn date_call(
-    function: &str,
+    function: DateFunction,
+    name: &str,
     part_name: &str,
     arguments: Vec<Typed>,
     date_first: u8,
 ) -> Result<Typed, SqlError> {
     let part = part_of(part_name).ok_or_else(|| {
-        SqlError::new(
-            155,
-            15,
-            1,
-            format!("'{part_name}' is not a recognized {} option.", function.to_lowercase()),
-        )
+        let text = format!("'{part_name}' is not a recognized {} option.", name.to_lowercase());
+        SqlError::new(155, 15, 1, text)
     })?;
-    let name = format!("{function}_{part:?}_{date_first}");
+    let mut arguments = arguments.into_iter();
+    let mut next = || arguments.next().ok_or_else(|| SqlError::internal("a date function without arguments"));
     match function {
-        "DATEADD" => {
-            let [count, value] = take(function, &arguments)?;
-            let sql_type =
-                if value.sql_type.is_temporal() { value.sql_type.clone() } else { SqlType::DateTime };
-            let result = sql_type.clone();
-            strict(
-                &name,
-                vec![(count, SqlType::BigInt), (value, sql_type.clone())],
-                sql_type,
-                move |values| add(part, values[0].as_int().unwrap_or(0), &values[1], &result),
-            )
-        }
-        "DATEDIFF" | "DATEDIFF_BIG" => {
-            let [from, to] = take(function, &arguments)?;
-            let wide = SqlType::DateTimeOffset { scale: 7 };
-            let small = function == "DATEDIFF";
-            let result = if small { SqlType::Int } else { SqlType::BigInt };
-            strict(&name, vec![(from, wide.clone()), (to, wide)], result, move |values| {
-                let difference = difference(part, &values[0], &values[1]);
-                if small && i32::try_from(difference).is_err() {
-                    return Err(SqlError::new(
-                        535,
-                        16,
-                        0,
-                        "The datediff function resulted in an overflow. The number of dateparts separating two date/time instances is too large. Try to use datediff with a less precise datepart.",
-                    ));
-                }
-                Ok(Datum::Int(difference))
+        DateFunction::Add => date_add(part, next()?, next()?, date_first),
+        DateFunction::Difference => date_difference(part, next()?, next()?, true, date_first),
+        DateFunction::BigDifference => date_difference(part, next()?, next()?, false, date_first),
+        DateFunction::Part => date_part(part, next()?, date_first),
+        DateFunction::Name => {
+            let value = moment_of(next()?)?;
+            let key = format!("DATENAME_{part:?}_{date_first}");
+            let result = SqlType::NVarChar { length: tds::Length::Units(30) };
+            strict(&key, vec![(value, wide())], result, move |values| {
+                Ok(Datum::Text(part_name_of(part, &values[0], date_first)))
             })
         }
-        "DATEPART" | "DATENAME" => {
-            let [value] = take(function, &arguments)?;
-            let sql_type = if value.sql_type.is_temporal() {
-                value.sql_type.clone()
-            } else {
-                SqlType::DateTime2 { scale: 7 }
-            };
-            let wide = SqlType::DateTimeOffset { scale: 7 };
-            let value = value.cast(&sql_type)?;
-            if function == "DATENAME" {
-                return strict(
-                    &name,
-                    vec![(value, wide)],
-                    SqlType::NVarChar { length: tds::Length::Units(30) },
-                    move |values| Ok(Datum::Text(part_name_of(part, &values[0], date_first))),
-                );
-            }
-            strict(&name, vec![(value, wide)], SqlType::Int, move |values| {
-                Ok(Datum::Int(part_value(part, &values[0], date_first)))
-            })
-        }
-        _ => {
-            let [value] = take(function, &arguments)?;
-            let sql_type = if value.sql_type.is_temporal() {
-                value.sql_type.clone()
-            } else {
-                SqlType::DateTime2 { scale: 7 }
-            };
-            let result = sql_type.clone();
-            strict(&name, vec![(value, SqlType::DateTimeOffset { scale: 7 })], sql_type, move |values| {
-                truncate(part, &values[0], &result, date_first)
-            })
-        }
+        DateFunction::Truncate => date_truncate(part, next()?, date_first),
     }
+}
+
+/// The type in which moments are compared.
+fn wide() -> SqlType {
+    SqlType::DateTimeOffset { scale: 7 }
+}
+
+/// A value as a date or time: of its own type, or datetime2.
+fn moment_of(value: Typed) -> Result<Typed, SqlError> {
+    let sql_type = temporal_type(&value, SqlType::DateTime2 { scale: 7 });
+    value.cast(&sql_type)
+}
+
+fn temporal_type(value: &Typed, otherwise: SqlType) -> SqlType {
+    if value.sql_type.is_temporal() { value.sql_type.clone() } else { otherwise }
+}
+
+fn date_add(part: DatePart, count: Typed, value: Typed, date_first: u8) -> Result<Typed, SqlError> {
+    let sql_type = temporal_type(&value, SqlType::DateTime);
+    let result = sql_type.clone();
+    let key = format!("DATEADD_{part:?}_{date_first}");
+    let cast = vec![(count, SqlType::BigInt), (value, sql_type.clone())];
+    strict(&key, cast, sql_type, move |values| {
+        add(part, values[0].as_int().unwrap_or(0), &values[1], &result)
+    })
+}
+
+fn date_difference(
+    part: DatePart,
+    from: Typed,
+    to: Typed,
+    small: bool,
+    date_first: u8,
+) -> Result<Typed, SqlError> {
+    let (name, result) = match small {
+        true => ("DATEDIFF", SqlType::Int),
+        false => ("DATEDIFF_BIG", SqlType::BigInt),
+    };
+    let key = format!("{name}_{part:?}_{date_first}");
+    strict(&key, vec![(from, wide()), (to, wide())], result, move |values| {
+        let difference = difference(part, &values[0], &values[1]);
+        if small && i32::try_from(difference).is_err() {
+            return Err(SqlError::new(
+                535,
+                16,
+                0,
+                "The datediff function resulted in an overflow. The number of dateparts separating two date/time instances is too large. Try to use datediff with a less precise datepart.",
+            ));
+        }
+        Ok(Datum::Int(difference))
+    })
+}
+
+fn date_part(part: DatePart, value: Typed, date_first: u8) -> Result<Typed, SqlError> {
+    let value = moment_of(value)?;
+    let key = format!("DATEPART_{part:?}_{date_first}");
+    strict(&key, vec![(value, wide())], SqlType::Int, move |values| {
+        Ok(Datum::Int(part_value(part, &values[0], date_first)))
+    })
+}
+
+fn date_truncate(part: DatePart, value: Typed, date_first: u8) -> Result<Typed, SqlError> {
+    let sql_type = temporal_type(&value, SqlType::DateTime2 { scale: 7 });
+    let result = sql_type.clone();
+    let key = format!("DATETRUNC_{part:?}_{date_first}");
+    strict(&key, vec![(value, wide())], sql_type, move |values| {
+        truncate(part, &values[0], &result, date_first)
+    })
 }
 
 fn overflow(to: &str) -> SqlError {

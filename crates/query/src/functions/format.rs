@@ -3,13 +3,13 @@
 mod moment;
 mod number;
 
-use std::sync::Arc;
-
 use tds::{Length, SqlType};
 
 use super::super::typed::Typed;
 use super::super::types::is_numeric;
 use super::super::{Datum, Facts, convert};
+use super::function::{Call, Function};
+use super::kernel::{Kernel, scalar};
 use super::wide_text;
 use super::{name_type, strict};
 use tsql::SqlError;
@@ -21,17 +21,13 @@ enum Culture {
     Invariant,
 }
 
-pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Result<Option<Typed>, SqlError> {
-    if name != "FORMAT" {
-        return Ok(None);
-    }
-    let (value, pattern, culture) = match arguments {
-        [value, pattern] => {
-            (value.clone(), pattern.clone(), Typed::constant(Datum::Text("en-US".into()), name_type())?)
-        }
-        [value, pattern, culture] => (value.clone(), pattern.clone(), culture.clone()),
-        _ => return Err(SqlError::argument_count("format", 2)),
-    };
+/// FORMAT.
+pub(super) const FUNCTIONS: &[Function<Kernel>] =
+    &[scalar("FORMAT", &["value", "pattern"], "nvarchar(4000)", format).optional(&["culture"])];
+
+fn format(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, pattern] = call.take()?;
+    let culture = call.argument_or(2, Datum::Text("en-US".into()), name_type())?;
     let sql_type = value.sql_type.clone();
     let temporal = sql_type.is_temporal();
     if !temporal && (!is_numeric(&sql_type) || sql_type == SqlType::Bit) {
@@ -49,7 +45,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Resul
     let cast = vec![(value, sql_type.clone()), (pattern, wide_text()), (culture, name_type())];
     let result = SqlType::NVarChar { length: Length::Units(4000) };
     let key = format!("FORMAT_{sql_type}");
-    let typed = strict(&key, cast, result, move |values| {
+    let mut typed = strict(&key, cast, result, move |values| {
         let (Some(value), Some(pattern), Some(culture)) =
             (values.first(), values.get(1).and_then(Datum::as_text), values.get(2).and_then(Datum::as_text))
         else {
@@ -73,7 +69,6 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Resul
         // A pattern that does not fit the type gives NULL, not an error.
         Ok(text.map_or(Datum::Null, Datum::Text))
     })?;
-    let mut typed = typed;
     typed.nullable = true;
-    Ok(Some(typed))
+    Ok(typed)
 }

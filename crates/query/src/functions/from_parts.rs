@@ -1,7 +1,5 @@
 //! DATETIMEFROMPARTS and its siblings: moments made of numbers.
 
-use std::sync::Arc;
-
 use rows::text::calendar::days_from_civil;
 use tds::SqlType;
 
@@ -9,6 +7,8 @@ use super::super::convert::place;
 use super::super::datum::{TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::super::typed::Typed;
 use super::super::{Datum, Facts};
+use super::function::{Call, Function};
+use super::kernel::{Kernel, scalar};
 use super::strict;
 use tsql::SqlError;
 
@@ -26,27 +26,65 @@ struct Shape {
     precision: bool,
 }
 
-pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Result<Option<Typed>, SqlError> {
-    let shape =
-        |date, seconds, fraction, offset, precision| Shape { date, seconds, fraction, offset, precision };
-    let shape = match name {
-        "DATETIMEFROMPARTS" => shape(true, true, true, false, false),
-        "SMALLDATETIMEFROMPARTS" => shape(true, false, false, false, false),
-        "DATETIME2FROMPARTS" => shape(true, true, true, false, true),
-        "DATETIMEOFFSETFROMPARTS" => shape(true, true, true, true, true),
-        "TIMEFROMPARTS" => shape(false, true, true, false, true),
-        _ => return Ok(None),
+/// Moments made of numbers.
+pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
+    scalar(
+        "DATETIMEFROMPARTS",
+        &["year", "month", "day", "hour", "minute", "second", "millisecond"],
+        "datetime",
+        |call| from_parts(call, Shape { seconds: true, fraction: true, ..DATE }, |_| SqlType::DateTime),
+    ),
+    scalar("SMALLDATETIMEFROMPARTS", &["year", "month", "day", "hour", "minute"], "smalldatetime", |call| {
+        from_parts(call, DATE, |_| SqlType::SmallDateTime)
+    }),
+    scalar(
+        "DATETIME2FROMPARTS",
+        &["year", "month", "day", "hour", "minute", "second", "fraction", "precision"],
+        "datetime2",
+        |call| {
+            let shape = Shape { seconds: true, fraction: true, precision: true, ..DATE };
+            from_parts(call, shape, |scale| SqlType::DateTime2 { scale })
+        },
+    ),
+    scalar(
+        "DATETIMEOFFSETFROMPARTS",
+        &[
+            "year",
+            "month",
+            "day",
+            "hour",
+            "minute",
+            "second",
+            "fraction",
+            "offset_hours",
+            "offset_minutes",
+            "precision",
+        ],
+        "datetimeoffset",
+        |call| {
+            let shape = Shape { date: true, seconds: true, fraction: true, offset: true, precision: true };
+            from_parts(call, shape, |scale| SqlType::DateTimeOffset { scale })
+        },
+    ),
+    scalar("TIMEFROMPARTS", &["hour", "minute", "second", "fraction", "precision"], "time", |call| {
+        let shape = Shape { date: false, seconds: true, fraction: true, precision: true, ..DATE };
+        from_parts(call, shape, |scale| SqlType::Time { scale })
+    }),
+];
+
+/// A date, an hour and a minute.
+const DATE: Shape = Shape { date: true, seconds: false, fraction: false, offset: false, precision: false };
+
+fn from_parts(
+    call: &Call<'_, dyn Facts>,
+    shape: Shape,
+    result: fn(u8) -> SqlType,
+) -> Result<Typed, SqlError> {
+    let (last, numbers) = match call.arguments.split_last() {
+        Some((last, numbers)) if shape.precision => (Some(last), numbers),
+        _ => (None, call.arguments),
     };
-    let count = 3 * usize::from(shape.date)
-        + 2
-        + usize::from(shape.seconds)
-        + usize::from(shape.fraction)
-        + 2 * usize::from(shape.offset)
-        + usize::from(shape.precision);
-    if arguments.len() != count {
-        return Err(SqlError::argument_count(&name.to_lowercase(), count));
-    }
-    let scale = match arguments.last().filter(|_| shape.precision) {
+    let scale = match last {
         None => 3,
         Some(precision) => match precision.clone().cast(&SqlType::Int)?.constant {
             Some(Datum::Int(scale)) if (0..=7).contains(&scale) => scale as u8,
@@ -60,17 +98,10 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Resul
             }
         },
     };
-    let result = match name {
-        "DATETIMEFROMPARTS" => SqlType::DateTime,
-        "SMALLDATETIMEFROMPARTS" => SqlType::SmallDateTime,
-        "DATETIME2FROMPARTS" => SqlType::DateTime2 { scale },
-        "TIMEFROMPARTS" => SqlType::Time { scale },
-        _ => SqlType::DateTimeOffset { scale },
-    };
-    let numbers = arguments.get(..count - usize::from(shape.precision)).unwrap_or_default();
+    let result = result(scale);
     let cast = numbers.iter().map(|number| (number.clone(), SqlType::Int)).collect();
     let to = result.clone();
-    strict(&format!("{name}_{scale}"), cast, result, move |values| {
+    strict(&format!("{}_{scale}", call.name), cast, result, move |values| {
         let numbers: Vec<i64> = values.iter().filter_map(Datum::as_int).collect();
         moment(&numbers, &shape, scale, &to).ok_or_else(|| {
             let name = super::super::convert::type_name(&to);
@@ -82,7 +113,6 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Resul
             )
         })
     })
-    .map(Some)
 }
 
 fn moment(numbers: &[i64], shape: &Shape, scale: u8, to: &SqlType) -> Option<Datum> {

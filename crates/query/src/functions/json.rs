@@ -1,94 +1,87 @@
 //! ISJSON, JSON_VALUE, JSON_QUERY, JSON_PATH_EXISTS.
 
-use std::sync::Arc;
-
 use tds::SqlType;
 
 use super::super::json::{self, Kind, Path};
 use super::super::typed::Typed;
 use super::super::{Datum, Facts};
-use super::{long_text, name_type, strict, take, wide_text};
+use super::function::{Call, Function};
+use super::kernel::{Kernel, scalar};
+use super::{long_text, name_type, strict, wide_text};
 use tsql::SqlError;
 
 /// Characters of JSON_VALUE's result.
 const VALUE_UNITS_MAX: usize = 4000;
 
-pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Result<Option<Typed>, SqlError> {
-    let text_at = |values: &[Datum], at: usize| -> String {
-        values.get(at).and_then(Datum::as_text).unwrap_or_default().to_string()
-    };
-    Ok(Some(match name {
-        "ISJSON" => {
-            let (value, wanted) = match arguments {
-                [value] => (value.clone(), Typed::constant(Datum::Text("CONTAINER".into()), name_type())?),
-                [value, wanted] => (value.clone(), wanted.clone()),
-                _ => return Err(SqlError::argument_count("isjson", 1)),
-            };
-            strict(name, vec![(value, long_text()), (wanted, name_type())], SqlType::Int, move |values| {
-                let text = text_at(values, 0);
-                let kind = json::value(&text).ok().map(json::kind);
-                let wanted = text_at(values, 1).to_ascii_uppercase();
-                let is = kind.is_some_and(|kind| match wanted.as_str() {
-                    "VALUE" => true,
-                    "ARRAY" => kind == Kind::Array,
-                    "OBJECT" => kind == Kind::Object,
-                    "SCALAR" => matches!(kind, Kind::Number | Kind::String),
-                    _ => matches!(kind, Kind::Array | Kind::Object),
-                });
-                Ok(Datum::Int(i64::from(is)))
-            })?
+/// Functions that read JSON.
+pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
+    scalar("JSON_VALUE", &["text", "path"], "nvarchar(4000)", json_scalar),
+    scalar("JSON_QUERY", &["text"], "nvarchar(max)", json_query).optional(&["path"]).json(),
+    scalar("JSON_PATH_EXISTS", &["text", "path"], "int", json_path_exists),
+];
+
+/// ISJSON. `wanted` is the kind of JSON, CONTAINER without one.
+pub fn is_json(value: Typed, wanted: Typed) -> Result<Typed, SqlError> {
+    strict("ISJSON", vec![(value, long_text()), (wanted, name_type())], SqlType::Int, move |values| {
+        let text = text_at(values, 0);
+        let kind = json::value(&text).ok().map(json::kind);
+        let wanted = text_at(values, 1).to_ascii_uppercase();
+        let is = kind.is_some_and(|kind| match wanted.as_str() {
+            "VALUE" => true,
+            "ARRAY" => kind == Kind::Array,
+            "OBJECT" => kind == Kind::Object,
+            "SCALAR" => matches!(kind, Kind::Number | Kind::String),
+            _ => matches!(kind, Kind::Array | Kind::Object),
+        });
+        Ok(Datum::Int(i64::from(is)))
+    })
+}
+
+fn json_scalar(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, path] = call.take()?;
+    strict(call.name, vec![(value, long_text()), (path, wide_text())], wide_text(), move |values| {
+        let text = text_at(values, 0);
+        let path = Path::parse(&text_at(values, 1))?;
+        let Some(piece) = path.find(json::value(&text)?)? else { return Ok(Datum::Null) };
+        if matches!(json::kind(piece), Kind::Array | Kind::Object) {
+            return refuse(&path, 13623, "Scalar value cannot be found in the specified JSON path.");
         }
-        "JSON_VALUE" => {
-            let [value, path] = take(name, arguments)?;
-            strict(name, vec![(value, long_text()), (path, wide_text())], wide_text(), move |values| {
-                let text = text_at(values, 0);
-                let path = Path::parse(&text_at(values, 1))?;
-                let Some(piece) = path.find(json::value(&text)?)? else { return Ok(Datum::Null) };
-                if matches!(json::kind(piece), Kind::Array | Kind::Object) {
-                    return refuse(&path, 13623, "Scalar value cannot be found in the specified JSON path.");
-                }
-                let Some(scalar) = json::scalar(piece) else { return Ok(Datum::Null) };
-                if scalar.encode_utf16().count() > VALUE_UNITS_MAX {
-                    return refuse(
-                        &path,
-                        13625,
-                        "String value in the specified JSON path would be truncated.",
-                    );
-                }
-                Ok(Datum::Text(scalar))
-            })?
+        let Some(scalar) = json::scalar(piece) else { return Ok(Datum::Null) };
+        if scalar.encode_utf16().count() > VALUE_UNITS_MAX {
+            return refuse(&path, 13625, "String value in the specified JSON path would be truncated.");
         }
-        "JSON_QUERY" => {
-            let (value, path) = match arguments {
-                [value] => (value.clone(), Typed::constant(Datum::Text("$".into()), wide_text())?),
-                [value, path] => (value.clone(), path.clone()),
-                _ => return Err(SqlError::argument_count("json_query", 1)),
-            };
-            strict(name, vec![(value, long_text()), (path, wide_text())], long_text(), move |values| {
-                let text = text_at(values, 0);
-                let path = Path::parse(&text_at(values, 1))?;
-                match path.find(json::value(&text)?)? {
-                    Some(piece) if matches!(json::kind(piece), Kind::Array | Kind::Object) => {
-                        Ok(Datum::Text(piece.to_string()))
-                    }
-                    Some(_) => {
-                        refuse(&path, 13624, "Object or array cannot be found in the specified JSON path.")
-                    }
-                    None => Ok(Datum::Null),
-                }
-            })?
+        Ok(Datum::Text(scalar))
+    })
+}
+
+fn json_query(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    let path = call.argument_or(1, Datum::Text("$".into()), wide_text())?;
+    strict(call.name, vec![(value, long_text()), (path, wide_text())], long_text(), move |values| {
+        let text = text_at(values, 0);
+        let path = Path::parse(&text_at(values, 1))?;
+        match path.find(json::value(&text)?)? {
+            Some(piece) if matches!(json::kind(piece), Kind::Array | Kind::Object) => {
+                Ok(Datum::Text(piece.to_string()))
+            }
+            Some(_) => refuse(&path, 13624, "Object or array cannot be found in the specified JSON path."),
+            None => Ok(Datum::Null),
         }
-        "JSON_PATH_EXISTS" => {
-            let [value, path] = take(name, arguments)?;
-            strict(name, vec![(value, long_text()), (path, wide_text())], SqlType::Int, move |values| {
-                let text = text_at(values, 0);
-                let path = Path::parse(&text_at(values, 1))?;
-                let found = json::value(&text).ok().and_then(|value| path.find(value).ok().flatten());
-                Ok(Datum::Int(i64::from(found.is_some())))
-            })?
-        }
-        _ => return Ok(None),
-    }))
+    })
+}
+
+fn json_path_exists(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, path] = call.take()?;
+    strict(call.name, vec![(value, long_text()), (path, wide_text())], SqlType::Int, move |values| {
+        let text = text_at(values, 0);
+        let path = Path::parse(&text_at(values, 1))?;
+        let found = json::value(&text).ok().and_then(|value| path.find(value).ok().flatten());
+        Ok(Datum::Int(i64::from(found.is_some())))
+    })
+}
+
+fn text_at(values: &[Datum], at: usize) -> String {
+    values.get(at).and_then(Datum::as_text).unwrap_or_default().to_string()
 }
 
 /// NULL, or an error under `strict`.

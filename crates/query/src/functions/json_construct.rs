@@ -6,18 +6,40 @@ use super::super::Datum;
 use super::super::json_modify::ModifyPath;
 use super::super::rows_as_text::{json_value, quoted};
 use super::super::typed::{Typed, call};
+use super::function::Function;
+use super::kernel::{JsonFunction, Kernel, Written, written};
 use super::{long_text, wide_text};
 use tsql::SqlError;
 
-/// Binds a call; `nested` says which arguments are text of JSON that goes in as it is. None for other names.
-pub fn construct(name: &str, arguments: Vec<Typed>, nested: &[bool]) -> Result<Option<Typed>, SqlError> {
-    let (object, absent) = match name {
-        "JSON_OBJECT" => (true, false),
-        "JSON_OBJECT_ABSENT_ON_NULL" => (true, true),
-        "JSON_ARRAY" => (false, true),
-        "JSON_ARRAY_NULL_ON_NULL" => (false, false),
-        "JSON_MODIFY" => return modify(arguments, nested.get(2).copied().unwrap_or(false)).map(Some),
-        _ => return Ok(None),
+/// Functions that put JSON together.
+pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
+    json("JSON_OBJECT", "JSON_OBJECT([name : value, ...])", JsonFunction::Object { absent: false }),
+    json(
+        "JSON_OBJECT ABSENT ON NULL",
+        "JSON_OBJECT([name : value, ...] ABSENT ON NULL)",
+        JsonFunction::Object { absent: true },
+    ),
+    json("JSON_ARRAY", "JSON_ARRAY([value, ...])", JsonFunction::Array { absent: true }),
+    json(
+        "JSON_ARRAY NULL ON NULL",
+        "JSON_ARRAY([value, ...] NULL ON NULL)",
+        JsonFunction::Array { absent: false },
+    ),
+    written("JSON_MODIFY", &["text", "path", "value"], "nvarchar(max)", Written::Json(JsonFunction::Modify))
+        .json(),
+    written("ISJSON", &["text"], "int", Written::IsJson).optional(&["kind"]),
+];
+
+const fn json(name: &'static str, as_written: &'static str, function: JsonFunction) -> Function<Kernel> {
+    written(name, &[], "nvarchar(max)", Written::Json(function)).repeated().written(as_written).json()
+}
+
+/// Binds a call; `nested` says which arguments are text of JSON that goes in as it is.
+pub fn construct(function: JsonFunction, arguments: Vec<Typed>, nested: &[bool]) -> Result<Typed, SqlError> {
+    let (object, absent) = match function {
+        JsonFunction::Object { absent } => (true, absent),
+        JsonFunction::Array { absent } => (false, absent),
+        JsonFunction::Modify => return modify(arguments, nested.get(2).copied().unwrap_or(false)),
     };
     let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
     let nested = nested.to_vec();
@@ -53,13 +75,13 @@ pub fn construct(name: &str, arguments: Vec<Typed>, nested: &[bool]) -> Result<O
         let inside = pieces.join(",");
         Ok(Datum::Text(if object { format!("{{{inside}}}") } else { format!("[{inside}]") }))
     };
-    let typed = call(&format!("{name}_{marks}"), arguments, long_text(), kernel);
-    Ok(Some(Typed { nullable: false, ..typed }))
+    let typed = call(&format!("{function:?}_{marks}"), arguments, long_text(), kernel);
+    Ok(Typed { nullable: false, ..typed })
 }
 
 fn modify(arguments: Vec<Typed>, nested: bool) -> Result<Typed, SqlError> {
-    let [text, path, new] =
-        <[Typed; 3]>::try_from(arguments).map_err(|_| SqlError::argument_count("json_modify", 3))?;
+    let [text, path, new] = <[Typed; 3]>::try_from(arguments)
+        .map_err(|_| SqlError::internal("JSON_MODIFY without three arguments"))?;
     let sql_type = new.sql_type.clone();
     let kernel = move |values: &[Datum]| {
         let [Datum::Text(text), Datum::Text(path), new] = values else { return Ok(Datum::Null) };

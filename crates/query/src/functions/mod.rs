@@ -1,57 +1,80 @@
 //! The built-in functions of T-SQL.
 
+mod aggregates;
+mod as_written;
 mod bits;
 mod clr;
 mod date;
 mod format;
 mod from_parts;
+pub mod function;
 pub mod growing;
 mod json;
 mod json_construct;
+mod kernel;
 mod math;
 mod string;
 mod table;
 mod text;
 mod time_zone;
 
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 use tds::{Length, SqlType};
 
 pub use bits::order_of;
 pub use clr::{is_value_method, static_method, value_method};
 pub use date::date_call;
+pub use json::is_json;
 pub use json_construct::construct;
-pub use table::table_function;
+pub use kernel::{Aggregate, Kernel, Window, Written};
 pub use text::formatted;
 pub use time_zone::{TIME_ZONES, zone_now};
 
+use function::{Family, Function, FunctionTable};
+
 use super::Datum;
-use super::facts::Facts;
 use super::typed::{Typed, call, common_collation, in_page, paged};
 use tsql::SqlError;
 
-/// Binds a call. Errors: 195 for an unknown name, 174 for a wrong number of arguments.
-pub fn call_function(name: &str, arguments: Vec<Typed>, facts: &Arc<dyn Facts>) -> Result<Typed, SqlError> {
-    for family in [
-        text::bind,
-        bits::bind,
-        format::bind,
-        from_parts::bind,
-        json::bind,
-        string::bind,
-        math::bind,
-        date::bind,
-        time_zone::bind,
-    ] {
-        if let Some(typed) = family(name, &arguments, facts)? {
-            return Ok(typed);
-        }
+/// The functions of the language. Those of a session come through [`Facts::function`](super::Facts::function).
+static TABLE: LazyLock<FunctionTable<Kernel>> = LazyLock::new(|| FunctionTable::new(FAMILIES));
+
+const FAMILIES: &[Family<Kernel>] = &[
+    Family { title: "Choices", functions: as_written::CHOICES },
+    Family { title: "Text", functions: string::FUNCTIONS },
+    Family { title: "Text", functions: text::FUNCTIONS },
+    Family { title: "Text", functions: format::FUNCTIONS },
+    Family { title: "Numbers", functions: math::FUNCTIONS },
+    Family { title: "Dates and times", functions: date::FUNCTIONS },
+    Family { title: "Dates and times", functions: as_written::DATES },
+    Family { title: "Dates and times", functions: from_parts::FUNCTIONS },
+    Family { title: "Dates and times", functions: time_zone::FUNCTIONS },
+    Family { title: "Bits, bytes, several values", functions: bits::FUNCTIONS },
+    Family { title: "JSON", functions: json::FUNCTIONS },
+    Family { title: "JSON", functions: json_construct::FUNCTIONS },
+    Family { title: "Aggregates", functions: aggregates::AGGREGATES },
+    Family { title: "Aggregates", functions: as_written::GROUPINGS },
+    Family { title: "Windows", functions: aggregates::WINDOWS },
+    Family { title: "Functions that give rows", functions: table::FUNCTIONS },
+];
+
+/// The function of a name in any case.
+pub fn find(name: &str) -> Option<&'static Function<Kernel>> {
+    TABLE.find(name)
+}
+
+/// The aggregate of a name.
+pub fn aggregate(name: &str) -> Option<Aggregate> {
+    match find(name)?.kernel {
+        Kernel::Aggregate(aggregate) => Some(aggregate),
+        _ => None,
     }
-    if let Some(typed) = Arc::clone(facts).function(name, &arguments)? {
-        return Ok(typed);
-    }
-    Err(SqlError::unknown_function(&name.to_lowercase()))
+}
+
+/// The functions by their families' headings.
+pub fn signatures() -> Vec<(&'static str, Vec<&'static function::Signature>)> {
+    TABLE.signatures()
 }
 
 /// nvarchar(max).
@@ -69,9 +92,14 @@ pub fn name_type() -> SqlType {
     SqlType::NVarChar { length: Length::Units(128) }
 }
 
-/// The arguments, if there are as many as wanted.
-pub fn take<const N: usize>(name: &str, arguments: &[Typed]) -> Result<[Typed; N], SqlError> {
-    <[Typed; N]>::try_from(arguments.to_vec()).map_err(|_| SqlError::argument_count(&name.to_lowercase(), N))
+/// 1 for a value that can be converted, 0 for others.
+fn is_convertible(name: &str, value: &Typed, to: &SqlType) -> Result<Typed, SqlError> {
+    let converted = value.clone().convert(to, 0, true)?;
+    let mut typed = call(name, vec![converted], SqlType::Int, |values| {
+        Ok(Datum::Int(i64::from(!values.first().is_none_or(Datum::is_null))))
+    });
+    typed.nullable = false;
+    Ok(typed)
 }
 
 /// A call whose arguments are cast first; NULL in, NULL out.

@@ -1,300 +1,327 @@
 //! Functions of text.
 
-use std::sync::Arc;
-
 use tds::{CodePage, Collation, Length, SqlType};
 
 use super::super::collation::is_case_sensitive;
 use super::super::convert::{self, length_limit};
 use super::super::like::Pattern;
-use super::super::typed::{Typed, call, code_page, common_collation, in_page, paged};
+use super::super::typed::{self, Typed, code_page, common_collation, in_page, paged};
 use super::super::types::text_of;
 use super::super::{Datum, Facts};
+use super::function::{Call, Function};
 use super::growing::{GrowingText, ask, count_units, find, replace, replicate};
-use super::{long_text, name_type, strict, take};
+use super::kernel::{Kernel, scalar};
+use super::text::{Ends, trim};
+use super::{long_text, name_type, strict};
 use tsql::SqlError;
 
-pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Result<Option<Typed>, SqlError> {
-    let int = SqlType::Int;
-    Ok(Some(match name {
-        "LEN" => {
-            let [value] = take(name, arguments)?;
-            let (value, as_type) = textual(value);
-            strict(name, vec![(value, as_type)], int, |values| {
-                Ok(Datum::Int(count_units(text(values, 0).trim_end_matches(' '))? as i64))
-            })?
+/// Functions of text.
+pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
+    scalar("LEN", &["value"], "int", length_of).light(),
+    scalar("DATALENGTH", &["value"], "int", datalength).light(),
+    scalar("LEFT", &["value", "count"], "text", |call| end_of(call, true)).light(),
+    scalar("RIGHT", &["value", "count"], "text", |call| end_of(call, false)).light(),
+    scalar("SUBSTRING", &["value", "start", "count"], "text or bytes", substring).light(),
+    scalar("UPPER", &["value"], "text", |call| {
+        mapped(call, |text, page| text.chars().map(|ch| in_case(ch, ch.to_uppercase(), page)).collect())
+    })
+    .light(),
+    scalar("LOWER", &["value"], "text", |call| {
+        mapped(call, |text, page| text.chars().map(|ch| in_case(ch, ch.to_lowercase(), page)).collect())
+    })
+    .light(),
+    scalar("LTRIM", &["value"], "text", |call| match call.arguments.len() {
+        1 => mapped(call, |text, _| text.trim_start_matches(' ').to_owned()),
+        _ => trim(call, Ends::Start),
+    })
+    .optional(&["characters"])
+    .light(),
+    scalar("RTRIM", &["value"], "text", |call| match call.arguments.len() {
+        1 => mapped(call, |text, _| text.trim_end_matches(' ').to_owned()),
+        _ => trim(call, Ends::End),
+    })
+    .optional(&["characters"])
+    .light(),
+    scalar("TRIM", &["value"], "text", |call| mapped(call, |text, _| text.trim_matches(' ').to_owned()))
+        .light(),
+    scalar("REVERSE", &["value"], "text", |call| mapped(call, |text, _| text.chars().rev().collect())),
+    scalar("REPLACE", &["value", "from", "to"], "text", replaced),
+    scalar("REPLICATE", &["value", "count"], "text", replicated),
+    scalar("SPACE", &["count"], "varchar(8000)", space),
+    scalar("STUFF", &["value", "start", "count", "with"], "text", stuff),
+    scalar("TRANSLATE", &["value", "from", "to"], "text", translate),
+    scalar("CHARINDEX", &["part", "value"], "int", charindex).optional(&["start"]).light(),
+    scalar("PATINDEX", &["pattern", "value"], "int", patindex),
+    scalar("CONCAT", &["value", "value"], "text", |call| concat(call, false)).repeated().light(),
+    scalar("CONCAT_WS", &["separator", "value", "value"], "text", |call| concat(call, true)).repeated(),
+    scalar("ASCII", &["value"], "int", |call| code_of(call, true)),
+    scalar("UNICODE", &["value"], "int", |call| code_of(call, false)),
+    scalar("CHAR", &["code"], "char(1)", |call| character_of(call, false)),
+    scalar("NCHAR", &["code"], "nchar(1)", |call| character_of(call, true)),
+    scalar("QUOTENAME", &["name"], "nvarchar(258)", quotename).optional(&["quote"]),
+    scalar("STR", &["number"], "varchar(8000)", number_text).optional(&["length", "decimals"]),
+];
+
+fn length_of(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    let (value, as_type) = textual(value);
+    strict(call.name, vec![(value, as_type)], SqlType::Int, |values| {
+        Ok(Datum::Int(count_units(text(values, 0).trim_end_matches(' '))? as i64))
+    })
+}
+
+fn datalength(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    let sql_type = value.sql_type.clone();
+    let collation = value.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
+    strict(call.name, vec![(value, sql_type.clone())], SqlType::Int, move |values| {
+        Ok(Datum::Int(data_length(&values[0], &sql_type, collation)))
+    })
+}
+
+/// A text of another text, both of one type.
+fn mapped(call: &Call<'_, dyn Facts>, map: fn(&str, Option<CodePage>) -> String) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    let (value, as_type) = textual(value);
+    let result = variable(&as_type);
+    let page = paged(&result, std::slice::from_ref(&value));
+    strict(call.name, vec![(value, as_type)], result, move |values| {
+        Ok(Datum::Text(map(text(values, 0), page)))
+    })
+}
+
+fn end_of(call: &Call<'_, dyn Facts>, left: bool) -> Result<Typed, SqlError> {
+    let [value, count] = call.take()?;
+    let (value, as_type) = textual(value);
+    let result = variable(&as_type);
+    strict(call.name, vec![(value, as_type), (count, SqlType::Int)], result, move |values| {
+        let units: Vec<u16> = text(values, 0).encode_utf16().collect();
+        let count = int_at(values, 1);
+        if count < 0 {
+            let function = if left { "left" } else { "right" };
+            return Err(SqlError::new(
+                536,
+                16,
+                2,
+                format!("Invalid length parameter passed to the {function} function."),
+            ));
         }
-        "DATALENGTH" => {
-            let [value] = take(name, arguments)?;
-            let sql_type = value.sql_type.clone();
-            let collation = value.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
-            strict(name, vec![(value, sql_type.clone())], int, move |values| {
-                Ok(Datum::Int(data_length(&values[0], &sql_type, collation)))
-            })?
+        let count = (count as usize).min(units.len());
+        let range = if left { 0..count } else { units.len() - count..units.len() };
+        Ok(from_units(units.get(range)))
+    })
+}
+
+fn substring(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, start, count] = call.take()?;
+    if value.sql_type.is_binary() {
+        return substring_binary(value, start, count);
+    }
+    let (value, as_type) = textual(value);
+    let result = variable(&as_type);
+    let cast = vec![(value.clone(), as_type), (start, SqlType::Int), (count, SqlType::Int)];
+    strict(call.name, cast, result, |values| {
+        let units: Vec<u16> = text(values, 0).encode_utf16().collect();
+        Ok(from_units(units.get(window(int_at(values, 1), int_at(values, 2), units.len())?)))
+    })
+}
+
+fn replaced(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, from, to] = call.take()?;
+    let fold = !is_case_sensitive(common_collation(call.arguments).0);
+    let (wide, result) = joined_types(&[&value, &from, &to]);
+    let cast = [&value, &from, &to].map(|argument| (argument.clone(), wide.clone())).to_vec();
+    let (target, unicode) = (result.clone(), wide.is_unicode());
+    strict(if fold { "REPLACE_CI" } else { call.name }, cast, result, move |values| {
+        let replaced = replace(text(values, 0), text(values, 1), text(values, 2), fold, unicode)?;
+        Ok(match replaced {
+            Datum::Text(text) => Datum::Text(within(text, &target)),
+            other => other,
+        })
+    })
+}
+
+fn replicated(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, count] = call.take()?;
+    let (value, as_type) = textual(value);
+    let unicode = as_type.is_unicode();
+    let unlimited = length_limit(&as_type).is_none();
+    let result = text_of(unicode, if unlimited { None } else { Some(8000) });
+    strict(call.name, vec![(value, as_type), (count, SqlType::Int)], result, move |values| {
+        let count = int_at(values, 1);
+        if count < 0 {
+            return Ok(Datum::Null);
         }
-        "UPPER" | "LOWER" | "LTRIM" | "RTRIM" | "TRIM" | "REVERSE" => {
-            let [value] = take(name, arguments)?;
-            let (value, as_type) = textual(value);
-            let operation = name.to_string();
-            let result = variable(&as_type);
-            let page = paged(&result, std::slice::from_ref(&value));
-            strict(name, vec![(value, as_type)], result, move |values| {
-                let value = text(values, 0);
-                Ok(Datum::Text(match operation.as_str() {
-                    "UPPER" => value.chars().map(|ch| in_case(ch, ch.to_uppercase(), page)).collect(),
-                    "LOWER" => value.chars().map(|ch| in_case(ch, ch.to_lowercase(), page)).collect(),
-                    "LTRIM" => value.trim_start_matches(' ').to_string(),
-                    "RTRIM" => value.trim_end_matches(' ').to_string(),
-                    "TRIM" => value.trim_matches(' ').to_string(),
-                    _ => value.chars().rev().collect(),
-                }))
-            })?
+        let limit = match (unlimited, unicode) {
+            (true, _) => None,
+            (false, true) => Some(4000),
+            (false, false) => Some(8000),
+        };
+        replicate(text(values, 0), count as usize, limit, unicode)
+    })
+}
+
+fn space(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [count] = call.take()?;
+    strict(call.name, vec![(count, SqlType::Int)], text_of(false, Some(8000)), |values| {
+        let count = int_at(values, 0);
+        Ok(if count < 0 { Datum::Null } else { Datum::Text(" ".repeat((count as usize).min(8000))) })
+    })
+}
+
+fn charindex(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [needle, value] = call.take()?;
+    let start = call.argument_or(2, Datum::Int(1), SqlType::Int)?;
+    let fold = !is_case_sensitive(common_collation(call.arguments).0);
+    let cast = vec![(needle, long_text()), (value, long_text()), (start, SqlType::Int)];
+    strict(if fold { "CHARINDEX_CI" } else { call.name }, cast, SqlType::Int, move |values| {
+        let skip = (int_at(values, 2) - 1).max(0) as usize;
+        ask(values.get(1).map_or(0, Datum::heap_bytes), &long_text())?;
+        let fold = |text: &str| if fold { text.to_lowercase() } else { text.to_string() };
+        let (needle, hay) = (fold(text(values, 0)), fold(text(values, 1)));
+        if needle.is_empty() {
+            return Ok(Datum::Int(0));
         }
-        "LEFT" | "RIGHT" => {
-            let [value, count] = take(name, arguments)?;
-            let (value, as_type) = textual(value);
-            let result = variable(&as_type);
-            let left = name == "LEFT";
-            strict(name, vec![(value, as_type), (count, SqlType::Int)], result, move |values| {
-                let units: Vec<u16> = text(values, 0).encode_utf16().collect();
-                let count = int_at(values, 1);
-                if count < 0 {
-                    let function = if left { "left" } else { "right" };
-                    return Err(SqlError::new(
-                        536,
-                        16,
-                        2,
-                        format!("Invalid length parameter passed to the {function} function."),
-                    ));
-                }
-                let count = (count as usize).min(units.len());
-                let range = if left { 0..count } else { units.len() - count..units.len() };
-                Ok(from_units(units.get(range)))
-            })?
+        let start = hay.char_indices().nth(skip).map_or(hay.len(), |(at, _)| at);
+        let tail = hay.get(start..).unwrap_or_default();
+        Ok(Datum::Int(
+            find(tail, &needle)?
+                .map_or(0, |at| (tail.get(..at).unwrap_or_default().chars().count() + skip + 1) as i64),
+        ))
+    })
+}
+
+fn patindex(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [pattern, value] = call.take()?;
+    let fold = !is_case_sensitive(common_collation(call.arguments).0);
+    strict(
+        if fold { "PATINDEX_CI" } else { call.name },
+        vec![(pattern, long_text()), (value, long_text())],
+        SqlType::Int,
+        move |values| Ok(Datum::Int(pattern_index(text(values, 0), text(values, 1), fold)?)),
+    )
+}
+
+fn stuff(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, start, count, with] = call.take()?;
+    let (wide, result) = joined_types(&[&value, &with]);
+    let target = result.clone();
+    // NULL as the new text means the empty text.
+    let with =
+        if with.untyped_null { Typed::constant(Datum::Text(String::new()), wide.clone())? } else { with };
+    let cast = vec![(value, wide.clone()), (start, SqlType::Int), (count, SqlType::Int), (with, wide)];
+    strict(call.name, cast, result, move |values| {
+        let units: Vec<u16> = text(values, 0).encode_utf16().collect();
+        let (start, count) = (int_at(values, 1), int_at(values, 2));
+        if start < 1 || start as usize > units.len() || count < 0 {
+            return Ok(Datum::Null);
         }
-        "SUBSTRING" => {
-            let [value, start, count] = take(name, arguments)?;
-            if value.sql_type.is_binary() {
-                return substring_binary(value, start, count).map(Some);
+        let start = start as usize - 1;
+        let end = start.saturating_add(count as usize).min(units.len());
+        let mut stuffed = units.get(..start).unwrap_or_default().to_vec();
+        stuffed.extend(text(values, 3).encode_utf16());
+        stuffed.extend(units.get(end..).unwrap_or_default());
+        Ok(Datum::Text(within(String::from_utf16_lossy(&stuffed), &target)))
+    })
+}
+
+fn code_of(call: &Call<'_, dyn Facts>, ascii: bool) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    let page = code_page(value.collation);
+    let key = format!("{}_{}", call.name, page.number());
+    strict(&key, vec![(value, long_text())], SqlType::Int, move |values| {
+        Ok(match text(values, 0).chars().next() {
+            None => Datum::Null,
+            Some(ch) if ascii => {
+                Datum::Int(i64::from(*convert::code_page_bytes(&ch.to_string(), page).first().unwrap_or(&0)))
             }
-            let (value, as_type) = textual(value);
-            let result = variable(&as_type);
-            let cast = vec![(value.clone(), as_type), (start, SqlType::Int), (count, SqlType::Int)];
-            strict(name, cast, result, |values| {
-                let units: Vec<u16> = text(values, 0).encode_utf16().collect();
-                Ok(from_units(units.get(window(int_at(values, 1), int_at(values, 2), units.len())?)))
-            })?
+            Some(ch) => Datum::Int(i64::from(ch.to_string().encode_utf16().next().unwrap_or(0))),
+        })
+    })
+}
+
+fn character_of(call: &Call<'_, dyn Facts>, unicode: bool) -> Result<Typed, SqlError> {
+    let [code] = call.take()?;
+    let result = if unicode { SqlType::NChar { length: 1 } } else { SqlType::Char { length: 1 } };
+    strict(call.name, vec![(code, SqlType::Int)], result, move |values| {
+        let code = int_at(values, 0);
+        let ch = match unicode {
+            true => u32::try_from(code).ok().and_then(char::from_u32).map(String::from),
+            false => u8::try_from(code)
+                .ok()
+                .and_then(|byte| tds::CodePage::Cp1252.decode(&[byte]).ok().map(|text| text.into_owned())),
+        };
+        Ok(ch.map_or(Datum::Null, Datum::Text))
+    })
+}
+
+fn quotename(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    let quote = call.argument_or(1, Datum::Text("[".into()), name_type())?;
+    let result = SqlType::NVarChar { length: Length::Units(258) };
+    strict(call.name, vec![(value, long_text()), (quote, name_type())], result, |values| {
+        let value = text(values, 0);
+        if value.encode_utf16().count() > 128 {
+            return Ok(Datum::Null);
         }
-        "REPLACE" => {
-            let [value, from, to] = take(name, arguments)?;
-            let fold = !is_case_sensitive(common_collation(arguments).0);
-            let (wide, result) = joined_types(&[&value, &from, &to]);
-            let cast = [&value, &from, &to].map(|argument| (argument.clone(), wide.clone())).to_vec();
-            let (target, unicode) = (result.clone(), wide.is_unicode());
-            strict(if fold { "REPLACE_CI" } else { name }, cast, result, move |values| {
-                let replaced = replace(text(values, 0), text(values, 1), text(values, 2), fold, unicode)?;
-                Ok(match replaced {
-                    Datum::Text(text) => Datum::Text(within(text, &target)),
-                    other => other,
-                })
-            })?
-        }
-        "REPLICATE" => {
-            let [value, count] = take(name, arguments)?;
-            let (value, as_type) = textual(value);
-            let unicode = as_type.is_unicode();
-            let unlimited = length_limit(&as_type).is_none();
-            let result = text_of(unicode, if unlimited { None } else { Some(8000) });
-            strict(name, vec![(value, as_type), (count, SqlType::Int)], result, move |values| {
-                let count = int_at(values, 1);
-                if count < 0 {
-                    return Ok(Datum::Null);
-                }
-                let limit = match (unlimited, unicode) {
-                    (true, _) => None,
-                    (false, true) => Some(4000),
-                    (false, false) => Some(8000),
-                };
-                replicate(text(values, 0), count as usize, limit, unicode)
-            })?
-        }
-        "SPACE" => {
-            let [count] = take(name, arguments)?;
-            strict(name, vec![(count, SqlType::Int)], text_of(false, Some(8000)), |values| {
-                let count = int_at(values, 0);
-                Ok(if count < 0 { Datum::Null } else { Datum::Text(" ".repeat((count as usize).min(8000))) })
-            })?
-        }
-        "CHARINDEX" => {
-            let (needle, value, start) = match arguments {
-                [needle, value] => {
-                    (needle.clone(), value.clone(), Typed::constant(Datum::Int(1), SqlType::Int)?)
-                }
-                [needle, value, start] => (needle.clone(), value.clone(), start.clone()),
-                _ => return Err(SqlError::argument_count("charindex", 2)),
+        let (open, close) = match text(values, 1).chars().next() {
+            Some('[' | ']') | None => ('[', ']'),
+            Some(quote @ ('\'' | '"' | '`')) => (quote, quote),
+            Some('(' | ')') => ('(', ')'),
+            Some('<' | '>') => ('<', '>'),
+            Some('{' | '}') => ('{', '}'),
+            Some(_) => return Ok(Datum::Null),
+        };
+        let doubled = value.replace(close, &format!("{close}{close}"));
+        Ok(Datum::Text(format!("{open}{doubled}{close}")))
+    })
+}
+
+fn number_text(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    let width = call.argument_or(1, Datum::Int(10), SqlType::Int)?;
+    let decimals = call.argument_or(2, Datum::Int(0), SqlType::Int)?;
+    let cast = vec![(value, SqlType::Float), (width, SqlType::Int), (decimals, SqlType::Int)];
+    strict(call.name, cast, text_of(false, Some(8000)), |values| {
+        let Some(Datum::Float(value)) = values.first() else { return Ok(Datum::Null) };
+        let (width, decimals) =
+            (int_at(values, 1).clamp(0, 8000) as usize, int_at(values, 2).clamp(0, 16) as usize);
+        let text = format!("{value:.decimals$}");
+        Ok(Datum::Text(if text.len() > width { "*".repeat(width) } else { format!("{text:>width$}") }))
+    })
+}
+
+fn translate(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, from, to] = call.take()?;
+    let (value, as_type) = textual(value);
+    let fold = !is_case_sensitive(common_collation(call.arguments).0);
+    strict(
+        if fold { "TRANSLATE_CI" } else { call.name },
+        vec![(value, as_type.clone()), (from, long_text()), (to, long_text())],
+        variable(&as_type),
+        move |values| {
+            let same = |one: char, other: char| {
+                one == other || (fold && one.to_lowercase().eq(other.to_lowercase()))
             };
-            let fold = !is_case_sensitive(common_collation(arguments).0);
-            let cast = vec![(needle, long_text()), (value, long_text()), (start, SqlType::Int)];
-            strict(if fold { "CHARINDEX_CI" } else { name }, cast, int, move |values| {
-                let skip = (int_at(values, 2) - 1).max(0) as usize;
-                ask(values.get(1).map_or(0, Datum::heap_bytes), &long_text())?;
-                let fold = |text: &str| if fold { text.to_lowercase() } else { text.to_string() };
-                let (needle, hay) = (fold(text(values, 0)), fold(text(values, 1)));
-                if needle.is_empty() {
-                    return Ok(Datum::Int(0));
-                }
-                let start = hay.char_indices().nth(skip).map_or(hay.len(), |(at, _)| at);
-                let tail = hay.get(start..).unwrap_or_default();
-                Ok(Datum::Int(
-                    find(tail, &needle)?.map_or(0, |at| {
-                        (tail.get(..at).unwrap_or_default().chars().count() + skip + 1) as i64
-                    }),
-                ))
-            })?
-        }
-        "PATINDEX" => {
-            let [pattern, value] = take(name, arguments)?;
-            let fold = !is_case_sensitive(common_collation(arguments).0);
-            strict(
-                if fold { "PATINDEX_CI" } else { name },
-                vec![(pattern, long_text()), (value, long_text())],
-                int,
-                move |values| Ok(Datum::Int(pattern_index(text(values, 0), text(values, 1), fold)?)),
-            )?
-        }
-        "STUFF" => {
-            let [value, start, count, with] = take(name, arguments)?;
-            let (wide, result) = joined_types(&[&value, &with]);
-            let target = result.clone();
-            // NULL as the new text means the empty text.
-            let with = if with.untyped_null {
-                Typed::constant(Datum::Text(String::new()), wide.clone())?
-            } else {
-                with
+            let from: Vec<char> = text(values, 1).chars().collect();
+            let to: Vec<char> = text(values, 2).chars().collect();
+            if from.len() != to.len() {
+                return Err(SqlError::new(
+                    9828,
+                    16,
+                    1,
+                    "The second and third call.arguments of the TRANSLATE built-in function must contain an equal number of characters.",
+                ));
+            }
+            let swap = |ch: char| {
+                from.iter()
+                    .position(|other| same(*other, ch))
+                    .and_then(|at| to.get(at).copied())
+                    .unwrap_or(ch)
             };
-            let cast =
-                vec![(value, wide.clone()), (start, SqlType::Int), (count, SqlType::Int), (with, wide)];
-            strict(name, cast, result, move |values| {
-                let units: Vec<u16> = text(values, 0).encode_utf16().collect();
-                let (start, count) = (int_at(values, 1), int_at(values, 2));
-                if start < 1 || start as usize > units.len() || count < 0 {
-                    return Ok(Datum::Null);
-                }
-                let start = start as usize - 1;
-                let end = start.saturating_add(count as usize).min(units.len());
-                let mut stuffed = units.get(..start).unwrap_or_default().to_vec();
-                stuffed.extend(text(values, 3).encode_utf16());
-                stuffed.extend(units.get(end..).unwrap_or_default());
-                Ok(Datum::Text(within(String::from_utf16_lossy(&stuffed), &target)))
-            })?
-        }
-        "ASCII" | "UNICODE" => {
-            let [value] = take(name, arguments)?;
-            let ascii = name == "ASCII";
-            let page = code_page(value.collation);
-            let key = format!("{name}_{}", page.number());
-            strict(&key, vec![(value, long_text())], int, move |values| {
-                Ok(match text(values, 0).chars().next() {
-                    None => Datum::Null,
-                    Some(ch) if ascii => Datum::Int(i64::from(
-                        *convert::code_page_bytes(&ch.to_string(), page).first().unwrap_or(&0),
-                    )),
-                    Some(ch) => Datum::Int(i64::from(ch.to_string().encode_utf16().next().unwrap_or(0))),
-                })
-            })?
-        }
-        "CHAR" | "NCHAR" => {
-            let [code] = take(name, arguments)?;
-            let unicode = name == "NCHAR";
-            let result = if unicode { SqlType::NChar { length: 1 } } else { SqlType::Char { length: 1 } };
-            strict(name, vec![(code, SqlType::Int)], result, move |values| {
-                let code = int_at(values, 0);
-                let ch = match unicode {
-                    true => u32::try_from(code).ok().and_then(char::from_u32).map(String::from),
-                    false => u8::try_from(code).ok().and_then(|byte| {
-                        tds::CodePage::Cp1252.decode(&[byte]).ok().map(|text| text.into_owned())
-                    }),
-                };
-                Ok(ch.map_or(Datum::Null, Datum::Text))
-            })?
-        }
-        "CONCAT" | "CONCAT_WS" => concat(name, arguments)?,
-        "QUOTENAME" => {
-            let (value, quote) = match arguments {
-                [value] => (value.clone(), Typed::constant(Datum::Text("[".into()), name_type())?),
-                [value, quote] => (value.clone(), quote.clone()),
-                _ => return Err(SqlError::argument_count("quotename", 1)),
-            };
-            let result = SqlType::NVarChar { length: Length::Units(258) };
-            strict(name, vec![(value, long_text()), (quote, name_type())], result, |values| {
-                let value = text(values, 0);
-                if value.encode_utf16().count() > 128 {
-                    return Ok(Datum::Null);
-                }
-                let (open, close) = match text(values, 1).chars().next() {
-                    Some('[' | ']') | None => ('[', ']'),
-                    Some(quote @ ('\'' | '"' | '`')) => (quote, quote),
-                    Some('(' | ')') => ('(', ')'),
-                    Some('<' | '>') => ('<', '>'),
-                    Some('{' | '}') => ('{', '}'),
-                    Some(_) => return Ok(Datum::Null),
-                };
-                let doubled = value.replace(close, &format!("{close}{close}"));
-                Ok(Datum::Text(format!("{open}{doubled}{close}")))
-            })?
-        }
-        "STR" => {
-            let value = arguments.first().cloned().ok_or_else(|| SqlError::argument_count("str", 1))?;
-            let constant = |value: i64| Typed::constant(Datum::Int(value), SqlType::Int);
-            let width = arguments.get(1).cloned().map_or_else(|| constant(10), Ok)?;
-            let decimals = arguments.get(2).cloned().map_or_else(|| constant(0), Ok)?;
-            let cast = vec![(value, SqlType::Float), (width, SqlType::Int), (decimals, SqlType::Int)];
-            strict(name, cast, text_of(false, Some(8000)), |values| {
-                let Some(Datum::Float(value)) = values.first() else { return Ok(Datum::Null) };
-                let (width, decimals) =
-                    (int_at(values, 1).clamp(0, 8000) as usize, int_at(values, 2).clamp(0, 16) as usize);
-                let text = format!("{value:.decimals$}");
-                Ok(Datum::Text(if text.len() > width {
-                    "*".repeat(width)
-                } else {
-                    format!("{text:>width$}")
-                }))
-            })?
-        }
-        "TRANSLATE" => {
-            let [value, from, to] = take(name, arguments)?;
-            let (value, as_type) = textual(value);
-            let fold = !is_case_sensitive(common_collation(arguments).0);
-            strict(
-                if fold { "TRANSLATE_CI" } else { name },
-                vec![(value, as_type.clone()), (from, long_text()), (to, long_text())],
-                variable(&as_type),
-                move |values| {
-                    let same = |one: char, other: char| {
-                        one == other || (fold && one.to_lowercase().eq(other.to_lowercase()))
-                    };
-                    let from: Vec<char> = text(values, 1).chars().collect();
-                    let to: Vec<char> = text(values, 2).chars().collect();
-                    if from.len() != to.len() {
-                        return Err(SqlError::new(
-                            9828,
-                            16,
-                            1,
-                            "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.",
-                        ));
-                    }
-                    let swap = |ch: char| {
-                        from.iter()
-                            .position(|other| same(*other, ch))
-                            .and_then(|at| to.get(at).copied())
-                            .unwrap_or(ch)
-                    };
-                    Ok(Datum::Text(text(values, 0).chars().map(swap).collect()))
-                },
-            )?
-        }
-        _ => return Ok(None),
-    }))
+            Ok(Datum::Text(text(values, 0).chars().map(swap).collect()))
+        },
+    )
 }
 
 fn text(values: &[Datum], at: usize) -> &str {
@@ -428,16 +455,8 @@ fn pattern_index(pattern: &str, value: &str, fold: bool) -> Result<i64, SqlError
 }
 
 /// NULL counts as the empty text; everything is converted to text.
-fn concat(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
-    let separated = name == "CONCAT_WS";
-    if arguments.len() < 2 + usize::from(separated) {
-        return Err(SqlError::new(
-            189,
-            15,
-            1,
-            format!("The {} function requires 2 to 254 arguments.", name.to_lowercase()),
-        ));
-    }
+fn concat(call: &Call<'_, dyn Facts>, separated: bool) -> Result<Typed, SqlError> {
+    let arguments = call.arguments;
     let unicode = arguments.iter().any(|argument| argument.sql_type.is_unicode());
     let unlimited = arguments
         .iter()
@@ -472,7 +491,7 @@ fn concat(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
             Typed::constant(in_page(kernel(&values)?, page), result)?.collated(common_collation(&cast))
         );
     }
-    let mut typed = call(name, cast, result, kernel);
+    let mut typed = typed::call(call.name, cast, result, kernel);
     typed.nullable = false;
     Ok(typed)
 }

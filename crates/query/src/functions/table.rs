@@ -9,30 +9,31 @@ use super::super::json::{self, Kind, Path};
 use super::super::typed::Typed;
 use super::super::types::{as_decimal, is_integer};
 use super::super::{Datum, FunctionRows, TableFunction, convert};
+use super::function::Function;
+use super::kernel::{Kernel, TableKernel};
 use super::long_text;
 use crate::running;
-use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::query::JsonColumn;
 
 /// Texts from here on are counted in the memory of the request.
 const LONG_BYTES: usize = 1 << 16;
 
-/// The function of a name; None if it is none of these. Errors: 174 and those of the arguments' types.
-pub fn table_function(
-    name: &ObjectName,
-    arguments: &[Typed],
-    shape: &[JsonColumn],
-) -> Result<Option<TableFunction>, SqlError> {
-    if name.schema.is_some() {
-        return Ok(None);
-    }
-    match name.name.to_ascii_uppercase().as_str() {
-        "STRING_SPLIT" => string_split(arguments).map(Some),
-        "GENERATE_SERIES" => generate_series(arguments).map(Some),
-        "OPENJSON" => open_json(arguments, shape).map(Some),
-        _ => Ok(None),
-    }
+/// Functions that give rows.
+pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
+    table("STRING_SPLIT", &["text", "separator"], "value[, ordinal]", string_split)
+        .optional(&["enable_ordinal"]),
+    table("GENERATE_SERIES", &["start", "stop"], "value", generate_series).optional(&["step"]),
+    table("OPENJSON", &["text"], "key, value, type, or the columns of WITH", open_json).optional(&["path"]),
+];
+
+const fn table(
+    name: &'static str,
+    required: &'static [&'static str],
+    returns: &'static str,
+    kernel: TableKernel,
+) -> Function<Kernel> {
+    Function::new(name, required, returns, Kernel::Table(kernel))
 }
 
 fn column(name: &str, sql_type: SqlType, nullable: bool) -> OutputColumn {
@@ -48,10 +49,7 @@ fn text_at(values: &[Datum], at: usize) -> Option<&str> {
     values.get(at).and_then(Datum::as_text)
 }
 
-fn string_split(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
-    if !(2..=3).contains(&arguments.len()) {
-        return Err(SqlError::argument_count("string_split", 2));
-    }
+fn string_split(arguments: &[Typed], _: &[JsonColumn]) -> Result<TableFunction, SqlError> {
     // Only a constant switches the second column on: it is part of the function's shape.
     let numbered = match arguments.get(2) {
         None => false,
@@ -116,10 +114,7 @@ fn string_split(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
     Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None, defaults: Vec::new() })
 }
 
-fn generate_series(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
-    if !(2..=3).contains(&arguments.len()) {
-        return Err(SqlError::argument_count("generate_series", 2));
-    }
+fn generate_series(arguments: &[Typed], _: &[JsonColumn]) -> Result<TableFunction, SqlError> {
     let sql_type =
         arguments.iter().find(|argument| !argument.untyped_null).map(|argument| argument.sql_type.clone());
     let sql_type = sql_type.unwrap_or(SqlType::Int);
@@ -179,10 +174,7 @@ fn generate_series(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
     Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None, defaults: Vec::new() })
 }
 
-fn open_json(arguments: &[Typed], shape: &[JsonColumn]) -> Result<TableFunction, SqlError> {
-    if arguments.is_empty() || arguments.len() > 2 {
-        return Err(SqlError::argument_count("openjson", 1));
-    }
+fn open_json(_: &[Typed], shape: &[JsonColumn]) -> Result<TableFunction, SqlError> {
     let shape: Vec<JsonColumn> = shape.to_vec();
     let columns = if shape.is_empty() {
         vec![

@@ -1,84 +1,92 @@
 //! Functions of text that take words apart: trimming by characters, names, sounds, escapes, messages.
 
-use std::sync::Arc;
-
 use tds::{Length, SqlType};
 
-use super::super::typed::Typed;
+use super::super::typed::{self, Typed};
 use super::super::types::text_of;
 use super::super::{Datum, Facts, convert};
-use super::{long_text, name_type, strict, take};
+use super::function::{Call, Function};
+use super::kernel::{Kernel, scalar};
+use super::{long_text, name_type, strict};
 use tsql::SqlError;
 
-pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Result<Option<Typed>, SqlError> {
-    Ok(Some(match name {
-        "LTRIM" | "RTRIM" if arguments.len() == 2 => trim(name, arguments)?,
-        "TRIM_BOTH" | "TRIM_LEADING" | "TRIM_TRAILING" => trim(name, arguments)?,
-        "PARSENAME" => {
-            let [value, piece] = take(name, arguments)?;
-            strict(name, vec![(value, name_type_wide()), (piece, SqlType::Int)], name_type(), |values| {
-                Ok(parse_name(text(values, 0), int(values, 1)).map_or(Datum::Null, Datum::Text))
-            })?
+/// Functions of words.
+pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
+    scalar("TRIM LEADING", &["value", "characters"], "text", |call| trim(call, Ends::Start))
+        .written("TRIM(LEADING characters FROM value)"),
+    scalar("TRIM TRAILING", &["value", "characters"], "text", |call| trim(call, Ends::End))
+        .written("TRIM(TRAILING characters FROM value)"),
+    scalar("TRIM BOTH", &["value", "characters"], "text", |call| trim(call, Ends::Both))
+        .written("TRIM([BOTH] characters FROM value)"),
+    scalar("PARSENAME", &["name", "part"], "nvarchar(128)", part_of_name),
+    scalar("SOUNDEX", &["value"], "varchar(5)", sound_of),
+    scalar("DIFFERENCE", &["left", "right"], "int", difference),
+    scalar("STRING_ESCAPE", &["value", "kind"], "nvarchar(max)", string_escape),
+    scalar("FORMATMESSAGE", &["message"], "nvarchar(2047)", format_message).optional(&["value"]).repeated(),
+];
+
+fn part_of_name(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, piece] = call.take()?;
+    strict(call.name, vec![(value, name_type_wide()), (piece, SqlType::Int)], name_type(), |values| {
+        Ok(parse_name(text(values, 0), int(values, 1)).map_or(Datum::Null, Datum::Text))
+    })
+}
+
+fn sound_of(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value] = call.take()?;
+    strict(call.name, vec![(value, long_text())], SqlType::VarChar { length: Length::Units(5) }, |values| {
+        Ok(Datum::Text(soundex(text(values, 0))))
+    })
+}
+
+fn difference(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [left, right] = call.take()?;
+    strict(call.name, vec![(left, long_text()), (right, long_text())], SqlType::Int, |values| {
+        let (left, right) = (soundex(text(values, 0)), soundex(text(values, 1)));
+        let same = left.bytes().zip(right.bytes()).filter(|(left, right)| left == right).count();
+        Ok(Datum::Int(same as i64))
+    })
+}
+
+fn string_escape(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, kind] = call.take()?;
+    strict(call.name, vec![(value, long_text()), (kind, name_type())], long_text(), |values| {
+        if !text(values, 1).eq_ignore_ascii_case("json") {
+            return Err(SqlError::new(
+                15501,
+                16,
+                1,
+                "An invalid value was specified for argument 2 of function 'string_escape'.",
+            ));
         }
-        "SOUNDEX" => {
-            let [value] = take(name, arguments)?;
-            strict(
-                name,
-                vec![(value, long_text())],
-                SqlType::VarChar { length: Length::Units(5) },
-                |values| Ok(Datum::Text(soundex(text(values, 0)))),
-            )?
-        }
-        "DIFFERENCE" => {
-            let [left, right] = take(name, arguments)?;
-            strict(name, vec![(left, long_text()), (right, long_text())], SqlType::Int, |values| {
-                let (left, right) = (soundex(text(values, 0)), soundex(text(values, 1)));
-                let same = left.bytes().zip(right.bytes()).filter(|(left, right)| left == right).count();
-                Ok(Datum::Int(same as i64))
-            })?
-        }
-        "STRING_ESCAPE" => {
-            let [value, kind] = take(name, arguments)?;
-            strict(name, vec![(value, long_text()), (kind, name_type())], long_text(), |values| {
-                if !text(values, 1).eq_ignore_ascii_case("json") {
-                    return Err(SqlError::new(
-                        15501,
-                        16,
-                        1,
-                        "An invalid value was specified for argument 2 of function 'string_escape'.",
-                    ));
-                }
-                Ok(Datum::Text(json_escaped(text(values, 0))))
-            })?
-        }
-        "FORMATMESSAGE" => {
-            let Some((format, values)) = arguments.split_first() else {
-                return Err(SqlError::argument_count("formatmessage", 1));
-            };
-            if !format.sql_type.is_character() {
-                return Err(SqlError::unsupported("FORMATMESSAGE of a message number"));
-            }
-            let wide = long_text();
-            let types: Vec<SqlType> = values.iter().map(|value| value.sql_type.clone()).collect();
-            let mut all = vec![format.clone().cast(&wide)?];
-            all.extend(values.iter().cloned());
-            let result = SqlType::NVarChar { length: Length::Units(2047) };
-            super::super::typed::call(name, all, result, move |values| {
-                let Some((Datum::Text(format), values)) = values.split_first() else {
-                    return Ok(Datum::Null);
-                };
-                let shown: Vec<String> = values
-                    .iter()
-                    .zip(&types)
-                    .map(|(value, sql_type)| match value {
-                        Datum::Null => "(null)".to_string(),
-                        value => convert::display(value, sql_type),
-                    })
-                    .collect();
-                Ok(Datum::Text(formatted(format, &shown)))
+        Ok(Datum::Text(json_escaped(text(values, 0))))
+    })
+}
+
+fn format_message(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [format] = call.take()?;
+    let values = call.arguments.get(1..).unwrap_or_default();
+    if !format.sql_type.is_character() {
+        return Err(SqlError::unsupported("FORMATMESSAGE of a message number"));
+    }
+    let wide = long_text();
+    let types: Vec<SqlType> = values.iter().map(|value| value.sql_type.clone()).collect();
+    let mut all = vec![format.cast(&wide)?];
+    all.extend_from_slice(values);
+    let result = SqlType::NVarChar { length: Length::Units(2047) };
+    Ok(typed::call(call.name, all, result, move |values| {
+        let Some((Datum::Text(format), values)) = values.split_first() else {
+            return Ok(Datum::Null);
+        };
+        let shown: Vec<String> = values
+            .iter()
+            .zip(&types)
+            .map(|(value, sql_type)| match value {
+                Datum::Null => "(null)".to_string(),
+                value => convert::display(value, sql_type),
             })
-        }
-        _ => return Ok(None),
+            .collect();
+        Ok(Datum::Text(formatted(format, &shown)))
     }))
 }
 
@@ -94,19 +102,23 @@ fn name_type_wide() -> SqlType {
     SqlType::NVarChar { length: Length::Units(776) }
 }
 
+/// The ends of a text that are trimmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    Start,
+    End,
+    Both,
+}
+
 /// A text without certain characters at its ends.
-fn trim(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
-    let [value, characters] = take(name, arguments)?;
+pub(super) fn trim(call: &Call<'_, dyn Facts>, ends: Ends) -> Result<Typed, SqlError> {
+    let [value, characters] = call.take()?;
     let unicode = value.sql_type.is_unicode() || characters.sql_type.is_unicode();
     let length =
         if value.sql_type.is_character() { convert::length_limit(&value.sql_type) } else { Some(8000) };
-    let (start, end) = match name {
-        "LTRIM" | "TRIM_LEADING" => (true, false),
-        "RTRIM" | "TRIM_TRAILING" => (false, true),
-        _ => (true, true),
-    };
+    let (start, end) = (ends != Ends::End, ends != Ends::Start);
     let cast = vec![(value, text_of(unicode, length)), (characters, text_of(unicode, Some(4000)))];
-    strict(&format!("{name}_OF"), cast, text_of(unicode, length), move |values| {
+    strict(&format!("TRIM_{ends:?}"), cast, text_of(unicode, length), move |values| {
         let among = |ch: char| text(values, 1).contains(ch);
         let mut value = text(values, 0);
         if start {

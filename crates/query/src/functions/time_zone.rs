@@ -1,7 +1,5 @@
 //! Time zones by their Windows names, and AT TIME ZONE.
 
-use std::sync::Arc;
-
 use arrow::array::timezone::Tz;
 use chrono::{Offset, TimeZone};
 use tds::SqlType;
@@ -9,7 +7,9 @@ use tds::SqlType;
 use super::super::datum::{DAYS_MAX, DAYS_TO_1970, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::super::typed::Typed;
 use super::super::{Datum, Facts};
-use super::{strict, take};
+use super::function::{Call, Function};
+use super::kernel::{Kernel, scalar};
+use super::strict;
 use tsql::SqlError;
 
 /// Windows names with the zones of the tz database that stand for them, as Unicode's CLDR pairs them.
@@ -200,12 +200,14 @@ pub fn zone_now(known: &str, now: i64) -> Option<(String, bool)> {
     Some((text, offset > standard))
 }
 
+/// AT TIME ZONE.
+pub(super) const FUNCTIONS: &[Function<Kernel>] =
+    &[scalar("AT TIME ZONE", &["value", "zone"], "datetimeoffset", at_time_zone)
+        .written("value AT TIME ZONE zone")];
+
 /// `value AT TIME ZONE name`. Errors: 9820 for an unknown zone, 8116 for a value without date and time.
-pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Result<Option<Typed>, SqlError> {
-    if name != "AT TIME ZONE" {
-        return Ok(None);
-    }
-    let [value, zone_name] = take(name, arguments)?;
+fn at_time_zone(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
+    let [value, zone_name] = call.take()?;
     let (from, scale) = match value.sql_type {
         SqlType::DateTimeOffset { scale } => (SqlType::DateTimeOffset { scale }, scale),
         SqlType::DateTime2 { scale } => (SqlType::DateTime2 { scale }, scale),
@@ -219,7 +221,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Resul
     };
     let result = SqlType::DateTimeOffset { scale };
     let names = SqlType::NVarChar { length: tds::Length::Units(128) };
-    strict(name, vec![(value, from), (zone_name, names)], result, |values| {
+    strict(call.name, vec![(value, from), (zone_name, names)], result, |values| {
         let Some(Datum::Text(name)) = values.get(1) else { return Ok(Datum::Null) };
         let Some(zone) = zone(name) else {
             let text =
@@ -243,7 +245,6 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Resul
         let offset_minutes = i16::try_from(offset).unwrap_or(0);
         Ok(Datum::Instant { ticks, offset_minutes })
     })
-    .map(Some)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! COLLATIONPROPERTY.
 
-use std::sync::Arc;
-
 use query::convert;
 use query::datum::Datum;
+use query::functions::function::Call;
 use query::functions::name_type;
 use query::typed::Typed;
 use tds::{CodePage, Collation, Length, SqlType};
@@ -13,14 +12,14 @@ use crate::facts::Facts;
 use crate::functions::metadata::pair;
 
 /// What COLLATIONPROPERTY gives: an integer, or bytes of the wire. Only a property that is computed makes it a variant.
-pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
-    let result = match arguments.get(1).and_then(|property| property.constant.as_ref()) {
+pub(super) fn bind(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let result = match call.arguments.get(1).and_then(|property| property.constant.as_ref()) {
         Some(Datum::Text(property)) if is_wire_form(property) => wire_type(),
         Some(_) => SqlType::Int,
         None => SqlType::SqlVariant,
     };
     let variant = result == SqlType::SqlVariant;
-    pair(name, arguments, (name_type(), name_type()), result, facts, move |_, collation, property| {
+    pair(call, (name_type(), name_type()), result, move |_, collation, property| {
         let property = property.as_text()?;
         let value = value(Collation::from_name(collation.as_text()?)?, property)?;
         if !variant {

@@ -2,252 +2,292 @@
 
 use std::sync::Arc;
 
-use query::functions::{long_text, name_type, strict, take};
+use query::functions::function::{Call, Function, ValueKernel};
+use query::functions::{long_text, name_type, strict};
 use query::system_types::{max_length, precision, scale, type_id_of_name, type_name_of_id};
 use query::{Datum, Typed};
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::parse_object_name;
 
-use crate::catalogue::{ColumnDefinition, TableDefinition, same_name};
+use crate::catalogue::{ColumnDefinition, Identity, TableDefinition, same_name};
 use crate::facts::Facts;
 use crate::system_views;
 
-pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
-    let int = SqlType::Int;
-    let known = |value: Datum, sql_type: SqlType| Typed::constant(value, sql_type).map(Some);
-    match name {
-        "OBJECT_ID" => {
-            let kind = match arguments.get(1).and_then(|kind| kind.constant.clone()) {
-                Some(Datum::Text(kind)) => Some(kind.trim().to_ascii_uppercase()),
-                Some(_) => return known(Datum::Null, int),
-                None => None,
-            };
-            let key = format!("OBJECT_ID_{}", kind.as_deref().unwrap_or_default());
-            lookup(&key, &first(name, arguments)?, long_text(), int, facts, move |facts, value| {
-                let (id, letters) = object_id(facts, value.as_text()?)?;
-                kind.as_deref().is_none_or(|kind| kind == letters).then_some(Datum::Int(i64::from(id)))
-            })
-        }
-        "OBJECT_NAME" | "OBJECT_SCHEMA_NAME" => {
-            let wants_name = name == "OBJECT_NAME";
-            lookup(name, &first(name, arguments)?, int, name_type(), facts, move |facts, value| {
-                let id = value.as_int()?;
-                let (schema, object) = match system_views::view_of_id(id) {
-                    Some((schema, view)) => (schema.to_string(), view.to_string()),
-                    None => {
-                        let of_table = facts.tables().iter().find_map(|table| {
-                            let object =
-                                table.objects().into_iter().find(|o| i64::from(o.object_id) == id)?;
-                            Some((table.schema.clone(), object.name.to_string()))
-                        });
-                        let module = || {
-                            let mut modules = facts.modules().iter().map(|module| &module.definition);
-                            let module = modules.find(|module| i64::from(module.object_id) == id)?;
-                            Some((module.schema.clone(), module.name.clone()))
-                        };
-                        of_table.or_else(module)?
-                    }
-                };
-                Some(Datum::Text(if wants_name { object } else { schema }))
-            })
-        }
-        "SCHEMA_NAME" if arguments.is_empty() => known(Datum::Text("dbo".to_string()), name_type()),
-        "SCHEMA_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
-            let schemas = &facts.current()?.schemas;
-            let schema = schemas.iter().find(|schema| Some(i64::from(schema.id)) == value.as_int())?;
-            Some(Datum::Text(schema.name.clone()))
-        }),
-        "SCHEMA_ID" if arguments.is_empty() => known(Datum::Int(1), int),
-        "SCHEMA_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
-            Some(Datum::Int(i64::from(facts.current()?.schema(value.as_text()?)?.id)))
-        }),
-        "TYPE_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
-            let id = value.as_int()?;
-            let own = facts.types().iter().filter(|found| same_name(&found.database, &facts.database));
-            let name = type_name_of_id(id).map(str::to_string);
-            let own = own.into_iter().find(|found| i64::from(found.id) == id);
-            name.or_else(|| Some(own?.name.clone())).map(Datum::Text)
-        }),
-        "TYPE_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
-            let name = value.as_text()?;
-            let id = type_id_of_name(name).or_else(|| Some(facts.type_named(name)?.id));
-            id.map(|id| Datum::Int(i64::from(id)))
-        }),
-        "TYPEPROPERTY" => {
-            pair(name, arguments, (name_type(), name_type()), int, facts, |_, sql_type, property| {
-                let sql_type: SqlType = sql_type.as_text()?.parse().ok()?;
-                Some(Datum::Int(match property.as_text()?.to_ascii_lowercase().as_str() {
-                    "precision" if sql_type.is_character() || sql_type.is_binary() => characters(&sql_type),
-                    "precision" => i64::from(precision(&sql_type)),
-                    "scale" => i64::from(scale(&sql_type)),
-                    "allowsnull" => 1,
-                    "usesansitrim" => 1,
-                    "ownerid" => 4,
-                    _ => return None,
-                }))
-            })
-        }
-        "COL_LENGTH" => {
-            let result = SqlType::SmallInt;
-            pair(name, arguments, (name_type(), name_type()), result, facts, |facts, table, column| {
-                let table = facts.find(table.as_text()?)?;
-                let column = column_of(&table, column.as_text()?)?;
-                Some(Datum::Int(i64::from(max_length(&column.sql_type))))
-            })
-        }
-        "COL_NAME" => {
-            pair(name, arguments, (int.clone(), int), name_type(), facts, |facts, table, column| {
-                let table = facts.by_id(table.as_int()?)?;
-                let wanted = column.as_int();
-                let column = table.columns.iter().find(|column| Some(i64::from(column.id)) == wanted)?;
-                Some(Datum::Text(column.name.clone()))
-            })
-        }
-        "INDEX_COL" => three(
-            name,
-            arguments,
-            [name_type(), SqlType::Int, SqlType::Int],
-            name_type(),
-            facts,
-            |facts, table, index, ordinal| {
-                let table = facts.find(table.as_text()?)?;
-                let index =
-                    indexes(&table).into_iter().find(|found| Some(i64::from(found.id)) == index.as_int())?;
-                let ordinal = usize::try_from(ordinal.as_int()?).ok()?.checked_sub(1)?;
-                Some(Datum::Text(index.columns.get(ordinal)?.0.clone()))
-            },
-        ),
-        "INDEXPROPERTY" => three(
-            name,
-            arguments,
-            [SqlType::Int, name_type(), name_type()],
-            SqlType::Int,
-            facts,
-            |facts, table, index, property| {
-                let table = facts.by_id(table.as_int()?)?;
-                let wanted = index.as_text()?;
-                let index = indexes(&table).into_iter().find(|index| same_name(index.name, wanted))?;
-                Some(Datum::Int(match property.as_text()?.to_ascii_lowercase().as_str() {
-                    "indexid" => i64::from(index.id),
-                    "isunique" => i64::from(index.unique),
-                    "isclustered" => i64::from(index.clustered),
-                    "isdisabled"
-                    | "ishypothetical"
-                    | "isfulltextkey"
-                    | "isstatistics"
-                    | "isautostatistics"
-                    | "ispadindex"
-                    | "indexfillfactor"
-                    | "isrowlockdisallowed"
-                    | "ispagelockdisallowed" => 0,
-                    "indexdepth" => 1,
-                    _ => return None,
-                }))
-            },
-        ),
-        "COLUMNPROPERTY" => three(
-            name,
-            arguments,
-            [SqlType::Int, name_type(), name_type()],
-            SqlType::Int,
-            facts,
-            |facts, table, column, property| {
-                let table = facts.by_id(table.as_int()?)?;
-                column_property(&table, column_of(&table, column.as_text()?)?, property.as_text()?)
-                    .map(Datum::Int)
-            },
-        ),
-        "OBJECTPROPERTY" | "OBJECTPROPERTYEX" => {
-            pair(name, arguments, (int.clone(), name_type()), int, facts, |facts, object, property| {
-                let id = object.as_int()?;
-                let property = property.as_text()?.to_ascii_lowercase();
-                if system_views::view_of_id(id).is_some() {
-                    return system_view_property(&property).map(Datum::Int);
-                }
-                let table = facts
-                    .tables()
-                    .iter()
-                    .find(|t| t.objects().iter().any(|o| i64::from(o.object_id) == id))?;
-                if i64::from(table.object_id) == id {
-                    return table_property(facts, table, &property).map(Datum::Int);
-                }
-                let object = table.objects().into_iter().find(|o| i64::from(o.object_id) == id)?;
-                constraint_property(facts, table, object.letters, &property).map(Datum::Int)
-            })
-        }
-        "OBJECT_DEFINITION" => lookup(name, arguments, int, long_text(), facts, |facts, value| {
-            let id = value.as_int()?;
-            facts.tables().iter().find_map(|table| {
-                let check = table.checks.iter().find(|check| i64::from(check.object_id) == id);
-                let default = || {
-                    let mut defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
-                    defaults.find(|default| i64::from(default.object_id) == id).map(|d| d.definition())
-                };
-                let text =
-                    check.map(|check| crate::catalogue::definition_text(&check.text)).or_else(default)?;
-                Some(Datum::Text(text))
-            })
-        }),
-        "IDENT_CURRENT" | "IDENT_SEED" | "IDENT_INCR" => {
-            let which = name.to_string();
-            let result = SqlType::Numeric { precision: 38, scale: 0 };
-            lookup(name, arguments, name_type(), result, facts, move |facts, value| {
-                let table = facts.find(value.as_text()?)?;
-                let (_, identity) = table.identity()?;
-                let number = match which.as_str() {
-                    "IDENT_SEED" => identity.seed,
-                    "IDENT_INCR" => identity.increment,
-                    _ => (facts.identities)(table.object_id).unwrap_or(identity.seed),
-                };
-                Some(Datum::Decimal(i128::from(number)))
-            })
-        }
-        "HAS_PERMS_BY_NAME" => {
-            let class = arguments.get(1).and_then(|class| class.constant.clone());
-            let of_object =
-                matches!(&class, Some(Datum::Text(class)) if class.eq_ignore_ascii_case("object"));
-            let Some(securable) = arguments.first().filter(|_| arguments.len() >= 3) else {
-                return Err(SqlError::argument_count("has_perms_by_name", 3));
-            };
-            if !of_object || securable.untyped_null {
-                return known(Datum::Int(1), int);
-            }
-            lookup(name, std::slice::from_ref(securable), long_text(), int, facts, |facts, value| {
-                object_id(facts, value.as_text()?).map(|_| Datum::Int(1))
-            })
-        }
-        "STATS_DATE" => known(Datum::Null, SqlType::DateTime),
-        "FILEGROUP_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
-            let wanted = value.as_int()?;
-            let groups = facts.figures(&facts.database).map(|figures| figures.engine().files().file_groups());
-            match groups {
-                Some(groups) => {
-                    let found = groups.into_iter().find(|group| i64::from(group.id) == wanted);
-                    found.map(|group| Datum::Text(group.name))
-                }
-                None => (wanted == 1).then(|| Datum::Text("PRIMARY".to_owned())),
-            }
-        }),
-        "FILEGROUP_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
-            let wanted = value.as_text()?;
-            let groups = facts.figures(&facts.database).map(|figures| figures.engine().files().file_groups());
-            match groups {
-                Some(groups) => {
-                    let found = groups.into_iter().find(|group| group.name.eq_ignore_ascii_case(wanted));
-                    found.map(|group| Datum::Int(i64::from(group.id)))
-                }
-                None => wanted.eq_ignore_ascii_case("PRIMARY").then_some(Datum::Int(1)),
-            }
-        }),
-        "FULLTEXTSERVICEPROPERTY" => known(Datum::Int(0), int),
-        _ => Ok(None),
-    }
+/// Functions of the catalogue.
+pub(super) const FUNCTIONS: &[Function<ValueKernel<Facts>>] = &[
+    of_session("OBJECT_ID", &["name"], "int", id_of_object).optional(&["type"]),
+    of_session("OBJECT_NAME", &["object_id"], "nvarchar(128)", |call| object_name_or_schema(call, true))
+        .optional(&["database_id"]),
+    of_session("OBJECT_SCHEMA_NAME", &["object_id"], "nvarchar(128)", |call| {
+        object_name_or_schema(call, false)
+    })
+    .optional(&["database_id"]),
+    of_session("OBJECT_DEFINITION", &["object_id"], "nvarchar(max)", object_definition),
+    of_session("OBJECTPROPERTY", &["object_id", "property"], "int", objectproperty),
+    of_session("OBJECTPROPERTYEX", &["object_id", "property"], "int", objectproperty),
+    of_session("SCHEMA_NAME", &[], "nvarchar(128)", schema_name).optional(&["schema_id"]),
+    of_session("SCHEMA_ID", &[], "int", schema_id).optional(&["schema"]),
+    of_session("TYPE_NAME", &["type_id"], "nvarchar(128)", type_name),
+    of_session("TYPE_ID", &["type"], "int", type_id),
+    of_session("TYPEPROPERTY", &["type", "property"], "int", typeproperty),
+    of_session("COL_LENGTH", &["table", "column"], "smallint", col_length),
+    of_session("COL_NAME", &["table_id", "column_id"], "nvarchar(128)", col_name),
+    of_session("COLUMNPROPERTY", &["table_id", "column", "property"], "int", columnproperty),
+    of_session("INDEX_COL", &["table", "index_id", "key_id"], "nvarchar(128)", index_col),
+    of_session("INDEXPROPERTY", &["table_id", "index", "property"], "int", indexproperty),
+    of_session("IDENT_CURRENT", &["table"], "numeric(38, 0)", |call| {
+        identity_of(call, |facts, table, identity| {
+            (facts.identities)(table.object_id).unwrap_or(identity.seed)
+        })
+    })
+    .light(),
+    of_session("IDENT_SEED", &["table"], "numeric(38, 0)", |call| {
+        identity_of(call, |_, _, identity| identity.seed)
+    }),
+    of_session("IDENT_INCR", &["table"], "numeric(38, 0)", |call| {
+        identity_of(call, |_, _, identity| identity.increment)
+    }),
+    of_session("HAS_PERMS_BY_NAME", &["securable", "class", "permission"], "int", has_perms_by_name)
+        .optional(&["sub_securable", "sub_class"]),
+    of_session("STATS_DATE", &["table_id", "statistics_id"], "datetime", |_| {
+        Typed::constant(Datum::Null, SqlType::DateTime)
+    }),
+    of_session("FILEGROUP_NAME", &["filegroup_id"], "nvarchar(128)", filegroup_name),
+    of_session("FILEGROUP_ID", &["filegroup"], "int", filegroup_id),
+    of_session("FULLTEXTSERVICEPROPERTY", &["property"], "int", |_| {
+        Typed::constant(Datum::Int(0), SqlType::Int)
+    }),
+];
+
+fn id_of_object(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let kind = match call.arguments.get(1).and_then(|kind| kind.constant.clone()) {
+        Some(Datum::Text(kind)) => Some(kind.trim().to_ascii_uppercase()),
+        Some(_) => return Typed::constant(Datum::Null, SqlType::Int),
+        None => None,
+    };
+    let key = format!("OBJECT_ID_{}", kind.as_deref().unwrap_or_default());
+    find(call, &key, [long_text()], SqlType::Int, move |facts, [value]| {
+        let (id, letters) = object_id(facts, value.as_text()?)?;
+        kind.as_deref().is_none_or(|kind| kind == letters).then_some(Datum::Int(i64::from(id)))
+    })
 }
 
-fn first(name: &str, arguments: &[Typed]) -> Result<[Typed; 1], SqlError> {
-    let first = arguments.first().filter(|_| arguments.len() <= 2).cloned();
-    Ok([first.ok_or_else(|| SqlError::argument_count(&name.to_lowercase(), 1))?])
+fn object_name_or_schema(call: &Call<'_, Facts>, wants_name: bool) -> Result<Typed, SqlError> {
+    lookup(call, SqlType::Int, name_type(), move |facts, value| {
+        let id = value.as_int()?;
+        let (schema, object) = match system_views::view_of_id(id) {
+            Some((schema, view)) => (schema.to_string(), view.to_string()),
+            None => {
+                let of_table = facts.tables().iter().find_map(|table| {
+                    let object = table.objects().into_iter().find(|o| i64::from(o.object_id) == id)?;
+                    Some((table.schema.clone(), object.name.to_string()))
+                });
+                let module = || {
+                    let mut modules = facts.modules().iter().map(|module| &module.definition);
+                    let module = modules.find(|module| i64::from(module.object_id) == id)?;
+                    Some((module.schema.clone(), module.name.clone()))
+                };
+                of_table.or_else(module)?
+            }
+        };
+        Some(Datum::Text(if wants_name { object } else { schema }))
+    })
+}
+
+fn schema_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    if call.arguments.is_empty() {
+        return Typed::constant(Datum::Text("dbo".to_string()), name_type());
+    }
+    lookup(call, SqlType::Int, name_type(), |facts, value| {
+        let schemas = &facts.current()?.schemas;
+        let schema = schemas.iter().find(|schema| Some(i64::from(schema.id)) == value.as_int())?;
+        Some(Datum::Text(schema.name.clone()))
+    })
+}
+
+fn schema_id(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    if call.arguments.is_empty() {
+        return Typed::constant(Datum::Int(1), SqlType::Int);
+    }
+    lookup(call, name_type(), SqlType::Int, |facts, value| {
+        Some(Datum::Int(i64::from(facts.current()?.schema(value.as_text()?)?.id)))
+    })
+}
+
+fn type_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    lookup(call, SqlType::Int, name_type(), |facts, value| {
+        let id = value.as_int()?;
+        let own = facts.types().iter().filter(|found| same_name(&found.database, &facts.database));
+        let name = type_name_of_id(id).map(str::to_string);
+        let own = own.into_iter().find(|found| i64::from(found.id) == id);
+        name.or_else(|| Some(own?.name.clone())).map(Datum::Text)
+    })
+}
+
+fn type_id(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    lookup(call, name_type(), SqlType::Int, |facts, value| {
+        let name = value.as_text()?;
+        let id = type_id_of_name(name).or_else(|| Some(facts.type_named(name)?.id));
+        id.map(|id| Datum::Int(i64::from(id)))
+    })
+}
+
+fn typeproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    pair(call, (name_type(), name_type()), SqlType::Int, |_, sql_type, property| {
+        let sql_type: SqlType = sql_type.as_text()?.parse().ok()?;
+        Some(Datum::Int(match property.as_text()?.to_ascii_lowercase().as_str() {
+            "precision" if sql_type.is_character() || sql_type.is_binary() => characters(&sql_type),
+            "precision" => i64::from(precision(&sql_type)),
+            "scale" => i64::from(scale(&sql_type)),
+            "allowsnull" => 1,
+            "usesansitrim" => 1,
+            "ownerid" => 4,
+            _ => return None,
+        }))
+    })
+}
+
+fn col_length(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let result = SqlType::SmallInt;
+    pair(call, (name_type(), name_type()), result, |facts, table, column| {
+        let table = facts.find(table.as_text()?)?;
+        let column = column_of(&table, column.as_text()?)?;
+        Some(Datum::Int(i64::from(max_length(&column.sql_type))))
+    })
+}
+
+fn col_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    pair(call, (SqlType::Int, SqlType::Int), name_type(), |facts, table, column| {
+        let table = facts.by_id(table.as_int()?)?;
+        let wanted = column.as_int();
+        let column = table.columns.iter().find(|column| Some(i64::from(column.id)) == wanted)?;
+        Some(Datum::Text(column.name.clone()))
+    })
+}
+
+fn index_col(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    three(call, [name_type(), SqlType::Int, SqlType::Int], name_type(), |facts, table, index, ordinal| {
+        let table = facts.find(table.as_text()?)?;
+        let index = indexes(&table).into_iter().find(|found| Some(i64::from(found.id)) == index.as_int())?;
+        let ordinal = usize::try_from(ordinal.as_int()?).ok()?.checked_sub(1)?;
+        Some(Datum::Text(index.columns.get(ordinal)?.0.clone()))
+    })
+}
+
+fn indexproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    three(call, [SqlType::Int, name_type(), name_type()], SqlType::Int, |facts, table, index, property| {
+        let table = facts.by_id(table.as_int()?)?;
+        let wanted = index.as_text()?;
+        let index = indexes(&table).into_iter().find(|index| same_name(index.name, wanted))?;
+        Some(Datum::Int(match property.as_text()?.to_ascii_lowercase().as_str() {
+            "indexid" => i64::from(index.id),
+            "isunique" => i64::from(index.unique),
+            "isclustered" => i64::from(index.clustered),
+            "isdisabled"
+            | "ishypothetical"
+            | "isfulltextkey"
+            | "isstatistics"
+            | "isautostatistics"
+            | "ispadindex"
+            | "indexfillfactor"
+            | "isrowlockdisallowed"
+            | "ispagelockdisallowed" => 0,
+            "indexdepth" => 1,
+            _ => return None,
+        }))
+    })
+}
+
+fn columnproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    three(call, [SqlType::Int, name_type(), name_type()], SqlType::Int, |facts, table, column, property| {
+        let table = facts.by_id(table.as_int()?)?;
+        column_property(&table, column_of(&table, column.as_text()?)?, property.as_text()?).map(Datum::Int)
+    })
+}
+
+fn objectproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    pair(call, (SqlType::Int, name_type()), SqlType::Int, |facts, object, property| {
+        let id = object.as_int()?;
+        let property = property.as_text()?.to_ascii_lowercase();
+        if system_views::view_of_id(id).is_some() {
+            return system_view_property(&property).map(Datum::Int);
+        }
+        let table =
+            facts.tables().iter().find(|t| t.objects().iter().any(|o| i64::from(o.object_id) == id))?;
+        if i64::from(table.object_id) == id {
+            return table_property(facts, table, &property).map(Datum::Int);
+        }
+        let object = table.objects().into_iter().find(|o| i64::from(o.object_id) == id)?;
+        constraint_property(facts, table, object.letters, &property).map(Datum::Int)
+    })
+}
+
+fn object_definition(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    lookup(call, SqlType::Int, long_text(), |facts, value| {
+        let id = value.as_int()?;
+        facts.tables().iter().find_map(|table| {
+            let check = table.checks.iter().find(|check| i64::from(check.object_id) == id);
+            let default = || {
+                let mut defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
+                defaults.find(|default| i64::from(default.object_id) == id).map(|d| d.definition())
+            };
+            let text = check.map(|check| crate::catalogue::definition_text(&check.text)).or_else(default)?;
+            Some(Datum::Text(text))
+        })
+    })
+}
+
+fn identity_of(
+    call: &Call<'_, Facts>,
+    number: fn(&Facts, &TableDefinition, &Identity) -> i64,
+) -> Result<Typed, SqlError> {
+    let result = SqlType::Numeric { precision: 38, scale: 0 };
+    lookup(call, name_type(), result, move |facts, value| {
+        let table = facts.find(value.as_text()?)?;
+        let (_, identity) = table.identity()?;
+        Some(Datum::Decimal(i128::from(number(facts, &table, &identity))))
+    })
+}
+
+fn has_perms_by_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let class = call.arguments.get(1).and_then(|class| class.constant.clone());
+    let of_object = matches!(&class, Some(Datum::Text(class)) if class.eq_ignore_ascii_case("object"));
+    let [securable] = call.take()?;
+    if !of_object || securable.untyped_null {
+        return Typed::constant(Datum::Int(1), SqlType::Int);
+    }
+    lookup(call, long_text(), SqlType::Int, |facts, value| {
+        object_id(facts, value.as_text()?).map(|_| Datum::Int(1))
+    })
+}
+
+fn filegroup_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    lookup(call, SqlType::Int, name_type(), |facts, value| {
+        let wanted = value.as_int()?;
+        let groups = facts.figures(&facts.database).map(|figures| figures.engine().files().file_groups());
+        match groups {
+            Some(groups) => {
+                let found = groups.into_iter().find(|group| i64::from(group.id) == wanted);
+                found.map(|group| Datum::Text(group.name))
+            }
+            None => (wanted == 1).then(|| Datum::Text("PRIMARY".to_owned())),
+        }
+    })
+}
+
+fn filegroup_id(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    lookup(call, name_type(), SqlType::Int, |facts, value| {
+        let wanted = value.as_text()?;
+        let groups = facts.figures(&facts.database).map(|figures| figures.engine().files().file_groups());
+        match groups {
+            Some(groups) => {
+                let found = groups.into_iter().find(|group| group.name.eq_ignore_ascii_case(wanted));
+                found.map(|group| Datum::Int(i64::from(group.id)))
+            }
+            None => wanted.eq_ignore_ascii_case("PRIMARY").then_some(Datum::Int(1)),
+        }
+    })
 }
 
 /// The `object_id` of a name and its letters: a table, a constraint of one, or a system view.
@@ -452,57 +492,57 @@ fn absent(property: &str) -> Option<i64> {
     .then_some(0)
 }
 
-type Find<const N: usize> = dyn Fn(&Facts, &[Datum; N]) -> Option<Datum> + Send + Sync;
+/// A function that knows the session.
+pub(super) const fn of_session(
+    name: &'static str,
+    required: &'static [&'static str],
+    returns: &'static str,
+    kernel: ValueKernel<Facts>,
+) -> Function<ValueKernel<Facts>> {
+    Function::new(name, required, returns, kernel)
+}
 
+/// A function of several values. It is NULL where `look` finds nothing. `key` tells it apart.
 fn find<const N: usize>(
-    name: &str,
-    arguments: &[Typed],
+    call: &Call<'_, Facts>,
+    key: &str,
     types: [SqlType; N],
     result: SqlType,
-    facts: &Arc<Facts>,
-    find: Box<Find<N>>,
-) -> Result<Option<Typed>, SqlError> {
-    let values: [Typed; N] = take(name, arguments)?;
-    let facts = Arc::clone(facts);
-    strict(name, values.into_iter().zip(types).collect(), result, move |values| {
+    look: impl Fn(&Facts, &[Datum; N]) -> Option<Datum> + Send + Sync + 'static,
+) -> Result<Typed, SqlError> {
+    let values: [Typed; N] = call.take()?;
+    let facts = Arc::clone(call.facts);
+    strict(key, values.into_iter().zip(types).collect(), result, move |values| {
         let values = <&[Datum; N]>::try_from(values).ok();
-        Ok(values.and_then(|values| find(&facts, values)).unwrap_or(Datum::Null))
+        Ok(values.and_then(|values| look(&facts, values)).unwrap_or(Datum::Null))
     })
-    .map(Some)
 }
 
 /// A function of one value. It is NULL where `look` finds nothing.
 pub(super) fn lookup(
-    name: &str,
-    arguments: &[Typed],
+    call: &Call<'_, Facts>,
     argument: SqlType,
     result: SqlType,
-    facts: &Arc<Facts>,
     look: impl Fn(&Facts, &Datum) -> Option<Datum> + Send + Sync + 'static,
-) -> Result<Option<Typed>, SqlError> {
-    find(name, arguments, [argument], result, facts, Box::new(move |facts, [value]| look(facts, value)))
+) -> Result<Typed, SqlError> {
+    find(call, call.name, [argument], result, move |facts, [value]| look(facts, value))
 }
 
 /// A function of two values. It is NULL where `look` finds nothing.
 pub(super) fn pair(
-    name: &str,
-    arguments: &[Typed],
+    call: &Call<'_, Facts>,
     types: (SqlType, SqlType),
     result: SqlType,
-    facts: &Arc<Facts>,
     look: impl Fn(&Facts, &Datum, &Datum) -> Option<Datum> + Send + Sync + 'static,
-) -> Result<Option<Typed>, SqlError> {
-    let types = [types.0, types.1];
-    find(name, arguments, types, result, facts, Box::new(move |facts, [a, b]| look(facts, a, b)))
+) -> Result<Typed, SqlError> {
+    find(call, call.name, [types.0, types.1], result, move |facts, [a, b]| look(facts, a, b))
 }
 
 fn three(
-    name: &str,
-    arguments: &[Typed],
+    call: &Call<'_, Facts>,
     types: [SqlType; 3],
     result: SqlType,
-    facts: &Arc<Facts>,
     look: impl Fn(&Facts, &Datum, &Datum, &Datum) -> Option<Datum> + Send + Sync + 'static,
-) -> Result<Option<Typed>, SqlError> {
-    find(name, arguments, types, result, facts, Box::new(move |facts, [a, b, c]| look(facts, a, b, c)))
+) -> Result<Typed, SqlError> {
+    find(call, call.name, types, result, move |facts, [a, b, c]| look(facts, a, b, c))
 }

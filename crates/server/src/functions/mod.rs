@@ -4,19 +4,34 @@ mod collation_property;
 mod metadata;
 mod system;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use query::Typed;
+use query::functions::function::{Family, FunctionTable, Signature, ValueKernel};
 use tsql::SqlError;
 
 use crate::facts::Facts;
 
-/// Binds a call; None: there is no such function here. Errors: those of the arguments.
-pub(crate) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
-    match metadata::bind(name, arguments, facts)? {
-        Some(typed) => Ok(Some(typed)),
-        None => system::bind(name, arguments, facts),
-    }
+/// The functions that need a session, in the form of the language's own.
+static TABLE: LazyLock<FunctionTable<ValueKernel<Facts>>> = LazyLock::new(|| FunctionTable::new(FAMILIES));
+
+const FAMILIES: &[Family<ValueKernel<Facts>>] = &[
+    Family { title: "Server and session", functions: system::FUNCTIONS },
+    Family { title: "Catalogue", functions: metadata::FUNCTIONS },
+];
+
+/// All built-in functions by the headings of their families.
+pub fn signatures() -> Vec<(&'static str, Vec<&'static Signature>)> {
+    let mut families = query::functions::signatures();
+    families.extend(TABLE.signatures());
+    families
+}
+
+/// Whether calls of a function are quick and look at no rows.
+pub(crate) fn is_light(name: &str) -> bool {
+    let own = || TABLE.find(name).map(|function| function.signature.is_light);
+    let known = query::functions::find(name).map(|function| function.signature.is_light);
+    known.or_else(own).unwrap_or(false)
 }
 
 impl query::Facts for Facts {
@@ -37,6 +52,6 @@ impl query::Facts for Facts {
     }
 
     fn function(self: Arc<Self>, name: &str, arguments: &[Typed]) -> Result<Option<Typed>, SqlError> {
-        bind(name, arguments, &self)
+        TABLE.find(name).map(|function| function.bind(arguments, &self)).transpose()
     }
 }

@@ -1,12 +1,9 @@
 //! Functions that know the server, the session and the catalogue.
 
-use std::sync::Arc;
-
-use query::convert;
+use query::Typed;
 use query::datum::{Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
-use query::functions::{name_type, take, wide_text};
-use query::scalar::Scalar;
-use query::typed::{Typed, call_with};
+use query::functions::function::{Call, Function, ValueKernel};
+use query::functions::{name_type, wide_text};
 use tds::{Length, SqlType};
 use tsql::SqlError;
 
@@ -14,239 +11,293 @@ use crate::catalogue;
 use crate::catalogue::same_name;
 use crate::facts::Facts;
 use crate::functions::collation_property;
-use crate::functions::metadata::{lookup, pair};
+use crate::functions::metadata::{lookup, of_session, pair};
 use crate::system_views;
 
-pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
-    let int = SqlType::Int;
-    let known = |value: Datum, sql_type: SqlType| Typed::constant(value, sql_type).map(Some);
-    let text = |value: &str| Typed::constant(Datum::Text(value.to_string()), name_type()).map(Some);
-    match name {
-        "DB_NAME" if arguments.is_empty() => text(&facts.database),
-        "ORIGINAL_DB_NAME" => text(&facts.database),
-        "DB_ID" if arguments.is_empty() => known(
-            facts.current().map_or(Datum::Null, |database| Datum::Int(i64::from(database.id))),
-            SqlType::SmallInt,
-        ),
-        "DB_NAME" => lookup(name, arguments, SqlType::Int, name_type(), facts, |facts, value| {
-            let database = facts
-                .directory
-                .databases
-                .iter()
-                .find(|database| Some(i64::from(database.id)) == value.as_int())?;
-            Some(Datum::Text(database.name.clone()))
-        }),
-        "DB_ID" => lookup(name, arguments, name_type(), SqlType::SmallInt, facts, |facts, value| {
-            Some(Datum::Int(i64::from(facts.directory.database(value.as_text()?)?.id)))
-        }),
-        "SERVERPROPERTY" => {
-            let [property] = take(name, arguments)?;
-            match property.constant {
-                Some(Datum::Text(property)) => server_property(&property, facts).map(Some),
-                _ => Err(SqlError::unsupported("SERVERPROPERTY of a computed name")),
-            }
-        }
-        "DATABASEPROPERTYEX" => pair(
-            name,
-            arguments,
-            (name_type(), name_type()),
-            name_type(),
-            facts,
-            |facts, database, property| {
-                let database = facts.directory.database(database.as_text()?)?;
-                let figures = facts.figures(&database.name);
-                let value = match property.as_text()?.to_ascii_lowercase().as_str() {
-                    "collation" => database.collation(),
-                    "recovery" => figures.map_or("SIMPLE", |figures| system_views::recovery_model(figures).1),
-                    "edition" => system_views::service(figures?)?.0,
-                    "serviceobjective" => system_views::service(figures?)?.1,
-                    "status" => "ONLINE",
-                    "updateability" => "READ_WRITE",
-                    "useraccess" => "MULTI_USER",
-                    "version" => "957",
-                    "lcid" => "1033",
-                    "sqlsortorder" => "52",
-                    "comparisonstyle" => "196609",
-                    "isansinullsenabled"
-                    | "isansipaddingenabled"
-                    | "isansiwarningsenabled"
-                    | "isarithmeticabortenabled"
-                    | "isnullconcat"
-                    | "isquotedidentifiersenabled" => "1",
-                    "isautoclose"
-                    | "isautoshrink"
-                    | "isautocreatestatistics"
-                    | "isautoupdatestatistics"
-                    | "isansinulldefault"
-                    | "isclosecursorsoncommitenabled"
-                    | "isfulltextenabled"
-                    | "isinstandby"
-                    | "islocalcursorsdefault"
-                    | "ismergepublished"
-                    | "ispublished"
-                    | "isnumericroundabortenabled"
-                    | "isrecursivetriggersenabled"
-                    | "issubscribed"
-                    | "istornpagedetectionenabled"
-                    | "isxtpsupported"
-                    | "issyncwithbackup" => "0",
-                    _ => return None,
-                };
-                Some(Datum::Text(value.to_string()))
-            },
-        ),
-        "COLLATIONPROPERTY" => collation_property::bind(name, arguments, facts),
-        "HAS_DBACCESS" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
-            facts.directory.database(value.as_text()?).map(|_| Datum::Int(1))
-        }),
-        "IS_MEMBER" | "IS_ROLEMEMBER" | "IS_SRVROLEMEMBER" => {
-            let server = name == "IS_SRVROLEMEMBER";
-            let role = arguments.get(..1).unwrap_or_default();
-            lookup(name, role, name_type(), int, facts, move |_, value| {
-                member_of(value.as_text()?, server).map(|is| Datum::Int(i64::from(is)))
-            })
-        }
-        "SESSION_CONTEXT" => {
-            let [key] = take(name, arguments)?;
-            let Some(Datum::Text(key)) = key.cast(&name_type())?.constant else {
-                return Err(SqlError::unsupported("SESSION_CONTEXT of a computed key"));
-            };
-            let (value, sql_type) = facts.session_context.get(&key).unwrap_or((Datum::Null, wide_text()));
-            known(value, sql_type)
-        }
-        "CURSOR_STATUS" => {
-            let result = SqlType::SmallInt;
-            pair(name, arguments, (name_type(), name_type()), result, facts, |facts, scope, cursor| {
-                let (scope, cursor) = (scope.as_text()?.to_lowercase(), cursor.as_text()?.to_lowercase());
-                let found = facts.cursors.iter().find(|(own, name, _)| *own == scope && *name == cursor);
-                // -3: there is no such cursor.
-                Some(Datum::Int(found.map_or(-3, |(.., status)| *status)))
-            })
-        }
-        "CONTEXT_INFO" => known(
-            facts.context_info.clone().map_or(Datum::Null, Datum::Binary),
-            SqlType::VarBinary { length: Length::Units(128) },
-        ),
-        "CURRENT_TRANSACTION_ID" => known(Datum::Int(facts.transaction_count), SqlType::BigInt),
-        "CURRENT_REQUEST_ID" => known(Datum::Int(0), SqlType::SmallInt),
-        "GETANSINULL" => known(Datum::Int(1), int),
-        "SUSER_NAME" | "SUSER_SNAME" | "ORIGINAL_LOGIN" | "SYSTEM_USER" => text(&facts.login),
-        "USER_NAME" if !arguments.is_empty() => {
-            lookup(name, arguments, int, name_type(), facts, |_, value| {
-                let users = ["public", "dbo", "guest", "INFORMATION_SCHEMA", "sys"];
-                let user = users.get(usize::try_from(value.as_int()?).ok()?)?;
-                Some(Datum::Text(user.to_string()))
-            })
-        }
-        "USER_NAME" | "USER" | "CURRENT_USER" | "SESSION_USER" => text("dbo"),
-        "USER_ID" | "DATABASE_PRINCIPAL_ID" | "SUSER_ID" => known(Datum::Int(1), int),
-        "HOST_NAME" => text(&facts.host),
-        "APP_NAME" | "PROGRAM_NAME" => text(&facts.application),
-        "HOST_ID" => text("0"),
-        "UPDATE" => {
-            let [column] = take(name, arguments)?;
-            let Some(updated) = &facts.updated else {
-                let text = "Can only use IF UPDATE within a CREATE TRIGGER statement.";
-                return Err(SqlError::new(157, 15, 1, text));
-            };
-            let wanted = column.constant.as_ref().and_then(Datum::as_text).unwrap_or_default();
-            let found = updated.columns.iter().find(|(column, _)| same_name(column, wanted));
-            let (_, is_updated) = found.ok_or_else(|| SqlError::invalid_column(wanted))?;
-            known(Datum::Int(i64::from(*is_updated)), int)
-        }
-        "COLUMNS_UPDATED" => {
-            let mask =
-                facts.updated.as_ref().map_or(Datum::Null, |updated| Datum::Binary(updated.mask.clone()));
-            known(mask, SqlType::VarBinary { length: Length::Units(128) })
-        }
-        "TRIGGER_NESTLEVEL" => {
-            let wanted = arguments.first().and_then(|argument| argument.constant.as_ref()?.as_int());
-            let count = match wanted {
-                Some(id) if id != 0 => facts.triggers.iter().filter(|own| i64::from(**own) == id).count(),
-                _ if arguments.is_empty() || wanted == Some(0) => facts.triggers.len(),
-                _ => return Err(SqlError::unsupported("TRIGGER_NESTLEVEL of a computed id")),
-            };
-            known(Datum::Int(count as i64), int)
-        }
-        "XACT_STATE" => {
-            let state = if facts.is_uncommittable { -1 } else { i64::from(facts.transaction_count > 0) };
-            known(Datum::Int(state), SqlType::SmallInt)
-        }
-        "ROWCOUNT_BIG" => known(Datum::Int(facts.row_count), SqlType::BigInt),
-        "SCOPE_IDENTITY" => known(
-            facts.scope_identity.map_or(Datum::Null, |value| Datum::Decimal(i128::from(value))),
-            SqlType::Numeric { precision: 38, scale: 0 },
-        ),
-        "NEWID" | "NEWSEQUENTIALID" => {
-            let function = Scalar::by_value(name, Vec::new(), SqlType::UniqueIdentifier, |_| {
-                Ok(Datum::Guid(*uuid::Uuid::new_v4().as_bytes()))
-            });
-            Ok(Some(call_with(function.volatile(), Vec::new())))
-        }
-        "CHECKSUM" | "BINARY_CHECKSUM" => {
-            let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
-            let ignores_case = name == "CHECKSUM";
-            let function = Scalar::by_value(name, types.clone(), SqlType::Int, move |values| {
-                let mut sum = 0_u32;
-                for (value, sql_type) in values.iter().zip(&types) {
-                    let text = convert::display(value, sql_type);
-                    let text = if ignores_case { text.to_lowercase() } else { text };
-                    for byte in text.bytes() {
-                        sum = sum.rotate_left(4) ^ u32::from(byte);
-                    }
-                }
-                Ok(Datum::Int(i64::from(sum as i32)))
-            });
-            let mut typed = call_with(function, arguments.to_vec());
-            typed.nullable = false;
-            Ok(Some(typed))
-        }
-        "ERROR_NUMBER" | "ERROR_SEVERITY" | "ERROR_STATE" | "ERROR_LINE" => known(
-            facts.error.as_ref().map_or(Datum::Null, |error| {
-                Datum::Int(match name {
-                    "ERROR_NUMBER" => i64::from(error.number),
-                    "ERROR_SEVERITY" => i64::from(error.class),
-                    "ERROR_STATE" => i64::from(error.state),
-                    _ => i64::from(error.line),
-                })
-            }),
-            int,
-        ),
-        "ERROR_MESSAGE" => known(
-            facts.error.as_ref().map_or(Datum::Null, |error| Datum::Text(error.message.clone())),
-            SqlType::NVarChar { length: Length::Units(4000) },
-        ),
-        "ERROR_PROCEDURE" => {
-            let procedure = facts.error.as_ref().map(|error| error.procedure.clone());
-            let procedure = procedure.filter(|procedure| !procedure.is_empty());
-            known(procedure.map_or(Datum::Null, Datum::Text), name_type())
-        }
-        "SESSIONPROPERTY" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
-            Some(Datum::Int(match value.as_text()?.to_ascii_uppercase().as_str() {
-                "ANSI_WARNINGS" => facts.options >> 3 & 1,
-                "ANSI_PADDING" => facts.options >> 4 & 1,
-                "ANSI_NULLS" => facts.options >> 5 & 1,
-                "ARITHABORT" => facts.options >> 6 & 1,
-                "QUOTED_IDENTIFIER" => facts.options >> 8 & 1,
-                "CONCAT_NULL_YIELDS_NULL" => facts.options >> 12 & 1,
-                "NUMERIC_ROUNDABORT" => 0,
-                _ => return None,
-            }))
-        }),
-        "CONNECTIONPROPERTY" => {
-            let [property] = take(name, arguments)?;
-            let Some(Datum::Text(property)) = property.constant else {
-                return known(Datum::Null, name_type());
-            };
-            match property.to_ascii_lowercase().as_str() {
-                "net_transport" | "physical_net_transport" => text("TCP"),
-                "protocol_type" => text("TSQL"),
-                "auth_scheme" => text("SQL"),
-                "client_net_address" | "local_net_address" => text("127.0.0.1"),
-                _ => known(Datum::Null, name_type()),
-            }
-        }
-        _ => Ok(None),
+/// Functions of the server, the session and its user.
+pub(super) const FUNCTIONS: &[Function<ValueKernel<Facts>>] = &[
+    of_session("DB_NAME", &[], "nvarchar(128)", db_name).optional(&["database_id"]).light(),
+    of_session("DB_ID", &[], "smallint", db_id).optional(&["database"]).light(),
+    of_session("ORIGINAL_DB_NAME", &[], "nvarchar(128)", |call| text(&call.facts.database)),
+    of_session("HAS_DBACCESS", &["database"], "int", has_dbaccess),
+    of_session("DATABASEPROPERTYEX", &["database", "property"], "nvarchar(128)", databasepropertyex),
+    of_session("SERVERPROPERTY", &["property"], "the property's type", serverproperty),
+    of_session(
+        "COLLATIONPROPERTY",
+        &["collation", "property"],
+        "int or varbinary(5)",
+        collation_property::bind,
+    ),
+    of_session("CONNECTIONPROPERTY", &["property"], "nvarchar(128)", connectionproperty),
+    of_session("SESSIONPROPERTY", &["option"], "int", sessionproperty),
+    of_session("SESSION_CONTEXT", &["key"], "the value's type", session_context),
+    of_session("CONTEXT_INFO", &[], "varbinary(128)", |call| {
+        let value = call.facts.context_info.clone().map_or(Datum::Null, Datum::Binary);
+        Typed::constant(value, SqlType::VarBinary { length: Length::Units(128) })
+    }),
+    of_session("CURSOR_STATUS", &["scope", "cursor"], "smallint", cursor_status),
+    of_session("GETANSINULL", &[], "int", |_| number(1, SqlType::Int)).optional(&["database"]),
+    of_session("HOST_NAME", &[], "nvarchar(128)", |call| text(&call.facts.host)),
+    of_session("HOST_ID", &[], "nvarchar(128)", |_| text("0")),
+    of_session("APP_NAME", &[], "nvarchar(128)", |call| text(&call.facts.application)),
+    of_session("PROGRAM_NAME", &[], "nvarchar(128)", |call| text(&call.facts.application)),
+    of_session("ORIGINAL_LOGIN", &[], "nvarchar(128)", |call| text(&call.facts.login)),
+    of_session("SYSTEM_USER", &[], "nvarchar(128)", |call| text(&call.facts.login))
+        .written("SYSTEM_USER")
+        .light(),
+    of_session("SUSER_NAME", &[], "nvarchar(128)", |call| text(&call.facts.login))
+        .optional(&["login_id"])
+        .light(),
+    of_session("SUSER_SNAME", &[], "nvarchar(128)", |call| text(&call.facts.login))
+        .optional(&["login_sid"])
+        .light(),
+    of_session("SUSER_ID", &[], "int", |_| number(1, SqlType::Int)).optional(&["login"]),
+    of_session("USER_NAME", &[], "nvarchar(128)", user_name).optional(&["user_id"]).light(),
+    of_session("USER_ID", &[], "int", |_| number(1, SqlType::Int)).optional(&["user"]),
+    of_session("DATABASE_PRINCIPAL_ID", &[], "int", |_| number(1, SqlType::Int)).optional(&["principal"]),
+    of_session("USER", &[], "nvarchar(128)", |_| text("dbo")).written("USER"),
+    of_session("CURRENT_USER", &[], "nvarchar(128)", |_| text("dbo")).written("CURRENT_USER"),
+    of_session("SESSION_USER", &[], "nvarchar(128)", |_| text("dbo")).written("SESSION_USER"),
+    of_session("IS_MEMBER", &["role"], "int", |call| is_member(call, false)),
+    of_session("IS_ROLEMEMBER", &["role"], "int", |call| is_member(call, false)).optional(&["user"]),
+    of_session("IS_SRVROLEMEMBER", &["role"], "int", |call| is_member(call, true)).optional(&["login"]),
+    of_session("SCOPE_IDENTITY", &[], "numeric(38, 0)", scope_identity).light(),
+    of_session("ROWCOUNT_BIG", &[], "bigint", |call| number(call.facts.row_count, SqlType::BigInt)),
+    of_session("XACT_STATE", &[], "smallint", xact_state).light(),
+    of_session("CURRENT_TRANSACTION_ID", &[], "bigint", |call| {
+        number(call.facts.transaction_count, SqlType::BigInt)
+    }),
+    of_session("CURRENT_REQUEST_ID", &[], "smallint", |_| number(0, SqlType::SmallInt)),
+    of_session("ERROR_NUMBER", &[], "int", |call| of_error(call, |error| i64::from(error.number))).light(),
+    of_session("ERROR_SEVERITY", &[], "int", |call| of_error(call, |error| i64::from(error.class))),
+    of_session("ERROR_STATE", &[], "int", |call| of_error(call, |error| i64::from(error.state))),
+    of_session("ERROR_LINE", &[], "int", |call| of_error(call, |error| i64::from(error.line))),
+    of_session("ERROR_MESSAGE", &[], "nvarchar(4000)", error_message).light(),
+    of_session("ERROR_PROCEDURE", &[], "nvarchar(128)", error_procedure),
+    of_session("UPDATE", &["column"], "a condition", update),
+    of_session("COLUMNS_UPDATED", &[], "varbinary(128)", columns_updated),
+    of_session("TRIGGER_NESTLEVEL", &[], "int", trigger_nestlevel).optional(&[
+        "object_id",
+        "type",
+        "category",
+    ]),
+];
+
+fn text(value: &str) -> Result<Typed, SqlError> {
+    Typed::constant(Datum::Text(value.to_string()), name_type())
+}
+
+fn number(value: i64, sql_type: SqlType) -> Result<Typed, SqlError> {
+    Typed::constant(Datum::Int(value), sql_type)
+}
+
+/// A number of the error that a CATCH block handles; NULL outside of one.
+fn of_error(call: &Call<'_, Facts>, number: fn(&SqlError) -> i64) -> Result<Typed, SqlError> {
+    Typed::constant(
+        call.facts.error.as_ref().map_or(Datum::Null, |error| Datum::Int(number(error))),
+        SqlType::Int,
+    )
+}
+
+fn db_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    if call.arguments.is_empty() {
+        return text(&call.facts.database);
+    }
+    lookup(call, SqlType::Int, name_type(), |facts, value| {
+        let database = facts
+            .directory
+            .databases
+            .iter()
+            .find(|database| Some(i64::from(database.id)) == value.as_int())?;
+        Some(Datum::Text(database.name.clone()))
+    })
+}
+
+fn db_id(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    if call.arguments.is_empty() {
+        return {
+            let id = call.facts.current().map_or(Datum::Null, |database| Datum::Int(i64::from(database.id)));
+            Typed::constant(id, SqlType::SmallInt)
+        };
+    }
+    lookup(call, name_type(), SqlType::SmallInt, |facts, value| {
+        Some(Datum::Int(i64::from(facts.directory.database(value.as_text()?)?.id)))
+    })
+}
+
+fn serverproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let [property] = call.take()?;
+    match property.constant {
+        Some(Datum::Text(property)) => server_property(&property, call.facts),
+        _ => Err(SqlError::unsupported("SERVERPROPERTY of a computed call.name")),
+    }
+}
+
+fn databasepropertyex(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    pair(call, (name_type(), name_type()), name_type(), |facts, database, property| {
+        let database = facts.directory.database(database.as_text()?)?;
+        let figures = facts.figures(&database.name);
+        let value = match property.as_text()?.to_ascii_lowercase().as_str() {
+            "collation" => database.collation(),
+            "recovery" => figures.map_or("SIMPLE", |figures| system_views::recovery_model(figures).1),
+            "edition" => system_views::service(figures?)?.0,
+            "serviceobjective" => system_views::service(figures?)?.1,
+            "status" => "ONLINE",
+            "updateability" => "READ_WRITE",
+            "useraccess" => "MULTI_USER",
+            "version" => "957",
+            "lcid" => "1033",
+            "sqlsortorder" => "52",
+            "comparisonstyle" => "196609",
+            "isansinullsenabled"
+            | "isansipaddingenabled"
+            | "isansiwarningsenabled"
+            | "isarithmeticabortenabled"
+            | "isnullconcat"
+            | "isquotedidentifiersenabled" => "1",
+            "isautoclose"
+            | "isautoshrink"
+            | "isautocreatestatistics"
+            | "isautoupdatestatistics"
+            | "isansinulldefault"
+            | "isclosecursorsoncommitenabled"
+            | "isfulltextenabled"
+            | "isinstandby"
+            | "islocalcursorsdefault"
+            | "ismergepublished"
+            | "ispublished"
+            | "isnumericroundabortenabled"
+            | "isrecursivetriggersenabled"
+            | "issubscribed"
+            | "istornpagedetectionenabled"
+            | "isxtpsupported"
+            | "issyncwithbackup" => "0",
+            _ => return None,
+        };
+        Some(Datum::Text(value.to_string()))
+    })
+}
+
+fn has_dbaccess(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    lookup(call, name_type(), SqlType::Int, |facts, value| {
+        facts.directory.database(value.as_text()?).map(|_| Datum::Int(1))
+    })
+}
+
+fn is_member(call: &Call<'_, Facts>, server: bool) -> Result<Typed, SqlError> {
+    lookup(call, name_type(), SqlType::Int, move |_, value| {
+        member_of(value.as_text()?, server).map(|is| Datum::Int(i64::from(is)))
+    })
+}
+
+fn session_context(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let [key] = call.take()?;
+    let Some(Datum::Text(key)) = key.cast(&name_type())?.constant else {
+        return Err(SqlError::unsupported("SESSION_CONTEXT of a computed key"));
+    };
+    let (value, sql_type) = call.facts.session_context.get(&key).unwrap_or((Datum::Null, wide_text()));
+    Typed::constant(value, sql_type)
+}
+
+fn cursor_status(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let result = SqlType::SmallInt;
+    pair(call, (name_type(), name_type()), result, |facts, scope, cursor| {
+        let (scope, cursor) = (scope.as_text()?.to_lowercase(), cursor.as_text()?.to_lowercase());
+        let found = facts.cursors.iter().find(|(own, name, _)| *own == scope && *name == cursor);
+        // -3: there is no such cursor.
+        Some(Datum::Int(found.map_or(-3, |(.., status)| *status)))
+    })
+}
+
+fn user_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    if call.arguments.is_empty() {
+        return text("dbo");
+    }
+    lookup(call, SqlType::Int, name_type(), |_, value| {
+        let users = ["public", "dbo", "guest", "INFORMATION_SCHEMA", "sys"];
+        let user = users.get(usize::try_from(value.as_int()?).ok()?)?;
+        Some(Datum::Text(user.to_string()))
+    })
+}
+
+fn update(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let [column] = call.take()?;
+    let Some(updated) = &call.facts.updated else {
+        let text = "Can only use IF UPDATE within a CREATE TRIGGER statement.";
+        return Err(SqlError::new(157, 15, 1, text));
+    };
+    let wanted = column.constant.as_ref().and_then(Datum::as_text).unwrap_or_default();
+    let found = updated.columns.iter().find(|(column, _)| same_name(column, wanted));
+    let (_, is_updated) = found.ok_or_else(|| SqlError::invalid_column(wanted))?;
+    Typed::constant(Datum::Int(i64::from(*is_updated)), SqlType::Int)
+}
+
+fn columns_updated(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let mask = call.facts.updated.as_ref().map_or(Datum::Null, |updated| Datum::Binary(updated.mask.clone()));
+    Typed::constant(mask, SqlType::VarBinary { length: Length::Units(128) })
+}
+
+fn trigger_nestlevel(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let wanted = call.arguments.first().and_then(|argument| argument.constant.as_ref()?.as_int());
+    let count = match wanted {
+        Some(id) if id != 0 => call.facts.triggers.iter().filter(|own| i64::from(**own) == id).count(),
+        _ if call.arguments.is_empty() || wanted == Some(0) => call.facts.triggers.len(),
+        _ => return Err(SqlError::unsupported("TRIGGER_NESTLEVEL of a computed id")),
+    };
+    Typed::constant(Datum::Int(count as i64), SqlType::Int)
+}
+
+fn xact_state(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let state = if call.facts.is_uncommittable { -1 } else { i64::from(call.facts.transaction_count > 0) };
+    Typed::constant(Datum::Int(state), SqlType::SmallInt)
+}
+
+fn scope_identity(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    Typed::constant(
+        call.facts.scope_identity.map_or(Datum::Null, |value| Datum::Decimal(i128::from(value))),
+        SqlType::Numeric { precision: 38, scale: 0 },
+    )
+}
+
+fn error_message(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    Typed::constant(
+        call.facts.error.as_ref().map_or(Datum::Null, |error| Datum::Text(error.message.clone())),
+        SqlType::NVarChar { length: Length::Units(4000) },
+    )
+}
+
+fn error_procedure(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let procedure = call.facts.error.as_ref().map(|error| error.procedure.clone());
+    let procedure = procedure.filter(|procedure| !procedure.is_empty());
+    Typed::constant(procedure.map_or(Datum::Null, Datum::Text), name_type())
+}
+
+fn sessionproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    lookup(call, name_type(), SqlType::Int, |facts, value| {
+        Some(Datum::Int(match value.as_text()?.to_ascii_uppercase().as_str() {
+            "ANSI_WARNINGS" => facts.options >> 3 & 1,
+            "ANSI_PADDING" => facts.options >> 4 & 1,
+            "ANSI_NULLS" => facts.options >> 5 & 1,
+            "ARITHABORT" => facts.options >> 6 & 1,
+            "QUOTED_IDENTIFIER" => facts.options >> 8 & 1,
+            "CONCAT_NULL_YIELDS_NULL" => facts.options >> 12 & 1,
+            "NUMERIC_ROUNDABORT" => 0,
+            _ => return None,
+        }))
+    })
+}
+
+fn connectionproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    let [property] = call.take()?;
+    let Some(Datum::Text(property)) = property.constant else {
+        return Typed::constant(Datum::Null, name_type());
+    };
+    match property.to_ascii_lowercase().as_str() {
+        "net_transport" | "physical_net_transport" => text("TCP"),
+        "protocol_type" => text("TSQL"),
+        "auth_scheme" => text("SQL"),
+        "client_net_address" | "local_net_address" => text("127.0.0.1"),
+        _ => Typed::constant(Datum::Null, name_type()),
     }
 }
 

@@ -3,15 +3,13 @@
 //! Only syntax is kept. Names and types are bound when a statement runs, so nothing here can be out of date.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::Statement;
 use tsql::parse_batch;
-
-use crate::instance::light_text::light_tables;
 
 /// Texts in each of the two generations.
 const TEXTS_MAX: usize = 256;
@@ -23,8 +21,15 @@ const TEXT_BYTES_MAX: usize = 8 << 10;
 pub(crate) struct Parsed {
     /// In order.
     pub statements: Vec<Statement>,
-    /// If they are [light](super::light): the tables that they name.
-    pub light_tables: Option<Vec<ObjectName>>,
+    /// Whether they are light is decided when it is first asked.
+    light_tables: OnceLock<Option<Vec<ObjectName>>>,
+}
+
+impl Parsed {
+    /// What `decide` says of the statements: the tables that they name, if they are light.
+    pub fn light_tables(&self, decide: fn(&[Statement]) -> Option<Vec<ObjectName>>) -> Option<&[ObjectName]> {
+        self.light_tables.get_or_init(|| decide(&self.statements)).as_deref()
+    }
 }
 
 /// Text and QUOTED_IDENTIFIER.
@@ -88,8 +93,7 @@ impl StatementCache {
 
 fn parsed(text: &str, quoted_identifier: bool) -> Result<Arc<Parsed>, SqlError> {
     let statements = parse_batch(text, quoted_identifier)?;
-    let light_tables = light_tables(&statements);
-    Ok(Arc::new(Parsed { statements, light_tables }))
+    Ok(Arc::new(Parsed { statements, light_tables: OnceLock::new() }))
 }
 
 impl Generations {

@@ -4,7 +4,6 @@ pub(crate) mod application_locks;
 pub(crate) mod identities;
 pub(crate) mod isolation_level;
 pub(crate) mod kept_texts;
-pub(crate) mod light_text;
 pub(crate) mod loads;
 pub(crate) mod login;
 pub(crate) mod message;

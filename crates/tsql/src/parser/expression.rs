@@ -358,7 +358,7 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let mut name = "TRIM";
         for (word, side) in
-            [("LEADING", "TRIM_LEADING"), ("TRAILING", "TRIM_TRAILING"), ("BOTH", "TRIM_BOTH")]
+            [("LEADING", "TRIM LEADING"), ("TRAILING", "TRIM TRAILING"), ("BOTH", "TRIM BOTH")]
         {
             // A column may have such a name.
             let ends = self.is_symbol_ahead(1, ")") || self.is_symbol_ahead(1, ".");
@@ -370,7 +370,7 @@ impl Parser<'_> {
         }
         let first = self.expression()?;
         let call = if self.accept_word("FROM") {
-            let name = if name == "TRIM" { "TRIM_BOTH" } else { name };
+            let name = if name == "TRIM" { "TRIM BOTH" } else { name };
             function(name, vec![self.expression()?, first])
         } else if name == "TRIM" {
             function(name, vec![first])
@@ -388,9 +388,9 @@ impl Parser<'_> {
         let object = name == "JSON_OBJECT";
         let null_clause = |parser: &mut Self| {
             if parser.accept_words(&["NULL", "ON", "NULL"]) {
-                Some("_NULL_ON_NULL")
+                Some(" NULL ON NULL")
             } else {
-                parser.accept_words(&["ABSENT", "ON", "NULL"]).then_some("_ABSENT_ON_NULL")
+                parser.accept_words(&["ABSENT", "ON", "NULL"]).then_some(" ABSENT ON NULL")
             }
         };
         let mut arguments = Vec::new();
@@ -411,8 +411,8 @@ impl Parser<'_> {
         self.expect_symbol(")")?;
         // What is said anyway without the clause needs no name of its own.
         let suffix = match nulls {
-            Some("_ABSENT_ON_NULL") if object => "_ABSENT_ON_NULL",
-            Some("_NULL_ON_NULL") if !object => "_NULL_ON_NULL",
+            Some(" ABSENT ON NULL") if object => " ABSENT ON NULL",
+            Some(" NULL ON NULL") if !object => " NULL ON NULL",
             _ => "",
         };
         Ok(function(&format!("{name}{suffix}"), arguments))

@@ -6,6 +6,7 @@ use tds::rpc::Procedure;
 use tds::rpc::RpcRequest;
 use tds::transaction_request::TransactionRequest;
 
+use super::light_text::light_tables;
 use crate::session::Session;
 use crate::session::request::Request;
 
@@ -33,7 +34,7 @@ pub(crate) fn text_is_light(session: &Session, text: &str) -> bool {
     let Ok(parsed) = session.instance.statements.parse(text, session.settings.quoted_identifier) else {
         return true;
     };
-    let Some(tables) = &parsed.light_tables else { return false };
+    let Some(tables) = parsed.light_tables(light_tables) else { return false };
     // Views are made when they are bound, which takes as long as there are tables.
     tables.iter().all(|name| matches!(session.work.find(name, &session.database), Ok(Some(_))))
 }

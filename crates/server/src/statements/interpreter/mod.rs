@@ -4,6 +4,7 @@ pub(crate) mod dispatch;
 pub(crate) mod execute;
 pub(crate) mod function_body;
 pub(crate) mod light;
+mod light_text;
 pub(crate) mod messages;
 pub(crate) mod set_option;
 pub(crate) mod show_plan;

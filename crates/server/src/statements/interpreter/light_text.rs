@@ -11,6 +11,8 @@ use tsql::hints::TableHints;
 use tsql::parse_batch;
 use tsql::query::{JoinKind, Query, QueryBody, Select, SelectItem, SetOperator, TableSource};
 
+use crate::functions;
+
 /// Statements of a light batch.
 const STATEMENTS_MAX: usize = 16;
 /// Rows of a light VALUES, items of a light IN.
@@ -19,61 +21,6 @@ const ITEMS_MAX: usize = 64;
 const TABLES_MAX: usize = 8;
 /// Depth of sp_executesql within a text.
 const DEPTH_MAX: u32 = 1;
-
-/// Functions that take no longer than their arguments are long, and look at no rows.
-const FUNCTIONS: &[&str] = &[
-    "ABS",
-    "AVG",
-    "CEILING",
-    "CHARINDEX",
-    "CHOOSE",
-    "COALESCE",
-    "CONCAT",
-    "COUNT",
-    "COUNT_BIG",
-    "CURRENT_TIMESTAMP",
-    "DATALENGTH",
-    "DATEADD",
-    "DATEDIFF",
-    "DATEPART",
-    "DAY",
-    "DB_ID",
-    "DB_NAME",
-    "ERROR_MESSAGE",
-    "ERROR_NUMBER",
-    "FLOOR",
-    "GETDATE",
-    "GETUTCDATE",
-    "IDENT_CURRENT",
-    "IIF",
-    "ISNULL",
-    "LEFT",
-    "LEN",
-    "LOWER",
-    "LTRIM",
-    "MAX",
-    "MIN",
-    "MONTH",
-    "NEWID",
-    "NULLIF",
-    "RIGHT",
-    "ROUND",
-    "RTRIM",
-    "SCOPE_IDENTITY",
-    "SUBSTRING",
-    "SUM",
-    "SUSER_NAME",
-    "SUSER_SNAME",
-    "SYSDATETIME",
-    "SYSDATETIMEOFFSET",
-    "SYSTEM_USER",
-    "SYSUTCDATETIME",
-    "TRIM",
-    "UPPER",
-    "USER_NAME",
-    "XACT_STATE",
-    "YEAR",
-];
 
 /// The tables that light statements name; None if they are not light.
 pub(crate) fn light_tables(statements: &[Statement]) -> Option<Vec<ObjectName>> {
@@ -257,7 +204,7 @@ fn is_plain(expr: &Expr) -> bool {
         }
         Expr::Function(call) => {
             call.schema.is_none()
-                && FUNCTIONS.contains(&call.name.as_str())
+                && functions::is_light(&call.name)
                 && call.over.is_none()
                 && call.arguments.iter().all(is_plain)
         }
