@@ -31,6 +31,7 @@ mod memory;
 mod options;
 mod program;
 mod secrets;
+mod serving;
 pub mod session;
 pub mod statements;
 pub mod storage;
@@ -39,6 +40,7 @@ mod system_views;
 mod table;
 mod transactions;
 mod transport;
+mod view;
 mod waiting;
 
 pub use bulk_file::FileAccess;

@@ -1,23 +1,18 @@
 //! Accepts connections, counts them, and stops in order.
 
-mod guesses;
 mod recovering;
-mod spill_directory;
 
 use std::net::SocketAddr;
-use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use guesses::Guesses;
 use recovering::Recovering;
 use socket2::{SockRef, TcpKeepalive};
-use spill_directory::SpillDirectory;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tracing::field::Empty;
@@ -34,6 +29,7 @@ use crate::log;
 use crate::memory::{MemoryBudget, Shares, StoreQuota, default_limit};
 use crate::options::{DataLocation, ServerOptions};
 use crate::secrets;
+use crate::serving::{FIRST_SPID, Front, Guesses, Shared, SpillDirectory};
 use crate::storage::{Databases, OpenError};
 use crate::transport::{CertificateError, TlsIdentity};
 
@@ -74,28 +70,6 @@ pub enum StartError {
     Runtime(io::Error),
 }
 
-/// What a connection needs to be opened, before there is any data.
-pub(crate) struct Front {
-    pub options: ServerOptions,
-    pub identity: Option<TlsIdentity>,
-    pub guesses: Guesses,
-    pub faults: Option<Arc<Faults>>,
-    next_spid: AtomicU16,
-}
-
-/// What all connections of a server share.
-pub(crate) struct Shared {
-    front: Arc<Front>,
-    /// Removed when the last connection and the server have ended, while the data directory is still this server's.
-    _spill_directory: SpillDirectory,
-    pub instance: Arc<Instance>,
-    /// Where requests run, apart from the threads that serve sockets.
-    pub work: Handle,
-    connections: AtomicUsize,
-}
-
-/// First session id of a user on a real server; lower ones are its own tasks.
-const FIRST_SPID: u16 = 51;
 /// Fewest threads for sockets, and for the partitions of parallel queries.
 const WORKERS_MIN: usize = 4;
 /// Tokio's own default.
@@ -114,22 +88,6 @@ const CHECKPOINT_TIME_MAX: Duration = Duration::from_millis(800);
 const RELEASE_TIME_MAX: Duration = Duration::from_secs(10);
 /// From one look at its locks to the next.
 const RELEASE_PAUSE: Duration = Duration::from_millis(2);
-
-impl Deref for Shared {
-    type Target = Front;
-
-    fn deref(&self) -> &Front {
-        &self.front
-    }
-}
-
-impl Front {
-    /// The next session id: never 0, which FreeTDS takes for a missing one.
-    fn spid(&self) -> u16 {
-        let next = self.next_spid.fetch_add(1, Ordering::Relaxed);
-        if next < FIRST_SPID { FIRST_SPID + next } else { next }
-    }
-}
 
 /// A server.
 pub struct Server;
@@ -163,7 +121,7 @@ impl Server {
         let memory = MemoryBudget::new(shares.statement_bytes);
         let store = open_store(options, shares.cache_bytes, &memory)?;
         // Not before the data directory is this server's alone.
-        let spill_directory = SpillDirectory::new(&options.data)?;
+        let spill_directory = SpillDirectory::new(&options.data).map_err(StartError::SpillDirectory)?;
         let instance = Instance::new(store)
             .and_then(|instance| instance.with_memory(&memory, spill_directory.path()))
             .map_err(StartError::Data)?

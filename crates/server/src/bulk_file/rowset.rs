@@ -19,7 +19,7 @@ use crate::bulk_file::access::{FileAccess, cannot_open};
 use crate::bulk_file::fault::Broken;
 use crate::bulk_file::layout::{Layout, format_file};
 use crate::bulk_file::rows::FileRows;
-use crate::system_views::View;
+use crate::view::View;
 
 /// The one column of SINGLE_BLOB, SINGLE_CLOB and SINGLE_NCLOB.
 const BULK_COLUMN: &str = "BulkColumn";

@@ -9,7 +9,7 @@ use tds::conversation::server::{
 };
 use tds::login::Login7;
 use tds::packet::PACKET_SIZE_INITIAL_BYTES;
-use tds::prelogin::{EncryptionPolicy as Offered, ProgramVersion};
+use tds::prelogin::EncryptionPolicy as Offered;
 use tds::version::TdsVersion;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -26,16 +26,11 @@ use crate::connection::request_log;
 use crate::connection::response_writer::ResponseWriter;
 use crate::instance::Instance;
 use crate::instance::login::LoginSettings;
-use crate::listener::Front;
 use crate::options::EncryptionPolicy;
+use crate::serving::Front;
 use crate::session::Session;
 use crate::statements::open_session;
 use crate::transport::{Line, Transport};
-
-/// Version that the server gives itself in PRELOGIN and LOGINACK: drivers derive features from it, and 16 is what
-/// SQL Server 2022 sends.
-pub(super) const PROGRAM_VERSION: ProgramVersion =
-    ProgramVersion { major: 16, minor: 0, build: 1000, sub_build: 0 };
 
 /// A logged-in connection.
 pub(crate) struct Connection {
@@ -80,7 +75,7 @@ pub(super) async fn open(
     let mut reader = PacketReader::new(transport, conversation);
     let Some((Event::Prelogin, _)) = reader.event().await? else { return Ok(None) };
     let (mut transport, mut conversation) = reader.into_parts();
-    let answer = conversation.answer_prelogin(PROGRAM_VERSION)?;
+    let answer = conversation.answer_prelogin(login_reply::PROGRAM_VERSION)?;
     transport.write_all(&answer.packets).await?;
     transport.flush().await?;
     let transport = match (answer.next?, transport, &shared.identity) {

@@ -5,6 +5,7 @@ use tds::env_change::{EnvChange, TextChange};
 use tds::feature::{FeatureAck, FeatureRequest};
 use tds::login::{Login7, option_flags2};
 use tds::packet::PACKET_SIZE_INITIAL_BYTES;
+use tds::prelogin::ProgramVersion;
 use tds::server_message::ServerMessage;
 use tds::token::{LoginAck, Token};
 use tds::version::TdsVersion;
@@ -13,9 +14,13 @@ use tokio::io::AsyncWrite;
 use tsql::SqlError;
 
 use crate::connection::ConnectionError;
-use crate::connection::handshake::PROGRAM_VERSION;
 use crate::connection::response_writer::ResponseWriter;
 use crate::session::Session;
+
+/// Version that the server gives itself in PRELOGIN and LOGINACK: drivers derive features from it, and 16 is what
+/// SQL Server 2022 sends.
+pub(super) const PROGRAM_VERSION: ProgramVersion =
+    ProgramVersion { major: 16, minor: 0, build: 1000, sub_build: 0 };
 
 /// What real servers call themselves in LOGINACK: drivers compare it. The honest name is in @@VERSION.
 const PROGRAM_NAME: &str = "Microsoft SQL Server\0\0";

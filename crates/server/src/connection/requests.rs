@@ -32,7 +32,7 @@ use crate::connection::responses::{ResponseEncoder, env_change};
 use crate::connection::store_sink::StoreSink;
 use crate::connection::trace;
 use crate::instance::registry::Killed;
-use crate::listener::Shared;
+use crate::serving::Shared;
 use crate::session::bulk_target::BulkTarget;
 use crate::session::early_events::EarlyEvents;
 use crate::session::request::Request;

@@ -11,8 +11,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::connection;
-use crate::listener::Front;
 use crate::log;
+use crate::serving::Front;
 
 /// Data that are opened faster keep nobody waiting for longer: who comes meanwhile is served then.
 const GRACE: Duration = Duration::from_secs(1);

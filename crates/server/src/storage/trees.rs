@@ -171,7 +171,7 @@ pub(super) fn placement(properties: &str) -> Placement {
 }
 
 /// The keys by which rows of a table in pages can be found, the clustered one first.
-pub(crate) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
+pub(super) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
     let TableTrees { clustered, indexes, .. } = TableTrees::of(definition);
     let tree = |index: Option<String>, tree: &IndexDefinition| KeyTree {
         index,

@@ -8,8 +8,8 @@ use store::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier};
 
 use crate::catalogue::TableDefinition;
 use crate::storage::{Figures, file_id};
-use crate::system_views::view::{int, text};
-use crate::system_views::{Context, Entry, View, moment};
+use crate::system_views::entry::{Context, Entry};
+use crate::view::{View, int, moment, text};
 
 const WAIT_STATS: &str = "
     wait_type nvarchar(60)!

@@ -2,8 +2,8 @@
 
 use query::Datum;
 
-use crate::system_views::view::{bit, int, text};
-use crate::system_views::{Context, Entry, View};
+use crate::system_views::entry::{Context, Entry};
+use crate::view::{View, bit, int, text};
 
 const HOST_INFO: &str = "
     host_platform nvarchar(256)!

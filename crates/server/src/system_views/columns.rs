@@ -7,9 +7,11 @@ use tds::SqlType;
 
 use crate::catalogue::DEFAULT_COLLATION;
 use crate::catalogue::definition_text;
-use crate::system_views::types::{max_length, precision, scale, system_type};
-use crate::system_views::view::{bit, int, optional, text};
-use crate::system_views::{Context, Entry, View};
+use crate::system_views::entry::{Context, Entry};
+use crate::system_views::modules;
+use crate::system_views::user_types;
+use crate::view::{View, bit, int, optional, text};
+use query::system_types::{max_length, precision, scale, system_type};
 
 macro_rules! column_shape {
     ($($more:literal),*) => {
@@ -41,14 +43,14 @@ const IDENTITY: &str = column_shape!(
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("columns", COLUMNS, |context, view| {
         of_tables(context, view, Kept::All);
-        crate::system_views::modules::columns(context, view);
+        modules::columns(context, view);
     }),
     Entry::new("all_columns", COLUMNS, |context, view| {
         of_tables(context, view, Kept::All);
-        crate::system_views::modules::columns(context, view);
-        of_system_views(view);
+        modules::columns(context, view);
+        of_system_views(context, view);
     }),
-    Entry::new("system_columns", COLUMNS, |_, view| of_system_views(view)),
+    Entry::new("system_columns", COLUMNS, of_system_views),
     Entry::new("computed_columns", COMPUTED, |context, view| of_tables(context, view, Kept::Computed)),
     Entry::new("identity_columns", IDENTITY, |context, view| of_tables(context, view, Kept::Identity)),
     Entry::empty("masked_columns", COLUMNS),
@@ -67,8 +69,8 @@ pub(super) fn knows_padding(sql_type: &SqlType) -> bool {
 }
 
 fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
-    let types = crate::system_views::user_types::of(context);
-    let tables = crate::system_views::user_types::tables(context).into_iter().map(Arc::new);
+    let types = user_types::of(context);
+    let tables = user_types::tables(context).into_iter().map(Arc::new);
     for table in context.tables().into_iter().chain(tables) {
         for column in &table.columns {
             let keep = match kept {
@@ -86,7 +88,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
                 ("name", text(&column.name)),
                 ("column_id", int(column.id)),
                 ("system_type_id", int(system.system_type_id)),
-                ("user_type_id", crate::system_views::user_types::id_of_column(&types, column)),
+                ("user_type_id", user_types::id_of_column(&types, column)),
                 ("max_length", int(max_length(&column.sql_type))),
                 ("precision", int(precision(&column.sql_type))),
                 ("scale", int(scale(&column.sql_type))),
@@ -112,9 +114,8 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
     }
 }
 
-fn of_system_views(view: &mut View) {
-    for entry in super::all() {
-        let object_id = super::id_of(entry.schema, entry.name).unwrap_or(0);
+fn of_system_views(context: &Context<'_>, view: &mut View) {
+    for (object_id, entry) in context.listed() {
         for (column_id, column) in (1_i64..).zip(View::shaped(entry.shape).columns) {
             let system = system_type(&column.sql_type);
             view.add([

@@ -4,11 +4,11 @@ use query::Datum;
 
 use crate::catalogue::DEFAULT_COLLATION;
 use crate::catalogue::definition_text;
+use crate::system_views::entry::{Context, Entry};
 use crate::system_views::modules;
 use crate::system_views::system_objects;
-use crate::system_views::types::{SYSTEM_TYPES, max_length, precision, scale, system_type};
-use crate::system_views::view::{bit, int, kind, text};
-use crate::system_views::{Context, Entry, View, moment};
+use crate::view::{View, bit, int, kind, moment, text};
+use query::system_types::{SYSTEM_TYPES, max_length, precision, scale, system_type};
 
 const OBJECTS: &str = "
     name sysname!

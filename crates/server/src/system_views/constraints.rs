@@ -6,9 +6,9 @@ use query::Datum;
 
 use crate::catalogue::definition_text;
 use crate::catalogue::{TableDefinition, same_name};
+use crate::system_views::entry::{Context, Entry};
 use crate::system_views::objects::{object, object_shape};
-use crate::system_views::view::{bit, int, text};
-use crate::system_views::{Context, Entry, View};
+use crate::view::{View, bit, int, text};
 
 const KEYS: &str = object_shape!("unique_index_id int!\nis_system_named bit! = 0\nis_enforced bit = 1");
 

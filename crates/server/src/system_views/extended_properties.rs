@@ -10,9 +10,9 @@ use tsql::ast::ModuleWord;
 
 use crate::catalogue::{ExtendedProperty, ModuleKind, PropertyOwner, TableDefinition, same_name};
 use crate::facts::Facts;
+use crate::system_views::entry::{Context, Entry};
 use crate::system_views::modules;
-use crate::system_views::view::{int, optional, text};
-use crate::system_views::{Context, Entry, View};
+use crate::view::{View, int, optional, text};
 
 const EXTENDED_PROPERTIES: &str = "
     class tinyint!
@@ -72,7 +72,7 @@ pub(super) fn list(
 ) -> Result<(), SqlError> {
     let argument = |at: usize| arguments.get(at).and_then(Datum::as_text);
     let kind = |at: usize| argument(at).map(|kind| kind.trim().to_ascii_uppercase());
-    let context = Context { facts, database, rows: &|_| 0 };
+    let context = Context { facts, database, rows: &|_| 0, views: &[] };
     let Some(entry) = context.database() else { return Ok(()) };
     let wanted = argument(0);
     let mut add = |listed: &Listed<'_>, properties: &[ExtendedProperty]| {

@@ -7,8 +7,8 @@ use store::{DataFileSpace, FileGroup, FileGrowth};
 
 use crate::catalogue::{DatabaseEntry, same_name};
 use crate::storage::{Figures, LOG_FILE_ID, file_id};
-use crate::system_views::view::{kind, text};
-use crate::system_views::{Context, Entry, View};
+use crate::system_views::entry::{Context, Entry};
+use crate::view::{View, kind, text};
 
 /// The columns that both views of files have.
 macro_rules! file_columns {

@@ -6,9 +6,9 @@ use tsql::index::DataCompression;
 use crate::catalogue::definition_text;
 use crate::catalogue::{IndexOptions, TableDefinition, same_name};
 use crate::storage::{IndexPages, index_of};
+use crate::system_views::entry::{Context, Entry};
 use crate::system_views::partitions::store_index;
-use crate::system_views::view::{bit, int, optional, text};
-use crate::system_views::{Context, Entry, View};
+use crate::view::{View, bit, int, optional, text};
 
 const INDEXES: &str = "
     object_id int!

@@ -8,9 +8,10 @@ use tsql::parse_expression;
 use crate::catalogue::definition_text;
 use crate::catalogue::{TableDefinition, same_name};
 use crate::system_views::constraints::referenced_key;
-use crate::system_views::types::{max_length, precision, scale, system_type};
-use crate::system_views::view::{int, optional, text};
-use crate::system_views::{Context, Entry, View};
+use crate::system_views::entry::{Context, Entry};
+use crate::system_views::modules;
+use crate::view::{View, int, optional, text};
+use query::system_types::{max_length, precision, scale, system_type};
 
 const TABLES: &str = "
     TABLE_CATALOG nvarchar(128)
@@ -142,9 +143,9 @@ pub(super) const ENTRIES: &[Entry] = &[
                 ("TABLE_TYPE", text("BASE TABLE")),
             ]);
         }
-        crate::system_views::modules::standard_tables(context, view);
+        modules::standard_tables(context, view);
     }),
-    Entry::standard("VIEWS", VIEWS, crate::system_views::modules::standard_views),
+    Entry::standard("VIEWS", VIEWS, modules::standard_views),
     Entry::standard("COLUMNS", COLUMNS, columns),
     Entry::standard("SCHEMATA", SCHEMATA, |context, view| {
         for schema in context.database().iter().flat_map(|database| &database.schemas) {
@@ -195,7 +196,7 @@ fn names(table: &TableDefinition) -> [Datum; 3] {
 }
 
 fn columns(context: &Context<'_>, view: &mut View) {
-    for table in context.tables().into_iter().chain(crate::system_views::modules::views_as_tables(context)) {
+    for table in context.tables().into_iter().chain(modules::views_as_tables(context)) {
         for (ordinal, column) in (1_i64..).zip(&table.columns) {
             let character_set = match column.sql_type.is_character() {
                 true if column.sql_type.is_unicode() => text("UNICODE"),

@@ -5,8 +5,8 @@ use query::datum::TICKS_PER_SECOND;
 use store::RecoveryModel;
 
 use crate::catalogue::same_name;
-use crate::system_views::view::{bit, int, text};
-use crate::system_views::{Context, Entry, View};
+use crate::system_views::entry::{Context, Entry};
+use crate::view::{View, bit, int, text};
 
 const LOADS: &str = "
     load_id bigint!

@@ -11,8 +11,10 @@ use crate::catalogue::TableDefinition;
 use crate::facts::Facts;
 use crate::storage::{Figures, IndexPages, LOG_FILE_ID, file_id, index_of};
 use crate::store_error::store_error;
-use crate::system_views::view::{int, text};
-use crate::system_views::{Context, Entry, View};
+use crate::system_views::entry::{Context, Entry};
+use crate::system_views::indexes;
+use crate::system_views::partitions;
+use crate::view::{View, int, text};
 use crate::waiting::waiting;
 
 const LOG_SPACE: &str = "
@@ -213,21 +215,17 @@ impl<'f> UnitNames<'f> {
         let name = definition.qualified_name();
         match index_of(table, unit) {
             Some(IndexPages::Rows) => {
-                let clustered =
-                    crate::system_views::indexes::index_rows(definition).into_iter().find(|row| row.id <= 1);
+                let clustered = indexes::index_rows(definition).into_iter().find(|row| row.id <= 1);
                 let id = clustered.as_ref().map_or(0, |row| row.id);
                 let name = match clustered.and_then(|row| row.name) {
                     Some(index) => format!("{name}.{index}"),
                     None => name,
                 };
-                (name, Some(crate::system_views::partitions::partition_id(definition, id)))
+                (name, Some(partitions::partition_id(definition, id)))
             }
             Some(IndexPages::Index(index)) => {
-                let row = crate::system_views::indexes::index_rows(definition)
-                    .into_iter()
-                    .find(|row| row.name == Some(index));
-                let partition =
-                    row.map(|row| crate::system_views::partitions::partition_id(definition, row.id));
+                let row = indexes::index_rows(definition).into_iter().find(|row| row.name == Some(index));
+                let partition = row.map(|row| partitions::partition_id(definition, row.id));
                 (format!("{name}.{index}"), partition)
             }
             None => unknown(),

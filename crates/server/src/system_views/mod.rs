@@ -5,6 +5,7 @@ mod activity_of_sessions;
 mod columns;
 mod compatibility;
 mod constraints;
+mod entry;
 mod extended_properties;
 mod files;
 mod functions;
@@ -22,13 +23,9 @@ mod system_objects;
 mod time_zones;
 mod triggers;
 mod user_types;
-mod view;
 
 use std::sync::Arc;
 
-use query::Datum;
-use query::datum::{DAYS_TO_1970, TICKS_PER_DAY};
-use query::system_types as types;
 use tsql::parse_object_name;
 
 pub(crate) use activity::{edition, service};
@@ -41,95 +38,42 @@ pub(crate) use partitions::{index_id_of, partition_id, space_of};
 pub(crate) use physical::by_index;
 pub use query::system_types::{max_length, precision, scale, type_id_of_name};
 
-pub use view::View;
+pub use crate::view::View;
+pub(crate) use entry::Context;
 
-use crate::catalogue::{DatabaseEntry, TableDefinition, same_name};
 use crate::facts::Facts;
-use crate::storage::Figures;
-
-/// `object_id` of system views: negative, as in SQL Server, by their place in the list.
-const VIEW_ID_FIRST: i32 = -400;
-
-/// What a view needs: the database that it is asked of, and the number of rows of a table.
-pub struct Context<'a> {
-    /// The session's facts.
-    pub facts: &'a Arc<Facts>,
-    /// Database whose objects are shown.
-    pub database: &'a str,
-    /// Rows by `object_id`.
-    pub rows: &'a dyn Fn(i32) -> i64,
-}
-
-impl Context<'_> {
-    fn database(&self) -> Option<&DatabaseEntry> {
-        self.facts.directory.database(self.database)
-    }
-
-    /// The database's tables.
-    fn tables(&self) -> Vec<Arc<TableDefinition>> {
-        let tables = self.facts.tables().iter();
-        tables.filter(|table| same_name(&table.database, self.database)).cloned().collect()
-    }
-
-    /// The figures of a database; None: it keeps no pages, or it is tempdb.
-    fn figures(&self, database: &str) -> Option<&Figures> {
-        self.facts.figures(database)
-    }
-
-    fn schema_id(&self, schema: &str) -> Datum {
-        let schema = self.database().and_then(|database| database.schema(schema));
-        schema.map_or(Datum::Null, |schema| Datum::Int(i64::from(schema.id)))
-    }
-}
-
-/// A system view.
-struct Entry {
-    schema: &'static str,
-    name: &'static str,
-    /// Its columns, as [`View::shaped`] reads them.
-    shape: &'static str,
-    /// Adds its rows.
-    fill: fn(&Context<'_>, &mut View),
-}
-
-impl Entry {
-    const fn new(name: &'static str, shape: &'static str, fill: fn(&Context<'_>, &mut View)) -> Entry {
-        Entry { schema: "sys", name, shape, fill }
-    }
-
-    /// A view of things that this server does not have.
-    const fn empty(name: &'static str, shape: &'static str) -> Entry {
-        Entry::new(name, shape, |_, _| {})
-    }
-
-    const fn standard(name: &'static str, shape: &'static str, fill: fn(&Context<'_>, &mut View)) -> Entry {
-        Entry { schema: "INFORMATION_SCHEMA", name, shape, fill }
-    }
-}
+use crate::system_views::entry::{Entry, VIEW_ID_FIRST};
 
 /// All views.
+const VIEWS: &[&[Entry]] = &[
+    objects::ENTRIES,
+    columns::ENTRIES,
+    indexes::ENTRIES,
+    partitions::ENTRIES,
+    files::ENTRIES,
+    log::ENTRIES,
+    activity::ENTRIES,
+    constraints::ENTRIES,
+    server::ENTRIES,
+    compatibility::ENTRIES,
+    information_schema::ENTRIES,
+    loads::ENTRIES,
+    extended_properties::ENTRIES,
+    system_objects::ENTRIES,
+    time_zones::ENTRIES,
+    standard_routines::ENTRIES,
+    activity_of_sessions::ENTRIES,
+];
+
+impl<'a> Context<'a> {
+    /// What views of a database need. `rows` tells how many a table has, by `object_id`.
+    pub fn new(facts: &'a Arc<Facts>, database: &'a str, rows: &'a dyn Fn(i32) -> i64) -> Context<'a> {
+        Context { facts, database, rows, views: VIEWS }
+    }
+}
+
 fn all() -> impl Iterator<Item = &'static Entry> {
-    [
-        objects::ENTRIES,
-        columns::ENTRIES,
-        indexes::ENTRIES,
-        partitions::ENTRIES,
-        files::ENTRIES,
-        log::ENTRIES,
-        activity::ENTRIES,
-        constraints::ENTRIES,
-        server::ENTRIES,
-        compatibility::ENTRIES,
-        information_schema::ENTRIES,
-        loads::ENTRIES,
-        extended_properties::ENTRIES,
-        system_objects::ENTRIES,
-        time_zones::ENTRIES,
-        standard_routines::ENTRIES,
-        activity_of_sessions::ENTRIES,
-    ]
-    .into_iter()
-    .flatten()
+    VIEWS.iter().copied().flatten()
 }
 
 /// Names of all views, schema first.
@@ -170,11 +114,6 @@ pub fn view_of_id(object_id: i64) -> Option<(&'static str, &'static str)> {
     all().nth(usize::try_from(position).ok()?).map(|entry| (entry.schema, entry.name))
 }
 
-/// A moment to the millisecond, which a datetime keeps.
-fn moment(since_1970_us: i64) -> Datum {
-    Datum::Moment(DAYS_TO_1970 * TICKS_PER_DAY + since_1970_us / 1000 * 10_000)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +124,7 @@ mod tests {
         for entry in all() {
             assert!(seen.insert((entry.schema, entry.name.to_lowercase())), "{} twice", entry.name);
             for line in entry.shape.lines().map(str::trim).filter(|line| !line.is_empty()) {
-                let (declared, _) = view::declared_and_default(line);
+                let (declared, _) = crate::view::declared_and_default(line);
                 let (name, kind) = declared.split_once(' ').unwrap_or((declared, ""));
                 let kind = kind.trim_end_matches('!');
                 let known =
@@ -199,7 +138,7 @@ mod tests {
     fn every_view_can_be_filled() {
         let directory = Arc::new(crate::catalogue::Directory::default());
         let facts = Arc::new(Facts::new("master", directory, Box::new(Vec::new)));
-        let context = Context { facts: &facts, database: "master", rows: &|_| 0 };
+        let context = Context::new(&facts, "master", &|_| 0);
         for entry in all() {
             let view = view(entry.schema, entry.name, &context);
             assert!(view.is_some_and(|view| view.batch().is_ok()), "{}", entry.name);

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use query::Datum;
 
 use crate::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, same_name};
-use crate::system_views::types::{max_length, precision, scale, system_type};
-use crate::system_views::view::{bit, int, kind, text};
-use crate::system_views::{Context, View, moment};
+use crate::system_views::columns;
+use crate::system_views::entry::Context;
+use crate::system_views::user_types;
+use crate::view::{View, bit, int, kind, moment, text};
+use query::system_types::{max_length, precision, scale, system_type};
 
 /// The database's modules.
 pub(super) fn of(context: &Context<'_>) -> Vec<Arc<Module>> {
@@ -97,11 +99,11 @@ pub(super) fn sql_modules(context: &Context<'_>, view: &mut View) {
 
 /// sys.parameters.
 pub(super) fn parameters(context: &Context<'_>, view: &mut View) {
-    let types = crate::system_views::user_types::of(context);
+    let types = user_types::of(context);
     for module in of(context) {
         let first = i64::from(module.definition.kind != ModuleKind::ScalarFunction);
         for (parameter_id, parameter) in (first..).zip(&module.definition.parameters) {
-            let own = crate::system_views::user_types::named(&types, &parameter.type_text);
+            let own = user_types::named(&types, &parameter.type_text);
             let sql_type = parameter.type_text.parse::<tds::SqlType>();
             let sql_type = sql_type.or(if own.is_some() { Ok(tds::SqlType::Int) } else { Err(()) });
             let Ok(sql_type) = sql_type else { continue };
@@ -118,7 +120,7 @@ pub(super) fn parameters(context: &Context<'_>, view: &mut View) {
                 ("is_output", bit(parameter.output)),
             ]);
             if let Some(own) = own {
-                crate::system_views::user_types::describe_parameter(view, own);
+                user_types::describe_parameter(view, own);
             }
         }
     }
@@ -141,7 +143,7 @@ pub(super) fn columns(context: &Context<'_>, view: &mut View) {
                 ("scale", int(scale(&column.sql_type))),
                 ("collation_name", collation.map_or(Datum::Null, |name| text(&name.to_string()))),
                 ("is_nullable", bit(column.nullable)),
-                ("is_ansi_padded", bit(crate::system_views::columns::knows_padding(&column.sql_type))),
+                ("is_ansi_padded", bit(columns::knows_padding(&column.sql_type))),
             ]);
         }
     }

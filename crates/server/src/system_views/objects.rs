@@ -3,10 +3,12 @@
 use query::Datum;
 
 use crate::catalogue::TableDefinition;
+use crate::system_views::entry::{Context, Entry};
 use crate::system_views::modules;
 use crate::system_views::system_objects;
-use crate::system_views::view::{int, kind, text};
-use crate::system_views::{Context, Entry, View, moment};
+use crate::system_views::triggers;
+use crate::system_views::user_types;
+use crate::view::{View, int, kind, moment, text};
 
 /// The columns that all views of objects begin with.
 macro_rules! object_shape {
@@ -114,13 +116,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         system_objects::tables(context, view);
         objects(context, view);
         modules::objects(context, view);
-        crate::system_views::user_types::objects(context, view);
+        user_types::objects(context, view);
     }),
     Entry::new("all_objects", object_shape!(), |context, view| {
         system_objects::tables(context, view);
         objects(context, view);
         modules::objects(context, view);
-        crate::system_views::user_types::objects(context, view);
+        user_types::objects(context, view);
         system_objects::views_and_procedures(context, view);
     }),
     Entry::new("system_objects", object_shape!(), system_objects::views_and_procedures),
@@ -139,11 +141,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::empty("system_parameters", PARAMETERS),
     Entry::new("sequences", SEQUENCES, modules::sequences),
     Entry::new("synonyms", object_shape!("base_object_name nvarchar(1035)"), modules::synonyms),
-    Entry::new("triggers", TRIGGERS, crate::system_views::triggers::triggers),
+    Entry::new("triggers", TRIGGERS, triggers::triggers),
     Entry::new(
         "trigger_events",
         "object_id int!\ntype int!\ntype_desc nvarchar(60)\nis_first bit\nis_last bit",
-        crate::system_views::triggers::trigger_events,
+        triggers::trigger_events,
     ),
     Entry::new("schemas", SCHEMAS, |context, view| {
         for schema in context.database().iter().flat_map(|database| &database.schemas) {

@@ -11,9 +11,9 @@ use store::page::UnitId;
 
 use crate::catalogue::TableDefinition;
 use crate::storage::{Figures, IndexPages, index_of};
+use crate::system_views::entry::{Context, Entry};
 use crate::system_views::indexes::{IndexRow, index_rows};
-use crate::system_views::view::{int, text};
-use crate::system_views::{Context, Entry, View};
+use crate::view::{View, int, text};
 
 const PARTITIONS: &str = "
     partition_id bigint!

@@ -8,11 +8,11 @@ use crate::catalogue::{TableDefinition, same_name};
 use crate::facts::Facts;
 use crate::storage::{Figures, IndexPages, index_of};
 use crate::store_error::store_error;
-use crate::system_views::View;
+
 use crate::system_views::functions::{parameter_incorrect, wanted};
 use crate::system_views::indexes::{IndexRow, index_rows};
 use crate::system_views::partitions::{partition_id, store_index};
-use crate::system_views::view::{int, text};
+use crate::view::{View, int, text};
 
 pub(super) const STATISTICS: &str = "
     database_id smallint

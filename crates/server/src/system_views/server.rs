@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use query::Datum;
 
 use crate::catalogue::DEFAULT_COLLATION;
+use crate::system_views::entry::{Context, Entry};
 use crate::system_views::log;
-use crate::system_views::types::SYSTEM_TYPES;
-use crate::system_views::view::{bit, int, optional, text};
-use crate::system_views::{Context, Entry, View, moment};
+use crate::system_views::user_types;
+use crate::view::{View, bit, int, moment, optional, text};
+use query::system_types::SYSTEM_TYPES;
 
 const DATABASES: &str = "
     name sysname!
@@ -228,9 +229,9 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("databases", DATABASES, databases),
     Entry::new("types", TYPES, |context, view| {
         types(context, view);
-        crate::system_views::user_types::types(context, view);
+        user_types::types(context, view);
     }),
-    Entry::new("table_types", TABLE_TYPES, crate::system_views::user_types::table_types),
+    Entry::new("table_types", TABLE_TYPES, user_types::table_types),
     Entry::empty("assembly_types", TYPES),
     Entry::empty(
         "assemblies",

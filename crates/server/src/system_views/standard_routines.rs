@@ -5,11 +5,11 @@ use tds::{Collation, SqlType};
 use tsql::ast::ModuleWord;
 
 use crate::catalogue::{ModuleDefinition, ModuleKind};
+use crate::system_views::entry::{Context, Entry};
 use crate::system_views::information_schema::measures;
 use crate::system_views::modules;
-use crate::system_views::types::{precision, scale, system_type};
-use crate::system_views::view::{int, text};
-use crate::system_views::{Context, Entry, View, moment};
+use crate::view::{View, int, moment, text};
+use query::system_types::{precision, scale, system_type};
 
 const ROUTINES: &str = "
     SPECIFIC_CATALOG nvarchar(128)

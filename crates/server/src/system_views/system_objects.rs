@@ -3,9 +3,9 @@
 use query::Datum;
 
 use crate::catalogue::procedure_names::procedure_names;
+use crate::system_views::entry::{Context, Entry};
 use crate::system_views::objects::object_shape;
-use crate::system_views::view::{bit, int, kind, text};
-use crate::system_views::{Context, Entry, View, moment};
+use crate::view::{View, bit, int, kind, moment, text};
 
 /// A system table, internal table or queue, with the number that it has in every SQL Server.
 struct SystemObject {
@@ -199,9 +199,8 @@ pub(super) fn old_objects(view: &mut View) {
 }
 
 /// The system views: sys.system_views.
-pub(super) fn views(_: &Context<'_>, view: &mut View) {
-    for entry in super::all() {
-        let object_id = super::id_of(entry.schema, entry.name).unwrap_or(0);
+pub(super) fn views(context: &Context<'_>, view: &mut View) {
+    for (object_id, entry) in context.listed() {
         let schema_id = if entry.schema == "sys" { 4 } else { 3 };
         shipped(view, (entry.name, object_id, schema_id), ("V", "VIEW"));
     }

@@ -3,8 +3,8 @@
 use query::Datum;
 use query::functions::{TIME_ZONES, zone_now};
 
-use crate::system_views::view::{bit, text};
-use crate::system_views::{Entry, View};
+use crate::system_views::entry::Entry;
+use crate::view::{View, bit, text};
 
 pub(super) const ENTRIES: &[Entry] = &[Entry::new(
     "time_zone_info",

@@ -1,9 +1,9 @@
 //! Triggers in the catalogue.
 
 use crate::catalogue::{ModuleDefinition, ModuleKind, Trigger};
+use crate::system_views::entry::Context;
 use crate::system_views::modules;
-use crate::system_views::view::{bit, int, kind, text};
-use crate::system_views::{Context, View, moment};
+use crate::view::{View, bit, int, kind, moment, text};
 
 /// Each trigger with its entry at its table.
 fn of(context: &Context<'_>) -> Vec<(ModuleDefinition, Trigger)> {

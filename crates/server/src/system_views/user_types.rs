@@ -6,9 +6,10 @@ use tsql::parse_object_name;
 use crate::catalogue::{
     ColumnDefinition, DEFAULT_COLLATION, TABLE_TYPE_ID, TableDefinition, UserType, UserTypeKind, same_name,
 };
-use crate::system_views::types::{max_length, precision, scale, system_type};
-use crate::system_views::view::{bit, int, optional, text};
-use crate::system_views::{Context, View, moment};
+use crate::system_views::entry::Context;
+use crate::view;
+use crate::view::{View, bit, int, moment, optional, text};
+use query::system_types::{max_length, precision, scale, system_type};
 
 /// The database's types.
 pub(super) fn of(context: &Context<'_>) -> Vec<UserType> {
@@ -80,7 +81,7 @@ pub(super) fn objects(context: &Context<'_>, view: &mut View) {
             ("name", text(&table.name)),
             ("object_id", int(table.object_id)),
             ("schema_id", context.schema_id(&table.schema)),
-            ("type", crate::system_views::view::kind("TT")),
+            ("type", view::kind("TT")),
             ("type_desc", text("TYPE_TABLE")),
             ("create_date", moment(table.created_us)),
             ("modify_date", moment(table.created_us)),

@@ -62,7 +62,7 @@ impl<'a> SessionEnvironment<'a> {
             });
             known.get(&object_id).map_or(0, |rows| *rows as i64)
         };
-        let context = Context { facts: &self.facts, database: &database, rows: &rows };
+        let context = Context::new(&self.facts, &database, &rows);
         match system_views::view(name.schema.as_deref().unwrap_or(""), &name.name, &context) {
             Some(view) => view.into_table().map(Some),
             None => Ok(None),

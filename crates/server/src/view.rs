@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use query::convert::convert;
+use query::datum::{DAYS_TO_1970, TICKS_PER_DAY};
 use query::{BoundTable, Datum, MemoryTable, OutputColumn, exact_schema};
 use tds::{Length, SqlType};
 use tsql::SqlError;
@@ -110,7 +111,7 @@ impl View {
 }
 
 /// The two sides of a line of a shape; nothing behind the sign is the empty text.
-pub(super) fn declared_and_default(line: &str) -> (&str, Option<&str>) {
+pub(crate) fn declared_and_default(line: &str) -> (&str, Option<&str>) {
     match line.split_once(" = ") {
         Some((declared, default)) => (declared, Some(default)),
         None => line.strip_suffix(" =").map_or((line, None), |declared| (declared, Some(""))),
@@ -147,26 +148,31 @@ fn constant(value: &str, sql_type: &SqlType) -> Datum {
 }
 
 /// A text.
-pub(super) fn text(value: &str) -> Datum {
+pub(crate) fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())
 }
 
 /// A number.
-pub(super) fn int(value: impl Into<i64>) -> Datum {
+pub(crate) fn int(value: impl Into<i64>) -> Datum {
     Datum::Int(value.into())
 }
 
 /// A text, or NULL.
-pub(super) fn optional(value: Option<&str>) -> Datum {
+pub(crate) fn optional(value: Option<&str>) -> Datum {
     value.map_or(Datum::Null, text)
 }
 
 /// Two letters that say what an object is.
-pub(super) fn kind(letters: &str) -> Datum {
+pub(crate) fn kind(letters: &str) -> Datum {
     Datum::Text(format!("{letters:<2}"))
 }
 
 /// A bit.
-pub(super) fn bit(value: bool) -> Datum {
+pub(crate) fn bit(value: bool) -> Datum {
     Datum::Bit(value)
+}
+
+/// A moment to the millisecond, which a datetime keeps.
+pub(crate) fn moment(since_1970_us: i64) -> Datum {
+    Datum::Moment(DAYS_TO_1970 * TICKS_PER_DAY + since_1970_us / 1000 * 10_000)
 }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::listener::StartError;
 use crate::options::DataLocation;
 
 /// Its name in the data directory; no database's folder is called so.
@@ -11,17 +10,17 @@ const NAME: &str = "spilled.rows";
 
 /// A directory of the server's own, empty at its start and gone at its end.
 #[derive(Debug)]
-pub(super) struct SpillDirectory {
+pub(crate) struct SpillDirectory {
     /// None: among the system's temporary files.
     path: Option<PathBuf>,
 }
 
 impl SpillDirectory {
     /// Removes what a server that was killed has left. The directory itself is made by the first query that needs it.
-    pub fn new(data: &DataLocation) -> Result<SpillDirectory, StartError> {
+    pub fn new(data: &DataLocation) -> io::Result<SpillDirectory> {
         let DataLocation::Directory { path, .. } = data else { return Ok(SpillDirectory { path: None }) };
         let path = path.join(NAME);
-        remove(&path).map_err(StartError::SpillDirectory)?;
+        remove(&path)?;
         Ok(SpillDirectory { path: Some(path) })
     }
 

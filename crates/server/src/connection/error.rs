@@ -1,0 +1,69 @@
+//! How a connection ends before its client leaves.
+
+use std::borrow::Cow;
+use std::io;
+
+use tds::conversation::ConversationError;
+
+/// Why a connection ended other than by the client's leaving. Where possible, the client has received the error.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectionError {
+    /// The socket failed, or TLS did.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Bytes that are no TDS.
+    #[error("malformed bytes from the client: {0}")]
+    Decode(#[from] tds::codec::DecodeError),
+    /// Something that the protocol cannot express was to be sent.
+    #[error("cannot encode the response: {0}")]
+    Encode(#[from] tds::codec::EncodeError),
+    /// The stream ended inside a message.
+    #[error("the connection was cut off inside a message")]
+    CutOff,
+    /// A message of the wrong kind, or at the wrong time.
+    #[error("unexpected message: {0}")]
+    Unexpected(Cow<'static, str>),
+    /// Bytes followed where the client must wait for an answer.
+    #[error("the client went on before the server had answered")]
+    OutOfTurn,
+    /// PRELOGIN could not be agreed on.
+    #[error("encryption: {0}")]
+    Encryption(#[from] tds::prelogin::NegotiationError),
+    /// Any other breach of the protocol.
+    #[error("{0}")]
+    Conversation(ConversationError),
+    /// Login took too long.
+    #[error("no login within the time limit")]
+    LoginTimeout,
+    /// Wrong user, password or database.
+    #[error("login refused: {0}")]
+    LoginRefused(String),
+    /// A request's thread panicked: a defect of the server. The client has received an error.
+    #[error("a request failed: {0}")]
+    Lost(String),
+    /// A row cannot be sent as its column says: a defect of the server, never of the client.
+    #[error("cannot encode a row: {0}")]
+    Row(String),
+}
+
+impl From<ConversationError> for ConnectionError {
+    fn from(error: ConversationError) -> Self {
+        match error {
+            ConversationError::Decode { error, .. } => ConnectionError::Decode(error),
+            ConversationError::OutOfTurn => ConnectionError::OutOfTurn,
+            ConversationError::CutOff => ConnectionError::CutOff,
+            ConversationError::Encryption(error) => ConnectionError::Encryption(error),
+            error @ (ConversationError::Unexpected { .. } | ConversationError::Version { .. }) => {
+                ConnectionError::Unexpected(error.to_string().into())
+            }
+            error => ConnectionError::Conversation(error),
+        }
+    }
+}
+
+impl ConnectionError {
+    /// Whether the server is to blame.
+    pub fn is_own(&self) -> bool {
+        matches!(self, ConnectionError::Encode(_) | ConnectionError::Lost(_) | ConnectionError::Row(_))
+    }
+}

@@ -1,0 +1,57 @@
+//! What the connections of a server share, and what one needs before there is any data.
+
+mod guesses;
+mod spill_directory;
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+
+use tokio::runtime::Handle;
+
+pub(crate) use guesses::Guesses;
+pub(crate) use spill_directory::SpillDirectory;
+
+use crate::faults::Faults;
+use crate::instance::Instance;
+use crate::options::ServerOptions;
+use crate::transport::TlsIdentity;
+
+/// First session id of a user on a real server; lower ones are its own tasks.
+pub(crate) const FIRST_SPID: u16 = 51;
+
+/// What a connection needs to be opened, before there is any data.
+pub(crate) struct Front {
+    pub options: ServerOptions,
+    pub identity: Option<TlsIdentity>,
+    pub guesses: Guesses,
+    pub faults: Option<Arc<Faults>>,
+    pub next_spid: AtomicU16,
+}
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    pub front: Arc<Front>,
+    /// Removed when the last connection and the server have ended, while the data directory is still this server's.
+    pub _spill_directory: SpillDirectory,
+    pub instance: Arc<Instance>,
+    /// Where requests run, apart from the threads that serve sockets.
+    pub work: Handle,
+    pub connections: AtomicUsize,
+}
+
+impl Deref for Shared {
+    type Target = Front;
+
+    fn deref(&self) -> &Front {
+        &self.front
+    }
+}
+
+impl Front {
+    /// The next session id: never 0, which FreeTDS takes for a missing one.
+    pub fn spid(&self) -> u16 {
+        let next = self.next_spid.fetch_add(1, Ordering::Relaxed);
+        if next < FIRST_SPID { FIRST_SPID + next } else { next }
+    }
+}

@@ -1,0 +1,85 @@
+//! A system view: its columns, and what fills it.
+
+use std::sync::Arc;
+
+use query::Datum;
+
+use crate::catalogue::{DatabaseEntry, TableDefinition, same_name};
+use crate::facts::Facts;
+use crate::storage::Figures;
+use crate::view::View;
+
+/// `object_id` of system views: negative, as in SQL Server, by their place in the list.
+pub(super) const VIEW_ID_FIRST: i32 = -400;
+
+/// What a view needs: the database that it is asked of, and the number of rows of a table.
+pub struct Context<'a> {
+    /// The session's facts.
+    pub facts: &'a Arc<Facts>,
+    /// Database whose objects are shown.
+    pub database: &'a str,
+    /// Rows by `object_id`.
+    pub rows: &'a dyn Fn(i32) -> i64,
+    /// All system views, for those that list them.
+    pub(super) views: &'static [&'static [Entry]],
+}
+
+impl Context<'_> {
+    pub(super) fn database(&self) -> Option<&DatabaseEntry> {
+        self.facts.directory.database(self.database)
+    }
+
+    /// The database's tables.
+    pub(super) fn tables(&self) -> Vec<Arc<TableDefinition>> {
+        let tables = self.facts.tables().iter();
+        tables.filter(|table| same_name(&table.database, self.database)).cloned().collect()
+    }
+
+    /// The figures of a database; None: it keeps no pages, or it is tempdb.
+    pub(super) fn figures(&self, database: &str) -> Option<&Figures> {
+        self.facts.figures(database)
+    }
+
+    /// The system views with their ids.
+    pub(super) fn listed(&self) -> impl Iterator<Item = (i32, &'static Entry)> {
+        (0..).map(|place| VIEW_ID_FIRST - place).zip(self.views.iter().copied().flatten())
+    }
+
+    pub(super) fn schema_id(&self, schema: &str) -> Datum {
+        let schema = self.database().and_then(|database| database.schema(schema));
+        schema.map_or(Datum::Null, |schema| Datum::Int(i64::from(schema.id)))
+    }
+}
+
+/// A system view.
+pub(crate) struct Entry {
+    pub(super) schema: &'static str,
+    pub(super) name: &'static str,
+    /// Its columns, as [`View::shaped`] reads them.
+    pub(super) shape: &'static str,
+    /// Adds its rows.
+    pub(super) fill: fn(&Context<'_>, &mut View),
+}
+
+impl Entry {
+    pub(super) const fn new(
+        name: &'static str,
+        shape: &'static str,
+        fill: fn(&Context<'_>, &mut View),
+    ) -> Entry {
+        Entry { schema: "sys", name, shape, fill }
+    }
+
+    /// A view of things that this server does not have.
+    pub(super) const fn empty(name: &'static str, shape: &'static str) -> Entry {
+        Entry::new(name, shape, |_, _| {})
+    }
+
+    pub(super) const fn standard(
+        name: &'static str,
+        shape: &'static str,
+        fill: fn(&Context<'_>, &mut View),
+    ) -> Entry {
+        Entry { schema: "INFORMATION_SCHEMA", name, shape, fill }
+    }
+}
