@@ -85,6 +85,10 @@ class LoadReport:
         rows_per_second: `rows` by `seconds`.
         warnings: messages that the server sent along.
         plan: every choice of the plan: (setting, value, reason).
+        inserted: rows that a stage brought and the table did not have; `None` for a load into the table itself.
+        updated: rows of the table that were changed by their key.
+        unchanged: rows that were there already and stay as they are.
+        published_by: how the stage came into the table: "switch", "rename" or "merge".
     """
 
     @property
@@ -113,6 +117,14 @@ class LoadReport:
     def warnings(self) -> list[str]: ...
     @property
     def plan(self) -> list[tuple[str, str, str]]: ...
+    @property
+    def inserted(self) -> int | None: ...
+    @property
+    def updated(self) -> int | None: ...
+    @property
+    def unchanged(self) -> int | None: ...
+    @property
+    def published_by(self) -> str | None: ...
     def _repr_html_(self) -> str: ...
 
 @type_check_only

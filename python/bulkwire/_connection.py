@@ -62,6 +62,9 @@ class Connection:
         create: bool = False,
         types: Mapping[str, str] | None = None,
         truncate: bool = False,
+        mode: str | None = None,
+        key: str | Sequence[str] = (),
+        strategy: str | None = None,
         columns: Mapping[str, str] | None = None,
         by_position: bool = False,
         keep_identity: bool = False,
@@ -92,7 +95,13 @@ class Connection:
             create: create the table first. Text columns get a length that fits the data if the data can be looked at twice
                 (a table, a file), else `nvarchar(max)`.
             types: with `create`, SQL types of some columns: `{"code": "char(3)"}`.
-            truncate: empty the table first, once it is known that the data fits its columns.
+            truncate: empty the table first, once it is known that the data fits its columns; the same as `mode="truncate"`.
+            mode: what becomes of the rows that are there. "append" keeps them, "truncate" empties the table first, "replace" changes
+                old rows for new ones in one transaction. "upsert" updates rows by `key` and inserts the others; "insert-new" inserts the
+                rows whose key is new.
+            key: the key's columns, for "upsert" and "insert-new".
+            strategy: the way of the rows: "auto", "direct" (into the table), "heap-then-key" (into a stage whose indexes are built
+                afterwards), or "swap" (into a stage with indexes). A stage takes the table's place when all rows are there.
             columns: source columns to load, and their targets. All, by name, otherwise.
             by_position: match columns by position instead of by name.
             keep_identity: load the data's values into the identity column.
@@ -118,6 +127,10 @@ class Connection:
             ServerError: the server refused; earlier batches are committed, as `rows_committed` says.
             InDoubtError: the answer to a commit was lost; `rows_in_doubt` may be in the table or not.
         """
+        if truncate and mode not in (None, "truncate"):
+            raise UsageError(f"truncate=True is mode='truncate', and not mode={mode!r}")
+        if create and (mode not in (None, "append") or strategy not in (None, "auto", "direct")):
+            raise UsageError("create=True makes a new table, which has neither rows nor indexes: leave mode and strategy out")
         options = _options(locals())
         return self._shown(table, on_progress, lambda call: self._native.load(table, data, options, call))
 
@@ -285,9 +298,10 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The native options: every one of them, from the keywords that a method has."""
     order = [_order(item) for item in given.get("order", ())]
     pairs = {name: list((given.get(name) or {}).items()) for name in ("types", "columns")}
-    plain = {name: given.get(name) for name in ("batch_rows", "table_lock", "replacement", "date_order")}
+    plain = {name: given.get(name) for name in ("batch_rows", "table_lock", "replacement", "date_order", "mode", "strategy")}
+    key = given.get("key") or ()
     flags = {name: bool(given.get(name)) for name in _FLAGS}
-    return {**plain, **flags, **pairs, "order": order}
+    return {**plain, **flags, **pairs, "order": order, "key": [key] if isinstance(key, str) else list(key)}
 
 
 _FLAGS = (

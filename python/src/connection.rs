@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
+use load::stage::{Route, load_staged};
 use load::{
-    Client, Config, Error, LentClient, LoadError, LoadOptions, LoadPlan, Progress, Query, SharedClient,
-    TableName, create_table_statement, roomy_length, roomy_schema,
+    Client, Config, Error, LentClient, LoadError, LoadOptions, LoadPlan, Mode, Progress, Query, SharedClient,
+    StagePlan, Strategy, TableName, create_table_statement, roomy_length, roomy_schema,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -160,25 +161,47 @@ impl Connection {
         let measured = if options.create { source::measured(data)? } else { None };
         let source = source::open(data)?;
         let load_options = options.load_options(source.has_names);
+        let way = options.way().map_err(|error| failure::from_error(py, error))?;
         let statement = match options.create {
             true => Some(create_statement(py, &target, &source, measured.as_ref(), &options)?),
             false => None,
         };
-        let (plan, report) =
+        let (plan, report, published) =
             self.transfer(py, source, on_progress, |client, schema, batches, progress| {
                 if let Some(statement) = &statement {
                     client.execute(statement).map_err(nothing)?;
                 }
+                let mut choices = Vec::new();
+                if let Some((mode, strategy)) = &way {
+                    let described = client.describe(&target).map_err(nothing)?;
+                    let chosen =
+                        StagePlan::choose(client, &described, schema, mode.clone(), *strategy, &load_options)
+                            .map_err(nothing)?;
+                    if let Route::Stage(_) = &chosen.route {
+                        let done = load_staged(
+                            client,
+                            &described,
+                            &chosen,
+                            schema,
+                            batches,
+                            &load_options,
+                            progress,
+                        )?;
+                        return Ok((done.plan, done.staged, Some(done.published)));
+                    }
+                    choices = chosen.choices;
+                }
                 let mut plan = planned(client, &target, schema, &load_options).map_err(nothing)?;
-                if options.truncate {
+                if options.truncates() {
                     // Only now: data that does not fit the table must not cost its rows. Empty, it has another plan.
                     client.execute(&format!("TRUNCATE TABLE {target}")).map_err(nothing)?;
                     plan = planned(client, &target, schema, &load_options).map_err(nothing)?;
                 }
+                plan.choices.splice(1..1, choices);
                 let report = load::load(client, &plan, batches, progress)?;
-                Ok((plan, report))
+                Ok((plan, report, None))
             })?;
-        Ok(LoadReport::new(&plan, report))
+        Ok(LoadReport::new(&target, &plan, report, published))
     }
 
     /// Inserts or updates: (inserted, updated, report of the load into the temporary table).
@@ -337,6 +360,9 @@ struct Options {
     /// SQL types for `create`, by column.
     types: Vec<(String, String)>,
     truncate: bool,
+    mode: Option<String>,
+    key: Vec<String>,
+    strategy: Option<String>,
     /// Source and target columns.
     columns: Vec<(String, String)>,
     by_position: bool,
@@ -361,6 +387,22 @@ impl Options {
             failure::usage(options.py(), format!("date_order must be \"mdy\" or \"dmy\", not \"{text}\""))
         })?;
         Ok(this)
+    }
+
+    fn truncates(&self) -> bool {
+        self.truncate || self.mode.as_deref() == Some("truncate")
+    }
+
+    /// Mode and strategy, if one of them is named.
+    fn way(&self) -> Result<Option<(Mode, Strategy)>, Error> {
+        let word = match (self.mode.as_deref(), self.truncate) {
+            (Some(word), false | true) => word,
+            (None, true) => "truncate",
+            (None, false) => "append",
+        };
+        let mode = Mode::parse(word, self.key.clone())?;
+        let strategy = self.strategy.as_deref().unwrap_or("auto").parse::<Strategy>()?;
+        Ok((self.mode.is_some() || self.strategy.is_some()).then_some((mode, strategy)))
     }
 
     fn date_order(&self) -> Result<Option<DateOrder>, &str> {

@@ -43,6 +43,13 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
         Error::Plan(_) | Error::Mapping(_) | Error::Decoder(_) | Error::Identity { .. } => "PlanError",
         Error::NoTable { .. } => "NoTableError",
         Error::UpsertKey { .. } | Error::DuplicateKey { .. } => "PlanError",
+        Error::Stage(stage) => match *stage {
+            load::StageError::Word { .. }
+            | load::StageError::KeyMissing { .. }
+            | load::StageError::KeyUnused { .. }
+            | load::StageError::Combination { .. } => "UsageError",
+            _ => "PlanError",
+        },
         Error::Encode(_) | Error::TableName { .. } | Error::SeveralResults => "UsageError",
         Error::CountMismatch { .. } => "CountMismatchError",
         Error::TimedOut { .. } => "TimedOutError",

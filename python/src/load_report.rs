@@ -1,7 +1,8 @@
 //! The report of a load, as Python sees it.
 
 use load::report::{bytes, grouped};
-use load::{LoadReport as Report, TableName};
+use load::stage::How;
+use load::{LoadReport as Report, Published, TableName};
 use pyo3::prelude::*;
 
 /// What a load did, and where its time went. The four phases overlap, so their sum may exceed `seconds`.
@@ -31,14 +32,41 @@ pub(crate) struct LoadReport {
     warnings: Vec<String>,
     /// Every choice of the plan with its reason: (setting, value, reason).
     plan: Vec<(String, String, String)>,
+    /// Rows that a stage brought and the table did not have; `None` for a load into the table itself.
+    inserted: Option<u64>,
+    /// Rows of the table that were changed by their key.
+    updated: Option<u64>,
+    /// Rows that were there already and stay as they are.
+    unchanged: Option<u64>,
+    /// How the stage came into the table: "switch", "rename" or "merge".
+    published_by: Option<&'static str>,
 }
 
 impl LoadReport {
-    pub(crate) fn new(plan: &load::LoadPlan, report: Report) -> Self {
+    pub(crate) fn new(
+        target: &TableName,
+        plan: &load::LoadPlan,
+        report: Report,
+        published: Option<Published>,
+    ) -> Self {
+        // A stage has a name that nobody has asked for.
+        let table = if published.is_some() { target } else { &plan.table };
         let choices = plan.choices.iter();
         let choices =
             choices.map(|choice| (choice.setting.to_owned(), choice.value.clone(), choice.reason.clone()));
-        Self { plan: choices.collect(), ..Self::staged(&plan.table, report) }
+        let published = published.as_ref();
+        Self {
+            plan: choices.collect(),
+            inserted: published.map(|published| published.inserted),
+            updated: published.map(|published| published.updated),
+            unchanged: published.map(|published| published.unchanged),
+            published_by: published.map(|published| match published.how {
+                How::Switched => "switch",
+                How::Renamed { .. } => "rename",
+                How::Merged => "merge",
+            }),
+            ..Self::staged(table, report)
+        }
     }
 
     /// The report of a load whose plan is not shown.
@@ -56,6 +84,10 @@ impl LoadReport {
             client_cpu_seconds: report.client_cpu.map(|cpu| cpu.as_secs_f64()),
             warnings: report.messages,
             plan: Vec::new(),
+            inserted: None,
+            updated: None,
+            unchanged: None,
+            published_by: None,
         }
     }
 
@@ -63,7 +95,7 @@ impl LoadReport {
         if self.seconds > 0.0 { count as f64 / self.seconds } else { 0.0 }
     }
 
-    fn lines(&self) -> [(&'static str, String); 4] {
+    fn lines(&self) -> Vec<(&'static str, String)> {
         let batches = if self.batches == 1 { "batch" } else { "batches" };
         let phases = [
             ("read", self.read_seconds),
@@ -72,7 +104,7 @@ impl LoadReport {
             ("wait", self.wait_seconds),
         ];
         let phases = phases.map(|(name, seconds)| format!("{name} {seconds:.3} s")).join(", ");
-        [
+        let mut lines = vec![
             ("rows", format!("{} in {} {batches}", grouped(self.rows), grouped(self.batches))),
             (
                 "time",
@@ -84,7 +116,15 @@ impl LoadReport {
             ),
             ("wire", format!("{}, {}/s", bytes(self.bytes as f64), bytes(self.per_second(self.bytes)))),
             ("phases", format!("{phases} (overlapping)")),
-        ]
+        ];
+        if let (Some(inserted), Some(updated), Some(unchanged), Some(how)) =
+            (self.inserted, self.updated, self.unchanged, self.published_by)
+        {
+            let counts = [(inserted, "inserted"), (updated, "updated"), (unchanged, "unchanged")];
+            let counts = counts.map(|(count, word)| format!("{} {word}", grouped(count))).join(", ");
+            lines.push(("stage", format!("{counts}, by {how}")));
+        }
+        lines
     }
 }
 

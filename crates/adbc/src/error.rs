@@ -40,6 +40,8 @@ pub(crate) fn from_load(error: load::Error) -> Error {
         load::Error::Config(_) | load::Error::Encode(_) | load::Error::TableName { .. } => {
             Status::InvalidArguments
         }
+        load::Error::UpsertKey { .. } | load::Error::Stage(_) => Status::InvalidArguments,
+        load::Error::DuplicateKey { .. } => Status::InvalidData,
         load::Error::Plan(_) | load::Error::Mapping(_) | load::Error::Identity { .. } => {
             Status::InvalidArguments
         }

@@ -4,7 +4,10 @@ use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::IngestMode;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::Schema;
-use load::{Client, LoadOptions, LoadPlan, TableName, create_table_statement, roomy_length};
+use load::stage::{Route, load_staged};
+use load::{
+    Client, LoadOptions, LoadPlan, Mode, StagePlan, Strategy, TableName, create_table_statement, roomy_length,
+};
 use rows::mapping::{CreateOptions, StringType};
 
 use crate::error::{from_failed_load, from_load, invalid, refused};
@@ -16,6 +19,10 @@ pub(crate) struct IngestOptions {
     pub(crate) db_schema: Option<String>,
     pub(crate) temporary: bool,
     pub(crate) load: LoadOptions,
+    /// What becomes of the rows of a table that is appended to, in this driver's words.
+    pub(crate) table_mode: Option<String>,
+    pub(crate) key: Vec<String>,
+    pub(crate) strategy: Option<Strategy>,
     /// All rows, if they are at hand: the text columns of a new table then get lengths that fit.
     pub(crate) sample: Option<RecordBatch>,
 }
@@ -28,6 +35,9 @@ impl Default for IngestOptions {
             db_schema: None,
             temporary: false,
             load: LoadOptions::default(),
+            table_mode: None,
+            key: Vec::new(),
+            strategy: None,
             sample: None,
         }
     }
@@ -44,8 +54,25 @@ impl Ingest<'_> {
     pub(crate) fn run(&self, client: &mut Client, rows: Box<dyn RecordBatchReader + Send>) -> Result<u64> {
         let table = self.table()?;
         let schema = rows.schema();
+        let way = self.way()?;
         self.prepare(client, &table, &schema)?;
         let described = client.describe(&table).map_err(from_load)?;
+        let options = &self.options.load;
+        if let Some((mode, strategy)) = way {
+            let chosen = StagePlan::choose(client, &described, &schema, mode, strategy, options);
+            let chosen = chosen.map_err(from_load)?;
+            match &chosen.route {
+                Route::Direct => {}
+                Route::TruncateFirst => {
+                    client.execute(&format!("TRUNCATE TABLE {table}")).map_err(from_load)?;
+                }
+                Route::Stage(_) => {
+                    let done = load_staged(client, &described, &chosen, &schema, rows, options, &mut |_| {});
+                    let published = done.map_err(from_failed_load)?.published;
+                    return Ok(published.inserted.saturating_add(published.updated));
+                }
+            }
+        }
         let plan = LoadPlan::new(client, &described, &schema, &self.options.load).map_err(|error| {
             let is_mismatch = matches!(error, load::Error::Plan(_));
             let error = from_load(error);
@@ -56,6 +83,22 @@ impl Ingest<'_> {
             }
         })?;
         load::load(client, &plan, rows, &mut |_| {}).map(|report| report.rows).map_err(from_failed_load)
+    }
+
+    /// What becomes of the rows that are there, if an option says so.
+    fn way(&self) -> Result<Option<(Mode, Strategy)>> {
+        let IngestOptions { table_mode, key, strategy, .. } = self.options;
+        if table_mode.is_none() && strategy.is_none() && key.is_empty() {
+            return Ok(None);
+        }
+        if !self.appends() {
+            let text =
+                "bulkwire.ingest.mode, .key and .strategy are for the ingest modes append and create_append";
+            return Err(refused(Status::InvalidState, text));
+        }
+        let mode = Mode::parse(table_mode.as_deref().unwrap_or("append"), key.clone());
+        let mode = mode.map_err(|error| invalid(error.to_string()))?;
+        Ok(Some((mode, strategy.unwrap_or_default())))
     }
 
     fn appends(&self) -> bool {

@@ -27,6 +27,9 @@ const TABLE_LOCK: &str = "bulkwire.ingest.table_lock";
 const ALLOW_ROUNDING: &str = "bulkwire.ingest.allow_rounding";
 const ALLOW_TRUNCATE: &str = "bulkwire.ingest.allow_truncate";
 const DROP_TIME_ZONE: &str = "bulkwire.ingest.drop_time_zone";
+const TABLE_MODE: &str = "bulkwire.ingest.mode";
+const KEY: &str = "bulkwire.ingest.key";
+const STRATEGY: &str = "bulkwire.ingest.strategy";
 const READ_BATCH_ROWS: &str = "bulkwire.read.batch_rows";
 
 /// How long to wait for columns before waiting on: there is no signal to look for here.
@@ -261,6 +264,23 @@ impl Optionable for Statement {
                 }
                 DROP_TIME_ZONE => {
                     self.ingest.load.cast.drop_time_zone = option_values::flag(&name, value)?;
+                }
+                TABLE_MODE => {
+                    let text = option_values::text(&name, value)?;
+                    if !load::Mode::WORDS.contains(&text.as_str()) {
+                        return Err(unknown_value(&name, &text));
+                    }
+                    self.ingest.table_mode = Some(text);
+                }
+                KEY => {
+                    let text = option_values::text(&name, value)?;
+                    let columns = text.split(',').map(|column| column.trim().to_owned());
+                    self.ingest.key = columns.filter(|column| !column.is_empty()).collect();
+                }
+                STRATEGY => {
+                    let text = option_values::text(&name, value)?;
+                    let strategy = text.parse().map_err(|_| unknown_value(&name, &text))?;
+                    self.ingest.strategy = Some(strategy);
                 }
                 READ_BATCH_ROWS => {
                     let rows = option_values::count(&name, value)?;

@@ -308,6 +308,35 @@ fn ingest_modes_create_append_and_replace() {
 }
 
 #[test]
+fn modes_of_this_driver_say_what_becomes_of_the_rows_that_are_there() {
+    let server = server();
+    let mut connection = connection(&server);
+    run(&mut connection, "CREATE TABLE t (n int NOT NULL PRIMARY KEY, name nvarchar(9))").unwrap();
+    let mut done = |mode: &str, key: &str, rows| {
+        let mut statement = ingest(&mut connection, "t", IngestMode::Append, rows);
+        statement.set_option(other("bulkwire.ingest.mode"), mode.into()).unwrap();
+        statement.set_option(other("bulkwire.ingest.key"), key.into()).unwrap();
+        statement.execute_update()
+    };
+    assert_eq!(done("append", "", batch(&[1, 2], &[Some("a"), Some("b")])).unwrap(), Some(2));
+    assert_eq!(done("upsert", "n", batch(&[2, 3], &[Some("B"), Some("c")])).unwrap(), Some(2));
+    assert_eq!(done("insert-new", "n", batch(&[3, 4], &[Some("x"), Some("d")])).unwrap(), Some(1));
+    assert_eq!(status(done("upsert", "", batch(&[2], &[None]))), Status::InvalidArguments);
+    assert_eq!(status(done("upsert", "nothing", batch(&[2], &[None]))), Status::InvalidArguments);
+    assert_eq!(done("replace", "", batch(&[7, 8, 9], &[None; 3])).unwrap(), Some(3));
+    assert_eq!(done("truncate", "", batch(&[7], &[None])).unwrap(), Some(1));
+    assert_eq!(number(&mut connection, "SELECT COUNT(*) AS n FROM t"), 1);
+    // ADBC's own modes make the table anew.
+    let mut made = ingest(&mut connection, "t", IngestMode::Replace, batch(&[7], &[None]));
+    made.set_option(other("bulkwire.ingest.mode"), "upsert".into()).unwrap();
+    assert_eq!(status(made.execute_update()), Status::InvalidState);
+    assert_eq!(
+        status(made.set_option(other("bulkwire.ingest.strategy"), "none".into())),
+        Status::InvalidArguments
+    );
+}
+
+#[test]
 fn options_of_ingestion_are_checked() {
     let server = server();
     let mut connection = connection(&server);

@@ -43,6 +43,24 @@ pub enum Failure {
         /// What happened then.
         failure: Box<Failure>,
     },
+    /// What went wrong while rows waited in a stage: the table is as it was.
+    #[error("{failure}")]
+    Staged {
+        /// The table.
+        table: String,
+        /// The stage, if it could not be dropped.
+        left: Option<String>,
+        /// What happened.
+        failure: Box<Failure>,
+    },
+    /// A stage did not come into its table.
+    #[error("{table}: {error}")]
+    Publish {
+        /// The table.
+        table: String,
+        /// What happened.
+        error: Box<load::Error>,
+    },
     /// A file does not fit its table; nothing was changed.
     #[error("{file} cannot be loaded into {table}: {error}")]
     Plan {
@@ -122,6 +140,12 @@ impl Failure {
         if let Failure::Emptied { table, .. } = self {
             eprintln!("note: {table} was emptied before, as --truncate asks");
         }
+        if let Failure::Staged { table, left, .. } = self {
+            eprintln!("note: {table} is as it was; the load went into a stage beside it");
+            if let Some(stage) = left {
+                eprintln!("note: the stage {stage} could not be dropped; DROP TABLE removes it");
+            }
+        }
         if let Some(hint) = self.hint() {
             eprintln!("hint: {hint}");
         }
@@ -136,25 +160,29 @@ impl Failure {
     pub fn load(&self) -> Option<&FailedLoad> {
         match self {
             Failure::Load(load) => Some(load),
-            Failure::Emptied { failure, .. } => failure.load(),
+            Failure::Emptied { failure, .. } | Failure::Staged { failure, .. } => failure.load(),
             _ => None,
         }
     }
 
     /// Whether it is not known what became of the last batch or statement.
-    fn is_in_doubt(&self) -> bool {
+    pub fn is_in_doubt(&self) -> bool {
         match self {
             Failure::Load(load) => load.error.rows_in_doubt > 0,
             Failure::Emptied { failure, .. } => failure.is_in_doubt(),
+            // Whatever became of the stage's rows, none is in the table.
+            Failure::Staged { .. } => false,
             Failure::Client(error) | Failure::Batch { error, .. } => error.is_in_doubt(),
-            Failure::Plan { error, .. } | Failure::Statement { error, .. } => error.is_in_doubt(),
+            Failure::Plan { error, .. }
+            | Failure::Statement { error, .. }
+            | Failure::Publish { error, .. } => error.is_in_doubt(),
             _ => false,
         }
     }
 
     fn is_broken_pipe(&self) -> bool {
         match self {
-            Failure::Emptied { failure, .. } => failure.is_broken_pipe(),
+            Failure::Emptied { failure, .. } | Failure::Staged { failure, .. } => failure.is_broken_pipe(),
             Failure::Stream { source, .. } => source.kind() == io::ErrorKind::BrokenPipe,
             Failure::Format(error) => error.is_broken_pipe(),
             Failure::Client(load::Error::Sink(source)) => {
@@ -171,10 +199,12 @@ impl Failure {
         use rows::{PlanError, Refusal, RowDecodeErrorReason};
         let error = match self {
             Failure::Load(load) => &load.error.source,
-            Failure::Emptied { failure, .. } => return failure.hint(),
+            Failure::Emptied { failure, .. } | Failure::Staged { failure, .. } => return failure.hint(),
             Failure::Client(error) => error,
             Failure::Batch { error, .. } => error,
-            Failure::Plan { error, .. } | Failure::Statement { error, .. } => error,
+            Failure::Plan { error, .. }
+            | Failure::Statement { error, .. }
+            | Failure::Publish { error, .. } => error,
             Failure::Format(error) => return of_file(error),
             _ => return None,
         };

@@ -60,9 +60,27 @@ pub fn during_statement<T>(run: impl FnOnce() -> T) -> T {
     done
 }
 
+/// The stage that takes the rows: until it is published, none of them is in the table.
+static STAGE: Mutex<Option<String>> = Mutex::new(None);
+
+/// Notes that rows go into a stage from now on.
+pub fn note_stage(stage: String) {
+    *STAGE.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage);
+}
+
+/// Notes that the rows of the stage are in the table.
+pub fn note_published() {
+    *STAGE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
 /// The sentence about batches, for the user.
 #[cfg(unix)]
 fn told(rows: Rows) -> String {
+    if let (Some(stage), false) = (&*STAGE.lock().unwrap_or_else(PoisonError::into_inner), rows.statement) {
+        return format!(
+            "the table is as it was; the stage {stage} may be left behind, and DROP TABLE removes it"
+        );
+    }
     let committed = grouped(rows.before.saturating_add(rows.committed));
     match (rows.committing, rows.statement) {
         (_, true) => "it is not known whether the statement under way takes effect".to_owned(),

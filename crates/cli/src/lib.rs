@@ -25,6 +25,7 @@ mod rejects;
 mod server_log;
 mod server_side;
 mod sniff_command;
+mod staged_load;
 mod table;
 mod trace;
 

@@ -10,8 +10,8 @@ use formats::bcp::HostReader;
 use formats::{Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
 use load::report::grouped;
 use load::{
-    BatchTransaction, Client, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName, Tolerance,
-    create_table_statement, roomy_length, roomy_schema,
+    BatchTransaction, Client, LoadError, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName,
+    Tolerance, create_table_statement, roomy_length, roomy_schema,
 };
 use rows::mapping::{CreateOptions, StringType};
 use rows::text::DateOrder;
@@ -25,6 +25,7 @@ use crate::host_file::HostLayout;
 use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
 use crate::server_log::{Logged, ServerLog};
+use crate::staged_load::{StagedLoad, Way};
 use crate::{connection, file_format, interrupt, progress, rejects, server_side};
 
 /// Rows of a batch as it is read from a file.
@@ -53,6 +54,7 @@ const REJECTS_SHOWN_MAX: u64 = 10;
 pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
     let table: TableName =
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
+    let way = Way::of(arguments)?;
     if arguments.server_side {
         return server_side::run(&table, arguments).map(|()| Outcome::Whole);
     }
@@ -81,11 +83,14 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
     let rejects = rejects(arguments)?;
     let mut refused_before = 0;
     let mut rows_before = rows_before(&mut client, &table, arguments)?;
+    let mut staged = None;
     for (index, source) in sources.iter().enumerate() {
-        let truncate = arguments.truncate && index == 0;
+        let truncate = arguments.modes.truncates() && index == 0;
         let server_log = if arguments.dry_run { None } else { ServerLog::open(&mut client) };
-        let target = Target { table: &table, truncate, rows_before };
-        let loaded = load_file(&mut client, &target, source, arguments, rejects.as_ref());
+        let way = (index == 0).then_some(&way);
+        let target = Target { table: &table, truncate, rows_before, way };
+        let loaded = load_file(&mut client, &target, &mut staged, source, arguments, rejects.as_ref());
+        let loaded = loaded.map_err(|failure| given_up(&mut client, staged.as_ref(), failure));
         // Also after a failure: the refused rows are known.
         let refused = rejects.as_ref().map_or(0, Rejects::count);
         if let Some(rejects) = &rejects {
@@ -102,14 +107,28 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
             drop_again(&mut client, &table, arguments);
         }
         if let Some(report) = loaded? {
-            interrupt::note_file(report.rows);
+            if staged.is_none() {
+                interrupt::note_file(report.rows);
+            }
             rows_before = rows_before.and_then(|rows| rows.checked_add(report.rows));
             let logged = server_log.map(|log| log.since(&mut client)).unwrap_or_default();
             show(&report, &logged, refused - refused_before, source, arguments)?;
         }
         refused_before = refused;
     }
+    if let Some(staged) = staged.as_ref().filter(|_| !arguments.dry_run) {
+        let published = staged.publish(&mut client, arguments);
+        published.map_err(|failure| staged.give_up(&mut client, failure))?;
+    }
     Ok(if refused_before > 0 { Outcome::RowsRefused } else { Outcome::Whole })
+}
+
+/// A failure of a load, after its stage is gone if it had one.
+fn given_up(client: &mut Client, staged: Option<&StagedLoad>, failure: Failure) -> Failure {
+    match staged {
+        Some(staged) => staged.give_up(client, failure),
+        None => failure,
+    }
 }
 
 /// Whether a load failed before the server could have had a row: by the file, a value, or the plan.
@@ -258,11 +277,13 @@ struct Target<'a> {
     truncate: bool,
     /// Its rows, if they change by this command alone.
     rows_before: Option<u64>,
+    /// How the first file comes into it; the others follow.
+    way: Option<&'a Way>,
 }
 
 /// The table's rows, if nobody else changes them.
 fn rows_before(client: &mut Client, table: &TableName, arguments: &LoadArgs) -> Result<Option<u64>, Failure> {
-    if arguments.create || arguments.truncate {
+    if arguments.create || arguments.modes.truncates() {
         return Ok(Some(0));
     }
     if !arguments.sole_writer || arguments.dry_run {
@@ -286,13 +307,26 @@ fn change(client: &mut Client, statement: &str) -> Result<(), Failure> {
 fn load_file(
     client: &mut Client,
     target: &Target<'_>,
+    staged: &mut Option<StagedLoad>,
     source: &Source,
     arguments: &LoadArgs,
     rejects: Option<&Rejects>,
 ) -> Result<Option<LoadReport>, Failure> {
-    let &Target { table, truncate, rows_before } = target;
+    let &Target { table, truncate, rows_before, way } = target;
     let reader = open(client, table, source, arguments)?;
     let options = options(arguments, &source.kind);
+    let unfit =
+        |error| Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) };
+    let mut choices = Vec::new();
+    if let Some(way) = way {
+        (*staged, choices) = way.choose(client, table, &reader.schema(), &options).map_err(unfit)?;
+    }
+    if let Some(staged) = staged {
+        staged.make(client, arguments)?;
+        let mut plan = staged.plan(client, &reader.schema(), &options).map_err(unfit)?;
+        plan.rows_before = None;
+        return transfer(client, &plan, source, reader, arguments, rejects, true);
+    }
     let mut plan = plan(client, table, source, &reader.schema(), &options)?;
     let empties = truncate && !arguments.dry_run;
     if empties {
@@ -305,7 +339,8 @@ fn load_file(
             plan = self::plan(client, table, source, &reader.schema(), &options)?;
         }
         plan.rows_before = rows_before;
-        transfer(client, &plan, source, reader, arguments, rejects)
+        plan.choices.splice(1..1, choices);
+        transfer(client, &plan, source, reader, arguments, rejects, false)
     })();
     loaded.map_err(|failure| match empties {
         true => Failure::Emptied { table: table.to_string(), failure: Box::new(failure) },
@@ -321,6 +356,7 @@ fn transfer(
     mut reader: Reader,
     arguments: &LoadArgs,
     rejects: Option<&Rejects>,
+    into_stage: bool,
 ) -> Result<Option<LoadReport>, Failure> {
     if !arguments.quiet {
         eprintln!("{plan}");
@@ -350,12 +386,19 @@ fn transfer(
     let tolerance = Tolerance { reject: &refuse, bisect: arguments.bisect, keep_open_batch: false };
     let tolerance = rejects.map(|_| &tolerance);
     let loaded = load::load_tolerant(client, plan, batches, tolerance, &mut |progress| {
-        interrupt::note(progress);
+        if !into_stage {
+            interrupt::note(progress);
+        }
         bar.set_position(read.load(Ordering::Relaxed));
         bar.set_message(format!("{} rows", grouped(progress.rows_committed.max(progress.rows_sent))));
     });
     bar.finish_and_clear();
     loaded.map(Some).map_err(|error| {
+        let error = match into_stage {
+            // What is in the stage is in no table.
+            true => LoadError { rows_committed: 0, rows_in_doubt: 0, look: None, ..error },
+            false => error,
+        };
         let line = line_of(&error.source, lines.as_ref());
         Failure::Load(Box::new(FailedLoad { file: source.name.clone(), error, line }))
     })

@@ -29,7 +29,7 @@ pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let mut client = connection::open(&arguments.connection)?;
-    if arguments.truncate {
+    if arguments.modes.truncates() {
         execute(&mut client, &format!("TRUNCATE TABLE {table}"))?;
     }
     for (file, statement) in statements {

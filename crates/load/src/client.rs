@@ -83,6 +83,11 @@ impl Client {
         Ok(Self { session, server, config: config.clone() })
     }
 
+    /// Opens another connection like this one.
+    pub fn another(&self) -> Result<Self, Error> {
+        Self::connect(&self.config)
+    }
+
     /// What it was connected with.
     pub(crate) fn config(&self) -> &Config {
         &self.config

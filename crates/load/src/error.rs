@@ -84,7 +84,7 @@ pub enum Error {
         column: String,
     },
     /// A key of an upsert that cannot be one.
-    #[error("\"{column}\" cannot be a key of the upsert: {reason}")]
+    #[error("\"{column}\" cannot be a key: {reason}")]
     UpsertKey {
         /// The key as given.
         column: String,
@@ -92,7 +92,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// Rows of an upsert's source that share a key: which of them is to win?
-    #[error("{count} rows of the source have the key ({key}); an upsert takes one row a key")]
+    #[error("{count} rows of the source have the key ({key}); only one row can win")]
     DuplicateKey {
         /// The first such key, its columns joined by commas.
         key: String,
@@ -215,6 +215,11 @@ impl Error {
             Self::InDoubt { source, .. } => *source,
             other => other,
         }
+    }
+
+    /// The same error when it is known that the request had no effect.
+    pub fn settled(self) -> Self {
+        self.without_doubt()
     }
 
     /// Whether it is not known what became of the request.

@@ -3,6 +3,7 @@
 mod connection;
 mod convert;
 mod files;
+mod modes;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use crate::trace;
 pub use connection::ConnectionArgs;
 pub use convert::ConvertArgs;
 pub use files::{CompressionName, FileArgs, FormatName};
+pub use modes::ModeArgs;
 
 /// Moves tables in and out of SQL Server at the speed of the wire.
 #[derive(Debug, Parser)]
@@ -75,9 +77,8 @@ pub struct LoadArgs {
     /// Create the table from the source's columns and measured lengths
     #[arg(long, help_heading = "Target")]
     pub create: bool,
-    /// Empty the table first
-    #[arg(long, help_heading = "Target")]
-    pub truncate: bool,
+    #[command(flatten)]
+    pub modes: ModeArgs,
     /// Nobody else changes the table during the load: its rows are counted first, and after a lost answer they show whether the
     /// last batch was committed. So it is without asking for a table that --create or --truncate leaves empty
     #[arg(long, help_heading = "Load")]

@@ -13,6 +13,7 @@ mod faulty_line;
 mod fixture;
 mod kills;
 mod loads;
+mod modes;
 mod odd_files;
 mod queries;
 mod refusals;

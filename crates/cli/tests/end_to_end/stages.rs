@@ -302,3 +302,108 @@ fn a_stage_for_an_empty_table_does_not_bury_rows_that_came_meanwhile() {
         staged(&mut client, "dbo.t", Mode::Append, Strategy::HeapThenKey, &batch(0..10, "new")).unwrap_err();
     assert!(failed.to_string().contains("needs an empty table"), "{failed}");
 }
+
+#[test]
+fn an_upsert_leaves_rows_alone_that_do_not_differ_by_a_byte() {
+    let fixture = Fixture::new();
+    fixture.sql(
+        "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL, other int NULL); \
+         INSERT INTO dbo.t VALUES (0, N'a', 7), (1, N'A', 7), (2, N'a ', 7), (3, NULL, 7), (9, N'a', 7)",
+    );
+    let mut client = client(&fixture);
+    let key = || vec!["ID".to_owned()];
+    let rows = batch(0..6, "a");
+    let stage = staged(&mut client, "dbo.t", Mode::Upsert { keys: key() }, Strategy::Auto, &rows).unwrap();
+    let published = publish(&mut client, &stage).unwrap();
+    let expected = Published { inserted: 2, updated: 3, unchanged: 1, how: How::Merged };
+    assert_eq!(published, expected);
+    assert_eq!(
+        fixture.rows("SELECT * FROM dbo.t ORDER BY id"),
+        "0,a,7\n1,a,7\n2,a,7\n3,a,7\n4,a,\n5,a,\n9,a,7\n"
+    );
+
+    let rows = batch(4..8, "b");
+    let stage = staged(&mut client, "dbo.t", Mode::InsertNew { keys: key() }, Strategy::Auto, &rows).unwrap();
+    let published = publish(&mut client, &stage).unwrap();
+    assert_eq!(published, Published { inserted: 2, updated: 0, unchanged: 2, how: How::Merged });
+    assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t WHERE v = N'b'"), 2);
+
+    let twice = RecordBatch::try_new(
+        rows.schema(),
+        vec![Arc::new(Int32Array::from(vec![1, 2, 2])), Arc::new(StringArray::from(vec!["x", "y", "z"]))],
+    );
+    for mode in [Mode::Upsert { keys: key() }, Mode::InsertNew { keys: key() }] {
+        let stage = staged(&mut client, "dbo.t", mode, Strategy::Auto, twice.as_ref().unwrap()).unwrap();
+        let failed = publish(&mut client, &stage).unwrap_err();
+        assert_eq!(failed.to_string(), "2 rows of the source have the key (2); only one row can win");
+        stage.drop(&mut client).unwrap();
+    }
+    assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t WHERE v IN (N'x', N'y', N'z')"), 0);
+}
+
+#[test]
+fn upserts_into_one_table_at_the_same_time_take_turns() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL)");
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let fixture = &fixture;
+                scope.spawn(move || {
+                    let mut client = client(fixture);
+                    let rows = batch(writer * 50..writer * 50 + 100, "v");
+                    let described = client.describe(&table("dbo.t")).unwrap();
+                    let mode = Mode::Upsert { keys: vec!["id".to_owned()] };
+                    let options = LoadOptions::default();
+                    let plan = StagePlan::choose(
+                        &mut client,
+                        &described,
+                        &rows.schema(),
+                        mode,
+                        Strategy::Auto,
+                        &options,
+                    );
+                    let source = [Ok::<_, std::io::Error>(rows.clone())].into_iter();
+                    load::stage::load_staged(
+                        &mut client,
+                        &described,
+                        &plan.unwrap(),
+                        &rows.schema(),
+                        source,
+                        &options,
+                        &mut |_| {},
+                    )
+                    .unwrap()
+                    .published
+                })
+            })
+            .collect();
+        let all: Vec<Published> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        assert_eq!(all.iter().map(|published| published.inserted).sum::<u64>(), 250);
+        assert_eq!(all.iter().map(|published| published.unchanged).sum::<u64>(), 150);
+    });
+    let mut client = client(&fixture);
+    assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t"), 250);
+    assert_eq!(Stage::find_all(&mut client).unwrap(), []);
+}
+
+#[test]
+fn a_stage_is_part_of_a_transaction_that_is_open() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL); INSERT INTO dbo.t VALUES (1, N'old')");
+    let mut client = client(&fixture);
+    for commits in [false, true] {
+        client.begin(tds::Isolation::Current).unwrap();
+        let stage = staged(&mut client, "dbo.t", Mode::Replace, Strategy::Auto, &batch(0..5, "new")).unwrap();
+        publish(&mut client, &stage).unwrap();
+        assert!(client.in_transaction());
+        if commits {
+            client.commit().unwrap()
+        } else {
+            client.rollback().unwrap()
+        }
+        let rows = if commits { 5 } else { 1 };
+        assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t"), rows);
+        assert_eq!(Stage::find_all(&mut client).unwrap(), []);
+    }
+}

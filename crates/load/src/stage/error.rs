@@ -78,6 +78,14 @@ pub enum StageError {
         /// What would be lost.
         obstacles: Vec<Obstacle>,
     },
+    /// A later source lacks a column that an earlier one has.
+    #[error(
+        "column \"{column}\" is in the first source and not in this one: its rows would be taken for NULLs there"
+    )]
+    ColumnsDiffer {
+        /// The column.
+        column: String,
+    },
     /// Another publication holds the table longer than the session waits for a lock.
     #[error("another load puts its rows into {table}, and it took longer than this session waits for a lock")]
     Busy {

@@ -115,6 +115,15 @@ impl Merge {
         &self.keys
     }
 
+    /// The columns that the source brings.
+    pub(super) fn column_names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    pub(super) fn has_column(&self, name: &str) -> bool {
+        self.column_names().any(|own| own == name)
+    }
+
     /// CREATE TABLE of a stage: the columns of the source, and a key that takes no NULL.
     pub(crate) fn create(&self, stage: &TableName) -> String {
         let definitions: Vec<&str> = self.columns.iter().map(|column| column.definition.as_str()).collect();

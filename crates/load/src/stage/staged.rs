@@ -1,10 +1,11 @@
 //! A stage: the table in which rows wait.
 
-use std::fmt;
+use std::{collections::hash_map::RandomState, fmt, hash::BuildHasher};
 
 use tds::Isolation;
 
 use super::{
+    error::StageError,
     merge::Merge,
     plan::StagePlan,
     script::{Script, with_suffix},
@@ -13,8 +14,9 @@ use super::{
 use crate::{
     catalogue_row::rows,
     client::Client,
-    describe::TableDescription,
+    describe::{Storage, TableDescription},
     error::Error,
+    plan::LoadPlan,
     table_name::{TableName, literal},
 };
 
@@ -104,6 +106,21 @@ impl Stage {
         Ok(found.first().is_some_and(|table| !table.rows.is_empty()))
     }
 
+    /// Whether its rows are in the target, when the answer to the commit of [`publish`](Self::publish) was lost. Asks over
+    /// another connection, and waits for the end of that transaction.
+    pub fn was_published(&self, lost: &Client) -> Result<bool, Error> {
+        /// "Invalid object name" (sys.messages).
+        const NO_OBJECT: i32 = 208;
+        let mut client = lost.another()?;
+        match client.query_values(&format!("SELECT TOP (1) 1 AS found FROM {} WITH (TABLOCKX)", self.name)) {
+            Ok(_) => Ok(false),
+            Err(error) if error.server_message().is_some_and(|message| message.number == NO_OBJECT) => {
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Makes it, with its owner's name and the indexes that are to be there before the rows.
     pub fn create(&self, client: &mut Client) -> Result<(), Error> {
         let create = match &self.kind {
@@ -139,6 +156,42 @@ impl Stage {
         Ok(described)
     }
 
+    /// What [`describe`](Self::describe) will find, before the stage is made.
+    pub fn foreseen(&self, target: &TableDescription) -> TableDescription {
+        let mut stage = TableDescription { name: self.name.clone(), rows: 0, ..target.clone() };
+        stage.triggers.clear();
+        stage.constraints.clear();
+        if !matches!(self.kind, StageKind::Swap { keys_first: true, .. }) {
+            stage.indexes.clear();
+            stage.storage = Storage::Heap;
+        }
+        if let StageKind::Merge(merge) = &self.kind {
+            stage.columns.retain(|column| merge.has_column(&column.column.name));
+            for column in &mut stage.columns {
+                (column.is_identity, column.has_default) = (false, false);
+            }
+            merge.forbid_null_keys(&mut stage);
+        }
+        stage
+    }
+
+    /// Refuses a plan that leaves columns of the stage out, which a merge would take for NULLs.
+    pub fn check_plan(&self, plan: &LoadPlan) -> Result<(), StageError> {
+        let StageKind::Merge(merge) = &self.kind else { return Ok(()) };
+        let declared = plan.rows.declared_columns();
+        let absent = merge.column_names().find(|name| !declared.iter().any(|column| column.name == **name));
+        match absent {
+            Some(column) => Err(StageError::ColumnsDiffer { column: column.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// A name for a load that has none.
+    pub fn new_load_id() -> String {
+        // The standard library's hashers start from the system's randomness.
+        format!("{:016x}", RandomState::new().hash_one(()))
+    }
+
     /// Prepares it for publishing when all rows are there: indexes and constraints that it lacks are built, or keys that
     /// occur twice are refused. What was done before is left as it is.
     pub fn build(&self, client: &mut Client) -> Result<(), Error> {
@@ -155,9 +208,14 @@ impl Stage {
         }
     }
 
-    /// Drops it, if the server has it.
+    /// Drops it, if the server has it; over another connection, if this one is of no use any more.
     pub fn drop(&self, client: &mut Client) -> Result<(), Error> {
-        client.execute(&drop_statement(&self.name)).map(|_| ())
+        let drop = drop_statement(&self.name);
+        match client.is_broken() {
+            true => client.another()?.execute(&drop),
+            false => client.execute(&drop),
+        }
+        .map(|_| ())
     }
 
     /// All stages of the current database.
