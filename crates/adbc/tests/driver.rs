@@ -326,7 +326,7 @@ fn modes_of_this_driver_say_what_becomes_of_the_rows_that_are_there() {
     assert_eq!(done("replace", "", batch(&[7, 8, 9], &[None; 3])).unwrap(), Some(3));
     assert_eq!(done("truncate", "", batch(&[7], &[None])).unwrap(), Some(1));
     assert_eq!(number(&mut connection, "SELECT COUNT(*) AS n FROM t"), 1);
-    // ADBC's own modes make the table anew.
+    // ADBC's other modes make a table, in which there is nothing yet.
     let mut made = ingest(&mut connection, "t", IngestMode::Replace, batch(&[7], &[None]));
     made.set_option(other("bulkwire.ingest.mode"), "upsert".into()).unwrap();
     assert_eq!(status(made.execute_update()), Status::InvalidState);

@@ -74,7 +74,7 @@ impl Way {
                             "the indexes that could refuse a row are built after the rows",
                         );
                     }
-                    // Rows can be told apart only where the indexes refuse them one by one.
+                    // Only indexes that are there before the rows refuse them one by one.
                     (false, _) => strategy = Strategy::Swap,
                 }
             }
