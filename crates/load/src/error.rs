@@ -298,9 +298,14 @@ impl ServerError {
         std::iter::once(&*self.first).chain(&self.rest)
     }
 
-    /// Whether the server lost its way in the stream of a batch: the same rows may pass in smaller batches.
+    /// Whether the server lost its way in the stream of a batch rather than in a row of it: the same rows may pass in
+    /// smaller batches. Numbers of SQL Server; servers of other makers say it in words.
     pub fn is_about_the_stream(&self) -> bool {
-        crate::reject::is_stream_fault(self)
+        !self.is_fatal()
+            && self.messages().any(|message| {
+                matches!(message.number, 4002 | 4004 | 4022 | 4804 | 4816)
+                    || message.message.to_ascii_lowercase().contains("protocol")
+            })
     }
 
     /// Severity 20 and above: the server closes the connection.

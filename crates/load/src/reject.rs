@@ -67,15 +67,5 @@ pub(crate) fn is_row_fault(error: &ServerError) -> bool {
     }) && !error.is_fatal()
 }
 
-/// Errors of a server that lost its way in the stream of a batch rather than in a row of it: the same rows in other
-/// messages may pass. Numbers of SQL Server; servers of other makers say it in words.
-pub(crate) fn is_stream_fault(error: &ServerError) -> bool {
-    !error.is_fatal()
-        && error.messages().any(|message| {
-            matches!(message.number, 4002 | 4004 | 4022 | 4804 | 4816)
-                || message.message.to_ascii_lowercase().contains("protocol")
-        })
-}
-
 /// The first number that RAISERROR and THROW of users take.
 const USER_ERROR_MIN: i32 = 50_000;

@@ -1,5 +1,9 @@
 //! Columns of tables and results.
 
+use std::sync::Arc;
+
+use arrow::datatypes::{Schema, SchemaRef};
+use rows::mapping::{Form, field_for};
 use tds::{Collation, ColumnFlags, SqlType};
 
 /// A column of a table or of a result.
@@ -52,4 +56,11 @@ impl OutputColumn {
         column.flags = ColumnFlags(self.flags.0 | (u16::from(self.nullable) * ColumnFlags::NULLABLE));
         column
     }
+}
+
+/// The schema of a result: Exact types, `sql_type` and `collation` metadata, names as users see them.
+pub fn exact_schema(columns: &[OutputColumn]) -> SchemaRef {
+    Arc::new(Schema::new(
+        columns.iter().map(|column| field_for(&column.wire(), &Form::Exact)).collect::<Vec<_>>(),
+    ))
 }

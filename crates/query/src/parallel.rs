@@ -13,9 +13,10 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlanProperties, execute_stream, execute_stream_partitioned};
 
 use super::bind::{BoundQuery, plan_error};
+use super::output_column::exact_schema;
 use super::pause::with_pauses;
 use super::provider::StoredTable;
-use super::run::{Engine, ResultStream, exact_schema};
+use super::run::{Engine, ResultStream};
 use crate::Cancellation;
 use crate::running::Running;
 use tsql::SqlError;

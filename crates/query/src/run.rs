@@ -15,13 +15,13 @@ use datafusion::physical_plan::{EmptyRecordBatchStream, execute_stream};
 use datafusion::prelude::SessionConfig;
 use futures::StreamExt;
 use futures::future::BoxFuture;
-use rows::mapping::{Form, field_for};
 use tds::SqlType;
 
 use super::bind::{BoundQuery, OutputColumn, plan_error};
 use super::correlated::physical_plan;
 use super::datum::Datum;
 use super::merge_joins::{could_merge, with_merge_joins};
+use super::output_column::exact_schema;
 use super::path::Path;
 use super::pause::{with_current_pauses, with_pauses};
 use super::planner::planning_state;
@@ -210,13 +210,6 @@ fn has_query(expr: &Expr) -> Result<bool, SqlError> {
         ))
     };
     expr.exists(is_query).map_err(plan_error)
-}
-
-/// The schema of a result: Exact types, `sql_type` and `collation` metadata, names as users see them.
-pub fn exact_schema(columns: &[OutputColumn]) -> SchemaRef {
-    Arc::new(Schema::new(
-        columns.iter().map(|column| field_for(&column.wire(), &Form::Exact)).collect::<Vec<_>>(),
-    ))
 }
 
 /// A running query.

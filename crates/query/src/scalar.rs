@@ -227,6 +227,11 @@ impl Scalar {
     }
 }
 
+/// The engine's error as T-SQL's.
+pub(crate) fn plan_error(error: DataFusionError) -> SqlError {
+    sql_error_of(&error)
+}
+
 /// The T-SQL error inside an error of the engine, or 596 with the engine's own text.
 pub fn sql_error_of(error: &DataFusionError) -> SqlError {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);

@@ -35,8 +35,8 @@ use super::datum::Datum;
 use super::facts::{Facts, now};
 use super::function_table::TableFunction;
 use super::output_column::OutputColumn;
+use super::output_column::exact_schema;
 use super::provider::FileTable;
-use super::run::exact_schema;
 use super::typed::Typed;
 
 /// Tables by name, each of rows that are read once, as they come.

@@ -9,97 +9,28 @@ mod fixed_point;
 mod floats;
 mod raw;
 mod shared;
+mod source;
+mod target;
 mod temporal;
 mod text_source;
 mod texts;
 mod variants;
 mod zone;
 
-use std::borrow::Cow;
-
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
+use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Field};
-use tds::{LengthClass, SqlType, TypeInfo};
+use tds::SqlType;
 
 pub use accept::Refusal;
 pub(crate) use accept::{Acceptance, accept};
+pub(crate) use source::{Source, borrowed, time_len};
+pub use target::CastOptions;
+pub(crate) use target::{Fault, Target};
 pub(crate) use zone::Zone;
 
 use crate::cell_error::CellErrorReason;
-use crate::encode::{Cells, Fixed, FixedLane, Frame, Lane};
-
-/// Losses that a load may take, each off by default: without them every value arrives whole or not at all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CastOptions {
-    /// Cut text and binary values to the length of the target (text at a character), and drop the time of day where the
-    /// target is a `date`.
-    pub allow_truncate: bool,
-    /// Round numbers and times, half away from zero, to what the target keeps.
-    pub allow_rounding: bool,
-    /// Written in place of characters that the target's code page does not have.
-    pub replacement: Option<char>,
-    /// Write lists, structs and maps as JSON text.
-    pub nested_as_json: bool,
-    /// Accept an instant for a target without an offset and keep the local date and time of its zone.
-    pub drop_time_zone: bool,
-    /// Empty text is NULL.
-    pub empty_as_null: bool,
-    /// How to read all-digit dates in text whose year does not come first; without it they are refused.
-    pub date_order: Option<crate::text::DateOrder>,
-}
-
-/// The first value of a column that cannot be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    /// Its index in the array.
-    pub(crate) index: usize,
-    pub(crate) reason: CellErrorReason,
-}
-
-/// Everything about the target that a cast needs.
-#[derive(Debug, Clone)]
-pub(crate) struct Target {
-    pub(crate) type_info: TypeInfo,
-    pub(crate) nullable: bool,
-    pub(crate) frame: Frame,
-}
-
-impl Target {
-    /// A target column as it travels.
-    pub(crate) fn new(type_info: TypeInfo, nullable: bool) -> Self {
-        let (frame, expresses_null) = match type_info.length_class() {
-            LengthClass::Fixed(_) => (Frame::Bare, false),
-            LengthClass::ByteLen => (Frame::Byte, true),
-            LengthClass::UShortLen => (Frame::Short, true),
-            LengthClass::Plp => (Frame::Chunked, true),
-            LengthClass::LongLen => (Frame::TextPointer, true),
-            LengthClass::Variant => (Frame::Total, true),
-        };
-        Target { type_info, nullable: nullable && expresses_null, frame }
-    }
-
-    /// A target column of a load.
-    pub(crate) fn for_load(type_info: TypeInfo, nullable: bool) -> Self {
-        let target = Self::new(type_info, nullable);
-        match target.frame {
-            Frame::TextPointer => Target { frame: Frame::UnsetTextPointer, ..target },
-            _ => target,
-        }
-    }
-
-    pub(crate) fn sql_type(&self) -> &SqlType {
-        &self.type_info.sql_type
-    }
-
-    fn out_of_range(&self) -> CellErrorReason {
-        CellErrorReason::OutOfRange(Box::new(self.sql_type().clone()))
-    }
-
-    fn inexact(&self) -> CellErrorReason {
-        CellErrorReason::Inexact(Box::new(self.sql_type().clone()))
-    }
-}
+use crate::encode::{Cells, Fixed, FixedLane, Lane};
 
 /// One column's cast: the source field and the target, settled when the plan is made.
 #[derive(Debug, Clone)]
@@ -186,51 +117,6 @@ impl Cast {
     }
 }
 
-/// A column on its way through a cast.
-pub(crate) struct Source<'a, 'c> {
-    pub(crate) array: &'a ArrayRef,
-    pub(crate) nulls: Option<&'c NullBuffer>,
-    pub(crate) field: &'c Field,
-    pub(crate) zone: Option<&'c Zone>,
-    pub(crate) options: &'c CastOptions,
-}
-
-impl<'a> Source<'a, '_> {
-    pub(crate) fn data_type(&self) -> &'a DataType {
-        self.array.data_type()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.array.len()
-    }
-
-    pub(crate) fn is_valid(&self, index: usize) -> bool {
-        self.nulls.is_none_or(|nulls| nulls.is_valid(index))
-    }
-
-    pub(crate) fn primitive<T: ArrowPrimitiveType>(&self) -> &'a PrimitiveArray<T> {
-        self.array.as_primitive()
-    }
-
-    /// `convert` of every value of `values`; of no use where the row is NULL.
-    pub(crate) fn map<T: Copy, U: Default + Clone>(
-        &self,
-        values: impl ExactSizeIterator<Item = T>,
-        convert: impl Fn(T) -> Result<U, CellErrorReason>,
-    ) -> Result<Vec<U>, Fault> {
-        let mut converted = vec![U::default(); values.len()];
-        for (index, (slot, value)) in converted.iter_mut().zip(values).enumerate() {
-            match convert(value) {
-                Ok(value) => *slot = value,
-                // Slots of NULLs may hold anything; asking only here keeps the question out of the usual way.
-                Err(reason) if self.is_valid(index) => return Err(Fault { index, reason }),
-                Err(_) => {}
-            }
-        }
-        Ok(converted)
-    }
-}
-
 /// Rows of the column that are NULL, if any is.
 fn nulls(array: &ArrayRef, options: &CastOptions) -> Option<NullBuffer> {
     let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
@@ -239,13 +125,4 @@ fn nulls(array: &ArrayRef, options: &CastOptions) -> Option<NullBuffer> {
     }
     let Some(empty) = raw::empty_texts(array) else { return nulls };
     NullBuffer::union(nulls.as_ref(), Some(&empty))
-}
-
-/// Values that need no conversion: the column's own buffer, in groups of the value's width.
-fn borrowed<'a, T: ArrowPrimitiveType, const W: usize>(array: &'a PrimitiveArray<T>) -> Cow<'a, [[u8; W]]> {
-    Cow::Borrowed(array.values().inner().as_slice().as_chunks::<W>().0)
-}
-
-fn time_len(scale: u8) -> usize {
-    usize::from(tds::sql_type::time_len_bytes(scale))
 }

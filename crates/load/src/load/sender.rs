@@ -9,7 +9,7 @@ use crate::{
     bulk::{BulkLoad, rows_of},
     error::{Error, ServerError},
     plan::LoadPlan,
-    reject::{RejectReason, RejectedRow, Tolerance, is_row_fault, is_stream_fault},
+    reject::{RejectReason, RejectedRow, Tolerance, is_row_fault},
     source::SourceBatch,
 };
 
@@ -80,7 +80,7 @@ impl<'a, 'c> PieceSender<'a, 'c> {
     fn settle_for_parts(&mut self, sent: Result<(), Error>) -> Result<(), Error> {
         match sent {
             Err(Error::Server(error))
-                if self.tolerance.is_some() && (is_row_fault(&error) || is_stream_fault(&error)) =>
+                if self.tolerance.is_some() && (is_row_fault(&error) || error.is_about_the_stream()) =>
             {
                 self.bulk.forget_failed_batch();
                 self.refused = Some(error);
@@ -99,7 +99,7 @@ impl<'a, 'c> PieceSender<'a, 'c> {
     ) -> Result<(), Error> {
         let rows = held.iter().map(SourceBatch::rows).sum();
         // Another cut is tried once: a part that fails for the same reason ends the load.
-        if rows < 2 && is_stream_fault(&error) {
+        if rows < 2 && error.is_about_the_stream() {
             return Err(error.into());
         }
         let mut parts = vec![(0, rows, Some(error))];
@@ -135,7 +135,7 @@ impl<'a, 'c> PieceSender<'a, 'c> {
         let outcome = parts_of(held, start..end).try_for_each(|part| self.send_rows(&part));
         match outcome.and_then(|()| self.close_batch()) {
             Ok(()) => Ok(None),
-            Err(Error::Server(error)) if is_row_fault(&error) && !is_stream_fault(&error) => {
+            Err(Error::Server(error)) if is_row_fault(&error) && !error.is_about_the_stream() => {
                 self.bulk.forget_failed_batch();
                 Ok(Some(error))
             }

@@ -81,7 +81,7 @@ fn check_form(call: &FunctionCall, signature: &Signature, kernel: &Kernel) -> Re
         return Err(SqlError::syntax_keyword("DISTINCT"));
     }
     if call.over.is_some() && !aggregates && !matches!(kernel, Kernel::Window(_)) {
-        return Err(not_windowing(&call.name));
+        return Err(super::window::not_windowing(&call.name));
     }
     if !call.within_group.is_empty() && !signature.within_group {
         let text = format!("The function '{}' may not have a WITHIN GROUP clause.", call.name);
@@ -97,14 +97,6 @@ fn check_form(call: &FunctionCall, signature: &Signature, kernel: &Kernel) -> Re
         }
         _ => signature.check_count(call.arguments.len()),
     }
-}
-
-/// 4113: a function that looks at no window.
-pub(super) fn not_windowing(name: &str) -> SqlError {
-    let text = format!(
-        "The function '{name}' is not a valid windowing function, and cannot be used with the OVER clause."
-    );
-    SqlError::new(4113, 16, 1, text)
 }
 
 /// Methods of CLR types, and functions of the session. Errors: 195.

@@ -24,7 +24,6 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::DataFusionError;
 use datafusion::logical_expr::LogicalPlan;
 use tds::SqlType;
 
@@ -34,7 +33,7 @@ pub use scope::{Scope, ScopeColumn};
 
 use super::facts::Facts;
 pub use super::output_column::OutputColumn;
-use super::scalar::sql_error_of;
+pub(super) use super::scalar::plan_error;
 use super::{Datum, TableFunction};
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -216,9 +215,4 @@ impl<'e> Binder<'e> {
         self.depth.set(self.depth.get() - 1);
         result
     }
-}
-
-/// The engine's error as T-SQL's.
-pub(super) fn plan_error(error: DataFusionError) -> SqlError {
-    sql_error_of(&error)
 }

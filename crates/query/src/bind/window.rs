@@ -25,7 +25,6 @@ use super::super::percentile::percentile;
 use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call_with};
 use super::aggregate::Aggregate;
-use super::call::not_windowing;
 use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
@@ -398,4 +397,12 @@ fn bound(bound: &FrameBound) -> WindowFrameBound {
         FrameBound::Following(count) => WindowFrameBound::Following(rows(*count)),
         FrameBound::UnboundedFollowing => WindowFrameBound::Following(ScalarValue::UInt64(None)),
     }
+}
+
+/// 4113: a function that looks at no window.
+pub(super) fn not_windowing(name: &str) -> SqlError {
+    let text = format!(
+        "The function '{name}' is not a valid windowing function, and cannot be used with the OVER clause."
+    );
+    SqlError::new(4113, 16, 1, text)
 }

@@ -5,10 +5,13 @@
 
 mod code_page;
 mod format;
+mod length;
 mod number;
 mod temporal;
 mod text;
+mod type_names;
 mod variant;
+mod variant_value;
 mod xml;
 
 use tds::{CodePage, Length, SqlType};
@@ -16,22 +19,16 @@ use tds::{CodePage, Length, SqlType};
 pub use code_page::{code_page_bytes, in_code_page};
 pub use format::Parts;
 pub use format::display;
+pub use length::{cut_text, length_limit, pad_text, text_length};
 pub use number::rescale;
 pub use temporal::place;
-pub use variant::{base_of, variant_value};
+pub use type_names::{refused, type_name};
+pub use variant::base_of;
+pub use variant_value::variant_value;
 
 use super::clr::ClrType;
 use super::datum::Datum;
 use tsql::SqlError;
-
-/// The name of a type as messages spell it: without length, and `numeric` for both decimal types.
-pub fn type_name(sql_type: &SqlType) -> String {
-    match sql_type {
-        SqlType::Decimal { .. } | SqlType::Numeric { .. } => "numeric".to_string(),
-        SqlType::RowVersion => "timestamp".to_string(),
-        other => other.to_string().split('(').next().unwrap_or_default().to_string(),
-    }
-}
 
 /// Converts one value among those of the server's own collation.
 ///
@@ -134,51 +131,4 @@ pub fn convert_in(
         other if other.is_binary() => text::to_binary(value, from, to, style, page),
         _ => text::to_text(value, from, to, style, page),
     }
-}
-
-/// The 529 error of a pair.
-pub fn refused(from: &SqlType, to: &SqlType) -> SqlError {
-    SqlError::no_conversion(&type_name(from), &type_name(to))
-}
-
-/// Length limit of a character or binary type in its own units; None for (max) and the old large types.
-pub fn length_limit(sql_type: &SqlType) -> Option<usize> {
-    match sql_type {
-        SqlType::Char { length } | SqlType::NChar { length } | SqlType::Binary { length } => {
-            Some(usize::from(*length))
-        }
-        SqlType::VarChar { length: Length::Units(units) }
-        | SqlType::NVarChar { length: Length::Units(units) }
-        | SqlType::VarBinary { length: Length::Units(units) } => Some(usize::from(*units)),
-        _ => None,
-    }
-}
-
-/// Length of a text in the units of `sql_type`: UTF-16 units of n-types, else characters (one byte each in the
-/// single-byte code pages).
-pub fn text_length(text: &str, sql_type: &SqlType) -> usize {
-    if sql_type.is_unicode() { text.encode_utf16().count() } else { text.chars().count() }
-}
-
-/// `text` cut to `limit` units of `sql_type`, never inside a character.
-pub fn cut_text(text: &str, sql_type: &SqlType, limit: usize) -> String {
-    let mut units = 0;
-    let mut end = 0;
-    for (at, ch) in text.char_indices() {
-        units += if sql_type.is_unicode() { ch.len_utf16() } else { 1 };
-        if units > limit {
-            break;
-        }
-        end = at + ch.len_utf8();
-    }
-    text.get(..end).unwrap_or_default().to_string()
-}
-
-/// Pads `text` with blanks to the length of a fixed-length type; other types are left alone.
-pub fn pad_text(mut text: String, sql_type: &SqlType) -> String {
-    if let SqlType::Char { length } | SqlType::NChar { length } = sql_type {
-        let missing = usize::from(*length).saturating_sub(text_length(&text, sql_type));
-        text.extend(std::iter::repeat_n(' ', missing));
-    }
-    text
 }

@@ -2,13 +2,10 @@
 //!
 //! Inside the server a variant is the body that travels (MS-TDS 2.2.5.5.4): base type, properties, value.
 
-use tds::{
-    Collation, Length, Reader, SqlType, TypeInfo, Value, ValuePlace, VariantValue, Writer, decode_value,
-    encode_value,
-};
+use tds::{Collation, Length, SqlType, TypeInfo, Value, ValuePlace, VariantValue, Writer, encode_value};
 
 use super::super::datum::Datum;
-use super::{convert, refused};
+use super::{convert, refused, variant_value};
 use tsql::SqlError;
 
 /// Bytes of the length before a variant's body.
@@ -34,15 +31,6 @@ pub fn base_of(body: &[u8]) -> Result<(Datum, SqlType), SqlError> {
         Value::Variant(variant) => Ok((Datum::from_value(&variant.value), variant.type_info.sql_type)),
         _ => Ok((Datum::Null, SqlType::Int)),
     }
-}
-
-/// A variant as it travels.
-pub fn variant_value(body: &[u8]) -> Result<Value, SqlError> {
-    let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
-    bytes.extend_from_slice(body);
-    let type_info = TypeInfo::new(SqlType::SqlVariant, true, None);
-    decode_value(&mut Reader::new(&bytes), &type_info, ValuePlace::Row)
-        .map_err(|error| SqlError::internal(error))
 }
 
 /// The type that a variant holds a value in: the same, but no (max) and no old large type.

@@ -17,10 +17,9 @@ mod string;
 mod table;
 mod text;
 mod time_zone;
+mod typing;
 
 use std::sync::LazyLock;
-
-use tds::{Length, SqlType};
 
 pub use bits::order_of;
 pub use clr::{is_value_method, static_method, value_method};
@@ -30,12 +29,10 @@ pub use json_construct::construct;
 pub use kernel::{Aggregate, Kernel, Window, Written};
 pub use text::formatted;
 pub use time_zone::{TIME_ZONES, zone_now};
+pub(crate) use typing::is_convertible;
+pub use typing::{long_text, name_type, strict, wide_text};
 
 use function::{Family, Function, FunctionTable};
-
-use super::Datum;
-use super::typed::{Typed, call, common_collation, in_page, paged};
-use tsql::SqlError;
 
 /// The functions of the language. Those of a session come through [`Facts::function`](super::Facts::function).
 static TABLE: LazyLock<FunctionTable<Kernel>> = LazyLock::new(|| FunctionTable::new(FAMILIES));
@@ -75,56 +72,4 @@ pub fn aggregate(name: &str) -> Option<Aggregate> {
 /// The functions by their families' headings.
 pub fn signatures() -> Vec<(&'static str, Vec<&'static function::Signature>)> {
     TABLE.signatures()
-}
-
-/// nvarchar(max).
-pub fn long_text() -> SqlType {
-    SqlType::NVarChar { length: Length::Max }
-}
-
-/// nvarchar(4000), the type of texts of moderate length.
-pub fn wide_text() -> SqlType {
-    SqlType::NVarChar { length: Length::Units(4000) }
-}
-
-/// nvarchar(128), the type of names.
-pub fn name_type() -> SqlType {
-    SqlType::NVarChar { length: Length::Units(128) }
-}
-
-/// 1 for a value that can be converted, 0 for others.
-fn is_convertible(name: &str, value: &Typed, to: &SqlType) -> Result<Typed, SqlError> {
-    let converted = value.clone().convert(to, 0, true)?;
-    let mut typed = call(name, vec![converted], SqlType::Int, |values| {
-        Ok(Datum::Int(i64::from(!values.first().is_none_or(Datum::is_null))))
-    });
-    typed.nullable = false;
-    Ok(typed)
-}
-
-/// A call whose arguments are cast first; NULL in, NULL out.
-pub fn strict(
-    name: &str,
-    arguments: Vec<(Typed, SqlType)>,
-    result: SqlType,
-    kernel: impl Fn(&[Datum]) -> Result<Datum, SqlError> + Send + Sync + 'static,
-) -> Result<Typed, SqlError> {
-    let arguments =
-        arguments.into_iter().map(|(value, to)| value.cast(&to)).collect::<Result<Vec<_>, _>>()?;
-    let collation = if result.is_character() { common_collation(&arguments) } else { (None, false) };
-    let page = paged(&result, &arguments);
-    let constant = arguments.iter().map(|argument| argument.constant.clone()).collect::<Option<Vec<_>>>();
-    let kernel = move |values: &[Datum]| {
-        if values.iter().any(Datum::is_null) { Ok(Datum::Null) } else { kernel(values) }
-    };
-    // Constants are folded, so that INSERT … VALUES needs no plan; errors are left to the run.
-    if let Some(values) = constant
-        && let Ok(value) = kernel(&values)
-        && value.check(&result).is_ok()
-    {
-        return Ok(Typed::constant(in_page(value, page), result)?.collated(collation));
-    }
-    let mut typed = call(name, arguments, result, kernel);
-    typed.nullable = true;
-    Ok(typed)
 }

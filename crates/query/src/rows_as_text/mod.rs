@@ -6,6 +6,7 @@
 mod json;
 mod json_path;
 mod levels;
+mod row_writer;
 mod scalar_text;
 mod xml;
 mod xml_path;
@@ -22,23 +23,12 @@ use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Sign
 use tds::SqlType;
 
 pub(crate) use json::{quoted, value as json_value};
+pub(crate) use row_writer::RowWriter;
+pub use row_writer::TextColumn;
 
 use super::Datum;
 use tsql::SqlError;
 use tsql::for_clause::{ForClause, XmlShape};
-
-/// A column of the rows.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TextColumn {
-    /// Its name; empty if it has none.
-    pub name: String,
-    /// Its type.
-    pub sql_type: SqlType,
-    /// The table that it is a column of, as the query calls it.
-    pub table: Option<String>,
-    /// Its text is JSON or XML itself and goes in as it is.
-    pub nested: bool,
-}
 
 /// The aggregate that writes rows of `columns` as `clause` says.
 ///
@@ -54,16 +44,6 @@ pub fn rows_as_text(clause: &ForClause, columns: Vec<TextColumn>) -> Result<Arc<
     }
     let signature = Signature::variadic_any(Volatility::Immutable);
     Ok(Arc::new(AggregateUDF::from(RowsAsText { clause: clause.clone(), columns, signature })))
-}
-
-/// Writes rows one after another.
-trait RowWriter: fmt::Debug + Send + Sync {
-    /// Adds a row: the values of all columns.
-    fn add(&mut self, row: Vec<Datum>) -> Result<(), SqlError>;
-    /// The text of all rows so far, without what goes around them; None if there was none.
-    fn rows(&self) -> Option<String>;
-    /// Bytes that it holds.
-    fn size(&self) -> usize;
 }
 
 struct RowsAsText {

@@ -16,8 +16,6 @@ pub const HAS_LONG: u8 = 0x20;
 pub const FORWARDED: u8 = 4 << 2;
 /// First byte, bits 2 to 4: a row of a nonclustered index, or an entry of an upper level of a tree.
 pub const INDEX: u8 = 6 << 2;
-/// Columns of a cluster.
-pub const CLUSTER_COLUMNS: usize = 30;
 /// First byte of the long data region: its end offsets have two bytes.
 pub const LONG_TWO_BYTES: u8 = 1;
 /// First byte of the long data region: some of its values are pointers.

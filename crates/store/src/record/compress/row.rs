@@ -2,7 +2,9 @@
 
 use super::cell::{self, Cell, LONG};
 use super::grid::{CellView, WHOLE, has_long};
-use super::record::CLUSTER_COLUMNS;
+
+/// Columns of a cluster.
+pub const CLUSTER_COLUMNS: usize = 30;
 
 /// Bytes that a row may take.
 pub const ROW_BUFFER_BYTES: usize = 8192;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::cell::{self, Cell, LONG, SHORT_LIMIT_BYTES};
 use super::grid::{CellView, INLINE, WHOLE};
-use super::record::{CLUSTER_COLUMNS, HAS_LONG, HEADER, INDEX, LONG_COMPLEX, LONG_TWO_BYTES};
-use super::row::{clusters, fixed_bytes, head_bytes, is_pointer};
+use super::record::{HAS_LONG, HEADER, INDEX, LONG_COMPLEX, LONG_TWO_BYTES};
+use super::row::{CLUSTER_COLUMNS, clusters, fixed_bytes, head_bytes, is_pointer};
 
 /// Rows of a block: as many codes as one instruction takes.
 const BLOCK_ROWS: usize = 16;

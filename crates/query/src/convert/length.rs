@@ -1,0 +1,45 @@
+//! Lengths of texts and binary values, and what is done to those that have another one.
+
+use tds::{Length, SqlType};
+
+/// Length limit of a character or binary type in its own units; None for (max) and the old large types.
+pub fn length_limit(sql_type: &SqlType) -> Option<usize> {
+    match sql_type {
+        SqlType::Char { length } | SqlType::NChar { length } | SqlType::Binary { length } => {
+            Some(usize::from(*length))
+        }
+        SqlType::VarChar { length: Length::Units(units) }
+        | SqlType::NVarChar { length: Length::Units(units) }
+        | SqlType::VarBinary { length: Length::Units(units) } => Some(usize::from(*units)),
+        _ => None,
+    }
+}
+
+/// Length of a text in the units of `sql_type`: UTF-16 units of n-types, else characters (one byte each in the
+/// single-byte code pages).
+pub fn text_length(text: &str, sql_type: &SqlType) -> usize {
+    if sql_type.is_unicode() { text.encode_utf16().count() } else { text.chars().count() }
+}
+
+/// `text` cut to `limit` units of `sql_type`, never inside a character.
+pub fn cut_text(text: &str, sql_type: &SqlType, limit: usize) -> String {
+    let mut units = 0;
+    let mut end = 0;
+    for (at, ch) in text.char_indices() {
+        units += if sql_type.is_unicode() { ch.len_utf16() } else { 1 };
+        if units > limit {
+            break;
+        }
+        end = at + ch.len_utf8();
+    }
+    text.get(..end).unwrap_or_default().to_string()
+}
+
+/// Pads `text` with blanks to the length of a fixed-length type; other types are left alone.
+pub fn pad_text(mut text: String, sql_type: &SqlType) -> String {
+    if let SqlType::Char { length } | SqlType::NChar { length } = sql_type {
+        let missing = usize::from(*length).saturating_sub(text_length(&text, sql_type));
+        text.extend(std::iter::repeat_n(' ', missing));
+    }
+    text
+}

@@ -1,0 +1,18 @@
+//! Types in messages.
+
+use tds::SqlType;
+use tsql::SqlError;
+
+/// The name of a type as messages spell it: without length, and `numeric` for both decimal types.
+pub fn type_name(sql_type: &SqlType) -> String {
+    match sql_type {
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => "numeric".to_string(),
+        SqlType::RowVersion => "timestamp".to_string(),
+        other => other.to_string().split('(').next().unwrap_or_default().to_string(),
+    }
+}
+
+/// The 529 error of a pair.
+pub fn refused(from: &SqlType, to: &SqlType) -> SqlError {
+    SqlError::no_conversion(&type_name(from), &type_name(to))
+}

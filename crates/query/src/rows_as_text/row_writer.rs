@@ -1,0 +1,31 @@
+//! Columns of rows that become text, and what writes the rows.
+
+use std::fmt;
+
+use tds::SqlType;
+use tsql::SqlError;
+
+use super::super::Datum;
+
+/// A column of the rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextColumn {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// The table that it is a column of, as the query calls it.
+    pub table: Option<String>,
+    /// Its text is JSON or XML itself and goes in as it is.
+    pub nested: bool,
+}
+
+/// Writes rows one after another.
+pub(crate) trait RowWriter: fmt::Debug + Send + Sync {
+    /// Adds a row: the values of all columns.
+    fn add(&mut self, row: Vec<Datum>) -> Result<(), SqlError>;
+    /// The text of all rows so far, without what goes around them; None if there was none.
+    fn rows(&self) -> Option<String>;
+    /// Bytes that it holds.
+    fn size(&self) -> usize;
+}

@@ -1,0 +1,78 @@
+//! What a cast needs to know of its target, what it may lose, and how it fails.
+
+use tds::{LengthClass, SqlType, TypeInfo};
+
+use crate::cell_error::CellErrorReason;
+use crate::encode::Frame;
+
+/// Losses that a load may take, each off by default: without them every value arrives whole or not at all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CastOptions {
+    /// Cut text and binary values to the length of the target (text at a character), and drop the time of day where the
+    /// target is a `date`.
+    pub allow_truncate: bool,
+    /// Round numbers and times, half away from zero, to what the target keeps.
+    pub allow_rounding: bool,
+    /// Written in place of characters that the target's code page does not have.
+    pub replacement: Option<char>,
+    /// Write lists, structs and maps as JSON text.
+    pub nested_as_json: bool,
+    /// Accept an instant for a target without an offset and keep the local date and time of its zone.
+    pub drop_time_zone: bool,
+    /// Empty text is NULL.
+    pub empty_as_null: bool,
+    /// How to read all-digit dates in text whose year does not come first; without it they are refused.
+    pub date_order: Option<crate::text::DateOrder>,
+}
+
+/// The first value of a column that cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Its index in the array.
+    pub(crate) index: usize,
+    pub(crate) reason: CellErrorReason,
+}
+
+/// Everything about the target that a cast needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) type_info: TypeInfo,
+    pub(crate) nullable: bool,
+    pub(crate) frame: Frame,
+}
+
+impl Target {
+    /// A target column as it travels.
+    pub(crate) fn new(type_info: TypeInfo, nullable: bool) -> Self {
+        let (frame, expresses_null) = match type_info.length_class() {
+            LengthClass::Fixed(_) => (Frame::Bare, false),
+            LengthClass::ByteLen => (Frame::Byte, true),
+            LengthClass::UShortLen => (Frame::Short, true),
+            LengthClass::Plp => (Frame::Chunked, true),
+            LengthClass::LongLen => (Frame::TextPointer, true),
+            LengthClass::Variant => (Frame::Total, true),
+        };
+        Target { type_info, nullable: nullable && expresses_null, frame }
+    }
+
+    /// A target column of a load.
+    pub(crate) fn for_load(type_info: TypeInfo, nullable: bool) -> Self {
+        let target = Self::new(type_info, nullable);
+        match target.frame {
+            Frame::TextPointer => Target { frame: Frame::UnsetTextPointer, ..target },
+            _ => target,
+        }
+    }
+
+    pub(crate) fn sql_type(&self) -> &SqlType {
+        &self.type_info.sql_type
+    }
+
+    pub(crate) fn out_of_range(&self) -> CellErrorReason {
+        CellErrorReason::OutOfRange(Box::new(self.sql_type().clone()))
+    }
+
+    pub(crate) fn inexact(&self) -> CellErrorReason {
+        CellErrorReason::Inexact(Box::new(self.sql_type().clone()))
+    }
+}
