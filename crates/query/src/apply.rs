@@ -30,7 +30,7 @@ use super::parameters::{OuterRow, Parameters, state_of};
 use super::pause::WORK_SPAN;
 use super::provider::external;
 use super::simple::SimpleQuery;
-use tsql::SqlError;
+use tsql::errors;
 
 /// Results that are kept for rows that look alike.
 const KEPT_MAX: usize = 512;
@@ -366,7 +366,7 @@ impl Inner {
                     values.push(match (right.num_rows(), right.columns().first()) {
                         (1, Some(column)) => ScalarValue::try_from_array(column, 0)?,
                         (0, _) | (_, None) => ScalarValue::try_from(&data_type)?,
-                        _ => return Err(DataFusionError::External(Box::new(SqlError::subquery_rows()))),
+                        _ => return Err(DataFusionError::External(Box::new(errors::SUBQUERY_ROWS.error()))),
                     });
                 }
                 columns.extend(left.columns().iter().cloned());

@@ -15,6 +15,7 @@ use super::scalar::Scalar;
 use super::typed::{Typed, call, call_with};
 use super::types::{self, as_decimal, bounded_decimal, is_integer, is_numeric, is_text};
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::BinaryOperator;
 
 /// Binds one operator.
@@ -238,7 +239,7 @@ fn compute(
         && matches!(operator, BinaryOperator::Divide | BinaryOperator::Modulo)
         && has_zero(left, right, sql_type)?
     {
-        return Err(SqlError::divide_by_zero());
+        return Err(errors::DIVIDE_BY_ZERO.error());
     }
     let result = match operator {
         BinaryOperator::Add => numeric::add(left, right),
@@ -251,7 +252,7 @@ fn compute(
         }
     };
     let result = result.map_err(|error| match error {
-        ArrowError::DivideByZero => SqlError::divide_by_zero(),
+        ArrowError::DivideByZero => errors::DIVIDE_BY_ZERO.error(),
         _ => SqlError::overflow("", &type_name(sql_type)),
     })?;
     if float && !is_finite(&result) {
@@ -401,7 +402,7 @@ fn decimal(
         }
         BinaryOperator::Divide => {
             if right == 0 {
-                return Err(SqlError::divide_by_zero());
+                return Err(errors::DIVIDE_BY_ZERO.error());
             }
             // The quotient is cut, not rounded, at its scale.
             let shifted = product(wide_left, ten(scale + right_scale)?)?;
@@ -411,7 +412,7 @@ fn decimal(
         }
         _ => {
             if right == 0 {
-                return Err(SqlError::divide_by_zero());
+                return Err(errors::DIVIDE_BY_ZERO.error());
             }
             let left = product(wide_left, ten(common - left_scale)?)?;
             let right = product(wide_right, ten(common - right_scale)?)?;

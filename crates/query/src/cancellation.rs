@@ -7,6 +7,7 @@ use futures::future::AbortHandle;
 use tokio::sync::Notify;
 
 use tsql::SqlError;
+use tsql::errors;
 
 /// A flag that the wire half sets when the client sends an attention or leaves. It is looked at between batches and between
 /// statements, ends waits for locks, and is raced with queries.
@@ -48,11 +49,11 @@ impl Cancellation {
         // Created before the flag is read, so that no call of `cancel` falls between the two.
         let set = self.set.notified();
         if self.is_cancelled() {
-            return Err(SqlError::cancelled());
+            return Err(errors::CANCELLED.error());
         }
         tokio::select! {
             biased;
-            () = set => Err(SqlError::cancelled()),
+            () = set => Err(errors::CANCELLED.error()),
             done = work => done,
         }
     }

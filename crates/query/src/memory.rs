@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub use pool::BudgetPool;
 
 use tsql::SqlError;
+use tsql::errors;
 
 /// What statements may hold together, and what they hold.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Reservation {
     /// Takes more. Errors: 701.
     pub fn take(&mut self, more: usize) -> Result<(), SqlError> {
         if !self.budget.try_take(more, self.budget.limit) {
-            return Err(SqlError::out_of_memory());
+            return Err(errors::OUT_OF_MEMORY.error());
         }
         self.bytes += more;
         Ok(())

@@ -23,6 +23,7 @@ use super::plan_operator::access;
 use super::seek::{is_seekable, seek};
 use crate::running;
 use tsql::SqlError;
+use tsql::errors;
 
 /// The rows of one table as of one moment, batch by batch in the Exact form.
 pub trait RowScan: Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Any + Send {
@@ -434,7 +435,7 @@ impl PartitionStream for OncePartition {
         let schema = Arc::clone(&self.schema);
         let Some(rows) = self.rows.lock().take() else {
             // Only a join does that whose rows have no room in memory.
-            let error = external(SqlError::out_of_memory());
+            let error = external(errors::OUT_OF_MEMORY.error());
             let stream = futures::stream::iter([Err(error)]);
             return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
         };

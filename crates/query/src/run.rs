@@ -33,6 +33,7 @@ use crate::Cancellation;
 use crate::memory::{BudgetPool, MemoryBudget};
 use crate::running::{self, Running};
 use tsql::SqlError;
+use tsql::errors;
 
 /// Rows per batch of a result.
 const BATCH_ROWS: usize = 8192;
@@ -266,7 +267,7 @@ impl ResultStream {
                 let mut next = self.cancellation.or(next).await;
                 let again = self.again.take();
                 if let (Err(error), Some(again)) = (&next, again)
-                    && error.number == SqlError::out_of_memory().number
+                    && error.number == errors::OUT_OF_MEMORY.error().number
                 {
                     // What the first way holds is given back before the other begins.
                     *stream = Box::pin(EmptyRecordBatchStream::new(Arc::clone(&self.schema)));

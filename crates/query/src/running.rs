@@ -14,6 +14,7 @@ use crate::Cancellation;
 use crate::date_format::{DateFormat, SharedDateFormat};
 use crate::memory::{MemoryBudget, Reservation};
 use tsql::SqlError;
+use tsql::errors;
 
 /// A request that runs.
 #[derive(Debug, Clone)]
@@ -127,7 +128,7 @@ pub fn check() -> Result<(), SqlError> {
             outer || step.running.cancellation.is_cancelled()
         })
     });
-    if stops { Err(SqlError::cancelled()) } else { Ok(()) }
+    if stops { Err(errors::CANCELLED.error()) } else { Ok(()) }
 }
 
 /// Takes memory for the rest of the step. Errors: 701.

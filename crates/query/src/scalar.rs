@@ -21,6 +21,7 @@ use super::datum::{Datum, data_type};
 use super::typed::plan_field;
 use crate::running;
 use tsql::SqlError;
+use tsql::errors;
 
 /// Constants from here on are long.
 pub const LONG_BYTES: usize = 1 << 16;
@@ -170,7 +171,7 @@ fn repeats(bytes: usize, rows: usize) -> std::result::Result<(), SqlError> {
     let all_bytes = bytes.saturating_mul(rows);
     // A column of the engine holds no more.
     if all_bytes > i32::MAX as usize {
-        return Err(SqlError::out_of_memory());
+        return Err(errors::OUT_OF_MEMORY.error());
     }
     running::take(all_bytes)
 }
@@ -212,7 +213,7 @@ impl Scalar {
             all_bytes += value.heap_bytes();
             // A column of the engine holds no more.
             if all_bytes > i32::MAX as usize {
-                return Err(SqlError::out_of_memory());
+                return Err(errors::OUT_OF_MEMORY.error());
             }
             if long_bytes >= COUNTED_BYTES {
                 running::take(std::mem::take(&mut long_bytes))?;
@@ -253,7 +254,7 @@ pub fn sql_error_of(error: &DataFusionError) -> SqlError {
         source = current.source();
     }
     if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
-        return SqlError::out_of_memory();
+        return errors::OUT_OF_MEMORY.error();
     }
     SqlError::internal(error.strip_backtrace())
 }

@@ -8,6 +8,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::scalar::sql_error_of;
 use tsql::SqlError;
+use tsql::errors;
 
 /// Operators and expressions above each other.
 const HEIGHT_MAX: usize = 2500;
@@ -43,7 +44,7 @@ impl Walk {
     fn count(&mut self, height: usize) -> datafusion::common::Result<()> {
         self.size += 1;
         if self.size > self.size_max || height > HEIGHT_MAX {
-            return Err(DataFusionError::External(Box::new(SqlError::too_complex())));
+            return Err(DataFusionError::External(Box::new(errors::TOO_COMPLEX.error())));
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ use arrow::array::RecordBatch;
 use tds::SqlType;
 use tsql::ast::StatementKind;
 use tsql::bulk_file::BulkRowset;
+use tsql::errors;
 use tsql::hints::TableHints;
 use tsql::query::Query;
 use tsql::{ObjectName, SqlError, parse_batch, same_name};
@@ -97,7 +98,7 @@ impl Environment for Tables {
         let unqualified = name.database.is_none() && name.schema.is_none();
         match found.filter(|_| unqualified) {
             Some((_, table)) => Ok(table.clone()),
-            None => Err(SqlError::invalid_object(&name.to_string())),
+            None => Err(errors::INVALID_OBJECT.with([&name.to_string()])),
         }
     }
 
@@ -106,7 +107,7 @@ impl Environment for Tables {
     }
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
-        Err(SqlError::invalid_object(&name.to_string()))
+        Err(errors::INVALID_OBJECT.with([&name.to_string()]))
     }
 
     fn view_query(&self, _: &ObjectName) -> Result<Option<ViewQuery>, SqlError> {
@@ -121,11 +122,11 @@ impl Environment for Tables {
     }
 
     fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError> {
-        Err(SqlError::invalid_object(&name.to_string()))
+        Err(errors::INVALID_OBJECT.with([&name.to_string()]))
     }
 
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
-        Err(SqlError::undeclared_variable(name))
+        Err(errors::UNDECLARED_VARIABLE.with([name]))
     }
 
     fn facts(&self) -> Arc<dyn Facts> {

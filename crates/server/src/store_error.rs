@@ -3,6 +3,7 @@
 use store::EngineError;
 use store::LockError;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue::TableDefinition;
 use crate::storage::{StoreError, shown_row, shown_value};
@@ -26,9 +27,9 @@ pub(crate) fn store_error(error: StoreError) -> SqlError {
     }
     match error {
         StoreError::Engine(error) => engine_error(&error),
-        StoreError::Lock(LockError::Timeout { .. }) => SqlError::lock_timeout(),
-        StoreError::Lock(LockError::Interrupted { .. }) => SqlError::cancelled(),
-        StoreError::Lock(LockError::Deadlock { .. }) => SqlError::deadlock(0),
+        StoreError::Lock(LockError::Timeout { .. }) => errors::LOCK_TIMEOUT.error(),
+        StoreError::Lock(LockError::Interrupted { .. }) => errors::CANCELLED.error(),
+        StoreError::Lock(LockError::Deadlock { .. }) => errors::DEADLOCK.with([&0.to_string()]),
         other => SqlError::internal(other),
     }
 }
@@ -75,7 +76,7 @@ fn engine_error(error: &EngineError) -> SqlError {
         return SqlError::new(511, 16, 1, text);
     }
     if let EngineError::RowsChanged { .. } = error {
-        return SqlError::rows_changed();
+        return errors::ROWS_CHANGED.error();
     }
     if let EngineError::UpdateConflict { table } = error {
         return SqlError::update_conflict(table);

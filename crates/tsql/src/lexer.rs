@@ -3,6 +3,7 @@
 //! Brackets, quoted identifiers, `N''` strings with doubled quotes, nested comments, `0x` binaries,
 //! `$` money, variables and temporary names. `GO` is a word of client tools, not of the language.
 
+use crate::errors;
 use crate::sql_error::SqlError;
 
 /// One token and where it stands.
@@ -137,11 +138,11 @@ impl Lexer<'_> {
                 }
             }
         }
-        Err(SqlError::unclosed_comment().at_line(line))
+        Err(errors::UNCLOSED_COMMENT.error().at_line(line))
     }
 
     fn token(&mut self) -> Result<TokenKind, SqlError> {
-        let Some(ch) = self.current() else { return Err(SqlError::syntax("")) };
+        let Some(ch) = self.current() else { return Err(errors::SYNTAX.with([""])) };
         match ch {
             '[' => name(self.delimited(b']')?).map(TokenKind::Quoted),
             '"' if self.quoted_identifier => name(self.delimited(b'"')?).map(TokenKind::Quoted),
@@ -200,7 +201,7 @@ impl Lexer<'_> {
             self.at += 1;
         }
         value.push_str(self.text.get(start..).unwrap_or_default());
-        Err(SqlError::unclosed_quote(&value.chars().take(128).collect::<String>()))
+        Err(errors::UNCLOSED_QUOTE.with([&value.chars().take(128).collect::<String>()]))
     }
 
     fn binary(&mut self) -> TokenKind {
@@ -269,7 +270,7 @@ impl Lexer<'_> {
                 self.at += symbol.len();
                 Ok(TokenKind::Symbol(symbol))
             }
-            None => Err(SqlError::syntax(&ch.to_string())),
+            None => Err(errors::SYNTAX.with([&ch.to_string()])),
         }
     }
 }
@@ -299,7 +300,7 @@ pub(crate) fn name(name: String) -> Result<String, SqlError> {
     if name.len() <= NAME_UNITS_MAX || name.encode_utf16().count() <= NAME_UNITS_MAX {
         return Ok(name);
     }
-    Err(SqlError::identifier_too_long(&name))
+    Err(errors::IDENTIFIER_TOO_LONG.with([&name]))
 }
 
 fn is_word_start(ch: char) -> bool {

@@ -6,6 +6,7 @@ pub mod administration;
 pub mod ast;
 pub mod bulk_file;
 pub mod cursor;
+pub mod errors;
 pub mod expression;
 pub mod file_group;
 pub mod for_clause;

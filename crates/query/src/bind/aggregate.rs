@@ -21,6 +21,7 @@ use super::super::types::{as_decimal, bounded_decimal, is_integer};
 use super::scope::{InnerAggregates, outer, reference};
 use super::{Binder, Scope};
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::{Expr as Ast, FunctionCall};
 
 /// The grouped expressions of a SELECT, and the aggregates met while binding what stands above them.
@@ -241,7 +242,7 @@ impl Binder<'_> {
                     1 => qualified_rows(parts, grouping.below),
                     _ => parts.join("."),
                 };
-                Err(SqlError::not_grouped(&name))
+                Err(errors::NOT_GROUPED.with([&name]))
             }
             // A column of the query around this one is a constant here.
             (Ast::Column(_), _) => Ok(Some(bound)),

@@ -15,6 +15,7 @@ use super::for_clause::is_json;
 use super::scope::ScopeColumn;
 use super::value::{choose, coalesce, never_computed};
 use super::{Binder, Scope};
+use tsql::errors;
 use tsql::expression::{Comparison, Expr as Ast, FunctionCall, Literal};
 use tsql::query::JsonColumn;
 use tsql::{ObjectName, SqlError};
@@ -36,7 +37,7 @@ impl Binder<'_> {
                 Err(SqlError::new(10753, 15, 1, text))
             }
             Kernel::Window(_) if call.over.is_none() => {
-                Err(SqlError::unknown_function(&call.name.to_lowercase()))
+                Err(errors::UNKNOWN_FUNCTION.with([&call.name.to_lowercase()]))
             }
             Kernel::Window(_) => self.window_call(call, scope),
             Kernel::Aggregate(_) if call.over.is_some() => self.window_call(call, scope),
@@ -49,7 +50,7 @@ impl Binder<'_> {
                 };
                 kernel(&Call { name: signature.name, arguments: &values, facts: &self.facts })
             }
-            Kernel::Table(_) => Err(SqlError::unknown_function(&call.name.to_lowercase())),
+            Kernel::Table(_) => Err(errors::UNKNOWN_FUNCTION.with([&call.name.to_lowercase()])),
         }
     }
 
@@ -75,10 +76,10 @@ impl Binder<'_> {
 fn check_form(call: &FunctionCall, signature: &Signature, kernel: &Kernel) -> Result<(), SqlError> {
     let aggregates = matches!(kernel, Kernel::Aggregate(_));
     if call.star && !signature.takes_star {
-        return Err(SqlError::syntax("*"));
+        return Err(errors::SYNTAX.with(["*"]));
     }
     if call.distinct && !aggregates && call.over.is_none() {
-        return Err(SqlError::syntax_keyword("DISTINCT"));
+        return Err(errors::SYNTAX_KEYWORD.with(["DISTINCT"]));
     }
     if call.over.is_some() && !aggregates && !matches!(kernel, Kernel::Window(_)) {
         return Err(super::window::not_windowing(&call.name));
@@ -93,7 +94,7 @@ fn check_form(call: &FunctionCall, signature: &Signature, kernel: &Kernel) -> Re
         Kernel::Written(Written::Coalesce | Written::NullIf)
             if signature.check_count(call.arguments.len()).is_err() =>
         {
-            Err(SqlError::syntax(")"))
+            Err(errors::SYNTAX.with([")"]))
         }
         _ => signature.check_count(call.arguments.len()),
     }
@@ -101,7 +102,7 @@ fn check_form(call: &FunctionCall, signature: &Signature, kernel: &Kernel) -> Re
 
 /// Methods of CLR types, and functions of the session. Errors: 195.
 fn other_call(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-    let unknown = || SqlError::unknown_function(&call.name.to_lowercase());
+    let unknown = || errors::UNKNOWN_FUNCTION.with([&call.name.to_lowercase()]);
     if call.over.is_some() {
         return Err(unknown());
     }
@@ -114,13 +115,13 @@ fn other_call(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Re
         let Some((Ast::Literal(Literal::Text { value: method, .. }), arguments)) =
             call.arguments.split_first()
         else {
-            return Err(SqlError::syntax("::"));
+            return Err(errors::SYNTAX.with(["::"]));
         };
         let values = argument_values(binder, arguments, scope)?;
         return functions::static_method(type_name, method, values);
     }
     if call.star {
-        return Err(SqlError::syntax("*"));
+        return Err(errors::SYNTAX.with(["*"]));
     }
     let values = argument_values(binder, &call.arguments, scope)?;
     Arc::clone(&binder.facts).function(&call.name, &values)?.ok_or_else(unknown)

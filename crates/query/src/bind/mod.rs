@@ -38,6 +38,7 @@ use super::{Datum, TableFunction};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::bulk_file::BulkRowset;
+use tsql::errors;
 use tsql::hints::TableHints;
 use tsql::query::CommonTable;
 
@@ -203,12 +204,12 @@ impl<'e> Binder<'e> {
     pub(super) fn count_select(&self) -> Result<(), SqlError> {
         self.look()?;
         self.selects.set(self.selects.get() + 1);
-        if self.selects.get() > SELECTS_MAX { Err(SqlError::too_complex()) } else { Ok(()) }
+        if self.selects.get() > SELECTS_MAX { Err(errors::TOO_COMPLEX.error()) } else { Ok(()) }
     }
 
     pub(super) fn deeper<T>(&self, bind: impl FnOnce() -> Result<T, SqlError>) -> Result<T, SqlError> {
         if self.depth.get() >= DEPTH_MAX {
-            return Err(SqlError::too_deep());
+            return Err(errors::TOO_DEEP.error());
         }
         self.depth.set(self.depth.get() + 1);
         let result = bind();

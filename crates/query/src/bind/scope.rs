@@ -8,6 +8,7 @@ use datafusion::logical_expr::Expr;
 use super::super::typed::{Typed, plan_field};
 use super::OutputColumn;
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::Expr as Ast;
 use tsql::same_name;
 
@@ -71,8 +72,8 @@ impl<'p> Scope<'p> {
                     let (value, output) = parent.resolve(parts)?;
                     Ok((outer(value), output))
                 }
-                None if parts.len() > 1 => Err(SqlError::unbound_identifier(&parts.join("."))),
-                None => Err(SqlError::invalid_column(parts.first().map_or("", String::as_str))),
+                None if parts.len() > 1 => Err(errors::UNBOUND_IDENTIFIER.with([&parts.join(".")])),
+                None => Err(errors::INVALID_COLUMN.with([parts.first().map_or("", String::as_str)])),
             },
         }
     }
@@ -95,10 +96,10 @@ impl<'p> Scope<'p> {
             .filter(|column| same_name(&column.output.name, name) && column.is_of(qualifier));
         let found = matches.next();
         if found.is_some() && matches.next().is_some() {
-            return Err(SqlError::ambiguous_column(name));
+            return Err(errors::AMBIGUOUS_COLUMN.with([name]));
         }
         if found.is_none() && !qualifier.is_empty() && self.has_table(qualifier) {
-            return Err(SqlError::invalid_column(name));
+            return Err(errors::INVALID_COLUMN.with([name]));
         }
         Ok(found)
     }

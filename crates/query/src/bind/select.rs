@@ -17,6 +17,7 @@ use super::scope::{InnerAggregates, natural_name, reference};
 use super::window::Windows;
 use super::{Binder, BoundQuery, OutputColumn, Scope, ScopeColumn, plan_error};
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::{Expr as Ast, Literal};
 use tsql::for_clause::ForClause;
 use tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, Top};
@@ -366,7 +367,7 @@ fn bound_items(binder: &Binder<'_>, items: &[SelectItem], scope: &Scope<'_>) -> 
                     })
                 {
                     let table = column.table.clone().unwrap_or_default();
-                    return Err(SqlError::not_grouped(&format!("{table}.{}", column.output.name)));
+                    return Err(errors::NOT_GROUPED.with([&format!("{table}.{}", column.output.name)]));
                 }
             }
             SelectItem::Value { expr, alias } => {
@@ -457,7 +458,7 @@ fn output_position(
                     _ => true,
                 })
             {
-                return Err(SqlError::ambiguous_column(name));
+                return Err(errors::AMBIGUOUS_COLUMN.with([name]));
             }
             Ok(found.map(|(position, _)| position))
         }

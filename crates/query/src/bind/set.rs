@@ -10,6 +10,7 @@ use super::scope::reference;
 use super::select::{is_null_literal, output_values};
 use super::{Binder, BoundQuery, OutputColumn, Scope, plan_error};
 use tsql::SqlError;
+use tsql::errors;
 use tsql::query::{QueryBody, SetOperator};
 
 /// Set operators that nest in a plan, as those of a UNION do not.
@@ -49,7 +50,7 @@ impl Binder<'_> {
                 left = if all { joined } else { self.distinct(joined)? };
             }
             if nested > NESTED_MAX {
-                return Err(SqlError::too_complex());
+                return Err(errors::TOO_COMPLEX.error());
             }
         }
         Ok(left)

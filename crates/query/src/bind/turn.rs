@@ -3,6 +3,7 @@
 use super::super::convert::type_name;
 use super::{Binder, BoundQuery, Scope};
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::{Comparison, Expr as Ast, FunctionCall, Literal};
 use tsql::query::{JoinKind, Query, Select, SelectItem, TableSource};
 use tsql::same_name;
@@ -23,14 +24,14 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<BoundQuery, SqlError> {
         let [Ast::Column(path)] = aggregate.arguments.as_slice() else {
-            return Err(SqlError::syntax("("));
+            return Err(errors::SYNTAX.with(["("]));
         };
-        let Some(value) = path.last() else { return Err(SqlError::syntax("(")) };
+        let Some(value) = path.last() else { return Err(errors::SYNTAX.with(["("])) };
         let names = column_names(self, source, parent)?;
         let known = |name: &str| names.iter().any(|own| same_name(own, name));
         for wanted in [column, value.as_str()] {
             if !known(wanted) {
-                return Err(SqlError::invalid_column(wanted));
+                return Err(errors::INVALID_COLUMN.with([wanted]));
             }
         }
         let groups: Vec<&String> =
@@ -78,7 +79,7 @@ impl Binder<'_> {
         let mut first: Option<tds::SqlType> = None;
         for column in columns {
             let found = inner.columns.iter().find(|known| same_name(&known.output.name, column));
-            let Some(found) = found else { return Err(SqlError::invalid_column(column)) };
+            let Some(found) = found else { return Err(errors::INVALID_COLUMN.with([column])) };
             let sql_type = &found.output.sql_type;
             let expected = first.get_or_insert_with(|| sql_type.clone());
             if type_name(expected) != type_name(sql_type) || expected != sql_type {

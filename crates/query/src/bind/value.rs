@@ -25,6 +25,7 @@ use super::condition::{one_column, with_plan};
 use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::{BinaryOperator, Comparison, Expr as Ast, Literal, UnaryOperator};
 use tsql::query::Query;
 
@@ -116,7 +117,7 @@ impl Binder<'_> {
             | Ast::InQuery { .. }
             | Ast::Like { .. }
             | Ast::Exists(_)
-            | Ast::Quantified { .. } => Err(SqlError::syntax("=")),
+            | Ast::Quantified { .. } => Err(errors::SYNTAX.with(["="])),
         }
     }
 
@@ -248,7 +249,7 @@ fn scalar_subquery(binder: &Binder<'_>, query: &Query, scope: &Scope<'_>) -> Res
     let count = Typed::new(reference(&count), SqlType::BigInt, true);
     let single =
         call("single_value", vec![first, count], value.sql_type.clone(), |arguments| match arguments {
-            [_, Datum::Int(rows)] if *rows > 1 => Err(SqlError::subquery_rows()),
+            [_, Datum::Int(rows)] if *rows > 1 => Err(errors::SUBQUERY_ROWS.error()),
             [value, _] => Ok(value.clone()),
             _ => Ok(Datum::Null),
         });
@@ -282,9 +283,9 @@ pub(super) fn literal(literal: &Literal) -> Result<Typed, SqlError> {
         },
         Literal::Decimal(digits) => decimal_literal(digits),
         Literal::Float(digits) => {
-            let value = digits.parse::<f64>().map_err(|_| SqlError::syntax(digits))?;
+            let value = digits.parse::<f64>().map_err(|_| errors::SYNTAX.with([digits]))?;
             if value.is_infinite() {
-                return Err(SqlError::float_out_of_range(digits));
+                return Err(errors::FLOAT_OUT_OF_RANGE.with([digits]));
             }
             Typed::constant(Datum::Float(value), SqlType::Float)
         }
@@ -336,11 +337,14 @@ fn decimal_literal(digits: &str) -> Result<Typed, SqlError> {
     let whole = whole.trim_start_matches('0');
     let precision = (whole.len() + fraction.len()).max(1);
     if precision > 38 {
-        return Err(SqlError::number_out_of_range(digits));
+        return Err(errors::NUMBER_OUT_OF_RANGE.with([digits]));
     }
     let units = format!("{whole}{fraction}");
-    let units =
-        if units.is_empty() { 0 } else { units.parse::<i128>().map_err(|_| SqlError::syntax(digits))? };
+    let units = if units.is_empty() {
+        0
+    } else {
+        units.parse::<i128>().map_err(|_| errors::SYNTAX.with([digits]))?
+    };
     let sql_type = SqlType::Numeric { precision: precision as u8, scale: fraction.len() as u8 };
     Typed::constant(Datum::Decimal(units), sql_type)
 }
@@ -408,7 +412,7 @@ pub(super) fn choose(conditions: Vec<Expr>, results: Vec<Typed>) -> Result<Typed
 
 pub(super) fn coalesce(values: Vec<Typed>) -> Result<Typed, SqlError> {
     if values.len() < 2 {
-        return Err(SqlError::syntax(")"));
+        return Err(errors::SYNTAX.with([")"]));
     }
     if values.iter().all(|value| value.untyped_null) {
         return Err(SqlError::new(

@@ -6,6 +6,7 @@ use tds::SqlType;
 use super::super::datum::{DAYS_TO_1900, Datum, TICKS_PER_DAY};
 use super::{refused, type_name};
 use tsql::SqlError;
+use tsql::errors;
 
 const ROUNDING: ParseOptions = ParseOptions { allow_rounding: true, drop_time_zone: false, date_order: None };
 const MONEY_UNIT: i128 = 10_000;
@@ -173,7 +174,7 @@ fn to_integer(value: &Datum, from: &SqlType, to: &SqlType) -> Result<Datum, SqlE
             )
         }
         SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Bit if small => {
-            SqlError::small_overflow(&type_name(to), &wide.to_string())
+            errors::SMALL_OVERFLOW.with([&type_name(to), &wide.to_string()])
         }
         SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Bit => {
             SqlError::overflow("", &type_name(to))
@@ -195,13 +196,13 @@ fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datum, SqlError
             "false" | "" => Ok(Datum::Bit(false)),
             digits => whole(digits)
                 .map(|value| Datum::Bit(value != 0))
-                .ok_or_else(|| SqlError::conversion_failed(&type_name(from), text, "bit")),
+                .ok_or_else(|| errors::CONVERSION_FAILED.with([&type_name(from), text, "bit"])),
         },
         SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
             let bigint = *to == SqlType::BigInt;
             let failed = || match bigint {
-                true => SqlError::converting(&type_name(from), "bigint"),
-                false => SqlError::conversion_failed(&type_name(from), text, &type_name(to)),
+                true => errors::CONVERTING.with([&type_name(from), "bigint"]),
+                false => errors::CONVERSION_FAILED.with([&type_name(from), text, &type_name(to)]),
             };
             let value = if trimmed.is_empty() { 0 } else { whole(trimmed).ok_or_else(failed)? };
             let fits = match to {
@@ -213,7 +214,7 @@ fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datum, SqlError
             if fits { Ok(Datum::Int(value as i64)) } else { Err(text_overflow(text, from, to)) }
         }
         SqlType::Real | SqlType::Float => {
-            let failed = || SqlError::converting(&type_name(from), &type_name(to));
+            let failed = || errors::CONVERTING.with([&type_name(from), &type_name(to)]);
             let value =
                 if trimmed.is_empty() { 0.0 } else { number::float(trimmed).map_err(|_| failed())? };
             if *to == SqlType::Real { Ok(Datum::Real(value as f32)) } else { Ok(Datum::Float(value)) }
@@ -237,14 +238,14 @@ fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datum, SqlError
         SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
             // An exponent is the spelling of a float, which decimal refuses.
             if trimmed.contains(['e', 'E']) {
-                return Err(SqlError::converting(&type_name(from), "numeric"));
+                return Err(errors::CONVERTING.with([&type_name(from), "numeric"]));
             }
             number::decimal(trimmed, *precision, *scale, &ROUNDING).map(Datum::Decimal).map_err(|error| {
                 match error {
                     TextError::PrecisionExceeded { .. } | TextError::OutOfRange { .. } => {
                         SqlError::overflow(&type_name(from), "numeric").with_state(8)
                     }
-                    _ => SqlError::converting(&type_name(from), "numeric"),
+                    _ => errors::CONVERTING.with([&type_name(from), "numeric"]),
                 }
             })
         }
@@ -255,7 +256,7 @@ fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datum, SqlError
 fn text_overflow(text: &str, from: &SqlType, to: &SqlType) -> SqlError {
     let from = type_name(from);
     match to {
-        SqlType::BigInt => SqlError::converting(&from, "bigint"),
+        SqlType::BigInt => errors::CONVERTING.with([&from, "bigint"]),
         SqlType::Int => SqlError::new(
             248,
             16,

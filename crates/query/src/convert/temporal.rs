@@ -8,6 +8,7 @@ use super::{refused, type_name};
 use crate::date_format::with_day_before_month;
 use crate::running;
 use tsql::SqlError;
+use tsql::errors;
 
 /// Converts a value that is not NULL.
 pub(super) fn to_temporal(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
@@ -107,7 +108,7 @@ fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Dat
         TextError::OutOfRange { .. } if matches!(to, SqlType::DateTime | SqlType::SmallDateTime) => {
             out_of_range(from, to)
         }
-        _ => SqlError::date_conversion_failed(),
+        _ => errors::DATE_CONVERSION_FAILED.error(),
     };
     if let SqlType::Date = to {
         return datetime::date(trimmed, &options).map(|days| Datum::Date(i64::from(days))).map_err(failed);

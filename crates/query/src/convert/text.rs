@@ -6,6 +6,7 @@ use super::super::datum::Datum;
 use super::code_page::{code_page_bytes, from_code_page, in_code_page};
 use super::{cut_text, format, length_limit, pad_text, refused, text_length, type_name};
 use tsql::SqlError;
+use tsql::errors;
 
 /// Converts a value that is not NULL.
 pub(super) fn to_text(
@@ -111,7 +112,7 @@ pub(super) fn to_binary(
     let mut bytes = match value {
         Datum::Binary(bytes) => bytes,
         Datum::Text(text) if style == 1 || style == 2 => rows::text::binary::binary(&text)
-            .map_err(|_| SqlError::converting(&type_name(from), &type_name(to)))?,
+            .map_err(|_| errors::CONVERTING.with([&type_name(from), &type_name(to)]))?,
         Datum::Text(text) if from.is_unicode() => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
         Datum::Text(text) => code_page_bytes(&text, page),
         Datum::Guid(guid) => rows::text::guid::swap_order(guid).to_vec(),

@@ -2,6 +2,7 @@
 
 use tds::SqlType;
 use tsql::SqlError;
+use tsql::errors;
 
 /// The name of a type as messages spell it: without length, and `numeric` for both decimal types.
 pub fn type_name(sql_type: &SqlType) -> String {
@@ -14,5 +15,5 @@ pub fn type_name(sql_type: &SqlType) -> String {
 
 /// The 529 error of a pair.
 pub fn refused(from: &SqlType, to: &SqlType) -> SqlError {
-    SqlError::no_conversion(&type_name(from), &type_name(to))
+    errors::NO_CONVERSION.with([&type_name(from), &type_name(to)])
 }

@@ -5,6 +5,7 @@ use tds::SqlType;
 use super::super::Datum;
 use crate::running;
 use tsql::SqlError;
+use tsql::errors;
 
 /// Most bytes of a value (2^31 - 1).
 const VALUE_BYTES_MAX: usize = i32::MAX as usize;
@@ -57,7 +58,7 @@ fn check_length(bytes: usize, unicode: bool, units: impl FnOnce() -> usize) -> R
         true => bytes > VALUE_BYTES_MAX / 2 && units() > VALUE_BYTES_MAX / 2,
         false => bytes > VALUE_BYTES_MAX,
     };
-    if too_long { Err(SqlError::value_too_long()) } else { Ok(()) }
+    if too_long { Err(errors::VALUE_TOO_LONG.error()) } else { Ok(()) }
 }
 
 /// Asks for a value of so many bytes that is made at once. Errors: 7119, 701, 3617.

@@ -14,6 +14,7 @@ use rows::mapping::{Form, field_for};
 use tds::{CodePage, Collation, Column, Length, SqlType};
 use tsql::SqlError;
 use tsql::bulk_file::{BulkRowset, RowsetContents};
+use tsql::errors;
 
 use crate::bulk_file::access::{FileAccess, cannot_open};
 use crate::bulk_file::fault::Broken;
@@ -72,7 +73,7 @@ fn read_whole(path: &Path, name: &str) -> Result<Vec<u8>, SqlError> {
     let file = File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     if length > VALUE_BYTES_MAX {
-        return Err(SqlError::value_too_long());
+        return Err(errors::VALUE_TOO_LONG.error());
     }
     // The bytes, the text that they are, and the value.
     running::hold(usize::try_from(length).unwrap_or(usize::MAX).saturating_mul(4))?;

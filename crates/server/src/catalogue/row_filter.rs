@@ -9,6 +9,7 @@ use query::convert::convert;
 use query::{Datum, is_case_sensitive, order_of};
 use tds::SqlType;
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::{Comparison, Expr, Literal, UnaryOperator};
 use tsql::parse_expression;
 
@@ -57,7 +58,7 @@ impl RowFilter {
                 other => {
                     let (path, test) = parted(&other).ok_or_else(refused)?;
                     let name = path.last().ok_or_else(refused)?;
-                    let column = table.position(name).ok_or_else(|| SqlError::invalid_column(name))?;
+                    let column = table.position(name).ok_or_else(|| errors::INVALID_COLUMN.with([name]))?;
                     let definition = table.columns.get(column).ok_or_else(refused)?;
                     if definition.computed.is_some() {
                         return Err(computed(index, table, definition));

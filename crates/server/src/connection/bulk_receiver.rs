@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tracing::Span;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::bulk_error;
 use crate::connection::ConnectionError;
@@ -209,7 +210,7 @@ fn decode(
         // Nobody wants the buffer back once the message has been received.
         let _ = spent.send(chunk);
     }
-    Err(SqlError::cancelled())
+    Err(errors::CANCELLED.error())
 }
 
 /// The message, fed in chunks that break anywhere.

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use store::WaitType;
 use tds::{Column, RowSpan};
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::connection::bulk_receiver::RowSink;
 use crate::faults::{Happening, Pace};
@@ -92,7 +93,7 @@ impl Faulty {
     fn sleep_until(&self, moment: Option<Instant>) -> Result<(), SqlError> {
         loop {
             if self.cancellation.is_cancelled() {
-                return Err(SqlError::cancelled());
+                return Err(errors::CANCELLED.error());
             }
             let left = moment.map_or(LOOK, |moment| moment.saturating_duration_since(Instant::now()));
             if left.is_zero() {

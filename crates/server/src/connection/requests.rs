@@ -16,6 +16,7 @@ use tokio::io::{ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{Instrument, error_span};
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::connection::ConnectionError;
 use crate::connection::bulk_receiver;
@@ -103,7 +104,7 @@ impl Requests {
             Ok(None) => return Ok(false),
             // The request exceeds the limit: its client gets an error before the connection ends.
             Err(ConnectionError::Decode(error)) if matches!(error.kind, DecodeErrorKind::TooLong { .. }) => {
-                self.fail(SqlError::malformed_stream(&error)).await?;
+                self.fail(errors::MALFORMED_STREAM.with([&error.to_string()])).await?;
                 self.linger().await;
                 return Err(error.into());
             }
@@ -139,7 +140,7 @@ impl Requests {
             Ok(request) => request,
             Err(error) => {
                 let error = ConnectionError::from(error);
-                self.fail(SqlError::malformed_stream(&error)).await?;
+                self.fail(errors::MALFORMED_STREAM.with([&error.to_string()])).await?;
                 return Err(error);
             }
         };
@@ -217,7 +218,7 @@ impl Requests {
     /// back within a while.
     async fn end_killed(&mut self) -> Result<bool, ConnectionError> {
         self.session = None;
-        self.fail(SqlError::killed()).await?;
+        self.fail(errors::KILLED.error()).await?;
         self.linger().await;
         Ok(false)
     }
@@ -348,7 +349,7 @@ impl Requests {
         }
         drop(stop);
         if killed {
-            let message = self.shared.instance.server_message(SqlError::killed());
+            let message = self.shared.instance.server_message(errors::KILLED.error());
             encoder.event(Response::Error(message), &mut self.writer).await?;
         }
         self.bulk = bulk.filter(|_| !attention);
@@ -472,7 +473,7 @@ impl Requests {
                 if logs {
                     request_log::bulk(self.spid, "cancelled");
                 }
-                let change = session.note_failure(&SqlError::cancelled());
+                let change = session.note_failure(&errors::CANCELLED.error());
                 self.change(change)?;
                 if complete || !attention {
                     self.done_token(DoneStatus::FINAL, 0)?;

@@ -1,6 +1,7 @@
 //! Severity, state and text of errors that rules name by number.
 
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::faults::rule::Failure;
 
@@ -113,7 +114,7 @@ impl Failure {
     pub(crate) fn error(&self, spid: u16, database: &str) -> SqlError {
         let known = KNOWN.iter().find(|(number, ..)| *number == self.number);
         let mut error = match (self.number, known) {
-            (1205, _) => SqlError::deadlock(spid),
+            (1205, _) => errors::DEADLOCK.with([&spid.to_string()]),
             (number, Some((_, class, text))) => {
                 SqlError::new(number, *class, 1, text.replace("{database}", database))
             }

@@ -6,6 +6,7 @@ use query::functions::function::{Call, Function, ValueKernel};
 use query::functions::{name_type, wide_text};
 use tds::{Length, SqlType};
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue;
 use crate::catalogue::same_name;
@@ -228,7 +229,7 @@ fn update(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     };
     let wanted = column.constant.as_ref().and_then(Datum::as_text).unwrap_or_default();
     let found = updated.columns.iter().find(|(column, _)| same_name(column, wanted));
-    let (_, is_updated) = found.ok_or_else(|| SqlError::invalid_column(wanted))?;
+    let (_, is_updated) = found.ok_or_else(|| errors::INVALID_COLUMN.with([wanted]))?;
     Typed::constant(Datum::Int(i64::from(*is_updated)), SqlType::Int)
 }
 

@@ -8,6 +8,7 @@ use query::convert::convert;
 use query::running;
 use tds::SqlType;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::facts::UpdatedColumns;
 use crate::memory::Reservation;
@@ -83,7 +84,7 @@ impl Frame {
     /// A scope inside this one, without its variables.
     pub fn inner(&self) -> Result<Frame, SqlError> {
         if self.nesting >= NESTING_MAX {
-            return Err(SqlError::nested_too_deeply());
+            return Err(errors::NESTED_TOO_DEEPLY.error());
         }
         Ok(Frame {
             nesting: self.nesting + 1,
@@ -105,7 +106,7 @@ impl Frame {
     pub fn assign(&mut self, name: &str, value: Datum, from: &SqlType) -> Result<(), SqlError> {
         let key = name.to_lowercase();
         let Some((old, sql_type)) = self.variables.get(&key) else {
-            return Err(SqlError::undeclared_variable(name));
+            return Err(errors::UNDECLARED_VARIABLE.with([name]));
         };
         let value = convert(value, from, sql_type, 0)?;
         self.count(old.heap_bytes(), value.heap_bytes())?;

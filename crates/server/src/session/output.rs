@@ -4,6 +4,7 @@ use arrow::record_batch::RecordBatch;
 use query::Cancellation;
 use tokio::sync::mpsc;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::memory::Reservation;
 use crate::session::early_events::EarlyEvents;
@@ -43,7 +44,7 @@ impl Captured {
 
     /// Errors: 701.
     pub fn check(&self) -> Result<(), SqlError> {
-        if self.is_full { Err(SqlError::out_of_memory()) } else { Ok(()) }
+        if self.is_full { Err(errors::OUT_OF_MEMORY.error()) } else { Ok(()) }
     }
 }
 
@@ -139,6 +140,6 @@ impl Output {
     /// The error that unwinds a stopped request; it is never sent. Errors: 701 if results that are kept are too many.
     pub fn check(&self) -> Result<(), SqlError> {
         self.results.as_ref().map_or(Ok(()), Captured::check)?;
-        if self.stopped() { Err(SqlError::cancelled()) } else { Ok(()) }
+        if self.stopped() { Err(errors::CANCELLED.error()) } else { Ok(()) }
     }
 }

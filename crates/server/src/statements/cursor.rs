@@ -3,6 +3,7 @@
 use query::{Binder, Datum, exact_schema};
 use tsql::SqlError;
 use tsql::cursor::{CursorDeclaration, CursorName, CursorStatement, FetchDirection};
+use tsql::errors;
 
 use crate::session::Session;
 use crate::session::cursor::{Fetch, NamedCursor, ServerCursor, named};
@@ -40,7 +41,7 @@ pub(crate) async fn run(
         }
         CursorStatement::Assign { variable, declaration } => {
             if !frame.cursor_variables.contains(&variable.to_lowercase()) {
-                return Err(SqlError::undeclared_variable(variable));
+                return Err(errors::UNDECLARED_VARIABLE.with([variable]));
             }
             check_cursor(session, declaration, frame)?;
             frame.cursors.insert(variable.to_lowercase(), named(declaration));

@@ -7,6 +7,7 @@ use query::convert::{convert, cut_text, in_code_page, length_limit};
 use query::{Datum, is_finite};
 use tds::{Collation, SqlType};
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue::{ColumnDefinition, TableDefinition};
 
@@ -127,11 +128,11 @@ fn text(array: &ArrayRef, table: &TableDefinition, column: &ColumnDefinition) ->
             // Blanks at the end may go.
             let trimmed = value.trim_end_matches(' ');
             if self::units(trimmed, to, collation) > limit {
-                return Err(SqlError::truncated(
+                return Err(errors::TRUNCATED.with([
                     &table.full_name(),
                     &column.name,
                     &cut_text(value, to, limit),
-                ));
+                ]));
             }
             builder.append_value(cut_text(value, to, limit));
             continue;
@@ -180,7 +181,7 @@ fn binary(
         };
         let limit = limit.unwrap_or(usize::MAX);
         if value.len() > limit {
-            return Err(SqlError::truncated(&table.full_name(), &column.name, ""));
+            return Err(errors::TRUNCATED.with([&table.full_name(), &column.name, ""]));
         }
         if fixed && value.len() < limit {
             let mut padded = value.to_vec();

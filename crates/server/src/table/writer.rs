@@ -12,6 +12,7 @@ use query::datum::data_type;
 use query::{Datum, Typed};
 use tds::SqlType;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue::{ColumnDefinition, Identity, UniqueKey};
 use crate::instance::Instance;
@@ -262,11 +263,11 @@ impl TableWriter {
         self.compute(&mut columns, rows)?;
         for (column, array) in definition.columns.iter().zip(&columns) {
             if !column.nullable && array.null_count() > 0 {
-                return Err(SqlError::null_not_allowed(
+                return Err(errors::NULL_NOT_ALLOWED.with([
                     &column.name,
                     &definition.full_name(),
                     self.options.statement,
-                ));
+                ]));
             }
         }
         self.check(&columns, rows)?;

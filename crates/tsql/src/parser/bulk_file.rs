@@ -7,6 +7,7 @@ use crate::ast::StatementKind;
 use crate::bulk_file::{
     BulkFileOptions, BulkInsert, BulkRowset, CodePageOption, DataFileType, RowsetContents,
 };
+use crate::errors;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
@@ -124,7 +125,7 @@ impl Parser<'_> {
             "widechar" => Ok(DataFileType::WideChar),
             "native" => Ok(DataFileType::Native),
             "widenative" => Ok(DataFileType::WideNative),
-            _ => Err(SqlError::syntax(&text)),
+            _ => Err(errors::SYNTAX.with([&text])),
         }
     }
 
@@ -141,7 +142,7 @@ impl Parser<'_> {
             "ACP" => Ok(CodePageOption::Acp),
             "OEM" => Ok(CodePageOption::Oem),
             "RAW" => Ok(CodePageOption::Raw),
-            number => number.parse().map(CodePageOption::Number).map_err(|_| SqlError::syntax(&text)),
+            number => number.parse().map(CodePageOption::Number).map_err(|_| errors::SYNTAX.with([&text])),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::administration::{DatabaseChange, FileSpec, Growth};
+use crate::errors;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
@@ -92,7 +93,7 @@ impl Parser<'_> {
                 "MAXSIZE" => spec.limit_bytes = Some(Some(self.bytes()?)),
                 "FILEGROWTH" => spec.growth = Some(self.growth()?),
                 "NEWNAME" => return Err(SqlError::unsupported("NEWNAME").at_line(self.line())),
-                _ => return Err(SqlError::syntax(&option).at_line(self.line())),
+                _ => return Err(errors::SYNTAX.with([&option]).at_line(self.line())),
             }
             if !self.accept_symbol(",") {
                 break;

@@ -4,6 +4,7 @@ use super::expression::xml_method;
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
 use crate::ast::{Assignment, Delete, Insert, InsertSource, Output, OutputInto, StatementKind, Update};
+use crate::errors;
 use crate::expression::Expr;
 use crate::hints::TableHint;
 use crate::lexer::TokenKind;
@@ -52,7 +53,7 @@ impl Parser<'_> {
             InsertSource::Query(Box::new(query))
         };
         match from_file.first() {
-            Some(hint) if !insert.reads_file() => Err(SqlError::unknown_hint(hint)),
+            Some(hint) if !insert.reads_file() => Err(errors::UNKNOWN_HINT.with([hint])),
             _ => Ok(StatementKind::Insert(Box::new(insert))),
         }
     }

@@ -2,9 +2,9 @@
 
 use super::{Parsed, Parser};
 use crate::bulk_file::FileHints;
+use crate::errors;
 use crate::hints::{TableHint, TableHints};
 use crate::lexer::TokenKind;
-use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// The hints of a table that is read, or none. Errors: 321, 1047.
@@ -61,7 +61,7 @@ impl Parser<'_> {
                 Some(hint) => hints.add(hint),
                 None if is_of_file => {}
                 None if TableHint::is_of_plan(&word) => self.skip_hint_value()?,
-                None => return Err(SqlError::unknown_hint(&word).at_line(line)),
+                None => return Err(errors::UNKNOWN_HINT.with([&word]).at_line(line)),
             }
             self.accept_symbol(",");
         }

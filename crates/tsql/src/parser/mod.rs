@@ -33,6 +33,7 @@ use super::expression::{Expr, Window};
 use super::keywords::is_reserved;
 use super::lexer::{Token, TokenKind, tokenize};
 use super::names::ObjectName;
+use crate::errors;
 use crate::sql_error::SqlError;
 
 /// Words that begin a statement, and stand in no option that is skipped. `ROLLBACK` is one of those (`WITH ROLLBACK IMMEDIATE`).
@@ -243,14 +244,14 @@ impl<'a> Parser<'a> {
     /// The error at the current token: 156 for a reserved word, 102 otherwise; at the end, near the last token.
     pub(crate) fn unexpected(&self) -> SqlError {
         let token = self.tokens.get(self.at).or(self.tokens.last());
-        let Some(token) = token else { return SqlError::syntax("").at_line(1) };
+        let Some(token) = token else { return errors::SYNTAX.with([""]).at_line(1) };
         let error = match &token.kind {
-            TokenKind::Word(word) if is_reserved(word) => SqlError::syntax_keyword(word),
+            TokenKind::Word(word) if is_reserved(word) => errors::SYNTAX_KEYWORD.with([word]),
             TokenKind::Word(word) | TokenKind::Quoted(word) | TokenKind::Variable(word) => {
-                SqlError::syntax(word)
+                errors::SYNTAX.with([word])
             }
-            TokenKind::Text { value, .. } => SqlError::syntax(value),
-            _ => SqlError::syntax(self.text.get(token.start..token.end).unwrap_or_default()),
+            TokenKind::Text { value, .. } => errors::SYNTAX.with([value]),
+            _ => errors::SYNTAX.with([self.text.get(token.start..token.end).unwrap_or_default()]),
         };
         error.at_line(token.line)
     }
@@ -268,7 +269,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn too_deep(&self) -> SqlError {
-        SqlError::too_deep().at_line(self.line())
+        errors::TOO_DEEP.error().at_line(self.line())
     }
 
     /// Runs `parse` one level deeper.

@@ -4,9 +4,9 @@ use tds::{Length, SqlType};
 
 use super::expression::function;
 use super::{Parsed, Parser};
+use crate::errors;
 use crate::expression::{BinaryOperator, Expr, Literal};
 use crate::lexer::TokenKind;
-use crate::sql_error::SqlError;
 
 /// Functions of ODBC that T-SQL has under another name, with the same arguments.
 const RENAMED: [(&str, &str); 16] = [
@@ -78,7 +78,7 @@ impl Parser<'_> {
         let (sql_type, style) = match word.as_str() {
             "d" | "ts" | "t" => (SqlType::DateTime, canonical()),
             "guid" => (SqlType::UniqueIdentifier, None),
-            _ => return Err(SqlError::syntax(&word).at_line(self.line())),
+            _ => return Err(errors::SYNTAX.with([&word]).at_line(self.line())),
         };
         Ok(Expr::Cast { value: Box::new(inner), sql_type, style, lenient: false })
     }
@@ -96,7 +96,7 @@ impl Parser<'_> {
             "TIMESTAMPADD" | "TIMESTAMPDIFF" => {
                 let part = self.name()?.to_ascii_uppercase();
                 let part = part.strip_prefix("SQL_TSI_").map(str::to_lowercase);
-                let part = part.ok_or_else(|| SqlError::syntax(&name).at_line(self.line()))?;
+                let part = part.ok_or_else(|| errors::SYNTAX.with([&name]).at_line(self.line()))?;
                 let part = if part == "frac_second" { "nanosecond".to_string() } else { part };
                 self.expect_symbol(",")?;
                 let mut arguments = vec![Expr::Column(vec![part])];
@@ -134,7 +134,7 @@ impl Parser<'_> {
         self.expect_symbol(",")?;
         let wanted = self.name()?;
         let found = TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(&wanted));
-        let (_, sql_type) = found.ok_or_else(|| SqlError::syntax(&wanted).at_line(self.line()))?;
+        let (_, sql_type) = found.ok_or_else(|| errors::SYNTAX.with([&wanted]).at_line(self.line()))?;
         Ok(Expr::Cast { value, sql_type: sql_type.clone(), style: None, lenient: false })
     }
 }

@@ -4,6 +4,7 @@ use super::expression::xml_method;
 use super::grouping::name_windows;
 use super::types::TypePlace;
 use super::{Parsed, Parser};
+use crate::errors;
 use crate::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr};
 use crate::lexer::{TokenKind, name};
 use crate::query::{
@@ -89,7 +90,7 @@ impl Parser<'_> {
         if let Some(limit) = self.numeric_hint("MAXDOP", start..end)? {
             // SQL Server's grammar has no larger numbers here.
             let limit = u16::try_from(limit).ok().filter(|limit| *limit <= 32_767);
-            let limit = limit.ok_or_else(|| SqlError::syntax("MAXDOP").at_line(self.line()))?;
+            let limit = limit.ok_or_else(|| errors::SYNTAX.with(["MAXDOP"]).at_line(self.line()))?;
             query.max_dop = Some(limit);
         }
         self.at = end;

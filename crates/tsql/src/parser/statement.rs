@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{ModuleWord, Statement, StatementKind};
+use crate::errors;
 use crate::lexer::TokenKind;
 use crate::names::ObjectName;
 use crate::sql_error::SqlError;
@@ -301,7 +302,7 @@ impl Parser<'_> {
         self.statements_into(&mut statements, &["END"])?;
         self.expect_word("END")?;
         if statements.is_empty() {
-            return Err(SqlError::syntax_keyword("end"));
+            return Err(errors::SYNTAX_KEYWORD.with(["end"]));
         }
         Ok(StatementKind::Block(statements))
     }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 
 pub(crate) use crate::transactions::{Mark, OpenTable, Place};
 pub(crate) use bulk_work::BulkWork;
@@ -183,7 +184,7 @@ impl Work {
     /// COMMIT; the descriptor if it was the outermost. Errors: 3902, and the store's.
     pub fn commit(&mut self) -> Result<Option<u64>, SqlError> {
         match self.depth {
-            0 => Err(SqlError::commit_without_begin()),
+            0 => Err(errors::COMMIT_WITHOUT_BEGIN.error()),
             1 => {
                 self.depth = 0;
                 self.savepoints.clear();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::session::work::{OpenTable, Place, Work, WorkView};
 use crate::storage::RowLocator;
@@ -154,7 +155,7 @@ pub(crate) fn rows_at(
 /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
 pub(crate) fn refresh(work: &Work, table: &OpenTable) -> Result<OpenTable, SqlError> {
     let info = work.write(table.place, |transaction| Ok(transaction.table_of(table.id)))?;
-    let gone = || SqlError::invalid_object(&table.definition.qualified_name());
+    let gone = || errors::INVALID_OBJECT.with([&table.definition.qualified_name()]);
     let info = info.ok_or_else(gone)?;
     work.view().opened(table.place, &info)?.ok_or_else(gone)
 }

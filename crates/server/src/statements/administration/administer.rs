@@ -10,6 +10,7 @@ use store::page::PAGE_BYTES;
 use store::{EngineError, LogBackup, RecoveryModel, ServiceTier};
 use tsql::SqlError;
 use tsql::administration::{Administration, BackupLog, DatabaseChange, Recovery};
+use tsql::errors;
 use tsql::expression::Expr;
 
 use crate::catalogue::same_name;
@@ -139,8 +140,11 @@ fn set_recovery(session: &mut Session, database: &str, model: Recovery) -> Resul
         Recovery::BulkLogged => RecoveryModel::BulkLogged,
         Recovery::Simple => RecoveryModel::Simple,
     };
-    let store =
-        session.instance.store().database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+    let store = session
+        .instance
+        .store()
+        .database(database)
+        .ok_or_else(|| errors::UNKNOWN_DATABASE.with([database]))?;
     waiting(|| store.engine().set_recovery_model(model)).map_err(|error| store_error(error.into()))
 }
 
@@ -151,8 +155,11 @@ fn set_service(
     edition: Option<&str>,
     objective: Option<&str>,
 ) -> Result<(), SqlError> {
-    let store =
-        session.instance.store().database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+    let store = session
+        .instance
+        .store()
+        .database(database)
+        .ok_or_else(|| errors::UNKNOWN_DATABASE.with([database]))?;
     let invalid = |name: &str| {
         SqlError::new(40804, 16, 1, format!("The specified service objective '{name}' is invalid."))
     };
@@ -221,7 +228,7 @@ fn back_up(
 ) -> Result<(String, LogBackup, std::time::Duration), SqlError> {
     let directory = directory::of(&session.work);
     let Some(database) = directory.database(database) else {
-        return Err(SqlError::unknown_database(database));
+        return Err(errors::UNKNOWN_DATABASE.with([database]));
     };
     if session.work.depth() > 0 {
         let text = "Cannot perform a backup or restore operation within a transaction.";

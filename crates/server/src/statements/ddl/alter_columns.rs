@@ -10,6 +10,7 @@ use query::Datum;
 use tds::{Length, SqlType};
 use tsql::SqlError;
 use tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
+use tsql::errors;
 use tsql::expression::Expr;
 use tsql::parse_expression;
 
@@ -140,7 +141,7 @@ pub(crate) fn alter_column(
         .position(&clause.name)
         .ok_or_else(|| no_column("ALTER COLUMN", &clause.name, &definition))?;
     let (Some(before), Some(sql_type)) = (definition.columns.get(position).cloned(), &clause.sql_type) else {
-        return Err(SqlError::syntax(&clause.name));
+        return Err(errors::SYNTAX.with([&clause.name]));
     };
     let fixed = match (&before.computed, &before.sql_type, sql_type) {
         (Some(_), ..) => Some("COMPUTED"),

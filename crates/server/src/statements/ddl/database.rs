@@ -3,6 +3,7 @@
 use query::is_case_sensitive;
 use tds::{CodePage, Collation};
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue::{Directory, same_name};
 use crate::session::Session;
@@ -56,7 +57,7 @@ pub(crate) fn database_collation(session: &Session, database: &str) -> Option<St
 pub(crate) fn drop_database(session: &mut Session, name: &str, if_exists: bool) -> Result<(), SqlError> {
     let directory = directory::of(&session.work);
     let Some(entry) = directory.database(name) else {
-        return if if_exists { Ok(()) } else { Err(SqlError::cannot_drop("database", name)) };
+        return if if_exists { Ok(()) } else { Err(errors::CANNOT_DROP.with(["database", name])) };
     };
     if entry.id <= SYSTEM_ID_LAST {
         let text = format!("Cannot drop the database '{name}' because it is a system database.");

@@ -3,6 +3,7 @@
 use store::{DataFileOptions, EngineError, FileGrowth};
 use tsql::SqlError;
 use tsql::administration::{DatabaseChange, FileSpec, Growth};
+use tsql::errors;
 
 use crate::session::Session;
 use crate::session::output::Output;
@@ -17,8 +18,11 @@ pub(crate) async fn change_files(
     change: &DatabaseChange,
     output: &mut Output,
 ) -> Result<(), SqlError> {
-    let store =
-        session.instance.store().database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+    let store = session
+        .instance
+        .store()
+        .database(database)
+        .ok_or_else(|| errors::UNKNOWN_DATABASE.with([database]))?;
     let engine = store.engine();
     let done = |result: Result<(), EngineError>| result.map_err(|error| store_error(error.into()));
     match change {

@@ -4,6 +4,7 @@ use tsql::SqlError;
 use tsql::ast::ColumnClause;
 use tsql::ast::ConstraintKind;
 use tsql::ast::CreateTable;
+use tsql::errors;
 use tsql::file_group::DEFAULT_GROUP;
 
 use crate::catalogue::{TableDefinition, same_name};
@@ -25,7 +26,7 @@ pub(crate) fn declare_table(
 ) -> Result<(), SqlError> {
     let refused = create.constraints.iter().chain(create.columns.iter().flat_map(|c| &c.constraints));
     if refused.into_iter().any(|clause| matches!(clause.kind, ConstraintKind::ForeignKey { .. })) {
-        return Err(SqlError::syntax_keyword("FOREIGN"));
+        return Err(errors::SYNTAX_KEYWORD.with(["FOREIGN"]));
     }
     let mut create = create.clone();
     resolve_columns(session, &mut create.columns)?;

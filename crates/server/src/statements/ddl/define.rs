@@ -3,6 +3,7 @@
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{AlterAction, ConstraintKind, CreateTable, StatementKind};
+use tsql::errors;
 
 use crate::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
 use crate::session::Session;
@@ -76,7 +77,7 @@ fn define_inside(session: &mut Session, statement: &StatementKind, frame: &Frame
 
 fn create_table(session: &mut Session, create: &CreateTable, frame: &Frame) -> Result<(), SqlError> {
     if session.work.find(&create.name, &session.database)?.is_some() {
-        return Err(SqlError::object_exists(&create.name.name));
+        return Err(errors::OBJECT_EXISTS.with([&create.name.name]));
     }
     let definition = declared_columns::declared_column(session, create, frame)?;
     new_table::create_table_of(session, definition, &create.name)?;
@@ -89,7 +90,7 @@ fn drop_tables(session: &mut Session, names: &[ObjectName], if_exists: bool) -> 
             if if_exists {
                 continue;
             }
-            return Err(SqlError::cannot_drop("table", &name.to_string()));
+            return Err(errors::CANNOT_DROP.with(["table", &name.to_string()]));
         };
         if referring_from_elsewhere(session, &table)?.is_some() {
             return Err(SqlError::new(
@@ -122,8 +123,10 @@ fn referring_from_elsewhere(
 }
 
 fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
-    let table =
-        session.work.find(name, &session.database)?.ok_or_else(|| SqlError::cannot_truncate(&name.name))?;
+    let table = session
+        .work
+        .find(name, &session.database)?
+        .ok_or_else(|| errors::CANNOT_TRUNCATE.with([&name.name]))?;
     if referring_from_elsewhere(session, &table)?.is_some() {
         return Err(SqlError::new(
             4712,
@@ -148,7 +151,10 @@ fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
 }
 
 fn existing(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
-    session.work.find(name, &session.database)?.ok_or_else(|| SqlError::cannot_find_object(&name.to_string()))
+    session
+        .work
+        .find(name, &session.database)?
+        .ok_or_else(|| errors::CANNOT_FIND_OBJECT.with([&name.to_string()]))
 }
 
 fn alter_table(
@@ -252,10 +258,10 @@ fn create_schema(session: &mut Session, name: &str) -> Result<(), SqlError> {
     let mut directory = directory::to_change(&session.work)?;
     let current = session.database.clone();
     let Some(database) = directory.database_mut(&current) else {
-        return Err(SqlError::unknown_database(&current));
+        return Err(errors::UNKNOWN_DATABASE.with([&current]));
     };
     if database.schema(name).is_some() {
-        return Err(SqlError::object_exists(name));
+        return Err(errors::OBJECT_EXISTS.with([name]));
     }
     database.add_schema(name);
     directory::set(&session.work, &directory)
@@ -271,7 +277,7 @@ fn drop_schema(session: &mut Session, name: &str, if_exists: bool) -> Result<(),
         same_name(&module.definition.database, &current) && same_name(&module.definition.schema, name)
     });
     let Some(database) = directory.database_mut(&current) else {
-        return Err(SqlError::unknown_database(&current));
+        return Err(errors::UNKNOWN_DATABASE.with([&current]));
     };
     let Some(position) = database.schemas.iter().position(|schema| same_name(&schema.name, name)) else {
         if if_exists {

@@ -4,6 +4,7 @@ use query::{Binder, Scope};
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
+use tsql::errors;
 use tsql::file_group::WrittenGroup;
 use tsql::index::IndexSettings;
 
@@ -45,7 +46,7 @@ pub(crate) fn add_column(
     let sql_type = match (&clause.sql_type, &clause.computed) {
         (Some(sql_type), _) => sql_type.clone(),
         (None, Some(computed)) => binder.value(&computed.expr, &scope_of(table))?.sql_type,
-        (None, None) => return Err(SqlError::syntax(&clause.name)),
+        (None, None) => return Err(errors::SYNTAX.with([&clause.name])),
     };
     if sql_type == SqlType::SqlVariant && clause.identity.is_some()
         || clause.identity.is_some() && !can_be_identity(&sql_type)
@@ -197,10 +198,10 @@ pub(crate) fn add_constraint(
             constraint::add_foreign_key(session, table, clause)
         }
         ConstraintKind::Default { value, column } => {
-            let position = table.position(column).ok_or_else(|| SqlError::invalid_column(column))?;
+            let position = table.position(column).ok_or_else(|| errors::INVALID_COLUMN.with([column]))?;
             let name = clause.name.clone().unwrap_or_else(|| made_name("DF", &table.name, column, object_id));
             let Some(definition) = table.columns.get_mut(position) else {
-                return Err(SqlError::invalid_column(column));
+                return Err(errors::INVALID_COLUMN.with([column]));
             };
             if definition.default.is_some() {
                 return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));

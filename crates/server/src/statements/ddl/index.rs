@@ -2,6 +2,7 @@
 
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 use tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
 
 use crate::catalogue::{Index, IndexOptions, Module, TableDefinition, same_name, wrong_filter};
@@ -183,7 +184,7 @@ pub(crate) fn drop_indexes(
             if if_exists {
                 continue;
             }
-            return Err(SqlError::cannot_drop("index", &format!("{table_name}.{index}")));
+            return Err(errors::CANNOT_DROP.with(["index", &format!("{table_name}.{index}")]));
         };
         let mut definition = table.definition.as_ref().clone();
         definition.indexes.remove(position);

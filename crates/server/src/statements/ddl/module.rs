@@ -7,6 +7,7 @@ use query::OutputColumn;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, Statement, StatementKind};
+use tsql::errors;
 use tsql::query::{Query, QueryBody, SelectItem};
 
 use crate::catalogue::{ColumnDefinition, ModuleDefinition, ModuleKind, ParameterDefinition, same_name};
@@ -43,11 +44,11 @@ pub(crate) fn create_module(
     let known = session.work.find_module(name, &session.database)?;
     let table = session.work.find(name, &session.database)?.is_some();
     match (create.mode, &known) {
-        (CreateMode::Create, Some(_)) => return Err(SqlError::object_exists(&name.name)),
+        (CreateMode::Create, Some(_)) => return Err(errors::OBJECT_EXISTS.with([&name.name])),
         (CreateMode::Create | CreateMode::CreateOrAlter, None) if table => {
-            return Err(SqlError::object_exists(&name.name));
+            return Err(errors::OBJECT_EXISTS.with([&name.name]));
         }
-        (CreateMode::Alter, None) => return Err(SqlError::invalid_object(&name.to_string())),
+        (CreateMode::Alter, None) => return Err(errors::INVALID_OBJECT.with([&name.to_string()])),
         _ => {}
     }
     let kind = kind_of(&create.body);
@@ -153,7 +154,7 @@ pub(crate) fn drop_modules(
                 ));
             }
             None if if_exists => {}
-            None => return Err(SqlError::cannot_drop(spelled, &name.to_string())),
+            None => return Err(errors::CANNOT_DROP.with([spelled, &name.to_string()])),
         }
     }
     Ok(())
@@ -196,7 +197,7 @@ pub(crate) fn keep_new_module(
     let taken = session.work.find(name, &session.database)?.is_some()
         || session.work.find_module(name, &session.database)?.is_some();
     if taken {
-        return Err(SqlError::object_exists(&name.name));
+        return Err(errors::OBJECT_EXISTS.with([&name.name]));
     }
     let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
     let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
@@ -263,7 +264,7 @@ fn query_columns(
     if let QueryBody::Select(select) = &query.body
         && select.items.iter().any(|item| matches!(item, SelectItem::Assign { .. }))
     {
-        return Err(SqlError::syntax_keyword("SELECT"));
+        return Err(errors::SYNTAX_KEYWORD.with(["SELECT"]));
     }
     query::refuse_order(query)?;
     let bound = evaluate::bind(session, query, frame)?;

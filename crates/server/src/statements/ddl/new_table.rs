@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue::{ColumnDefinition, TableDefinition};
 use crate::session::Session;
@@ -44,7 +45,7 @@ pub(crate) fn home_of(session: &Session, name: &ObjectName) -> Result<(String, S
     }
     let directory = directory::of(&session.work);
     let wanted = name.database.as_deref().unwrap_or(&session.database);
-    let database = directory.database(wanted).ok_or_else(|| SqlError::unknown_database(wanted))?;
+    let database = directory.database(wanted).ok_or_else(|| errors::UNKNOWN_DATABASE.with([wanted]))?;
     let schema = name.schema.as_deref().unwrap_or("dbo");
     let schema = database.schema(schema).ok_or_else(|| {
         SqlError::new(
@@ -67,7 +68,7 @@ pub(crate) fn create_table_of(
     if session.work.find(name, &session.database)?.is_some()
         || session.work.find_module(name, &session.database)?.is_some()
     {
-        return Err(SqlError::object_exists(&name.name));
+        return Err(errors::OBJECT_EXISTS.with([&name.name]));
     }
     let key = session.work.key_of(name, &session.database);
     let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;

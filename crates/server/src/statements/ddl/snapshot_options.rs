@@ -1,6 +1,7 @@
 //! The options of ALTER DATABASE that row versions belong to.
 
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue::{DatabaseEntry, same_name};
 use crate::session::Session;
@@ -39,6 +40,6 @@ pub(crate) fn set_database_option(
         return Err(SqlError::new(5058, 16, 1, text));
     }
     database::change_directory(session, |_, directory| {
-        directory.database_mut(database).map(set).ok_or_else(|| SqlError::unknown_database(database))
+        directory.database_mut(database).map(set).ok_or_else(|| errors::UNKNOWN_DATABASE.with([database]))
     })
 }

@@ -8,6 +8,7 @@ use query::{Binder, SerialReason};
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{BulkHints, InsertBulk};
+use tsql::errors;
 
 use crate::catalogue::TableDefinition;
 use crate::instance::loads::{LoadClock, WireNote, Writing};
@@ -69,8 +70,10 @@ pub(crate) async fn run(
     let table = destination::writable(session, &insert.table)?;
     let mut columns = Vec::with_capacity(insert.columns.len());
     for column in &insert.columns {
-        let position =
-            table.definition.position(&column.name).ok_or_else(|| SqlError::invalid_column(&column.name))?;
+        let position = table
+            .definition
+            .position(&column.name)
+            .ok_or_else(|| errors::INVALID_COLUMN.with([&column.name]))?;
         let definition = table.definition.columns.get(position);
         if definition
             .is_some_and(|column| column.sql_type == SqlType::RowVersion || column.computed.is_some())
@@ -97,7 +100,7 @@ pub(crate) async fn run(
     }
     for (name, _) in &insert.hints.order {
         if table.definition.position(name).is_none() {
-            return Err(SqlError::invalid_column(name));
+            return Err(errors::INVALID_COLUMN.with([name]));
         }
     }
     let types = insert.columns.iter().map(|column| column.sql_type.clone()).collect();

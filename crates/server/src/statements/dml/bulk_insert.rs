@@ -5,6 +5,7 @@ use tds::{Column, SqlType};
 use tsql::SqlError;
 use tsql::ast::BulkHints;
 use tsql::bulk_file::{BulkFileOptions, BulkInsert};
+use tsql::errors;
 
 use crate::bulk_file::error_file::ErrorFile;
 use crate::bulk_file::fault::{BadRow, Broken, provider_messages, too_many_errors};
@@ -90,7 +91,7 @@ fn open_load<'a>(
     let definition = &table.definition;
     for (name, _) in &options.order {
         if definition.position(name).is_none() {
-            return Err(SqlError::invalid_column(name).into());
+            return Err(errors::INVALID_COLUMN.with([name]).into());
         }
     }
     let access = session.instance.files();

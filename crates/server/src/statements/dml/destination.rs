@@ -6,6 +6,7 @@ use query::Binder;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue::TableDefinition;
 use crate::session::Session;
@@ -112,13 +113,13 @@ pub(crate) fn target_columns(
     };
     let mut targets = Vec::with_capacity(names.len());
     for name in names {
-        let position = table.position(name).ok_or_else(|| SqlError::invalid_column(name))?;
+        let position = table.position(name).ok_or_else(|| errors::INVALID_COLUMN.with([name]))?;
         if targets.contains(&position) {
-            return Err(SqlError::column_named_twice(name));
+            return Err(errors::COLUMN_NAMED_TWICE.with([name]));
         }
         if let Some(column) = table.columns.get(position) {
             if column.computed.is_some() {
-                return Err(SqlError::computed_column(&column.name));
+                return Err(errors::COMPUTED_COLUMN.with([&column.name]));
             }
             if column.sql_type == SqlType::RowVersion {
                 return Err(SqlError::new(
@@ -129,7 +130,7 @@ pub(crate) fn target_columns(
                 ));
             }
             if column.identity.is_some() && !keeps {
-                return Err(SqlError::identity_insert_off(&table.name));
+                return Err(errors::IDENTITY_INSERT_OFF.with([&table.name]));
             }
         }
         targets.push(position);
@@ -138,7 +139,7 @@ pub(crate) fn target_columns(
         && keeps
         && !targets.contains(&position)
     {
-        return Err(SqlError::identity_value_missing(&table.name));
+        return Err(errors::IDENTITY_VALUE_MISSING.with([&table.name]));
     }
     Ok(targets)
 }
@@ -183,7 +184,7 @@ pub(crate) fn count_matches(given: usize, wanted: usize, listed: bool) -> Result
         return Ok(());
     }
     if !listed {
-        return Err(SqlError::column_count_mismatch());
+        return Err(errors::COLUMN_COUNT_MISMATCH.error());
     }
     let (number, than) = if given < wanted { (120, "fewer") } else { (121, "more") };
     Err(SqlError::new(
@@ -202,7 +203,7 @@ pub(crate) fn value_count_matches(given: usize, wanted: usize, listed: bool) -> 
         return Ok(());
     }
     if !listed {
-        return Err(SqlError::column_count_mismatch());
+        return Err(errors::COLUMN_COUNT_MISMATCH.error());
     }
     let (number, than) = if given < wanted { (109, "more") } else { (110, "fewer") };
     Err(SqlError::new(

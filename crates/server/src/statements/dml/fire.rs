@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::ModuleBody;
+use tsql::errors;
 use tsql::module::TriggerEvents;
 
 use crate::catalogue::{TableDefinition, Trigger};
@@ -274,7 +275,7 @@ async fn run(
     session.database = database;
     match flow? {
         // The client knows why.
-        Flow::Stop => Err(SqlError::cancelled()),
+        Flow::Stop => Err(errors::CANCELLED.error()),
         _ if session.work.is_doomed() => {
             let text = "An error was raised during trigger execution. The batch has been aborted and the user transaction, if any, has been rolled back.";
             Err(SqlError::new(ERROR_IN_TRIGGER, 16, 1, text))

@@ -8,6 +8,7 @@ use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{Insert, InsertSource, StatementKind};
+use tsql::errors;
 use tsql::expression::Expr;
 use tsql::hints::TableHints;
 use tsql::query::Query;
@@ -134,7 +135,7 @@ pub(crate) async fn run(
 /// 3604 after rows that IGNORE_DUP_KEY has left out.
 pub(crate) async fn tell_ignored(session: &Session, ignored: bool, output: &mut Output) {
     if ignored {
-        answer::inform(session, SqlError::duplicates_ignored(), output).await;
+        answer::inform(session, errors::DUPLICATES_IGNORED.error(), output).await;
     }
 }
 
@@ -432,7 +433,7 @@ fn insert_results(
     for result in results {
         let types: Vec<SqlType> = result.columns.iter().map(|column| column.sql_type().clone()).collect();
         if insert.columns.as_ref().is_some_and(|columns| columns.len() != types.len()) {
-            return Err(SqlError::column_count_mismatch());
+            return Err(errors::COLUMN_COUNT_MISMATCH.error());
         }
         let columns = insert.columns.as_deref();
         let inserted =

@@ -4,6 +4,7 @@ use arrow::array::ArrayRef;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::Insert;
+use tsql::errors;
 
 use crate::catalogue::TableDefinition;
 use crate::session::Session;
@@ -32,7 +33,7 @@ pub(crate) fn file_targets(
         .cloned()
         .collect();
     destination::target_columns(session, &insert.table, Some(&others), table)?;
-    names.iter().map(|name| table.position(name).ok_or_else(|| SqlError::invalid_column(name))).collect()
+    names.iter().map(|name| table.position(name).ok_or_else(|| errors::INVALID_COLUMN.with([name]))).collect()
 }
 
 /// How the rows are written.

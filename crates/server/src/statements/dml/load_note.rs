@@ -2,6 +2,7 @@
 
 use query::facts;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::instance::loads::{FinishedLoad, LoadClock};
 use crate::session::Session;
@@ -23,7 +24,7 @@ pub(crate) async fn note_load(session: &Session, load: FinishedLoad, output: &mu
 
 /// 3604, if the load that has ended left out rows.
 pub(crate) fn notice_of_duplicates(session: &Session) -> Option<SqlError> {
-    session.work.take_ignored().then(SqlError::duplicates_ignored)
+    session.work.take_ignored().then(|| errors::DUPLICATES_IGNORED.error())
 }
 
 /// What to tell of the session's last load; None: SET STATISTICS BULK is off.

@@ -9,6 +9,7 @@ use query::convert::convert;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{Assignment, Delete, Update};
+use tsql::errors;
 use tsql::expression::Expr;
 use tsql::query::{Select, SelectItem};
 
@@ -362,7 +363,7 @@ pub(crate) fn values_of(
                 _ => value.clone(),
             }),
             (None, Some(position)) => default_of(&target.table.definition, *position),
-            (None, None) => Err(SqlError::syntax_keyword("DEFAULT")),
+            (None, None) => Err(errors::SYNTAX_KEYWORD.with(["DEFAULT"])),
         })
         .collect()
 }
@@ -409,9 +410,10 @@ pub(crate) fn assigned(
             positions.push(None);
             continue;
         };
-        let position = definition.position(&column(name)).ok_or_else(|| SqlError::invalid_column(name))?;
+        let position =
+            definition.position(&column(name)).ok_or_else(|| errors::INVALID_COLUMN.with([name]))?;
         if positions.contains(&Some(position)) {
-            return Err(SqlError::column_named_twice(name));
+            return Err(errors::COLUMN_NAMED_TWICE.with([name]));
         }
         if let Some(column) = definition.columns.get(position) {
             if column.identity.is_some() {
@@ -426,7 +428,7 @@ pub(crate) fn assigned(
                 return Err(SqlError::new(272, 16, 1, "Cannot update a timestamp column."));
             }
             if column.computed.is_some() {
-                return Err(SqlError::computed_column(&column.name));
+                return Err(errors::COMPUTED_COLUMN.with([&column.name]));
             }
         }
         positions.push(Some(position));

@@ -6,6 +6,7 @@ use query::{Datum, Path, ResultStream, Streams, exact_schema};
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::Expr;
 use tsql::file_group::WrittenGroup;
 use tsql::query::{Query, QueryBody, Select, SelectItem};
@@ -157,7 +158,7 @@ async fn assign_from(
     }
     for (variable, _) in &assignments {
         if frame.variable(variable).is_none() {
-            return Err(SqlError::undeclared_variable(variable));
+            return Err(errors::UNDECLARED_VARIABLE.with([variable]));
         }
     }
     let kind = frame.done_kind();

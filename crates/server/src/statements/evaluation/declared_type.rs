@@ -6,6 +6,7 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::ColumnClause;
 use tsql::ast::Declaration;
+use tsql::errors;
 use tsql::user_type::name_of_type;
 
 use crate::catalogue::{TableDefinition, UserType, UserTypeKind};
@@ -41,7 +42,7 @@ pub(crate) fn declared_type(
     database: Option<&str>,
 ) -> Result<Declared, SqlError> {
     let Some(name) = name_of_type(sql_type) else { return Ok(Declared::Scalar(sql_type.clone())) };
-    let unknown = || SqlError::unknown_type(number, &name.to_string());
+    let unknown = || errors::UNKNOWN_TYPE.with([&number.to_string(), &name.to_string()]);
     let found = find_type(session, &name, database)?.ok_or_else(unknown)?;
     match (&found.kind, found.base()) {
         (UserTypeKind::Table(_), _) => Ok(Declared::Table(Box::new(found))),
@@ -54,7 +55,9 @@ pub(crate) fn declared_type(
 pub(crate) fn scalar_type(session: &Session, sql_type: &SqlType, number: usize) -> Result<SqlType, SqlError> {
     match declared_type(session, sql_type, number, None)? {
         Declared::Scalar(sql_type) => Ok(sql_type),
-        Declared::Table(table) => Err(SqlError::unknown_type(number, &table.qualified_name())),
+        Declared::Table(table) => {
+            Err(errors::UNKNOWN_TYPE.with([&number.to_string(), &table.qualified_name()]))
+        }
     }
 }
 
@@ -86,7 +89,7 @@ pub(crate) fn table_of_type(
 pub(crate) fn resolve_columns(session: &Session, columns: &mut [ColumnClause]) -> Result<(), SqlError> {
     for (number, column) in (1..).zip(columns) {
         let Some(name) = column.sql_type.as_ref().and_then(name_of_type) else { continue };
-        let unknown = || SqlError::unknown_type(number, &name.to_string());
+        let unknown = || errors::UNKNOWN_TYPE.with([&number.to_string(), &name.to_string()]);
         let found = find_type(session, &name, None)?.ok_or_else(unknown)?;
         let Some((base, nullable)) = found.base() else {
             let text = format!(

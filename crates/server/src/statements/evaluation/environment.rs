@@ -12,6 +12,7 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::ModuleBody;
 use tsql::bulk_file::BulkRowset;
+use tsql::errors;
 use tsql::hints::TableHints;
 
 use crate::bulk_file::rowset;
@@ -81,13 +82,13 @@ impl Environment for SessionEnvironment<'_> {
             return Ok(bound_table(self.session, &table, reads));
         }
         if name.is_variable() {
-            return Err(SqlError::undeclared_table(&name.name));
+            return Err(errors::UNDECLARED_TABLE.with([&name.name]));
         }
         let real = resolve::resolved(self.session, name)?;
         if real != *name {
             return self.table(&real, hints);
         }
-        self.view(name)?.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
+        self.view(name)?.ok_or_else(|| errors::INVALID_OBJECT.with([&name.to_string()]))
     }
 
     fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError> {
@@ -131,7 +132,9 @@ impl Environment for SessionEnvironment<'_> {
             let returns = module.definition.sequence.as_ref()?.type_text.parse::<SqlType>().ok()?;
             Some((module, returns))
         });
-        let Some((module, returns)) = found else { return Err(SqlError::invalid_object(&name.to_string())) };
+        let Some((module, returns)) = found else {
+            return Err(errors::INVALID_OBJECT.with([&name.to_string()]));
+        };
         let instance = Arc::clone(&self.session.instance);
         let key = self.session.work.key_of(&real, &self.session.database);
         let decimal = returns.is_decimal();
@@ -152,14 +155,14 @@ impl Environment for SessionEnvironment<'_> {
             return Ok(function);
         }
         let function = function::rows_function(self.session, name, self.frame)?;
-        function.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
+        function.ok_or_else(|| errors::INVALID_OBJECT.with([&name.to_string()]))
     }
 
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
         if name.starts_with("@@") {
-            return self.session.global(name).ok_or_else(|| SqlError::undeclared_variable(name));
+            return self.session.global(name).ok_or_else(|| errors::UNDECLARED_VARIABLE.with([name]));
         }
-        self.frame.variable(name).ok_or_else(|| SqlError::undeclared_variable(name))
+        self.frame.variable(name).ok_or_else(|| errors::UNDECLARED_VARIABLE.with([name]))
     }
 
     fn facts(&self) -> Arc<dyn query::Facts> {

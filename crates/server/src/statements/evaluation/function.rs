@@ -10,6 +10,7 @@ use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{Declaration, ModuleBody};
+use tsql::errors;
 
 use crate::catalogue::{Module, ModuleDefinition};
 use crate::session::frame::Frame;
@@ -103,7 +104,7 @@ pub(crate) fn rows_function(
 fn runner_of(session: &Session, module: Arc<Module>, frame: &Frame) -> Result<Arc<Runner>, SqlError> {
     let nesting = frame.nesting + 1;
     if nesting > NESTING_MAX {
-        return Err(SqlError::nested_too_deeply());
+        return Err(errors::NESTED_TOO_DEEPLY.error());
     }
     let session = Session {
         instance: Arc::clone(&session.instance),

@@ -2,6 +2,7 @@
 
 use tsql::SqlError;
 use tsql::ast::StatementKind;
+use tsql::errors;
 use tsql::hints::{TableHint, TableHints};
 
 use crate::catalogue::DatabaseEntry;
@@ -61,10 +62,10 @@ pub(crate) fn check_snapshot(session: &Session, table: &OpenTable) -> Result<(),
     let directory = directory::of(&session.work);
     let entry = directory.database(name);
     if !entry.is_some_and(DatabaseEntry::allows_snapshot) {
-        return Err(SqlError::snapshot_not_allowed(name));
+        return Err(errors::SNAPSHOT_NOT_ALLOWED.with([name]));
     }
     match session.work.depth() > 0 && !reads::is_snapshot(&session.work) {
-        true => Err(SqlError::not_begun_as_snapshot(name)),
+        true => Err(errors::NOT_BEGUN_AS_SNAPSHOT.with([name])),
         false => Ok(()),
     }
 }
@@ -82,7 +83,7 @@ pub(crate) fn check_definition_change(session: &Session, statement: &StatementKi
         && reads::is_snapshot(&session.work)
         && session.settings.isolation_level == isolation_level::SNAPSHOT
     {
-        true => Err(SqlError::definition_under_snapshot(&session.database)),
+        true => Err(errors::DEFINITION_UNDER_SNAPSHOT.with([&session.database])),
         false => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue::{Module, ModuleKind};
 use crate::session::Session;
@@ -37,7 +38,7 @@ pub(crate) fn opened(session: &Session, name: &ObjectName) -> Result<OpenTable, 
             isolation::check_snapshot(session, &table)?;
             Ok(table)
         }
-        None if name.is_variable() => Err(SqlError::undeclared_table(&name.name)),
-        None => Err(SqlError::invalid_object(&name.to_string())),
+        None if name.is_variable() => Err(errors::UNDECLARED_TABLE.with([&name.name])),
+        None => Err(errors::INVALID_OBJECT.with([&name.to_string()])),
     }
 }

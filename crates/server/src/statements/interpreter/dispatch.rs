@@ -10,6 +10,7 @@ use query::running;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{Declaration, Statement, StatementKind};
+use tsql::errors;
 use tsql::expression::Expr;
 
 use crate::instance::message;
@@ -103,7 +104,9 @@ async fn guarded(
     let error = match result {
         Ok(flow) => return Ok(flow),
         // The store does not know who waits; the message names the session.
-        Err(error) if error.number == 1205 => SqlError::deadlock(session.login.spid).at_line(statement.line),
+        Err(error) if error.number == 1205 => {
+            errors::DEADLOCK.with([&(session.login.spid).to_string()]).at_line(statement.line)
+        }
         Err(error) => error.at_line(statement.line),
     };
     let error = error.in_procedure(&frame.procedure);
@@ -383,7 +386,7 @@ async fn declare(
 ) -> Result<(), SqlError> {
     for (number, declaration) in (1..).zip(declarations) {
         if frame.variable(&declaration.name).is_some() {
-            return Err(SqlError::variable_redeclared(&declaration.name));
+            return Err(errors::VARIABLE_REDECLARED.with([&declaration.name]));
         }
         match declared_type(session, &declaration.sql_type, number, None)? {
             Declared::Scalar(sql_type) => frame.declare(&declaration.name, sql_type, Datum::Null),

@@ -3,8 +3,8 @@
 use query::Cancellation;
 use query::running::Running;
 use tokio::sync::mpsc;
-use tsql::SqlError;
 use tsql::ast::{Statement, StatementKind};
+use tsql::errors;
 
 use crate::session::Session;
 use crate::session::early_events::EarlyEvents;
@@ -72,7 +72,7 @@ async fn run_request(session: &mut Session, request: Request, mut output: Output
     }
     if output.stopped() {
         // A cancelled statement leaves the transaction open, except under XACT_ABORT.
-        if let Some(change) = session.note_failure(&SqlError::cancelled()) {
+        if let Some(change) = session.note_failure(&errors::CANCELLED.error()) {
             output.send(Response::Change(change)).await;
         }
         let done =

@@ -6,6 +6,7 @@ use query::convert::display;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::SetOption;
+use tsql::errors;
 
 use crate::instance::isolation_level;
 use crate::session::Session;
@@ -119,7 +120,7 @@ pub(crate) async fn use_database(
     output: &mut Output,
 ) -> Result<(), SqlError> {
     let directory = directory::of(&session.work);
-    let database = directory.database(name).ok_or_else(|| SqlError::unknown_database(name))?;
+    let database = directory.database(name).ok_or_else(|| errors::UNKNOWN_DATABASE.with([name]))?;
     let old = std::mem::replace(&mut session.database, database.name.clone());
     let new = session.database.clone();
     output.send(Response::Change(SessionChange::Database { new: new.clone(), old })).await;

@@ -3,6 +3,7 @@
 use tds::transaction_request::{BeginTransaction, Isolation, TransactionRequest};
 use tsql::SqlError;
 use tsql::ast::StatementKind;
+use tsql::errors;
 
 use crate::instance::isolation_level;
 use crate::session::Session;
@@ -91,7 +92,7 @@ async fn commit_transaction(session: &mut Session, output: &mut Output) -> Resul
 
 async fn roll_back(session: &mut Session, name: Option<&str>, output: &mut Output) -> Result<(), SqlError> {
     if session.work.depth() == 0 {
-        return Err(SqlError::rollback_without_begin());
+        return Err(errors::ROLLBACK_WITHOUT_BEGIN.error());
     }
     // A name that is no savepoint's is the transaction's own.
     if let Some(name) = name

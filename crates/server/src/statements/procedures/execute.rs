@@ -5,6 +5,7 @@ use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::Execute;
+use tsql::errors;
 use tsql::expression::Expr;
 use tsql::parse_declarations;
 
@@ -251,7 +252,7 @@ pub(crate) async fn run_system_procedure(
         }
         other => {
             let view = views::catalogue_view(session, other, database, arguments, frame)?;
-            let view = view.ok_or_else(|| SqlError::unknown_procedure(other))?;
+            let view = view.ok_or_else(|| errors::UNKNOWN_PROCEDURE.with([other]))?;
             show::show_view(session, view, output).await?;
             Ok(Outcome::plain())
         }

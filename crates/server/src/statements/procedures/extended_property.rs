@@ -6,6 +6,7 @@ use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::ModuleWord;
+use tsql::errors;
 
 use crate::catalogue::{
     ExtendedProperty, ModuleKind, PropertyOwner, PropertyValue, TableDefinition, property_of, same_name,
@@ -180,7 +181,7 @@ fn change_properties(
         Keeper::Database => {
             let mut directory = directory::to_change(&session.work)?;
             let entry =
-                directory.database_mut(database).ok_or_else(|| SqlError::unknown_database(database))?;
+                directory.database_mut(database).ok_or_else(|| errors::UNKNOWN_DATABASE.with([database]))?;
             change(&mut entry.extended_properties)?;
             directory::set(&session.work, &directory)
         }
@@ -218,7 +219,7 @@ fn property_owner(
         return Ok((Keeper::Database, PropertyOwner::DATABASE));
     };
     let directory = directory::of(&session.work);
-    let entry = directory.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+    let entry = directory.database(database).ok_or_else(|| errors::UNKNOWN_DATABASE.with([database]))?;
     if !matches!(kind, "SCHEMA" | "USER") {
         return Err(missing());
     }

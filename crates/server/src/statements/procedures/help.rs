@@ -6,6 +6,7 @@ use query::Datum;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 use tsql::parse_object_name;
 
 use crate::catalogue::definition_text;
@@ -74,7 +75,7 @@ pub(crate) async fn run(
     let Some(text) = text_of(arguments, 0, "@objname") else {
         return match procedure {
             "sp_help" => show_help(session, EVERYTHING, None, frame, output).await,
-            other => Err(SqlError::parameter_missing(other, "@objname")),
+            other => Err(errors::PARAMETER_MISSING.with([other, "@objname"])),
         };
     };
     let named = named_for_help(session, &text)?;

@@ -1,6 +1,7 @@
 //! The arguments of a system procedure, matched with its parameters.
 
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::statements::procedures::argument::{Argument, text_of_value};
 
@@ -25,12 +26,12 @@ impl Signature {
             let place = if argument.name.is_empty() {
                 (position < self.parameters.len())
                     .then_some(position)
-                    .ok_or_else(|| SqlError::too_many_arguments(self.name))?
+                    .ok_or_else(|| errors::TOO_MANY_ARGUMENTS.with([self.name]))?
             } else {
                 self.parameters
                     .iter()
                     .position(|name| name.eq_ignore_ascii_case(&argument.name))
-                    .ok_or_else(|| SqlError::not_a_parameter(&argument.name, self.name))?
+                    .ok_or_else(|| errors::NOT_A_PARAMETER.with([&argument.name, self.name]))?
             };
             if let Some(slot) = bound.get_mut(place) {
                 *slot = Some(argument);
@@ -38,7 +39,7 @@ impl Signature {
         }
         for (name, argument) in self.parameters.iter().zip(&bound).take(self.required) {
             if argument.is_none() {
-                return Err(SqlError::parameter_missing(self.name, name));
+                return Err(errors::PARAMETER_MISSING.with([self.name, name]));
             }
         }
         Ok(Parameters(bound))

@@ -5,6 +5,7 @@ use query::convert::convert;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::Declaration;
+use tsql::errors;
 use tsql::parse_declarations;
 
 use crate::session::Session;
@@ -59,10 +60,10 @@ pub(crate) async fn bind_parameters(
         let name = &value.name;
         !name.is_empty() && !declarations.iter().any(|declared| declared.name.eq_ignore_ascii_case(name))
     }) {
-        return Err(SqlError::not_a_parameter(&stranger.name, ""));
+        return Err(errors::NOT_A_PARAMETER.with([&stranger.name, ""]));
     }
     if values.len() > declarations.len() {
-        return Err(SqlError::too_many_arguments(""));
+        return Err(errors::TOO_MANY_ARGUMENTS.with([""]));
     }
     check_parameters(session, declarations)?;
     let mut inner = frame.inner()?;

@@ -5,6 +5,7 @@ use store::Compression;
 use store::page::PAGE_BYTES;
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 use tsql::parse_object_name;
 
 use crate::catalogue::same_name;
@@ -156,7 +157,7 @@ fn space_of_table(session: &Session, database: &str, name: &str) -> Result<View,
 
 fn space_of_database(session: &Session, database: &str, one: bool) -> Result<Vec<View>, SqlError> {
     let directory = directory::of(&session.work);
-    let entry = directory.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+    let entry = directory.database(database).ok_or_else(|| errors::UNKNOWN_DATABASE.with([database]))?;
     let mut used = Used::default();
     let (mut size, mut free) = (0, 0);
     let figures = session.instance.store().figures_of(database);

@@ -8,6 +8,7 @@ use tds::{ColumnFlags, SqlType, TableParameter};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::Declaration;
+use tsql::errors;
 
 use crate::bulk_error;
 use crate::catalogue::{ModuleDefinition, UserType};
@@ -64,7 +65,7 @@ fn type_of(
     if table.name.is_empty() {
         return match declared.map(|declared| declared_type(session, declared, number, None)).transpose()? {
             Some(Declared::Table(found)) => Ok(*found),
-            _ => Err(SqlError::unknown_type(number, "")),
+            _ => Err(errors::UNKNOWN_TYPE.with([&number.to_string(), ""])),
         };
     }
     let part = |text: &str| Some(text.to_string()).filter(|text| !text.is_empty());
@@ -78,7 +79,7 @@ fn type_of(
         name = parsed;
     }
     let found = find_type(session, &name, None)?.filter(|found| found.table().is_some());
-    found.ok_or_else(|| SqlError::unknown_type(number, &name.to_string()))
+    found.ok_or_else(|| errors::UNKNOWN_TYPE.with([&number.to_string(), &name.to_string()]))
 }
 
 fn fill(

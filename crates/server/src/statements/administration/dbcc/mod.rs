@@ -10,6 +10,7 @@ use query::convert::display;
 use query::{Datum, OutputColumn};
 use tsql::SqlError;
 use tsql::administration::{Dbcc, DbccArgument};
+use tsql::errors;
 use tsql::parse_object_name;
 
 use crate::catalogue::DatabaseEntry;
@@ -194,7 +195,7 @@ pub(crate) fn database_named(
             );
             SqlError::new(2520, 16, 5, text)
         }
-        _ => SqlError::unknown_database(&session.database),
+        _ => errors::UNKNOWN_DATABASE.with([&session.database]),
     })
 }
 

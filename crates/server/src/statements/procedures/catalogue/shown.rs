@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use query::{Datum, Pattern};
 use tsql::SqlError;
+use tsql::errors;
 
 use crate::catalogue::{Module, ModuleKind, TableDefinition, same_name};
 use crate::session::Session;
@@ -127,7 +128,7 @@ impl Shown {
 pub(crate) fn shown_by(session: &Session, database: Option<&str>, frame: &Frame) -> Result<Shown, SqlError> {
     let facts = environment::facts_of(session, frame);
     let wanted = database.filter(|database| !database.is_empty()).unwrap_or(&session.database);
-    let entry = facts.directory.database(wanted).ok_or_else(|| SqlError::unknown_database(wanted))?;
+    let entry = facts.directory.database(wanted).ok_or_else(|| errors::UNKNOWN_DATABASE.with([wanted]))?;
     let tables = session
         .work
         .view()
