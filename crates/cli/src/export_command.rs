@@ -1,6 +1,7 @@
 //! `bulkwire export`.
 
 use formats::{Format, Location};
+use load::read::RowSource;
 use load::report::grouped;
 use load::{ExportReport, TableName, table_query};
 use rows::Form;
@@ -10,7 +11,7 @@ use serde_json::json;
 use crate::args::{Datetime2Form, ExportArgs};
 use crate::failure::Failure;
 use crate::host_file::HostLayout;
-use crate::{connection, file_format, progress};
+use crate::{connection, export_ranges, file_format, progress};
 
 /// Writes a table or a query's result to a file.
 pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
@@ -28,6 +29,13 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     };
     if arguments.format.skip_lines.is_some() {
         return Err(Failure::Usage("--skip-lines is for files that are read".to_owned()));
+    }
+    if export_ranges::is_wanted(arguments, file) {
+        let source = match &table {
+            Some(table) => RowSource::table(table.clone()),
+            None => RowSource::query(query),
+        };
+        return export_ranges::run(arguments, source, file);
     }
     let location = Location::target(file);
     let host = HostLayout::of(&arguments.format)?;
@@ -70,7 +78,8 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn form(arguments: &ExportArgs) -> Form {
+/// The rows' form, from the flags.
+pub fn form(arguments: &ExportArgs) -> Form {
     Form::Arrow(ReadOptions {
         scale_7: match arguments.datetime2 {
             Datetime2Form::Ns => Scale7::Nanoseconds,
@@ -84,21 +93,25 @@ fn form(arguments: &ExportArgs) -> Form {
 
 fn show(report: &ExportReport, file_bytes: u64, location: &Location, arguments: &ExportArgs) {
     if arguments.json {
-        let line = json!({
-            "file": location.to_string(),
-            "rows": report.rows,
-            "bytes_on_wire": report.bytes_on_wire,
-            "file_bytes": file_bytes,
-            "seconds": report.elapsed.as_secs_f64(),
-            "phase_seconds": {
-                "wait": report.wait.as_secs_f64(),
-                "decode": report.decode.as_secs_f64(),
-                "write": report.write.as_secs_f64(),
-            },
-            "client_cpu_seconds": report.client_cpu.map(|cpu| cpu.as_secs_f64()),
-        });
-        eprintln!("{line}");
+        eprintln!("{}", figures(report, file_bytes, &location.to_string()));
     } else if !arguments.quiet {
         eprintln!("{location}: {report}, {} in the file", load::report::bytes(file_bytes as f64));
     }
+}
+
+/// The figures of a report as JSON.
+pub fn figures(report: &ExportReport, file_bytes: u64, file: &str) -> serde_json::Value {
+    json!({
+        "file": file,
+        "rows": report.rows,
+        "bytes_on_wire": report.bytes_on_wire,
+        "file_bytes": file_bytes,
+        "seconds": report.elapsed.as_secs_f64(),
+        "phase_seconds": {
+            "wait": report.wait.as_secs_f64(),
+            "decode": report.decode.as_secs_f64(),
+            "write": report.write.as_secs_f64(),
+        },
+        "client_cpu_seconds": report.client_cpu.map(|cpu| cpu.as_secs_f64()),
+    })
 }

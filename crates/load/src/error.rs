@@ -4,7 +4,10 @@ use std::{fmt, io, panic::Location};
 
 use tds::{DecodeError, EncodeError, ServerMessage, conversation::ConversationError};
 
-use crate::{config::ConfigError, login::LoginError, stage::StageError, tcp::ConnectError, tls::TlsError};
+use crate::{
+    config::ConfigError, login::LoginError, read::ReadError, stage::StageError, tcp::ConnectError,
+    tls::TlsError,
+};
 
 /// Every error of this crate that is not bound to a batch of a load (those are [`LoadError`](crate::LoadError)s).
 #[derive(Debug, thiserror::Error)]
@@ -148,6 +151,9 @@ pub enum Error {
         /// How the answer was lost.
         source: Box<Error>,
     },
+    /// A read by several connections cannot be done, or failed.
+    #[error(transparent)]
+    Read(Box<ReadError>),
     /// An exported query goes on to another result set.
     #[error("the query returns more than one result, and a file holds one")]
     SeveralResults,
@@ -190,6 +196,7 @@ boxed! {
     Decoder(rows::DecoderError),
     RowDecode(rows::RowDecodeError),
     Stage(StageError),
+    Read(ReadError),
 }
 
 impl Error {
@@ -265,6 +272,7 @@ impl Error {
         match self {
             Self::Server(error) => Some(error.first()),
             Self::InDoubt { source, .. } => source.server_message(),
+            Self::Read(error) => error.cause()?.downcast_ref::<Self>()?.server_message(),
             Self::Login(error) => match &**error {
                 LoginError::Refused(error) => Some(error.first()),
                 _ => None,

@@ -13,6 +13,7 @@
 //! | [`load_tolerant`] | a load that goes on without the rows that cannot be loaded |
 //! | [`stage`] | tables in which rows wait, to come into the target all at once |
 //! | [`export`](export()) | results to a sink |
+//! | [`read`] | a table or query by several connections |
 //!
 //! ```no_run
 //! use bulkwire_load as load;
@@ -34,6 +35,7 @@
 //! ```
 
 pub mod config;
+pub mod read;
 pub mod report;
 pub mod stage;
 pub mod tcp;

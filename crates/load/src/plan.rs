@@ -180,25 +180,25 @@ impl LoadPlan {
 
 impl fmt::Display for LoadPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let setting_width = self.choices.iter().map(|c| c.setting.len()).max().unwrap_or_default();
-        let value_width = self
-            .choices
-            .iter()
-            .map(|c| c.value.chars().count())
-            .filter(|w| *w <= 24)
-            .max()
-            .unwrap_or_default();
-        for (index, Choice { setting, value, reason }) in self.choices.iter().enumerate() {
-            if index > 0 {
-                f.write_str("\n")?;
-            }
-            write!(f, "{setting:setting_width$}  {value:value_width$}")?;
-            if !reason.is_empty() {
-                write!(f, "  {reason}")?;
-            }
-        }
-        Ok(())
+        write_choices(f, &self.choices)
     }
+}
+
+/// Prints choices as a table: setting, choice, reason.
+pub(crate) fn write_choices(f: &mut fmt::Formatter<'_>, choices: &[Choice]) -> fmt::Result {
+    let setting_width = choices.iter().map(|c| c.setting.len()).max().unwrap_or_default();
+    let value_width =
+        choices.iter().map(|c| c.value.chars().count()).filter(|w| *w <= 24).max().unwrap_or_default();
+    for (index, Choice { setting, value, reason }) in choices.iter().enumerate() {
+        if index > 0 {
+            f.write_str("\n")?;
+        }
+        write!(f, "{setting:setting_width$}  {value:value_width$}")?;
+        if !reason.is_empty() {
+            write!(f, "  {reason}")?;
+        }
+    }
+    Ok(())
 }
 
 /// A source column for an identity is only accepted when its values are kept: dropping them unasked would lose data.
@@ -279,7 +279,7 @@ fn batch_rows(target: &TableDescription, plan: &Plan, options: &LoadOptions) -> 
     (rows, format!("about {} MiB at an estimated {row_bytes} bytes a row", (rows * row_bytes) >> 20))
 }
 
-fn estimated_len(info: &TypeInfo) -> u64 {
+pub(crate) fn estimated_len(info: &TypeInfo) -> u64 {
     let limit = u64::from(info.max_length);
     match info.length_class() {
         LengthClass::Fixed(length) => length.into(),

@@ -249,7 +249,8 @@ fn from_key(key: &str, value: &ScalarValue) -> Option<ScalarValue> {
             Some(ScalarValue::FixedSizeBinary(16, Some(value)))
         }
         ("instant_key", ScalarValue::FixedSizeBinary(8, Some(ticks))) => {
-            let value = ticks.iter().copied().chain([0, 0]).collect();
+            // The offset is zero minutes; its sign bit is flipped.
+            let value = ticks.iter().copied().chain([0x80, 0]).collect();
             Some(ScalarValue::FixedSizeBinary(10, Some(value)))
         }
         // A folded text is one that folds to itself.

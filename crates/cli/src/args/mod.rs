@@ -2,6 +2,7 @@
 
 mod connection;
 mod convert;
+mod export;
 mod files;
 mod modes;
 
@@ -15,6 +16,7 @@ use crate::trace;
 
 pub use connection::ConnectionArgs;
 pub use convert::ConvertArgs;
+pub use export::{Datetime2Form, ExportArgs};
 pub use files::{CompressionName, FileArgs, FormatName};
 pub use modes::ModeArgs;
 
@@ -169,36 +171,6 @@ pub struct LoadArgs {
     pub quiet: bool,
 }
 
-/// `bulkwire export`.
-#[derive(Debug, Args)]
-pub struct ExportArgs {
-    /// TABLE FILE, or only FILE with --query; `-` is standard output
-    #[arg(required = true, num_args = 1..=2, value_name = "TABLE> <FILE")]
-    pub target: Vec<String>,
-    /// Export this query's result instead of a table
-    #[arg(long, value_name = "SQL")]
-    pub query: Option<String>,
-    #[command(flatten)]
-    pub connection: ConnectionArgs,
-    #[command(flatten)]
-    pub format: FileArgs,
-    /// How datetime2(7) becomes an Arrow timestamp
-    #[arg(long, value_enum, default_value = "ns", value_name = "UNIT", help_heading = "Columns")]
-    pub datetime2: Datetime2Form,
-    /// Export datetimeoffset as text, with its offset, instead of a UTC timestamp
-    #[arg(long, help_heading = "Columns")]
-    pub datetimeoffset_text: bool,
-    /// Export uniqueidentifier as text instead of 16 bytes
-    #[arg(long, help_heading = "Columns")]
-    pub guid_text: bool,
-    /// Print the report as JSON on standard error
-    #[arg(long)]
-    pub json: bool,
-    /// No progress, no report
-    #[arg(long, short)]
-    pub quiet: bool,
-}
-
 /// `bulkwire query`.
 #[derive(Debug, Args)]
 pub struct QueryArgs {
@@ -314,17 +286,6 @@ pub enum OutputFormat {
     Jsonl,
     /// A table of Markdown.
     Markdown,
-}
-
-/// How `datetime2(7)`, whose range no 64-bit nanosecond count holds, is exported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Datetime2Form {
-    /// Nanoseconds: exact, years 1677 to 2262.
-    Ns,
-    /// Microseconds: every year, refuses a seventh digit.
-    Us,
-    /// Text: exact, every year.
-    Text,
 }
 
 fn parse_row_bytes(text: &str) -> Result<usize, String> {

@@ -39,7 +39,7 @@ pub struct Fault {
     pub kind: Kind,
 }
 
-/// The line. Its first connection fails as `fault` says, later ones do not.
+/// The line. Its first connection fails as `fault` says, later ones do not; or each as it is told.
 pub struct Line {
     pub port: u16,
     shared: Arc<Shared>,
@@ -64,6 +64,11 @@ struct Pump {
 
 impl Line {
     pub fn new(server: SocketAddr, fault: Option<Fault>) -> Self {
+        Self::each(server, move |number| fault.filter(|_| number == 0))
+    }
+
+    /// A line whose connections, counted from 0, fail each in its way.
+    pub fn each(server: SocketAddr, fault: impl Fn(usize) -> Option<Fault> + Send + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared { closing: AtomicBool::new(false), passed: Mutex::default() });
@@ -74,7 +79,7 @@ impl Line {
                     return;
                 }
                 let (Ok(client), Ok(server)) = (client, TcpStream::connect(server)) else { continue };
-                connect(client, server, fault.filter(|_| number == 0), number == 0, &accepting);
+                connect(client, server, fault(number), number == 0, &accepting);
             }
         });
         Self { port, shared }

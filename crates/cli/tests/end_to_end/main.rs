@@ -15,6 +15,7 @@ mod kills;
 mod loads;
 mod modes;
 mod odd_files;
+mod parallel_exports;
 mod queries;
 mod refusals;
 mod rejected_rows;

@@ -362,3 +362,14 @@ error 547
 DELETE FROM parent WHERE id = 1
 ----
 error 547
+
+-- A range of instants, which are compared without their offsets.
+CREATE TABLE instants (k datetimeoffset(3) NOT NULL PRIMARY KEY)
+INSERT INTO instants VALUES ('2024-01-01 12:00 +14:00'), ('2024-01-02 12:00 -14:00'), ('2024-01-04 12:00 +00:00')
+SELECT DATEPART(day, MAX(k)) FROM instants WHERE k < '2024-01-03 02:00 +00:00'
+SELECT DATEPART(day, MAX(k)) FROM instants WHERE k <= '2024-01-03 02:00 +00:00'
+SELECT DATEPART(day, MIN(k)), COUNT(*) FROM instants WHERE k > '2023-12-31 22:00 +00:00'
+----
+1
+2
+2 | 2

@@ -1,0 +1,86 @@
+//! A directory of files that appears whole, or not at all.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::unfinished::Unfinished;
+use crate::{FormatError, Location};
+
+/// A directory that is filled under a temporary name beside its own. Dropped unfinished, it goes with all that is in it.
+#[derive(Debug)]
+pub struct Folder {
+    partial: Unfinished,
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Starts a directory.
+    ///
+    /// # Errors
+    /// Something is there that is no empty directory, or the directory around it cannot be written.
+    pub fn create(path: &Path) -> Result<Self, FormatError> {
+        let fail = |error: io::Error| FormatError::from(error).in_file(&path.display().to_string());
+        // `orders/` and `orders` are the same name.
+        let path: PathBuf = path.components().collect();
+        match fs::read_dir(&path) {
+            Ok(mut entries) => {
+                if entries.next().is_some() {
+                    return Err(fail(io::Error::new(
+                        io::ErrorKind::AlreadyExists,
+                        "the directory has files; a new or empty one is needed",
+                    )));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(fail(error)),
+        }
+        let Some(name) = path.file_name() else { return Err(fail(io::ErrorKind::InvalidInput.into())) };
+        for attempt in 0..1000 {
+            let mut partial = std::ffi::OsString::from(".");
+            partial.push(name);
+            partial.push(format!(".{}-{attempt}.partial", std::process::id()));
+            let partial = path.with_file_name(partial);
+            match fs::create_dir(&partial) {
+                Ok(()) => return Ok(Self { partial: Unfinished::new(partial), path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(fail(error)),
+            }
+        }
+        Err(fail(io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// A file of the directory, by its path inside; directories on the way are made.
+    ///
+    /// # Errors
+    /// A directory that cannot be made.
+    pub fn file(&self, inside: &Path) -> Result<Location, FormatError> {
+        let path = self.partial.path().join(inside);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)
+                .map_err(|error| FormatError::from(error).in_file(&parent.display().to_string()))?;
+        }
+        Ok(Location::Path(path))
+    }
+
+    /// Gives the directory its name.
+    ///
+    /// # Errors
+    /// Something has taken the name meanwhile.
+    pub fn finish(self) -> Result<(), FormatError> {
+        let fail = |error: io::Error| FormatError::from(error).in_file(&self.path.display().to_string());
+        match fs::remove_dir(&self.path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(fail(error)),
+        }
+        fs::rename(self.partial.path(), &self.path).map_err(fail)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Finished, it is not there any more. Otherwise nobody is left to tell if this fails.
+        let _ = fs::remove_dir_all(self.partial.path());
+    }
+}

@@ -1,0 +1,247 @@
+//! The readers of a read: which ranges are left, how many readers may work, and why all of them stop.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use arrow::{datatypes::SchemaRef, record_batch::RecordBatch};
+use tds::Column;
+
+use super::error::ReadError;
+use crate::{client::CancelHandle, error::Error, shared_client::Waited};
+
+/// How long the last readers get to hear that they are to stop, before they are told again.
+const PULSE: Duration = Duration::from_millis(100);
+
+pub(crate) struct Crew {
+    state: Mutex<State>,
+    changed: Condvar,
+    ranges: usize,
+}
+
+struct State {
+    next_range: usize,
+    /// Readers with a lower number may take ranges.
+    allowed: usize,
+    /// Readers whose threads have not ended.
+    present: usize,
+    /// Readers that have taken a range.
+    worked: usize,
+    stopped: bool,
+    failure: Option<Error>,
+    handles: Vec<Option<CancelHandle>>,
+    /// What the first statement returned; all others must return the same.
+    columns: Option<(Vec<Column>, SchemaRef)>,
+}
+
+impl Crew {
+    pub(crate) fn new(ranges: usize, readers: usize, allowed: usize) -> Self {
+        let state = State {
+            next_range: 0,
+            allowed,
+            present: readers,
+            worked: 0,
+            stopped: false,
+            failure: None,
+            handles: vec![None; readers],
+            columns: None,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new(), ranges }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for<'a>(&'a self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// The next range for a reader; `None` when there is none. A reader beyond those allowed waits until it may.
+    pub(crate) fn take_range(&self, reader: usize) -> Option<usize> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped || state.next_range >= self.ranges {
+                return None;
+            }
+            if reader < state.allowed {
+                let range = state.next_range;
+                state.next_range += 1;
+                state.worked = state.worked.max(reader + 1);
+                drop(state);
+                self.changed.notify_all();
+                return Some(range);
+            }
+            state = self.wait(state);
+        }
+    }
+
+    /// Lets so many readers work; those above end their range first.
+    pub(crate) fn allow(&self, readers: usize) {
+        self.lock().allowed = readers;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn register(&self, reader: usize, handle: CancelHandle) {
+        if let Some(place) = self.lock().handles.get_mut(reader) {
+            *place = Some(handle);
+        }
+    }
+
+    /// A reader's thread ends.
+    pub(crate) fn leave(&self, reader: usize) {
+        let mut state = self.lock();
+        state.present = state.present.saturating_sub(1);
+        if let Some(place) = state.handles.get_mut(reader) {
+            *place = None;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// The first failure is the read's; all readers stop.
+    pub(crate) fn stop(&self, failure: Option<Error>) {
+        let mut state = self.lock();
+        state.stopped = true;
+        if state.failure.is_none() {
+            state.failure = failure;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.lock().stopped
+    }
+
+    /// Readers that have worked.
+    pub(crate) fn worked(&self) -> usize {
+        self.lock().worked
+    }
+
+    pub(crate) fn take_failure(&self) -> Option<Error> {
+        self.lock().failure.take()
+    }
+
+    /// Waits; false if the read was stopped.
+    pub(crate) fn rest(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        let mut state = self.lock();
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if state.stopped {
+                return false;
+            }
+            if left.is_zero() {
+                return true;
+            }
+            state = self.wait_for(state, left);
+        }
+    }
+
+    /// Waits while readers read; false if the last one has ended before.
+    pub(crate) fn watch(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        let mut state = self.lock();
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if state.stopped || state.present == 0 {
+                return false;
+            }
+            if left.is_zero() {
+                return true;
+            }
+            state = self.wait_for(state, left);
+        }
+    }
+
+    /// Whether ranges are left that no reader has taken.
+    pub(crate) fn has_ranges(&self) -> bool {
+        let state = self.lock();
+        !state.stopped && state.next_range < self.ranges
+    }
+
+    /// Waits for all readers' threads. After a stop, requests under way are cancelled.
+    pub(crate) fn wait_for_all(&self) {
+        let mut state = self.lock();
+        while state.present > 0 {
+            if state.stopped {
+                for handle in state.handles.iter().flatten() {
+                    // If the connection is gone, so is the request.
+                    let _ = handle.cancel();
+                }
+                state = self.wait_for(state, PULSE);
+            } else {
+                state = self.wait(state);
+            }
+        }
+    }
+
+    /// Notes what a statement returns, or compares it with what the first one did.
+    pub(crate) fn announce(&self, columns: &[Column], schema: &SchemaRef) -> Result<(), Error> {
+        let mut state = self.lock();
+        match &state.columns {
+            Some((_, expected)) if same_types(expected, schema) => return Ok(()),
+            Some((_, expected)) => {
+                let (expected, found) = (shown(expected), shown(schema));
+                return Err(ReadError::Columns { expected, found }.into());
+            }
+            None => state.columns = Some((columns.to_vec(), Arc::clone(schema))),
+        }
+        drop(state);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Waits for the columns; `None` if the read ended without any.
+    pub(crate) fn columns(&self, patience: Option<Duration>) -> Waited<Option<(Vec<Column>, SchemaRef)>> {
+        let end = patience.map(|patience| Instant::now() + patience);
+        let mut state = self.lock();
+        loop {
+            if let Some(columns) = &state.columns {
+                return Waited::Ready(Some(columns.clone()));
+            }
+            if state.stopped || state.present == 0 {
+                return Waited::Ready(None);
+            }
+            state = match end.map(|end| end.saturating_duration_since(Instant::now())) {
+                None => self.wait(state),
+                Some(Duration::ZERO) => return Waited::NotYet,
+                Some(left) => self.wait_for(state, left),
+            };
+        }
+    }
+
+    /// A batch with the schema that was announced: servers may say more or less of NULL from one statement to the next.
+    pub(crate) fn aligned(&self, batch: RecordBatch) -> Result<RecordBatch, Error> {
+        let schema = self.lock().columns.as_ref().map(|(_, schema)| Arc::clone(schema));
+        match schema {
+            Some(schema) if *schema != *batch.schema() => {
+                RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec()).map_err(|_| {
+                    let (expected, found) = (shown(&schema), shown(&batch.schema()));
+                    ReadError::Columns { expected, found }.into()
+                })
+            }
+            _ => Ok(batch),
+        }
+    }
+}
+
+fn same_types(a: &SchemaRef, b: &SchemaRef) -> bool {
+    a.fields().len() == b.fields().len()
+        && a.fields()
+            .iter()
+            .zip(b.fields())
+            .all(|(a, b)| a.name() == b.name() && a.data_type() == b.data_type())
+}
+
+fn shown(schema: &SchemaRef) -> String {
+    let columns: Vec<String> =
+        schema.fields().iter().map(|field| format!("{} {}", field.name(), field.data_type())).collect();
+    columns.join(", ")
+}

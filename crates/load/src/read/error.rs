@@ -1,0 +1,56 @@
+//! Why a read by several connections fails.
+
+/// The failure of a request that led to this one.
+pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// What is wrong with a read by several connections, or went wrong in it.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The rows cannot be split by this column.
+    #[error("\"{column}\" cannot split the rows: {reason}")]
+    Split {
+        /// The column.
+        column: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// Options that do not go together, or not with this source.
+    #[error("{0}")]
+    Option(&'static str),
+    /// The connection of a reader broke after rows of the range had been handed on, and no unique key says where to go on.
+    #[error(
+        "range {range}: {source}; rows of it have been handed on, and without a unique key it cannot be resumed"
+    )]
+    Unresumable {
+        /// The range, from 1.
+        range: usize,
+        /// How its reading ended.
+        source: Cause,
+    },
+    /// A reader lost its transaction, or the lock was lost, and the rows would not be of one point in time.
+    #[error("the {consistency} of this read is lost: {source}")]
+    Inconsistent {
+        /// What was asked for.
+        consistency: &'static str,
+        /// How it was lost.
+        source: Cause,
+    },
+    /// The rows of a range have other columns than those before.
+    #[error("the columns changed while they were read: {found} instead of {expected}")]
+    Columns {
+        /// The columns at the beginning.
+        expected: String,
+        /// The columns now.
+        found: String,
+    },
+}
+
+impl ReadError {
+    /// The failure of a request that led to this one.
+    pub fn cause(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
+        match self {
+            Self::Unresumable { source, .. } | Self::Inconsistent { source, .. } => Some(&**source),
+            Self::Split { .. } | Self::Option(_) | Self::Columns { .. } => None,
+        }
+    }
+}

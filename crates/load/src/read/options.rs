@@ -1,0 +1,113 @@
+//! What a user may say about a read.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use rows::mapping::Form;
+
+use super::consistency::Consistency;
+
+/// Most readers that are ever at work.
+pub(crate) const READERS_MAX: usize = 64;
+/// Most readers that `auto` tries.
+pub(crate) const AUTO_READERS_MAX: usize = 16;
+
+/// How many connections read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// That many, if there are as many ranges.
+    Count(usize),
+    /// One to begin with, and more while the rows come faster.
+    Auto,
+}
+
+impl Default for Readers {
+    fn default() -> Self {
+        Self::Count(1)
+    }
+}
+
+impl FromStr for Readers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.eq_ignore_ascii_case("auto") {
+            return Ok(Self::Auto);
+        }
+        match text.parse() {
+            Ok(count) if (1..=READERS_MAX).contains(&count) => Ok(Self::Count(count)),
+            _ => Err(format!("\"{text}\" is neither \"auto\" nor a number from 1 to {READERS_MAX}")),
+        }
+    }
+}
+
+impl fmt::Display for Readers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+/// How to read without being in anyone's way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gentle {
+    /// How long a statement should take; the number of its rows follows from that.
+    pub statement_time: Duration,
+    /// How long a reader rests between two statements.
+    pub pause: Duration,
+    /// How long a statement waits for a lock before it is tried again later.
+    pub lock_timeout: Duration,
+}
+
+impl Default for Gentle {
+    fn default() -> Self {
+        Self {
+            statement_time: Duration::from_millis(500),
+            pause: Duration::ZERO,
+            lock_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Settings of a read. What is `None` is chosen by the [plan](super::SplitPlan), with a reason.
+#[derive(Debug, Clone)]
+pub struct ReadOptions {
+    /// How many connections read.
+    pub readers: Readers,
+    /// The column that splits the rows; without one, a table's clustered key.
+    pub split_by: Option<String>,
+    /// How many ranges to aim at.
+    pub ranges: Option<usize>,
+    /// Bytes that a range aims at, as they are estimated.
+    pub range_bytes: u64,
+    /// What all readers see.
+    pub consistency: Consistency,
+    /// Short statements, and no transaction beyond one.
+    pub gentle: Option<Gentle>,
+    /// The rows' form.
+    pub form: Form,
+    /// Rows of a record batch.
+    pub batch_rows: Option<usize>,
+    /// How long a range that fails for a passing reason is tried again without getting on.
+    pub retry_for: Duration,
+}
+
+/// A range that is read ahead stays in memory until its turn comes.
+pub(crate) const RANGE_BYTES: u64 = 8 << 20;
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            readers: Readers::default(),
+            split_by: None,
+            ranges: None,
+            range_bytes: RANGE_BYTES,
+            consistency: Consistency::None,
+            gentle: None,
+            form: Form::default(),
+            batch_rows: None,
+            retry_for: Duration::from_secs(60),
+        }
+    }
+}
