@@ -39,7 +39,7 @@ pub struct Fault {
     pub kind: Kind,
 }
 
-/// The line. Its first connection fails as `fault` says, later ones do not; or each as it is told.
+/// The line. Its first connection fails as `fault` says, later ones do not; or each fails in its own way.
 pub struct Line {
     pub port: u16,
     shared: Arc<Shared>,

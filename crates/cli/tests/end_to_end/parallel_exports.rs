@@ -488,7 +488,7 @@ fn what_cannot_be_resumed_fails_and_leaves_nothing() {
         let fault = Fault { way: Way::Down, at, kind: Kind::Reset };
         let line = Line::each(fixture.server.address(), move |number| (number == 0).then_some(fault));
         let url = format!("mssql://sa@127.0.0.1:{}/master?Encrypt=Off", line.port);
-        // Without a key: as long as nobody has taken its rows a range begins anew, and else it fails.
+        // Without a key: as long as nobody has taken its rows a range begins again, and else it fails.
         let ran = fixture.run_with(
             &url,
             PASSWORD,

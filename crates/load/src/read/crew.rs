@@ -11,7 +11,7 @@ use tds::Column;
 use super::error::ReadError;
 use crate::{client::CancelHandle, error::Error, shared_client::Waited};
 
-/// How long the last readers get to hear that they are to stop, before they are told again.
+/// How long the last readers get to hear that they are to stop, before they hear it again.
 const PULSE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Crew {

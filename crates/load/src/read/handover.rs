@@ -25,7 +25,7 @@ pub trait RangeSink: Send + Sync {
     /// Whatever goes wrong in taking them; it ends the read.
     fn push(&self, range: usize, batch: RecordBatch) -> Result<bool, SinkError>;
 
-    /// The range begins anew. False: rows of it have been handed on, and cannot be taken back.
+    /// The range begins again. False: rows of it have been handed on, and cannot be taken back.
     fn restart(&self, range: usize) -> bool;
 
     /// The range has no more rows.
@@ -34,7 +34,7 @@ pub trait RangeSink: Send + Sync {
     /// Whatever goes wrong in completing it; it ends the read.
     fn complete(&self, range: usize) -> Result<(), SinkError>;
 
-    /// The read has failed or was given up: whoever waits is let go.
+    /// The read has failed or was given up: nobody waits any longer.
     fn stop(&self);
 }
 

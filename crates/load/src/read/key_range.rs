@@ -71,6 +71,15 @@ impl KeyRange {
         ranges
     }
 
+    /// All rows, those without a key apart: going by the key does not find them.
+    pub(crate) fn keyed(key: &SplitKey) -> Vec<Self> {
+        let mut ranges = vec![Self::Values { from: None, before: None }];
+        if key.is_nullable() {
+            ranges.insert(if key.is_descending { 1 } else { 0 }, Self::Nulls);
+        }
+        ranges
+    }
+
     /// The range as a condition.
     pub(crate) fn condition(&self, key: Option<&SplitKey>) -> Condition {
         let mut condition = Condition::default();

@@ -56,7 +56,7 @@ struct Crowd {
 /// Takes the rows of a plan's ranges into a sink, from several threads.
 ///
 /// # Errors
-/// The first failure of a reader or the sink; the sink has been told to stop then.
+/// The first failure of a reader or the sink; the sink has been stopped then.
 pub fn read_into(
     client: Client,
     plan: SplitPlan,

@@ -37,7 +37,7 @@ pub enum PartitionError {
 }
 
 impl Partition {
-    /// The ranges of a plan, each with the columns that `client` was told of.
+    /// The ranges of a plan, each with these columns.
     pub fn of_plan(client: &Client, plan: &SplitPlan, columns: &[Column]) -> Vec<Self> {
         plan.ranges
             .iter()

@@ -193,7 +193,12 @@ impl SplitPlan {
                 let count = self.ranges.len();
                 self.choose("ranges", grouped(count as u64), found);
             }
-            Err(found) => self.choose("split", "not at all".to_owned(), found),
+            Err(found) => {
+                if self.gentle.is_some() {
+                    self.ranges = KeyRange::keyed(&key);
+                }
+                self.choose("split", "not at all".to_owned(), found);
+            }
         }
         self.key = Some(key);
         Ok(())
