@@ -128,7 +128,7 @@ impl Splitter {
         rows: &mut SplitRows,
     ) -> (usize, Stop) {
         let (next, stop) = match self.bytes {
-            Some((field, row)) => self.split_bytes(window, start, last, rows_max, rows, field, row),
+            Some(ends) => self.split_bytes(window, start, last, rows_max, rows, ends),
             None => self.split_shapes(window, start, last, rows_max, rows),
         };
         let too_long = stop == Stop::Window && window.len() - next > self.row_bytes_max;
@@ -136,7 +136,6 @@ impl Splitter {
     }
 
     /// One pass over the bytes, both terminators at once.
-    #[allow(clippy::too_many_arguments)]
     fn split_bytes(
         &self,
         window: &[u8],
@@ -144,8 +143,7 @@ impl Splitter {
         last: bool,
         rows_max: usize,
         rows: &mut SplitRows,
-        field_end: u8,
-        row_end: u8,
+        (field_end, row_end): (u8, u8),
     ) -> (usize, Stop) {
         let fields = self.fields.len();
         let mut scanner = Scanner::new(window, start, [field_end, row_end, row_end]);

@@ -39,6 +39,13 @@ pub(crate) enum Rows {
     Table(VariableTable),
 }
 
+impl Rows {
+    /// No rows.
+    pub fn none() -> Rows {
+        Rows::Batches(Vec::new())
+    }
+}
+
 /// What a load with FIRE_TRIGGERS leaves for the triggers.
 pub(crate) struct BulkFires {
     /// The table.

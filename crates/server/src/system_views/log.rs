@@ -1,6 +1,4 @@
 //! The log: how much there is, what keeps it, and what is in it.
-//!
-//! A store of segments has none.
 
 use query::Datum;
 use store::page::UnitId;

@@ -8,6 +8,8 @@ use tsql::errors;
 use crate::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
+use crate::session::output::Output;
+use crate::session::response::command;
 use crate::session::work::directory;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::alter_columns;
@@ -24,14 +26,32 @@ use crate::statements::ddl::sequence;
 use crate::statements::ddl::trigger::{drop_triggers, switch_triggers};
 use crate::statements::ddl::user_type::{create_type, drop_type, resolve_statement};
 use crate::statements::dml::references;
+use crate::statements::evaluation::isolation;
 use crate::storage::KeyWidth;
 
-/// Runs a statement that changes what exists, within a transaction of its own unless one is open.
-pub(crate) async fn run(
+/// Runs a statement that changes what exists, and says that it is done.
+pub(crate) async fn run_and_tell(
     session: &mut Session,
     statement: &StatementKind,
     frame: &Frame,
+    output: &mut Output,
 ) -> Result<(), SqlError> {
+    if !session.settings.format_only {
+        isolation::check_definition_change(session, statement)?;
+        run(session, statement, frame).await?;
+    }
+    let code = match statement {
+        StatementKind::CreateTable(_) => command::CREATE_TABLE,
+        StatementKind::DropTable { .. } => command::DROP_TABLE,
+        _ => command::OTHER,
+    };
+    session.last.error = 0;
+    output.done(frame.done_kind(), code, None).await;
+    Ok(())
+}
+
+/// Runs a statement that changes what exists, within a transaction of its own unless one is open.
+async fn run(session: &mut Session, statement: &StatementKind, frame: &Frame) -> Result<(), SqlError> {
     match statement {
         StatementKind::CreateDatabase { name, collation } => {
             return database::create_database(session, name, collation.as_deref());

@@ -130,16 +130,20 @@ pub(crate) fn apply(
     changes.write(&session.work.access(changes.table.place))?;
     writer.finish()?;
     note_changes(session, &changes, None)?;
-    follow(session, &changes, statement, frame, 0)
+    follow(session, &changes, Cause { statement, frame, depth: 0 })
 }
 
-fn follow(
-    session: &mut Session,
-    changes: &RowChanges,
+/// What referential actions follow from.
+#[derive(Clone, Copy)]
+struct Cause<'a> {
+    /// What messages call the statement.
     statement: &'static str,
-    frame: &Frame,
+    frame: &'a Frame,
+    /// Actions that this one follows from.
     depth: u32,
-) -> Result<(), SqlError> {
+}
+
+fn follow(session: &mut Session, changes: &RowChanges, cause: Cause<'_>) -> Result<(), SqlError> {
     let parent = Arc::clone(&changes.table.definition);
     if changes.table.place != Place::Shared || parent.unique_keys().is_empty() {
         return Ok(());
@@ -150,23 +154,20 @@ fn follow(
         }
         let lost = lost_keys(changes, &key)?;
         if !lost.is_empty() {
-            answer(session, changes, child, &key, &lost, statement, frame, depth)?;
+            answer(session, changes, child, &key, &lost, cause)?;
         }
     }
     Ok(())
 }
 
 /// Does to the rows of `child` what its FOREIGN KEY says of lost keys.
-#[allow(clippy::too_many_arguments)]
 fn answer(
     session: &mut Session,
     parent: &RowChanges,
     child: OpenTable,
     key: &ForeignKey,
     lost: &HashMap<Vec<u8>, (Loss, bool)>,
-    statement: &'static str,
-    frame: &Frame,
-    depth: u32,
+    cause: Cause<'_>,
 ) -> Result<(), SqlError> {
     let definition = Arc::clone(&child.definition);
     let columns = definition.positions(&key.columns);
@@ -194,7 +195,7 @@ fn answer(
             match action {
                 ReferentialAction::NoAction if *remains => {}
                 ReferentialAction::NoAction => {
-                    return Err(conflict(statement, &parent.table.definition, &definition, key));
+                    return Err(conflict(cause.statement, &parent.table.definition, &definition, key));
                 }
                 _ => matches.push((number(row), *loss)),
             }
@@ -230,14 +231,14 @@ fn answer(
     if matches.is_empty() {
         return Ok(());
     }
-    if depth >= CASCADES_MAX {
+    if cause.depth >= CASCADES_MAX {
         return Err(SqlError::unsupported("A chain of more than 32 referential actions"));
     }
     let candidates = Candidates { rows: reads::rows_at(&session.work, &child, &locators)?, locators };
-    cascade(session, parent, child, key, candidates, &matches, statement, frame, depth)
+    cascade(session, parent, child, key, candidates, &matches, cause)
 }
 
-#[allow(clippy::too_many_arguments)]
+/// Deletes or changes the rows of `child` that match.
 fn cascade(
     session: &mut Session,
     parent: &RowChanges,
@@ -245,9 +246,7 @@ fn cascade(
     key: &ForeignKey,
     candidates: Candidates,
     matches: &[(usize, Loss)],
-    statement: &'static str,
-    frame: &Frame,
-    depth: u32,
+    cause: Cause<'_>,
 ) -> Result<(), SqlError> {
     let definition = Arc::clone(&child.definition);
     let mut changes = RowChanges::new(child, candidates);
@@ -266,13 +265,13 @@ fn cascade(
     changes.changed = deleted.iter().copied().chain(moved.iter().map(|(row, _)| *row)).collect();
     let options = WriteOptions {
         statement: "UPDATE",
-        conflict: statement,
+        conflict: cause.statement,
         default_for_null: false,
         check_constraints: true,
         table_lock: false,
     };
     let table = changes.table.clone();
-    let mut writer = destination::writer_with(session, &table, frame, options, true)?;
+    let mut writer = destination::writer_with(session, &table, cause.frame, options, true)?;
     let mut batches = Vec::new();
     if !deleted.is_empty() {
         let rows = take_rows(changes.rows(), &deleted)?;
@@ -304,7 +303,7 @@ fn cascade(
     changes.write(&session.work.access(changes.table.place))?;
     writer.finish()?;
     note_changes(session, &changes, Some(definition.positions(&key.columns)))?;
-    follow(session, &changes, statement, frame, depth + 1)
+    follow(session, &changes, Cause { depth: cause.depth + 1, ..cause })
 }
 
 /// Keys that rows could refer to and that were deleted or changed; true if another row has the key now.

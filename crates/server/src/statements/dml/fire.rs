@@ -122,7 +122,7 @@ pub(crate) fn note_changes(
     if changes.table.place != Place::Shared || table.triggers.is_empty() {
         return Ok(());
     }
-    let none = || Rows::Batches(Vec::new());
+    let none = Rows::none;
     if !changes.inserted.is_empty() {
         let rows = changes.inserted.iter().map(|batch| batch.num_rows() as u64).sum();
         note(session, table, Event::Insert, Rows::Batches(changes.inserted.clone()), none(), None, rows);
@@ -142,7 +142,7 @@ pub(crate) fn note_changes(
 /// Notes that rows were put into a table.
 pub(crate) fn note_inserted(session: &mut Session, table: &Arc<TableDefinition>, rows: Vec<RecordBatch>) {
     let count = rows.iter().map(|batch| batch.num_rows() as u64).sum();
-    let none = Rows::Batches(Vec::new());
+    let none = Rows::none();
     note(session, table, Event::Insert, Rows::Batches(rows), none, None, count);
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn note_statement(
             Some(fired) if *event == Event::Update => fired.assigned = assigned.map(<[usize]>::to_vec),
             Some(_) => {}
             None => {
-                let none = || Rows::Batches(Vec::new());
+                let none = Rows::none;
                 let assigned = assigned.filter(|_| *event == Event::Update).map(<[usize]>::to_vec);
                 note(session, table, *event, none(), none(), assigned, 0);
             }
@@ -187,22 +187,13 @@ fn note(
 }
 
 /// Runs INSTEAD OF triggers over rows that a statement would have written.
-#[allow(clippy::too_many_arguments)]
 pub(crate) async fn fire_instead(
     session: &mut Session,
-    table: Arc<TableDefinition>,
-    triggers: Vec<Trigger>,
-    event: Event,
-    inserted: Option<VariableTable>,
-    deleted: Option<VariableTable>,
-    assigned: Option<Vec<usize>>,
-    rows: u64,
+    fired: Fired,
     frame: &Frame,
     output: &mut Output,
 ) -> Result<(), SqlError> {
-    let of = |table: Option<VariableTable>| table.map_or(Rows::Batches(Vec::new()), Rows::Table);
-    let (inserted, deleted) = (of(inserted), of(deleted));
-    session.triggered.push(Fired { table, triggers, event, inserted, deleted, assigned, rows });
+    session.triggered.push(fired);
     fire(session, frame, output).await
 }
 

@@ -208,9 +208,8 @@ pub(crate) async fn insert_rows(
             written.push(writer.write(InputRows { columns, rows: 1 })?);
         }
         InsertSource::Query(query) => {
-            let batches = keep.then_some(&mut written);
-            let (filled, degree, serial) =
-                insert_query(session, insert, query, &table, targets, limit, batches, frame).await?;
+            let rows = QueryRows { query, targets, limit, written: keep.then_some(&mut written) };
+            let (filled, degree, serial) = insert_query(session, insert, &table, rows, frame).await?;
             writer = filled;
             how = Some((degree, serial));
         }
@@ -241,18 +240,26 @@ pub(crate) async fn insert_rows(
     Ok(Inserted { rows, identity, shown, writing })
 }
 
-/// Writes the rows of a query; returns how many tasks did, and why it was one. `written`: the rows are wanted.
-#[allow(clippy::too_many_arguments)]
+/// The rows of INSERT … SELECT.
+struct QueryRows<'a> {
+    query: &'a Query,
+    /// Positions in the table of the query's columns.
+    targets: &'a [usize],
+    /// Most rows (TOP).
+    limit: usize,
+    /// Where rows go that are wanted as they were stored.
+    written: Option<&'a mut Vec<RecordBatch>>,
+}
+
+/// Writes the rows of a query; returns how many tasks did, and why it was one.
 async fn insert_query(
     session: &mut Session,
     insert: &Insert,
-    query: &Query,
     table: &OpenTable,
-    targets: &[usize],
-    limit: usize,
-    mut written: Option<&mut Vec<RecordBatch>>,
+    rows: QueryRows<'_>,
     frame: &Frame,
 ) -> Result<(TableWriter, usize, Option<SerialReason>), SqlError> {
+    let QueryRows { query, targets, limit, mut written } = rows;
     let table = match insert.from_file.ignore_constraints && bulk::distrust(session, table)? {
         true => reads::refresh(&session.work, table)?,
         false => table.clone(),

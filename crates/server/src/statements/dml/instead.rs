@@ -12,7 +12,7 @@ use tsql::query::{Query, Select, SelectItem, TableSource};
 
 use crate::catalogue::{Default, ModuleDefinition, TableDefinition, Trigger, same_name};
 use crate::session::Session;
-use crate::session::fired::Event;
+use crate::session::fired::{Event, Fired, Rows};
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::command;
@@ -153,9 +153,16 @@ pub(crate) async fn insert_instead(
     let result = match result {
         Ok((table, rows)) => {
             let Instead { table: of, triggers, .. } = instead;
-            fire_instead(session, of, triggers, Event::Insert, Some(table), None, None, rows, frame, output)
-                .await
-                .map(|()| rows)
+            let fired = Fired {
+                table: of,
+                triggers,
+                event: Event::Insert,
+                inserted: Rows::Table(table),
+                deleted: Rows::none(),
+                assigned: None,
+                rows,
+            };
+            fire_instead(session, fired, frame, output).await.map(|()| rows)
         }
         Err(error) => Err(error),
     };
@@ -332,7 +339,7 @@ async fn fire_changed(
     let width = table.columns.len();
     let old: Vec<usize> = (0..width).collect();
     let (deleted, rows) = filled(session, &table, batches, types, &old, frame)?;
-    let (mut inserted, mut assigned) = (None, None);
+    let (mut inserted, mut assigned) = (Rows::none(), None);
     if changed.event == Event::Update {
         let mut new = old;
         for (index, position) in changed.assigned.iter().enumerate() {
@@ -340,22 +347,12 @@ async fn fire_changed(
                 *slot = width + index;
             }
         }
-        inserted = Some(filled(session, &table, batches, types, &new, frame)?.0);
+        inserted = Rows::Table(filled(session, &table, batches, types, &new, frame)?.0);
         assigned = Some(changed.assigned.clone());
     }
-    fire_instead(
-        session,
-        table,
-        triggers,
-        changed.event,
-        inserted,
-        Some(deleted),
-        assigned,
-        rows,
-        frame,
-        output,
-    )
-    .await?;
+    let (event, deleted) = (changed.event, Rows::Table(deleted));
+    let fired = Fired { table, triggers, event, inserted, deleted, assigned, rows };
+    fire_instead(session, fired, frame, output).await?;
     Ok(rows)
 }
 

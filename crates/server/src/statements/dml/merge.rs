@@ -12,7 +12,6 @@ use tsql::expression::{Expr, Literal};
 use tsql::hints::TableHints;
 use tsql::query::{JoinKind, Query, Select, SelectItem, TableSource};
 
-use crate::catalogue::TableDefinition;
 use crate::session::Session;
 use crate::session::fired::Event;
 use crate::session::frame::Frame;
@@ -46,6 +45,24 @@ struct Act {
     pair: usize,
     /// The target's row.
     row: Option<usize>,
+}
+
+/// Target and source of a MERGE side by side.
+struct Joined<'a> {
+    merge: &'a Merge,
+    target: &'a Target,
+    /// What the source is called.
+    alias: &'a str,
+    /// The joined rows.
+    chosen: &'a Chosen,
+}
+
+/// What the joined rows do, in their order, and in that of the rows that were written.
+#[derive(Clone, Copy, Default)]
+struct Acts<'a> {
+    all: &'a [Act],
+    updated: &'a [Act],
+    inserted: &'a [Act],
 }
 
 /// Runs a MERGE. Errors of its own: 8672 for a target row that two source rows would change.
@@ -105,13 +122,14 @@ async fn merge_rows(
     let definition = Arc::clone(&table.definition);
     tries::lock_target(session, &table, tries, target.hints, true)?;
     let (source, alias) = present(&merge.source)?;
-    target.from = vec![joined(source, &target, merge)];
+    target.from = vec![join_of(source, &target, merge)];
     let items = vec![
         SelectItem::Value { expr: clause_of(merge, &target, &alias), alias: None },
         SelectItem::Wildcard(vec![alias.clone()]),
     ];
     let select = Select { items, from: target.from.clone(), ..Select::default() };
     let (chosen, candidates) = target::choose_rows(session, &target, select, true, frame).await?;
+    let joined = Joined { merge, target: &target, alias: &alias, chosen: &chosen };
     let acts = acts_on(session, merge, &chosen, candidates.rows.num_rows(), frame).await?;
     tries::claim_rows(session, &table, &candidates, acts.iter().filter_map(|act| act.row))?;
     let mut changes = RowChanges::new(table, candidates);
@@ -135,7 +153,7 @@ async fn merge_rows(
                 let exprs = values_of(assignments, &positions, &target)?;
                 let rows: Vec<usize> = own.iter().filter_map(|act| act.row).collect();
                 let old = take_rows(changes.rows(), &rows)?;
-                let set = matched_pairs(&target, &alias, &chosen, &own, Some(&old), clause.when)?;
+                let set = matched_pairs(&joined, &own, Some(&old), clause.when)?;
                 let values = evaluate_over(session, set, exprs, frame).await?;
                 let columns = positions
                     .iter()
@@ -146,25 +164,14 @@ async fn merge_rows(
                 changing.push((own, updated_rows(&definition, &old, columns)));
             }
             MergeAction::Insert { columns, values } => {
-                let input = merge_insert(
-                    session,
-                    merge,
-                    &target,
-                    &alias,
-                    &chosen,
-                    &own,
-                    columns.as_deref(),
-                    values,
-                    frame,
-                )
-                .await?;
+                let columns = columns.as_deref();
+                let input = merge_insert(session, &joined, &own, columns, values, frame).await?;
                 inserts.push((own, input));
             }
         }
     }
     if acts.is_empty() {
-        let shown =
-            merge_output(session, merge, &definition, &changes, &chosen, &alias, &[], &[], &[], frame);
+        let shown = merge_output(session, &joined, &changes, Acts::default(), frame);
         return Ok((0, None, shown.await?));
     }
     let mut writer = destination::writer_with(
@@ -181,19 +188,8 @@ async fn merge_rows(
     changes.inserted.extend(added.clone());
     let identity = writer.last_identity;
     let rows = acts.len() as u64;
-    let shown = merge_output(
-        session,
-        merge,
-        &definition,
-        &changes,
-        &chosen,
-        &alias,
-        &acts,
-        &updated,
-        &inserted,
-        frame,
-    )
-    .await?;
+    let done = Acts { all: &acts, updated: &updated, inserted: &inserted };
+    let shown = merge_output(session, &joined, &changes, done, frame).await?;
     change::apply(session, changes, writer, "MERGE", frame)?;
     Ok((rows, identity, shown))
 }
@@ -235,9 +231,7 @@ async fn acts_on(
 /// Source and target of some joined rows side by side. `old` are the target's rows; None where a clause cannot see
 /// them.
 fn matched_pairs(
-    target: &Target,
-    alias: &str,
-    chosen: &Chosen,
+    Joined { target, alias, chosen, .. }: &Joined<'_>,
     acts: &[Act],
     old: Option<&RecordBatch>,
     when: MergeWhen,
@@ -273,18 +267,15 @@ async fn evaluate_over(
     Ok(batch.columns().iter().cloned().zip(columns.into_iter().map(|column| column.sql_type)).collect())
 }
 
-#[allow(clippy::too_many_arguments)]
 async fn merge_insert(
     session: &mut Session,
-    merge: &Merge,
-    target: &Target,
-    alias: &str,
-    chosen: &Chosen,
+    joined: &Joined<'_>,
     acts: &[Act],
     columns: Option<&[String]>,
     values: &[Option<Expr>],
     frame: &Frame,
 ) -> Result<InputRows, SqlError> {
+    let Joined { merge, target, .. } = joined;
     let definition = &target.table.definition;
     let width = definition.columns.len();
     if values.is_empty() {
@@ -305,23 +296,18 @@ async fn merge_insert(
     if exprs.is_empty() {
         return Ok(InputRows { columns: (0..width).map(|_| None).collect(), rows: acts.len() });
     }
-    let set = matched_pairs(target, alias, chosen, acts, None, MergeWhen::NotMatchedByTarget)?;
+    let set = matched_pairs(joined, acts, None, MergeWhen::NotMatchedByTarget)?;
     let values = evaluate_over(session, set, exprs, frame).await?;
     let (arrays, types): (Vec<ArrayRef>, Vec<SqlType>) = values.into_iter().unzip();
     Ok(InputRows::placed(width, &places, &arrays, &types, acts.len()))
 }
 
-#[allow(clippy::too_many_arguments)]
+/// The rows of OUTPUT.
 async fn merge_output(
     session: &mut Session,
-    merge: &Merge,
-    definition: &TableDefinition,
+    Joined { merge, target, alias, chosen }: &Joined<'_>,
     changes: &RowChanges,
-    chosen: &Chosen,
-    alias: &str,
-    acts: &[Act],
-    updated: &[Act],
-    inserted: &[Act],
+    Acts { all: acts, updated, inserted }: Acts<'_>,
     frame: &Frame,
 ) -> Result<Option<Shown>, SqlError> {
     let Some(clause) = &merge.output else { return Ok(None) };
@@ -346,6 +332,7 @@ async fn merge_output(
     })));
     let mut set = RowSet::default();
     let new: Vec<&RecordBatch> = changes.new.iter().chain(&changes.inserted).collect();
+    let definition = &target.table.definition;
     for (index, column) in output_columns(definition).into_iter().enumerate() {
         let parts: Vec<&dyn Array> =
             new.iter().filter_map(|batch| batch.columns().get(index)).map(AsRef::as_ref).collect();
@@ -430,7 +417,7 @@ fn present(source: &TableSource) -> Result<(TableSource, String), SqlError> {
 }
 
 /// Source and target joined: all of the source, and all of the target if a clause asks for what has no source.
-fn joined(source: TableSource, target: &Target, merge: &Merge) -> TableSource {
+fn join_of(source: TableSource, target: &Target, merge: &Merge) -> TableSource {
     let by_source = merge.clauses.iter().any(|clause| clause.when == MergeWhen::NotMatchedBySource);
     let mut own = target.from.first().cloned();
     if let Some(TableSource::Table { alias, .. }) = &mut own {

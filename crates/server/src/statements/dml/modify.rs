@@ -211,7 +211,9 @@ async fn update_rows(
     tries::claim_rows(session, &table, &candidates, matches.iter().map(|(row, _)| *row))?;
     let picks: Vec<usize> = matches.iter().map(|(_, index)| *index).collect();
     let columns = if one_by_one {
-        values_one_by_one(session, update, &positions, &exprs, &paths, &chosen, &picks, frame).await?
+        let assigned = Assigned { positions: &positions, exprs: &exprs, paths: &paths };
+        let picked = Picked { chosen: &chosen, further: values, picks: &picks };
+        values_one_by_one(session, update, assigned, picked, frame).await?
     } else {
         let indices = UInt64Array::from_iter_values(picks.iter().map(|index| *index as u64));
         let mut columns = Vec::with_capacity(values);
@@ -233,25 +235,43 @@ async fn update_rows(
         let new = changes.new.clone();
         change::apply(session, changes, writer, "UPDATE", frame)?;
         note_statement(session, &definition, &[Event::Update], Some(&assigns));
-        let shown = update_output(session, update, &definition, old, new, &chosen, values, &picks, frame);
+        let picked = Picked { chosen: &chosen, further: values, picks: &picks };
+        let shown = update_output(session, update, &definition, (old, new), picked, frame);
         return Ok((rows as u64, shown.await?));
     }
     note_statement(session, &definition, &[Event::Update], Some(&assigns));
-    let shown =
-        update_output(session, update, &definition, old.clone(), Some(old), &chosen, values, &picks, frame);
+    let picked = Picked { chosen: &chosen, further: values, picks: &picks };
+    let shown = update_output(session, update, &definition, (old.clone(), Some(old)), picked, frame);
     Ok((0, shown.await?))
 }
 
-#[allow(clippy::too_many_arguments)]
+/// The joined rows that an UPDATE takes its values from.
+#[derive(Clone, Copy)]
+struct Picked<'a> {
+    chosen: &'a Chosen,
+    /// Where columns begin that only OUTPUT reads.
+    further: usize,
+    /// Numbers of the rows, one for each row that changes.
+    picks: &'a [usize],
+}
+
+/// What an UPDATE assigns.
+#[derive(Clone, Copy)]
+struct Assigned<'a> {
+    /// The column of each assignment; None: a variable.
+    positions: &'a [Option<usize>],
+    exprs: &'a [Expr],
+    /// The columns that they read.
+    paths: &'a [Vec<String>],
+}
+
+/// The rows of OUTPUT.
 async fn update_output(
     session: &mut Session,
     update: &Update,
     definition: &TableDefinition,
-    old: RecordBatch,
-    new: Option<RecordBatch>,
-    chosen: &Chosen,
-    further: usize,
-    picks: &[usize],
+    (old, new): (RecordBatch, Option<RecordBatch>),
+    picked: Picked<'_>,
     frame: &Frame,
 ) -> Result<Option<Shown>, SqlError> {
     let Some(clause) = &update.output else { return Ok(None) };
@@ -260,20 +280,16 @@ async fn update_output(
         rows.table("inserted", definition, new)?;
     }
     rows.table("deleted", definition, old)?;
-    rows.further(chosen, further, picks)?;
+    rows.further(picked.chosen, picked.further, picked.picks)?;
     output_clause::output_rows(session, clause, rows, frame).await
 }
 
 /// The new values of an UPDATE that assigns variables, row by row in the table's order.
-#[allow(clippy::too_many_arguments)]
 async fn values_one_by_one(
     session: &mut Session,
     update: &Update,
-    positions: &[Option<usize>],
-    exprs: &[Expr],
-    paths: &[Vec<String>],
-    chosen: &Chosen,
-    picks: &[usize],
+    Assigned { positions, exprs, paths }: Assigned<'_>,
+    Picked { chosen, picks, .. }: Picked<'_>,
     frame: &mut Frame,
 ) -> Result<Vec<(usize, ArrayRef, SqlType)>, SqlError> {
     let rewritten: Vec<Expr> = exprs.iter().map(|expr| over_row(expr, paths)).collect();

@@ -11,7 +11,9 @@ use tsql::SqlError;
 use tsql::query::Query;
 
 use crate::session::Session;
+use crate::session::frame::Frame;
 use crate::session::output::Output;
+use crate::session::response::command;
 use crate::session::work::directory;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::database;
@@ -56,13 +58,20 @@ fn max_degree(session: &Session, query: &Query) -> usize {
 }
 
 /// ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP of the current database.
-pub(crate) fn scope_max_dop(session: &mut Session, limit: u16) -> Result<(), SqlError> {
+pub(crate) async fn scope_max_dop(
+    session: &mut Session,
+    limit: u16,
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
     database::change_directory(session, |session, directory| {
         if let Some(database) = directory.database_mut(&session.database) {
             database.max_dop = limit;
         }
         Ok(())
-    })
+    })?;
+    output.done(frame.done_kind(), command::OTHER, None).await;
+    Ok(())
 }
 
 /// sp_configure: `max degree of parallelism` counts, and holds at once; everything else is accepted and without effect. Errors:

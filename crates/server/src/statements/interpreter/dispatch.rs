@@ -4,21 +4,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use query::Datum;
-use query::convert::{convert, display};
+use query::convert::display;
 use query::running;
-use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{Declaration, Statement, StatementKind};
 use tsql::errors;
 use tsql::expression::Expr;
 
-use crate::instance::message;
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, command};
-use crate::session::work::variables;
 use crate::statements::administration::administer;
 use crate::statements::cursor;
 use crate::statements::ddl::declared_columns;
@@ -32,14 +28,14 @@ use crate::statements::dml::modify;
 use crate::statements::dml::parallel;
 use crate::statements::dml::select;
 use crate::statements::evaluation::answer;
-use crate::statements::evaluation::declared_type::{Declared, declared_type, definition_of_type};
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::isolation;
-use crate::statements::interpreter::messages::{Raised, raise, thrown_error, wait_for};
+use crate::statements::interpreter::messages::{self, Raised, raise, thrown_error};
 use crate::statements::interpreter::set_option::{set_option, use_database};
 use crate::statements::interpreter::show_plan;
 use crate::statements::interpreter::transaction;
 use crate::statements::interpreter::uncommittable;
+use crate::statements::interpreter::values;
 use crate::statements::procedures::execute;
 
 /// Iterations of WHILE between two looks at the runtime, so that a tight loop does not hold it up.
@@ -138,158 +134,110 @@ fn boxed<'a>(
     Box::pin(dispatch(session, statement, frame, output))
 }
 
+/// Which function runs which statement.
 async fn dispatch(
     session: &mut Session,
     statement: &Statement,
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
-    if session.settings.no_execute && !matches!(statement.kind, StatementKind::SetOption(_)) {
+    use StatementKind as Kind;
+    let is_option = matches!(statement.kind, Kind::SetOption(_));
+    if session.settings.no_execute && !is_option {
         return Ok(Flow::Next);
     }
-    if session.settings.show_plan && !matches!(statement.kind, StatementKind::SetOption(_)) {
+    if session.settings.show_plan && !is_option {
         show_statement(session, statement, frame, output).await?;
         return Ok(Flow::Next);
     }
-    let kind = frame.done_kind();
     output.set_quiet(session.settings.no_count);
+    let line = statement.line;
     match &statement.kind {
-        StatementKind::Query(query) => select::run(session, query, frame, output).await?,
-        StatementKind::Insert(insert) => insert::run(session, insert, frame, output).await?,
-        StatementKind::Update(update) => modify::run_update(session, update, frame, output).await?,
-        StatementKind::Delete(delete) => modify::run_delete(session, delete, frame, output).await?,
-        StatementKind::Merge(merge) => merge::run(session, merge, frame, output).await?,
-        StatementKind::DeclareTable(create) => declared_columns::declare_table(session, create, frame)?,
-        StatementKind::InsertBulk(insert) => bulk::run(session, insert, frame, output).await?,
-        StatementKind::BulkInsert(insert) => {
-            bulk_insert::run(session, insert, statement.line, frame, output).await?
+        // What decides which statement comes next.
+        Kind::If { .. } => return choose(session, statement, frame, output).await,
+        Kind::While { condition, body } => return repeat(session, condition, body, frame, output).await,
+        Kind::Block(statements) => return run(session, statements, frame, output).await,
+        Kind::TryCatch { tried, caught } => return try_catch(session, tried, caught, frame, output).await,
+        Kind::Break => return Ok(Flow::Break),
+        Kind::Continue => return Ok(Flow::Continue),
+        Kind::Return(value) => return values::return_value(session, value.as_ref(), frame).await,
+        Kind::Throw(thrown) => return Err(thrown_error(session, thrown.as_ref(), frame).await?),
+        Kind::Execute(execute) => return execute::execute_procedure(session, execute, frame, output).await,
+        Kind::ExecuteText(text) => return run_text_of(session, text, frame, output).await,
+        Kind::Unsupported(error) => return Err(error.as_ref().clone()),
+        // What reads and changes rows.
+        Kind::Query(query) => select::run(session, query, frame, output).await?,
+        Kind::Insert(insert) => insert::run(session, insert, frame, output).await?,
+        Kind::Update(update) => modify::run_update(session, update, frame, output).await?,
+        Kind::Delete(delete) => modify::run_delete(session, delete, frame, output).await?,
+        Kind::Merge(merge) => merge::run(session, merge, frame, output).await?,
+        Kind::InsertBulk(insert) => bulk::run(session, insert, frame, output).await?,
+        Kind::BulkInsert(insert) => bulk_insert::run(session, insert, line, frame, output).await?,
+        Kind::Cursor(statement) => cursor::run(session, statement, frame, output).await?,
+        Kind::BeginTransaction(_) | Kind::Commit | Kind::Rollback(_) | Kind::Save(_) => {
+            transaction::run(session, &statement.kind, frame, output).await?
         }
-        StatementKind::If { condition, then, otherwise } => {
-            if session.settings.format_only {
-                // All branches, so that every result is described.
-                guarded(session, then, frame, output).await?;
-                if let Some(otherwise) = otherwise {
-                    guarded(session, otherwise, frame, output).await?;
-                }
-                return Ok(Flow::Next);
-            }
-            let (mut condition, mut then, mut otherwise) = (condition, then, otherwise);
-            // A chain of ELSE IF is walked rather than descended.
-            let branch = loop {
-                if evaluate::condition(session, condition, frame).await? {
-                    break Some(then);
-                }
-                match otherwise.as_deref() {
-                    Some(Statement {
-                        kind: StatementKind::If { condition: next, then: branch, otherwise: rest },
-                        ..
-                    }) => {
-                        (condition, then, otherwise) = (next, branch, rest);
-                    }
-                    _ => break otherwise.as_ref(),
-                }
-            };
-            return match branch {
-                Some(branch) => guarded(session, branch, frame, output).await,
-                None => {
-                    output.done(kind, command::CONDITION, None).await;
-                    Ok(Flow::Next)
-                }
-            };
-        }
-        StatementKind::While { condition, body } => {
-            return repeat(session, condition, body, frame, output).await;
-        }
-        StatementKind::Block(statements) => return run(session, statements, frame, output).await,
-        StatementKind::TryCatch { tried, caught } => {
-            return try_catch(session, tried, caught, frame, output).await;
-        }
-        StatementKind::Break => return Ok(Flow::Break),
-        StatementKind::Continue => return Ok(Flow::Continue),
-        StatementKind::Return(Some(value)) if frame.returns.is_some() => {
-            let (value, sql_type) = evaluate::value(session, value, frame).await?;
-            if let Some(returns) = &frame.returns {
-                frame.returned = Some(convert(value, &sql_type, returns, 0)?);
-            }
-            return Ok(Flow::Return(0));
-        }
-        StatementKind::Return(status) => {
-            let status = match status {
-                Some(status) => {
-                    let (value, sql_type) = evaluate::value(session, status, frame).await?;
-                    convert(value, &sql_type, &SqlType::Int, 0)?.as_int().unwrap_or(0) as i32
-                }
-                None => 0,
-            };
-            return Ok(Flow::Return(status));
-        }
-        StatementKind::Declare(declarations) => declare(session, declarations, frame, output).await?,
-        StatementKind::SetVariable { name, value } => {
-            let (value, sql_type) = evaluate::value(session, value, frame).await?;
-            frame.assign(name, value, &sql_type)?;
-            session.last.rows = 1;
-            session.last.error = 0;
-            // Within a procedure an assignment has no DONE of its own.
-            if !frame.in_procedure {
-                output.done(kind, command::OTHER, None).await;
-            }
-        }
-        StatementKind::SetOption(option) => set_option(session, option, frame, output).await?,
-        StatementKind::Print(value) => {
-            let (value, sql_type) = evaluate::value(session, value, frame).await?;
-            let limit = if sql_type.is_unicode() { 4000 } else { 8000 };
-            let text = message::cut(display(&value, &sql_type), limit);
-            answer::inform(session, SqlError::new(0, 0, 1, text).at_line(statement.line), output).await;
-            output.done(kind, command::OTHER, None).await;
-        }
-        StatementKind::RaisError { message, severity, state, arguments, log } => {
-            let raised = Raised { message, severity, state, arguments, log: *log, line: statement.line };
+        // What concerns the session and the scope alone.
+        Kind::Declare(declarations) => values::declare(session, declarations, frame, output).await?,
+        Kind::DeclareTable(create) => declared_columns::declare_table(session, create, frame)?,
+        Kind::SetVariable { name, value } => values::assign(session, name, value, frame, output).await?,
+        Kind::SetOption(option) => set_option(session, option, frame, output).await?,
+        Kind::ScopedMaxDop(limit) => parallel::scope_max_dop(session, *limit, frame, output).await?,
+        Kind::Use(name) => use_database(session, name, frame.done_kind(), output).await?,
+        Kind::Print(value) => messages::print(session, value, line, frame, output).await?,
+        Kind::RaisError { message, severity, state, arguments, log } => {
+            let raised = Raised { message, severity, state, arguments, log: *log, line };
             raise(session, raised, frame, output).await?;
         }
-        StatementKind::Throw(thrown) => return Err(thrown_error(session, thrown.as_ref(), frame).await?),
-        StatementKind::WaitForDelay(delay) => {
-            let (value, sql_type) = evaluate::value(session, delay, frame).await?;
-            let time = convert(value, &sql_type, &SqlType::Time { scale: 7 }, 0)?;
-            wait_for(time, output).await?;
-            output.done(kind, command::OTHER, None).await;
-        }
-        StatementKind::Use(name) => use_database(session, name, kind, output).await?,
-        StatementKind::BeginTransaction(_)
-        | StatementKind::Commit
-        | StatementKind::Rollback(_)
-        | StatementKind::Save(_) => transaction::run(session, &statement.kind, frame, output).await?,
-        StatementKind::Execute(execute) => {
-            return execute::execute_procedure(session, execute, frame, output).await;
-        }
-        StatementKind::ExecuteText(text) => {
-            let (text, sql_type) = evaluate::value(session, text, frame).await?;
-            return execute::execute_text(session, &display(&text, &sql_type), frame, output).await;
-        }
-        StatementKind::ScopedMaxDop(limit) => {
-            parallel::scope_max_dop(session, *limit)?;
-            output.done(kind, command::OTHER, None).await
-        }
-        StatementKind::Nothing => output.done(kind, command::OTHER, None).await,
-        StatementKind::Administration(statement) => {
-            administer::run(session, statement, frame, output).await?
-        }
-        StatementKind::Cursor(statement) => cursor::run(session, statement, frame, output).await?,
-        StatementKind::Unsupported(error) => return Err(error.as_ref().clone()),
-        other => {
-            if !session.settings.format_only {
-                isolation::check_definition_change(session, other)?;
-                define::run(session, other, frame).await?;
-            }
-            let code = match other {
-                StatementKind::CreateTable(_) => command::CREATE_TABLE,
-                StatementKind::DropTable { .. } => command::DROP_TABLE,
-                _ => command::OTHER,
-            };
-            session.last.error = 0;
-            output.done(kind, code, None).await;
-        }
+        Kind::WaitForDelay(delay) => messages::wait_for_delay(session, delay, frame, output).await?,
+        Kind::Nothing => output.done(frame.done_kind(), command::OTHER, None).await,
+        Kind::Administration(statement) => administer::run(session, statement, frame, output).await?,
+        // What is declared in a database.
+        other => define::run_and_tell(session, other, frame, output).await?,
     }
     Ok(Flow::Next)
+}
+
+/// IF, and a chain of ELSE IF, which is walked rather than descended.
+async fn choose(
+    session: &mut Session,
+    statement: &Statement,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let mut statement = statement;
+    while let StatementKind::If { condition, then, otherwise } = &statement.kind {
+        if session.settings.format_only {
+            // All branches, so that every result is described.
+            guarded(session, then, frame, output).await?;
+            if let Some(otherwise) = otherwise {
+                guarded(session, otherwise, frame, output).await?;
+            }
+            return Ok(Flow::Next);
+        }
+        if evaluate::condition(session, condition, frame).await? {
+            return guarded(session, then, frame, output).await;
+        }
+        match otherwise {
+            Some(otherwise) => statement = otherwise,
+            None => {
+                output.done(frame.done_kind(), command::CONDITION, None).await;
+                return Ok(Flow::Next);
+            }
+        }
+    }
+    guarded(session, statement, frame, output).await
+}
+
+/// EXEC of a text.
+async fn run_text_of(
+    session: &mut Session,
+    text: &Expr,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let (text, sql_type) = evaluate::value(session, text, frame).await?;
+    execute::execute_text(session, &display(&text, &sql_type), frame, output).await
 }
 
 async fn repeat(
@@ -363,7 +311,7 @@ async fn show_statement(
                     ..declaration.clone()
                 };
                 let bare: Vec<Declaration> = declarations.iter().map(bare).collect();
-                declare(session, &bare, frame, output).await?;
+                values::declare(session, &bare, frame, output).await?;
             }
             StatementKind::DeclareTable(create) => declared_columns::declare_table(session, create, frame)?,
             _ => {}
@@ -374,35 +322,6 @@ async fn show_statement(
         let instance = Arc::clone(&session.instance);
         let lines = instance.engine().show_plan(&bound).await?;
         answer::show_plan_text(show_plan::below(change, lines), output).await;
-    }
-    Ok(())
-}
-
-async fn declare(
-    session: &mut Session,
-    declarations: &[Declaration],
-    frame: &mut Frame,
-    output: &mut Output,
-) -> Result<(), SqlError> {
-    for (number, declaration) in (1..).zip(declarations) {
-        if frame.variable(&declaration.name).is_some() {
-            return Err(errors::VARIABLE_REDECLARED.with([&declaration.name]));
-        }
-        match declared_type(session, &declaration.sql_type, number, None)? {
-            Declared::Scalar(sql_type) => frame.declare(&declaration.name, sql_type, Datum::Null),
-            Declared::Table(found) => {
-                let definition = definition_of_type(session, &found, &declaration.name)?;
-                variables::declare_table(&mut session.work, &definition, Some(found.id))?;
-            }
-        }
-        if let Some(value) = &declaration.value {
-            let (value, sql_type) = evaluate::value(session, value, frame).await?;
-            frame.assign(&declaration.name, value, &sql_type)?;
-            session.last.rows = 1;
-            if !frame.in_procedure {
-                output.done(frame.done_kind(), command::OTHER, None).await;
-            }
-        }
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
-//! RAISERROR, THROW and WAITFOR.
+//! PRINT, RAISERROR, THROW and WAITFOR.
 
 use std::time::Duration;
 
 use query::Datum;
-use query::convert::display;
+use query::convert::{convert, display};
 use query::functions;
+use tds::SqlType;
 use tsql::SqlError;
 use tsql::expression::Expr;
 
@@ -16,6 +17,36 @@ use crate::session::response::command;
 use crate::session::work::directory;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
+
+/// PRINT.
+pub(super) async fn print(
+    session: &mut Session,
+    value: &Expr,
+    line: u32,
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    let (value, sql_type) = evaluate::value(session, value, frame).await?;
+    let limit = if sql_type.is_unicode() { 4000 } else { 8000 };
+    let text = message::cut(display(&value, &sql_type), limit);
+    answer::inform(session, SqlError::new(0, 0, 1, text).at_line(line), output).await;
+    output.done(frame.done_kind(), command::OTHER, None).await;
+    Ok(())
+}
+
+/// WAITFOR DELAY.
+pub(super) async fn wait_for_delay(
+    session: &mut Session,
+    delay: &Expr,
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    let (value, sql_type) = evaluate::value(session, delay, frame).await?;
+    let time = convert(value, &sql_type, &SqlType::Time { scale: 7 }, 0)?;
+    wait_for(time, output).await?;
+    output.done(frame.done_kind(), command::OTHER, None).await;
+    Ok(())
+}
 
 /// A RAISERROR.
 pub(crate) struct Raised<'a> {
@@ -105,7 +136,7 @@ pub(crate) async fn thrown_error(
     Ok(SqlError::new(number as i32, 16, state, display(&message, &sql_type)))
 }
 
-pub(crate) async fn wait_for(time: Datum, output: &Output) -> Result<(), SqlError> {
+async fn wait_for(time: Datum, output: &Output) -> Result<(), SqlError> {
     let Datum::Time(ticks) = time else { return Ok(()) };
     let mut left = Duration::from_micros((ticks / 10).unsigned_abs());
     let step = Duration::from_millis(50);

@@ -10,6 +10,7 @@ pub(crate) mod set_option;
 pub(crate) mod show_plan;
 pub(crate) mod transaction;
 pub(crate) mod uncommittable;
+mod values;
 
 use std::sync::Arc;
 
