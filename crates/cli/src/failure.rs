@@ -96,6 +96,14 @@ pub enum Failure {
         /// The system's words.
         source: io::Error,
     },
+    /// A file cannot be looked at.
+    #[error("{file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
     /// The file for refused rows cannot be written.
     #[error("{file}: {source}")]
     Rejects {

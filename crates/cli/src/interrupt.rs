@@ -46,6 +46,24 @@ pub fn note(progress: &load::Progress) {
     (rows.committed, rows.committing) = (progress.rows_committed, progress.rows_committing);
 }
 
+/// Notes commits of several writers as they happen.
+pub struct Commits;
+
+impl load::CommitWatch for Commits {
+    fn begins(&self, committing: u64) {
+        let mut rows = rows();
+        rows.committing = rows.committing.saturating_add(committing);
+    }
+
+    fn ended(&self, ended: u64, committed: bool) {
+        let mut rows = rows();
+        rows.committing = rows.committing.saturating_sub(ended);
+        if committed {
+            rows.committed = rows.committed.saturating_add(ended);
+        }
+    }
+}
+
 /// Notes that a file is loaded; the next one counts from zero.
 pub fn note_file(loaded: u64) {
     let mut rows = rows();

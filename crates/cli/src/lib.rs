@@ -18,6 +18,7 @@ mod host_file;
 mod interrupt;
 mod load_command;
 mod loaded_file;
+mod parallel_load;
 mod progress;
 mod query_command;
 mod query_output;

@@ -26,21 +26,21 @@ use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
 use crate::server_log::{Logged, ServerLog};
 use crate::staged_load::{StagedLoad, Way};
-use crate::{connection, file_format, interrupt, progress, rejects, server_side};
+use crate::{connection, file_format, interrupt, parallel_load, progress, rejects, server_side};
 
 /// Rows of a batch as it is read from a file.
 const READ_BATCH_ROWS: usize = 65_536;
 
 /// One file of the command line.
-struct Source {
-    name: String,
-    location: Location,
-    kind: Kind,
-    compression: Compression,
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) location: Location,
+    pub(crate) kind: Kind,
+    pub(crate) compression: Compression,
 }
 
 /// What a file is.
-enum Kind {
+pub(crate) enum Kind {
     /// Of a format that says what is in it.
     Typed(Format),
     /// Of one of bcp's: the table says what is in it.
@@ -48,7 +48,7 @@ enum Kind {
 }
 
 /// Refused rows that are shown; the file of `--rejects` has all of them.
-const REJECTS_SHOWN_MAX: u64 = 10;
+pub(crate) const REJECTS_SHOWN_MAX: u64 = 10;
 
 /// Loads the files one after another.
 pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
@@ -69,6 +69,9 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
         check(later)?;
     }
     let mut client = connection::open(&arguments.connection)?;
+    if arguments.writers.is_asked() {
+        return parallel_load::run(&mut client, &table, sources, arguments);
+    }
     if !arguments.create {
         // A load that failed has no further use for its connection, unless the new table is to go again.
         client.close_failed_loads();
@@ -165,7 +168,7 @@ pub enum Outcome {
 }
 
 /// Where refused rows go; nothing if the first one is to end the load.
-fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> {
+pub(crate) fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> {
     if !tolerates_rows(arguments) {
         return Ok(None);
     }
@@ -183,14 +186,14 @@ fn tolerates_rows(arguments: &LoadArgs) -> bool {
     arguments.rejects.is_some() || arguments.max_errors.is_some() || arguments.bisect
 }
 
-fn rejects_failure(arguments: &LoadArgs, source: io::Error) -> Failure {
+pub(crate) fn rejects_failure(arguments: &LoadArgs, source: io::Error) -> Failure {
     let file = arguments.rejects.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     Failure::Rejects { file, source }
 }
 
 /// Opens a file and lets it go: one that is missing or of another kind is found before the table is touched. A pipe is
 /// left alone, since it can be opened only once.
-fn check(source: &Source) -> Result<(), Failure> {
+pub(crate) fn check(source: &Source) -> Result<(), Failure> {
     match &source.location {
         Location::Path(path) if path.is_file() || !path.exists() => {
             if let Kind::Typed(format) = &source.kind {
@@ -202,7 +205,7 @@ fn check(source: &Source) -> Result<(), Failure> {
     }
 }
 
-fn source(file: &str, arguments: &LoadArgs) -> Result<Source, Failure> {
+pub(crate) fn source(file: &str, arguments: &LoadArgs) -> Result<Source, Failure> {
     let location = Location::source(file);
     let compression = file_format::compression(&location, &arguments.format);
     if let Some(layout) = HostLayout::of(&arguments.format)? {
@@ -220,7 +223,7 @@ fn source(file: &str, arguments: &LoadArgs) -> Result<Source, Failure> {
     Ok(Source { name: location.to_string(), location, kind: Kind::Typed(format), compression })
 }
 
-fn create(
+pub(crate) fn create(
     client: &mut Client,
     table: &TableName,
     source: &Source,
@@ -298,7 +301,7 @@ fn rows_before(client: &mut Client, table: &TableName, arguments: &LoadArgs) -> 
 }
 
 /// Runs a statement that comes with the load; the error names it.
-fn change(client: &mut Client, statement: &str) -> Result<(), Failure> {
+pub(crate) fn change(client: &mut Client, statement: &str) -> Result<(), Failure> {
     let done = interrupt::during_statement(|| client.execute(statement));
     let named = |error| Failure::Statement { statement: statement.to_owned(), error: Box::new(error) };
     done.map(drop).map_err(named)
@@ -383,7 +386,8 @@ fn transfer(
         }
         None => ControlFlow::Break(()),
     };
-    let tolerance = Tolerance { reject: &refuse, bisect: arguments.bisect, keep_open_batch: false };
+    let tolerance =
+        Tolerance { reject: &refuse, bisect: arguments.bisect, keep: &|| Ok(()), keep_open_batch: false };
     let tolerance = rejects.map(|_| &tolerance);
     let loaded = load::load_tolerant(client, plan, batches, tolerance, &mut |progress| {
         if !into_stage {
@@ -404,7 +408,7 @@ fn transfer(
     })
 }
 
-fn plan(
+pub(crate) fn plan(
     client: &mut Client,
     table: &TableName,
     source: &Source,
@@ -418,7 +422,7 @@ fn plan(
 }
 
 /// The line of the file that a bad value's row starts in.
-fn line_of(error: &load::Error, lines: Option<&RowLines>) -> Option<u64> {
+pub(crate) fn line_of(error: &load::Error, lines: Option<&RowLines>) -> Option<u64> {
     match error {
         load::Error::Cell(cell) => lines?.line_of_row(cell.row + 1),
         _ => None,
@@ -426,7 +430,7 @@ fn line_of(error: &load::Error, lines: Option<&RowLines>) -> Option<u64> {
 }
 
 /// Opens a file; one of bcp's formats has the table's columns, but for those that the server makes.
-fn open(
+pub(crate) fn open(
     client: &mut Client,
     table: &TableName,
     source: &Source,
@@ -461,7 +465,7 @@ fn open(
     Ok(Reader::Host(Box::new(reader)))
 }
 
-fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
+pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
     let has_names = match kind {
         Kind::Typed(format) => file_format::has_names(format),
         Kind::Host(_) => true,
@@ -497,7 +501,7 @@ fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
 }
 
 /// A refused row for people.
-fn described(rejected: &Rejected<'_>) -> String {
+pub(crate) fn described(rejected: &Rejected<'_>) -> String {
     let mut place = format!("{}, row {}", rejected.file, rejected.row);
     if let Some(line) = rejected.line {
         place += &format!(" (line {line})");
@@ -511,7 +515,7 @@ fn described(rejected: &Rejected<'_>) -> String {
 }
 
 /// A load that failed, as `--json` has it.
-fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<(), Failure> {
+pub(crate) fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<(), Failure> {
     let Some(load) = failure.load() else { return Ok(()) };
     if !arguments.json {
         return Ok(());

@@ -1,9 +1,9 @@
 //! Refused rows: counted, shown, and written as JSON, one object a line.
 
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow::record_batch::RecordBatch;
@@ -97,6 +97,37 @@ impl Rejects {
         Ok(Self { state: Mutex::new(State { count: 0, out, failure: None }), limit })
     }
 
+    /// Continues the file of an earlier run, of which the lines stay whose row, by file and number from 0, is to be kept; the
+    /// others are rows that are loaded again.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub fn reopen(path: &Path, limit: Option<u64>, keeps: impl Fn(&str, u64) -> bool) -> io::Result<Self> {
+        let before = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        let mut kept = String::new();
+        let mut count = 0;
+        // A line without an end was cut when the run ended.
+        for line in before.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            let object: Value = serde_json::from_str(line)?;
+            let place =
+                object.get("file").and_then(Value::as_str).zip(object.get("row").and_then(Value::as_u64));
+            if place.is_some_and(|(file, row)| keeps(file, row.saturating_sub(1))) {
+                kept.push_str(line);
+                count += 1;
+            }
+        }
+        let mut whole = path.as_os_str().to_owned();
+        whole.push(".new");
+        fs::write(&whole, kept)?;
+        fs::rename(&whole, path)?;
+        let out = Some(BufWriter::new(OpenOptions::new().append(true).open(path)?));
+        Ok(Self { state: Mutex::new(State { count, out, failure: None }), limit })
+    }
+
     /// Counts a row and writes it. `Break` if that is one too many, or cannot be written.
     pub fn take(&self, rejected: &Rejected<'_>) -> ControlFlow<()> {
         let mut state = self.lock();
@@ -120,6 +151,14 @@ impl Rejects {
     /// How many rows were refused.
     pub fn count(&self) -> u64 {
         self.lock().count
+    }
+
+    /// Makes sure that the rows taken so far survive the end of this process.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(&self) -> io::Result<()> {
+        self.lock().out.as_mut().map_or(Ok(()), Write::flush)
     }
 
     /// Writes what is left.

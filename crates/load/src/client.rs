@@ -73,6 +73,8 @@ pub struct ValueTable {
     pub rows: Vec<Vec<Value>>,
 }
 
+const COMMITTING: &str = "committing";
+
 /// Rows that a [`ValueTable`] takes before it is refused as too large.
 const VALUE_ROWS_MAX: usize = 1_000_000;
 
@@ -81,16 +83,6 @@ impl Client {
     pub fn connect(config: &Config) -> Result<Self, Error> {
         let (session, server) = login::connect(config)?;
         Ok(Self { session, server, config: config.clone() })
-    }
-
-    /// Opens another connection like this one.
-    pub fn another(&self) -> Result<Self, Error> {
-        Self::connect(&self.config)
-    }
-
-    /// What it was connected with.
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
     }
 
     /// Has a load that fails close the connection at once. For callers who have no further use for it: the server then rolls
@@ -280,10 +272,28 @@ impl Client {
 
     /// Commits the open transaction. [`Error::InDoubt`] if it is not known whether the server did.
     pub fn commit(&mut self) -> Result<(), Error> {
-        const DOING: &str = "committing";
-        const DONE: &str = "the transaction was committed";
         self.session.ready()?;
-        let answered = self.transact(TransactionRequest::Commit { name: String::new(), begin: None }, DOING);
+        let answered =
+            self.transact(TransactionRequest::Commit { name: String::new(), begin: None }, COMMITTING);
+        self.committed(answered)
+    }
+
+    /// Runs statements and commits the open transaction, in one request. If a statement fails, all is rolled back.
+    /// [`Error::InDoubt`] if it is not known what the server did.
+    pub fn commit_after(&mut self, statements: &str) -> Result<(), Error> {
+        self.session.ready()?;
+        let batch = format!(
+            "BEGIN TRY {statements}; COMMIT TRANSACTION; END TRY \
+             BEGIN CATCH IF XACT_STATE() <> 0 ROLLBACK TRANSACTION; THROW; END CATCH"
+        );
+        let answered = self.session.send_batch(&batch);
+        let answered = answered.and_then(|()| self.session.finish_answer(COMMITTING).map(drop));
+        self.committed(answered)
+    }
+
+    /// What became of a request to commit.
+    fn committed(&mut self, answered: Result<(), Error>) -> Result<(), Error> {
+        const DONE: &str = "the transaction was committed";
         let end = self.session.transaction_end();
         let is_committed = matches!(end, Some(TransactionEvent::Commit | TransactionEvent::Ended));
         match answered {
@@ -295,11 +305,26 @@ impl Client {
             Ok(()) => {
                 self.session.close();
                 let error =
-                    Error::unexpected(DOING, "the server did not say that the transaction is committed");
+                    Error::unexpected(COMMITTING, "the server did not say that the transaction is committed");
                 Err(Error::in_doubt(DONE, error))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Another connection of the same kind, to the same database.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect).
+    pub fn sibling(&self) -> Result<Self, Error> {
+        Self::connect(&self.sibling_config())
+    }
+
+    /// What another connection to the same database is made with.
+    pub(crate) fn sibling_config(&self) -> Config {
+        let mut config = self.config.clone();
+        config.database = Some(self.database().to_owned()).filter(|name| !name.is_empty());
+        config
     }
 
     /// Rolls the open transaction back. Nothing happens if the server has done so already.

@@ -38,11 +38,13 @@ pub enum Finding {
 
 /// Looks at the table if rows are in doubt, and says what that proves.
 pub(crate) fn settle(client: &mut Client, plan: &LoadPlan, error: LoadError) -> LoadError {
-    if error.rows_in_doubt == 0 || !client.is_broken() {
+    if error.rows_in_doubt == 0 {
         return error;
     }
     // The server must hear that the old session is gone, or its locks are in the way.
-    client.session().close();
+    if client.is_broken() {
+        client.session().close();
+    }
     let look = match count(client, plan) {
         Ok(rows) => judged(plan, &error, rows),
         Err(reason) => Look { finding: Finding::Unknown, seen: reason },
@@ -80,10 +82,9 @@ fn count(client: &Client, plan: &LoadPlan) -> Result<u64, String> {
         return Err("a temporary table goes with its connection".to_owned());
     }
     let shorter = |limit: Option<Duration>, most: Duration| Some(limit.map_or(most, |limit| limit.min(most)));
-    let mut config = client.config().clone();
+    let mut config = client.sibling_config();
     config.connect_timeout = shorter(config.connect_timeout, CONNECT_PATIENCE);
     config.command_timeout = shorter(config.command_timeout, LOOK_PATIENCE);
-    config.database = Some(client.database().to_owned()).filter(|name| !name.is_empty());
     let lock_timeout = config.command_timeout.unwrap_or(LOOK_PATIENCE) * 4 / 5;
     let counted = Client::connect(&config).and_then(|mut other| {
         other.query_values(&format!(

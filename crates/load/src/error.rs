@@ -113,6 +113,38 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
+    /// The ledger has an unfinished load of the same name that is another load.
+    #[error(
+        "load \"{load_id}\" is not finished and is another load: {difference}; continue it with what it began with, or forget it"
+    )]
+    LedgerMismatch {
+        /// The load's name.
+        load_id: String,
+        /// How it differs.
+        difference: String,
+    },
+    /// Rows that were committed before are not those of the source now.
+    #[error("rows {} to {} of the source are not those that were committed before: {what}; the load cannot be continued", rows.start + 1, rows.end)]
+    SourceChanged {
+        /// Their numbers, counted from 0.
+        rows: std::ops::Range<u64>,
+        /// What differs.
+        what: String,
+    },
+    /// What several connections would be needed for cannot be done on one alone.
+    #[error("{wish} cannot be had {place}")]
+    NotAlone {
+        /// What was asked for.
+        wish: &'static str,
+        /// Why the load has one connection only.
+        place: &'static str,
+    },
+    /// The time for the whole load is over.
+    #[error("the load took longer than {} s", limit.as_secs())]
+    LoadTimedOut {
+        /// The limit.
+        limit: std::time::Duration,
+    },
     /// The server counted other rows than were sent; the batch was rolled back unless `committed`.
     #[error("the server reports {acknowledged} rows for a batch of {sent}{}", if *committed { "; the batch is committed" } else { "; the batch was rolled back" })]
     CountMismatch {

@@ -12,6 +12,7 @@
 //! | [`BulkLoad`], [`load`](load()) | the load itself, in one thread or three |
 //! | [`load_tolerant`] | a load that goes on without the rows that cannot be loaded |
 //! | [`stage`] | tables in which rows wait, to come into the target all at once |
+//! | [`load_parallel`] | a load over several connections, with [`Ledger`] and [`RetryPolicy`] |
 //! | [`export`](export()) | results to a sink |
 //! | [`read`] | a table or query by several connections |
 //!
@@ -53,10 +54,12 @@ mod export;
 mod load;
 mod login;
 mod options;
+mod parallel;
 mod plan;
 mod platform;
 mod reject;
 mod result;
+pub mod retry;
 mod session;
 mod shared_client;
 mod source;
@@ -80,10 +83,16 @@ pub use export::{export, table_query};
 pub use load::{FailedBatch, LoadError, Progress, load, load_tolerant};
 pub use login::{Encryption, LoginError, ServerInfo};
 pub use options::{BatchTransaction, LoadOptions};
+pub use parallel::{
+    BoxError, CommitWatch, CommittedChunk, Ledger, LedgerLoad, LedgerPlace, Limit, LoadIdentity, LoadState,
+    ParallelOptions, ParallelReport, ParallelSource, RampStep, RetryNote, RowRanges, SourceBatches,
+    SourceIdentity, Writers, load_parallel,
+};
 pub use plan::{Choice, CountRule, LoadPlan};
 pub use reject::{RejectReason, RejectedRow, Tolerance};
 pub use report::{ExportReport, LoadReport, Phases};
 pub use result::{BATCH_ROWS, ResultStream};
+pub use retry::RetryPolicy;
 pub use shared_client::{LentClient, Query, RowStream, SharedClient, Unavailable, Waited};
 pub use source::{Origin, Origins, SourceBatch, UnreadRow};
 pub use stage::{Mode, Published, Stage, StageError, StagePlan, Strategy, TableShape};

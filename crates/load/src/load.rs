@@ -7,6 +7,9 @@
 mod encoder;
 mod sender;
 
+pub(crate) use encoder::{is_about_a_value, refuse};
+pub(crate) use sender::{parts_of, row_at};
+
 use std::{
     fmt,
     ops::Range,
@@ -36,7 +39,7 @@ const CHUNKS_MAX: usize = 24;
 /// Record batches between reader and encoder.
 const BATCHES_MAX: usize = 2;
 /// Rows that are checked and bound at a time.
-const BIND_ROWS_MAX: usize = 65_536;
+pub(crate) const BIND_ROWS_MAX: usize = 65_536;
 
 /// How far a load is, for progress display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +74,8 @@ pub struct LoadError {
 /// The batch that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedBatch {
+    /// Which of the load's sources its rows come from, from 0.
+    pub source: usize,
     /// Its number, from 0.
     pub index: u64,
     /// Rows of the source that were sent in it, counted from 0.
@@ -83,7 +88,7 @@ impl fmt::Display for LoadError {
             Error::InDoubt { source, .. } => write!(f, "{source}")?,
             source => write!(f, "{source}")?,
         }
-        if let Some(FailedBatch { index, rows }) = &self.batch {
+        if let Some(FailedBatch { index, rows, .. }) = &self.batch {
             write!(
                 f,
                 " (batch {}, rows {} to {} of the source)",
@@ -174,13 +179,14 @@ where
     let done = bulk.progress().clone();
     if let Err(source) = sent {
         // A bad value is found before it is sent and names its own row.
-        let batch = (!matches!(source, Error::Cell(_) | Error::Source(_) | Error::RejectLimit))
-            .then_some(FailedBatch { index: done.batches, rows: done.rows_committed..done.rows_sent });
+        let batch = (!matches!(source, Error::Cell(_) | Error::Source(_) | Error::RejectLimit)).then_some(
+            FailedBatch { source: 0, index: done.batches, rows: done.rows_committed..done.rows_sent },
+        );
         drop(bulk);
         let rows_committed = if is_within { 0 } else { done.rows_committed };
         let error =
             LoadError { batch, rows_committed, rows_in_doubt: done.rows_in_doubt, look: None, source };
-        return Err(settle(client, plan, error));
+        return Err(if client.is_broken() { settle(client, plan, error) } else { error });
     }
     let stopped = |worker| LoadError {
         rows_committed: if is_within { 0 } else { done.rows_committed },
@@ -203,9 +209,9 @@ where
 }
 
 /// What a worker thread used.
-struct Effort {
-    busy: Duration,
-    cpu: Option<Duration>,
+pub(crate) struct Effort {
+    pub(crate) busy: Duration,
+    pub(crate) cpu: Option<Duration>,
 }
 
 /// What the encoder hands to the sender.

@@ -19,6 +19,8 @@ use crate::{
 const BATCH_BYTES: u64 = 32 << 20;
 const BATCH_ROWS_MIN: u64 = 10_000;
 const BATCH_ROWS_MAX: u64 = 500_000;
+/// Connections at most, if their number is not given.
+const WRITERS_MAX: usize = 16;
 /// Rows of a full row group of a columnstore.
 const ROW_GROUP_ROWS: u64 = 1_048_576;
 /// Fewer rows than this go to a delta store, uncompressed and fully logged.
@@ -35,6 +37,8 @@ pub struct LoadPlan {
     pub rows: Plan,
     /// Rows of a batch.
     pub batch_rows: u64,
+    /// The number of rows is as asked, or what the target needs; a load over several connections does not change it.
+    pub keeps_batch_rows: bool,
     /// The hints of INSERT BULK.
     pub hints: BulkHints,
     /// Transactions.
@@ -44,6 +48,10 @@ pub struct LoadPlan {
     /// The rows that the table had, if nobody else changes it during the load. After a lost answer its count then shows
     /// whether the last batch was committed; `None` leaves that open.
     pub rows_before: Option<u64>,
+    /// The most connections that may load at a time, if their number is found by measuring.
+    pub writers_max: usize,
+    /// Why.
+    pub writers_reason: &'static str,
     /// Every choice, in the order in which it is printed.
     pub choices: Vec<Choice>,
 }
@@ -130,6 +138,7 @@ impl LoadPlan {
         );
         choose("writers", "1".to_owned(), "one connection; encoding overlaps sending and waiting");
 
+        let (writers_max, writers_reason) = writers(target, table_lock, options);
         let hints = BulkHints {
             check_constraints: options.check_constraints,
             fire_triggers: options.fire_triggers,
@@ -145,10 +154,13 @@ impl LoadPlan {
             table,
             rows,
             batch_rows,
+            keeps_batch_rows: options.batch_rows.is_some() || target.storage == Storage::Columnstore,
             hints,
             transaction: options.transaction,
             count_rule,
             rows_before: None,
+            writers_max,
+            writers_reason,
             choices,
         })
     }
@@ -164,10 +176,13 @@ impl LoadPlan {
             table: target.name.clone(),
             rows,
             batch_rows: batch_rows.max(1),
+            keeps_batch_rows: true,
             hints,
             transaction: BatchTransaction::Explicit,
             count_rule: count_rule(target, fire_triggers).0,
             rows_before: None,
+            writers_max: 1,
+            writers_reason: "as the caller decided",
             choices: Vec::new(),
         }
     }
@@ -252,6 +267,25 @@ fn table_lock(target: &TableDescription, options: &LoadOptions) -> (bool, &'stat
         }
         (Storage::Columnstore, _, _) => {
             (false, "a columnstore compresses each batch by itself; a table lock would only keep others out")
+        }
+    }
+}
+
+/// How many connections can load at a time without standing in one another's way.
+fn writers(target: &TableDescription, table_lock: bool, options: &LoadOptions) -> (usize, &'static str) {
+    let indexed = target.secondary_indexes().next().is_some();
+    match (target.storage, indexed) {
+        _ if target.name.is_temporary() => (1, "a temporary table goes with its connection"),
+        _ if target.is_view => (1, "the target is a view"),
+        _ if options.fire_triggers => (1, "triggers fire, and what they touch is not known"),
+        (Storage::Heap, false) => (WRITERS_MAX, "loads of a heap do not stand in one another's way"),
+        (Storage::Columnstore, _) => (WRITERS_MAX, "each writer fills row groups of its own"),
+        _ if table_lock => (1, "a table lock on a table with indexes keeps other writers out"),
+        (Storage::Heap, true) => {
+            (WRITERS_MAX, "without a table lock, rows of others do not stand in the way")
+        }
+        (Storage::Clustered, _) => {
+            (1, "rows in the order of a key: several writers would meet on the same pages")
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rows that are refused while the others are loaded.
 
-use std::{error::Error, ops::ControlFlow, sync::Arc};
+use std::{error::Error, io, ops::ControlFlow, sync::Arc};
 
 use arrow::record_batch::RecordBatch;
 use rows::CellError;
@@ -39,11 +39,18 @@ pub struct Tolerance<'a> {
     /// rows at fault stand alone. Each part is a transaction. Batches are then closed at 32 MiB, since their rows are
     /// held until they are committed.
     pub bisect: bool,
+    /// Called before rows are committed: what was handed over before must not be lost any more.
+    pub keep: &'a (dyn Fn() -> io::Result<()> + Sync),
     /// When the load ends early, commit the rows of the open batch, which are good, instead of rolling them back.
     pub keep_open_batch: bool,
 }
 
 impl Tolerance<'_> {
+    /// Makes sure of the rows handed over so far.
+    pub(crate) fn keep(&self) -> io::Result<()> {
+        (self.keep)()
+    }
+
     /// Hands a row over; true if the load must end.
     pub(crate) fn reject(&self, row: RejectedRow) -> bool {
         (self.reject)(row).is_break()

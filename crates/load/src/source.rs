@@ -66,6 +66,11 @@ impl SourceBatch {
         std::mem::take(&mut self.unread)
     }
 
+    /// The rows that could not be read.
+    pub(crate) fn unread(&self) -> &[UnreadRow] {
+        &self.unread
+    }
+
     /// The rows.
     pub fn batch(&self) -> &RecordBatch {
         &self.batch
@@ -102,7 +107,25 @@ impl SourceBatch {
 
     /// How many of the rows stand before row `row` of the source.
     pub(crate) fn rows_before(&self, row: u64) -> usize {
-        (0..self.rows()).take_while(|index| self.origin_row(*index) < row).count()
+        let (mut low, mut high) = (0, self.rows());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.origin_row(middle) < row { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// The rows before number `end` of the source, and the others; `end_of_batch` is the number behind the last. Rows that
+    /// could not be read go with their neighbours.
+    pub(crate) fn parted(mut self, end: u64, end_of_batch: u64) -> (Self, Self) {
+        if end >= end_of_batch {
+            let rest = self.slice(self.rows(), 0);
+            return (self, rest);
+        }
+        let taken = self.rows_before(end);
+        let (here, behind) = self.take_unread().into_iter().partition(|unread| unread.origin.row < end);
+        let rest = self.slice(taken, self.rows() - taken).with_unread(behind);
+        (self.slice(0, taken).with_unread(here), rest)
     }
 
     /// Where the row at `index` came from.

@@ -42,6 +42,9 @@ fn plan(batch_rows: u64, transaction: BatchTransaction) -> LoadPlan {
         transaction,
         count_rule: CountRule::Exact,
         rows_before: None,
+        keeps_batch_rows: true,
+        writers_max: 1,
+        writers_reason: "as the test decides",
         choices: Vec::new(),
     }
 }
@@ -382,7 +385,7 @@ fn a_batch_in_which_the_server_lost_its_way_is_tried_in_another_cut() {
         false => counted(rows),
     };
     let refuse = |_| ControlFlow::Break(());
-    let tolerance = Tolerance { reject: &refuse, bisect: true, keep_open_batch: false };
+    let tolerance = Tolerance { reject: &refuse, bisect: true, keep: &|| Ok(()), keep_open_batch: false };
     for (most, loads) in [(5, true), (3, false)] {
         let server = Server::start(move |mut peer| {
             peer.log_in();

@@ -405,6 +405,9 @@ fn a_bulk_load_goes_through_tls_packet_by_packet() {
         transaction: load::BatchTransaction::Autocommit,
         count_rule: load::CountRule::Exact,
         rows_before: None,
+        keeps_batch_rows: true,
+        writers_max: 1,
+        writers_reason: "as the test decides",
         choices: Vec::new(),
     };
     let numbers = Arc::new(Int32Array::from_iter_values(0..100_000));

@@ -5,6 +5,7 @@ mod convert;
 mod export;
 mod files;
 mod modes;
+mod writers;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ pub use convert::ConvertArgs;
 pub use export::{Datetime2Form, ExportArgs};
 pub use files::{CompressionName, FileArgs, FormatName};
 pub use modes::ModeArgs;
+pub use writers::{WriterArgs, WriterCount};
 
 /// Moves tables in and out of SQL Server at the speed of the wire.
 #[derive(Debug, Parser)]
@@ -76,6 +78,8 @@ pub struct LoadArgs {
     pub connection: ConnectionArgs,
     #[command(flatten)]
     pub format: FileArgs,
+    #[command(flatten)]
+    pub writers: WriterArgs,
     /// Create the table from the source's columns and measured lengths
     #[arg(long, help_heading = "Target")]
     pub create: bool,
@@ -144,7 +148,7 @@ pub struct LoadArgs {
         help_heading = "Server side",
         conflicts_with_all = ["create", "map", "by_position", "allow_truncate", "allow_rounding", "drop_time_zone",
             "replacement", "nested_as_json", "date_order", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
-            "compression", "sole_writer"]
+            "compression", "sole_writer", "writers", "retry_for", "resume", "load_id", "time_limit"]
     )]
     pub server_side: bool,
     /// Where the server writes refused rows; the file must not exist

@@ -109,7 +109,8 @@ impl Copy<'_> {
         let shared = Mutex::new(Ended::default());
         let source = HostRows { reader, file: &job.file, shared: &shared, over: false };
         let refuse = |row: load::RejectedRow| self.refusals.of_load(&row);
-        let tolerance = Tolerance { reject: &refuse, bisect: job.bisect, keep_open_batch: true };
+        let tolerance =
+            Tolerance { reject: &refuse, bisect: job.bisect, keep: &|| Ok(()), keep_open_batch: true };
         let mut progress = Progress::new(self.console, job);
         let outcome = load::load_tolerant(client, &plan, source, Some(&tolerance), &mut |done| {
             interrupt::note(done);

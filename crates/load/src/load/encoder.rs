@@ -130,7 +130,7 @@ impl Encoder<'_> {
                 if half == 0 {
                     let row = batch.origin_row(0);
                     self.pass_unread(row, batch).map_err(|(_, stop)| stop)?;
-                    return refuse(tolerance, batch, error);
+                    return refuse(tolerance, batch, error).map_err(Stop::Failed);
                 }
                 self.encode_slice(&batch.slice(0, half))?;
                 self.encode_slice(&batch.slice(half, batch.rows() - half))
@@ -176,15 +176,15 @@ impl Encoder<'_> {
 }
 
 /// Hands the only row of a batch over as refused.
-fn refuse(tolerance: &Tolerance<'_>, batch: &SourceBatch, error: CellError) -> Result<(), Stop> {
+pub(crate) fn refuse(tolerance: &Tolerance<'_>, batch: &SourceBatch, error: CellError) -> Result<(), Error> {
     let origin = batch.origin(0);
     let error = CellError { row: origin.row, ..error };
     let row =
         RejectedRow { origin, reason: RejectReason::Cell(Box::new(error)), batch: batch.batch().clone() };
-    if tolerance.reject(row) { Err(Stop::Failed(Error::RejectLimit)) } else { Ok(()) }
+    if tolerance.reject(row) { Err(Error::RejectLimit) } else { Ok(()) }
 }
 
 /// A batch of other columns than were planned is no fault of a row.
-fn is_about_a_value(error: &CellError) -> bool {
+pub(crate) fn is_about_a_value(error: &CellError) -> bool {
     !matches!(error.reason, rows::CellErrorReason::SourceType { .. })
 }

@@ -177,7 +177,7 @@ impl<'a, 'c> PieceSender<'a, 'c> {
 }
 
 /// Rows `wanted` of all, batch by batch.
-fn parts_of(held: &[SourceBatch], wanted: Range<usize>) -> impl Iterator<Item = SourceBatch> + '_ {
+pub(crate) fn parts_of(held: &[SourceBatch], wanted: Range<usize>) -> impl Iterator<Item = SourceBatch> + '_ {
     let mut before = 0;
     held.iter().filter_map(move |batch| {
         let own = before..before + batch.rows();
@@ -188,7 +188,7 @@ fn parts_of(held: &[SourceBatch], wanted: Range<usize>) -> impl Iterator<Item = 
 }
 
 /// The batch that holds the row at `index` of all, and the row's index in it.
-fn row_at(held: &[SourceBatch], index: usize) -> Option<(&SourceBatch, usize)> {
+pub(crate) fn row_at(held: &[SourceBatch], index: usize) -> Option<(&SourceBatch, usize)> {
     let mut before = 0;
     for batch in held {
         if index < before + batch.rows() {

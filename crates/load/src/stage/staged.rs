@@ -111,7 +111,7 @@ impl Stage {
     pub fn was_published(&self, lost: &Client) -> Result<bool, Error> {
         /// "Invalid object name" (sys.messages).
         const NO_OBJECT: i32 = 208;
-        let mut client = lost.another()?;
+        let mut client = lost.sibling()?;
         match client.query_values(&format!("SELECT TOP (1) 1 AS found FROM {} WITH (TABLOCKX)", self.name)) {
             Ok(_) => Ok(false),
             Err(error) if error.server_message().is_some_and(|message| message.number == NO_OBJECT) => {
@@ -212,7 +212,7 @@ impl Stage {
     pub fn drop(&self, client: &mut Client) -> Result<(), Error> {
         let drop = drop_statement(&self.name);
         match client.is_broken() {
-            true => client.another()?.execute(&drop),
+            true => client.sibling()?.execute(&drop),
             false => client.execute(&drop),
         }
         .map(|_| ())

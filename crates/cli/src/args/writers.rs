@@ -1,0 +1,65 @@
+//! Flags of a load over several connections, which may be tried again and continued.
+
+use clap::Args;
+
+/// How many connections load, what is tried again, and whether a load can be continued.
+#[derive(Debug, Args)]
+pub struct WriterArgs {
+    /// Connections that load at the same time: a number, or `auto` for as many as pay
+    #[arg(long, value_name = "N|auto", help_heading = "Writers", value_parser = parse_writers)]
+    pub writers: Option<WriterCount>,
+    /// Try again for this long what failed and may pass: broken connections, deadlocks, a busy service. 0: not at all
+    #[arg(long, value_name = "SECONDS", help_heading = "Writers")]
+    pub retry_for: Option<u32>,
+    /// Note in the database which rows are committed, and continue an unfinished load of the same files into the same table:
+    /// every row is then loaded once, whatever breaks. A load that is done is not repeated
+    #[arg(long, help_heading = "Writers")]
+    pub resume: bool,
+    /// Name of the load in the database's notes; asks for --resume (default: made of table and files)
+    #[arg(long, value_name = "NAME", help_heading = "Writers", value_parser = parse_load_id)]
+    pub load_id: Option<String>,
+    /// Schema of the tables that hold these notes
+    #[arg(long, value_name = "SCHEMA", default_value = "dbo", help_heading = "Writers")]
+    pub ledger_schema: String,
+    /// Time for the whole load; what is not committed by then is rolled back
+    #[arg(long, value_name = "SECONDS", help_heading = "Writers", value_parser = clap::value_parser!(u32).range(1..))]
+    pub time_limit: Option<u32>,
+}
+
+/// A number of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriterCount {
+    /// This many.
+    Fixed(u16),
+    /// As many as pay.
+    Auto,
+}
+
+impl WriterArgs {
+    /// Whether rows are held until they are committed, and more than one connection may load.
+    pub fn is_asked(&self) -> bool {
+        self.writers.is_some() || self.retry_for.is_some() || self.is_resumable() || self.time_limit.is_some()
+    }
+
+    /// Whether committed rows are noted.
+    pub fn is_resumable(&self) -> bool {
+        self.resume || self.load_id.is_some()
+    }
+}
+
+fn parse_writers(text: &str) -> Result<WriterCount, String> {
+    match text {
+        "auto" => Ok(WriterCount::Auto),
+        text => match text.parse() {
+            Ok(writers @ 1..=256) => Ok(WriterCount::Fixed(writers)),
+            _ => Err("a number from 1 to 256, or auto".to_owned()),
+        },
+    }
+}
+
+fn parse_load_id(text: &str) -> Result<String, String> {
+    match text.encode_utf16().count() {
+        1..=128 => Ok(text.to_owned()),
+        _ => Err("1 to 128 characters".to_owned()),
+    }
+}

@@ -1,0 +1,391 @@
+//! Loads over several connections, which are tried again, noted in the database, and continued.
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use formats::{Encoding, Location, RowLines};
+use indicatif::ProgressBar;
+use load::report::grouped;
+use load::{
+    Client, Ledger, LedgerPlace, LoadIdentity, LoadPlan, LoadState, ParallelOptions, ParallelReport,
+    ParallelSource, RejectedRow, RetryPolicy, SourceIdentity, TableName, Tolerance, Writers,
+};
+use serde_json::json;
+
+use crate::args::{LoadArgs, WriterCount};
+use crate::failure::{FailedLoad, Failure};
+use crate::load_command::{self, Outcome, REJECTS_SHOWN_MAX, Source};
+use crate::loaded_file::{LoadedFile, Reader};
+use crate::rejects::{Rejected, Rejects};
+use crate::{interrupt, progress, rejects};
+
+/// Time for which errors are tried again that may pass, if it is not given.
+const RETRY_FOR: Duration = Duration::from_secs(300);
+
+/// Loads all files as one load.
+pub fn run(
+    client: &mut Client,
+    table: &TableName,
+    mut sources: Vec<Source>,
+    arguments: &LoadArgs,
+) -> Result<Outcome, Failure> {
+    let retry = retry(arguments);
+    let ledger = open_ledger(client, table, &sources, arguments)?;
+    if let Some(ledger) = ledger.as_ref().filter(|ledger| ledger.state() == LoadState::Done) {
+        if !arguments.quiet {
+            eprintln!(
+                "load \"{}\" is done already, and nothing was loaded; --load-id gives it another name",
+                ledger.load_id()
+            );
+        }
+        return Ok(Outcome::Whole);
+    }
+    let rows_before = ledger.as_ref().map_or(0, Ledger::rows_before);
+    if rows_before > 0 && !arguments.quiet {
+        eprintln!("load continues behind {} rows that are committed", grouped(rows_before));
+    }
+    prepare_target(client, table, &mut sources, arguments, rows_before)?;
+    let rejects = open_rejects(&sources, ledger.as_ref(), arguments)?;
+    let mut files = Vec::new();
+    let mut readers = Vec::new();
+    for source in &sources {
+        let mut reader = load_command::open(client, table, source, arguments)?;
+        if rejects.is_some() {
+            reader.collect_rejects();
+        }
+        let options = load_command::options(arguments, &source.kind);
+        let plan = load_command::plan(client, table, source, &reader.schema(), &options)?;
+        files.push(LoadedSource {
+            name: &source.name,
+            plan,
+            lines: reader.lines(),
+            encoding: reader.text_encoding(),
+            bytes_total: reader.bytes_total(),
+            bytes_read: Arc::default(),
+        });
+        readers.push(reader);
+    }
+    let Some(first) = files.first() else { return Ok(Outcome::Whole) };
+    let writers = writers(&first.plan, arguments);
+    if !arguments.quiet {
+        eprintln!("{}", shown_plan(&first.plan, writers, retry, ledger.as_ref()));
+    }
+    if arguments.dry_run {
+        return Ok(Outcome::Whole);
+    }
+    let options = ParallelOptions {
+        writers,
+        retry,
+        ledger: ledger.as_ref(),
+        time_limit: arguments.writers.time_limit.map(|seconds| Duration::from_secs(seconds.into())),
+        watch: &interrupt::Commits,
+    };
+    let loaded = transfer(client, &files, readers, &options, rejects.as_ref(), arguments);
+    // Also after a failure: the refused rows are known.
+    if let Some(rejects) = &rejects {
+        rejects.finish().map_err(|source| load_command::rejects_failure(arguments, source))?;
+    }
+    if let Err(failure) = &loaded {
+        load_command::show_failure(failure, arguments)?;
+    }
+    let report = loaded?;
+    if let Some(ledger) = &ledger {
+        ledger.finish(client, retry)?;
+    }
+    let refused = rejects.as_ref().map_or(0, Rejects::count);
+    show(&report, refused, &files, arguments)?;
+    Ok(if refused > 0 { Outcome::RowsRefused } else { Outcome::Whole })
+}
+
+/// A file that is loaded.
+struct LoadedSource<'a> {
+    name: &'a str,
+    plan: LoadPlan,
+    lines: Option<RowLines>,
+    encoding: Option<Encoding>,
+    bytes_total: Option<u64>,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl LoadedSource<'_> {
+    /// Shows a refused row and writes it down.
+    fn refuse(
+        &self,
+        row: &RejectedRow,
+        rejects: &Rejects,
+        bar: &ProgressBar,
+        quiet: bool,
+    ) -> ControlFlow<()> {
+        let line = self.lines.as_ref().and_then(|lines| lines.line_of_row(row.origin.row + 1));
+        let rejected = Rejected { line, ..rejects::of_load(self.name, self.encoding, row) };
+        if !quiet && rejects.count() < REJECTS_SHOWN_MAX {
+            bar.suspend(|| eprintln!("refused: {}", load_command::described(&rejected)));
+        }
+        rejects.take(&rejected)
+    }
+}
+
+fn transfer(
+    client: &mut Client,
+    files: &[LoadedSource<'_>],
+    readers: Vec<Reader>,
+    options: &ParallelOptions<'_>,
+    rejects: Option<&Rejects>,
+    arguments: &LoadArgs,
+) -> Result<ParallelReport, Failure> {
+    let bytes_total = files.iter().map(|file| file.bytes_total).sum::<Option<u64>>();
+    let bar = progress::bar(&label(files), bytes_total, arguments.quiet);
+    let refuse: Vec<_> = files
+        .iter()
+        .map(|file| {
+            let bar = &bar;
+            move |row: RejectedRow| match rejects {
+                Some(rejects) => file.refuse(&row, rejects, bar, arguments.quiet),
+                None => ControlFlow::Break(()),
+            }
+        })
+        .collect();
+    let keep = || rejects.map_or(Ok(()), Rejects::keep);
+    let tolerances: Vec<Tolerance<'_>> = refuse
+        .iter()
+        .map(|reject| Tolerance { reject, bisect: arguments.bisect, keep: &keep, keep_open_batch: false })
+        .collect();
+    let sources =
+        files.iter().zip(readers).zip(&tolerances).map(|((file, reader), tolerance)| ParallelSource {
+            plan: file.plan.clone(),
+            tolerance: rejects.map(|_| tolerance),
+            batches: Box::new(
+                LoadedFile::new(file.name, reader, Arc::clone(&file.bytes_read))
+                    .map(|batch| batch.map_err(load::BoxError::from)),
+            ),
+        });
+    let loaded = load::load_parallel(client, sources.collect(), options, &mut |progress| {
+        bar.set_position(files.iter().map(|file| file.bytes_read.load(Ordering::Relaxed)).sum());
+        bar.set_message(format!("{} rows", grouped(progress.rows_committed.max(progress.rows_sent))));
+    });
+    bar.finish_and_clear();
+    loaded.map_err(|error| {
+        let file = error.batch.as_ref().and_then(|batch| files.get(batch.source)).or(files.first());
+        let line = file.and_then(|file| load_command::line_of(&error.source, file.lines.as_ref()));
+        let file = file.map_or_else(|| label(files), |file| file.name.to_owned());
+        Failure::Load(Box::new(FailedLoad { file, error, line }))
+    })
+}
+
+fn label(files: &[LoadedSource<'_>]) -> String {
+    match files {
+        [file] => file.name.to_owned(),
+        files => format!("{} files", files.len()),
+    }
+}
+
+fn retry(arguments: &LoadArgs) -> RetryPolicy {
+    let patience =
+        arguments.writers.retry_for.map_or(RETRY_FOR, |seconds| Duration::from_secs(seconds.into()));
+    if patience.is_zero() { RetryPolicy::NONE } else { RetryPolicy::lasting(patience) }
+}
+
+/// How many connections load: as asked, or else as the target allows.
+fn writers(plan: &LoadPlan, arguments: &LoadArgs) -> Writers {
+    match arguments.writers.writers {
+        Some(WriterCount::Fixed(writers)) => Writers::Fixed(writers.into()),
+        Some(WriterCount::Auto) => Writers::Auto(plan.writers_max),
+        None => Writers::Fixed(1),
+    }
+}
+
+/// Enters the load into the ledger, if it is to be continued when it breaks.
+fn open_ledger(
+    client: &mut Client,
+    table: &TableName,
+    sources: &[Source],
+    arguments: &LoadArgs,
+) -> Result<Option<Ledger>, Failure> {
+    let asked = &arguments.writers;
+    if !asked.is_resumable() || arguments.dry_run {
+        return Ok(None);
+    }
+    if arguments.autocommit {
+        return Err(Failure::Usage(
+            "--resume notes rows in the transaction that commits them: not with --autocommit".to_owned(),
+        ));
+    }
+    let mut identities = Vec::new();
+    for source in sources {
+        let fingerprint = formats::fingerprint(&source.location)
+            .map_err(|error| Failure::Unreadable { file: source.name.clone(), source: error })?;
+        let name = full_name(source);
+        identities.push(SourceIdentity { name, fingerprint: fingerprint.unwrap_or_default() });
+    }
+    let database = client.database().to_owned();
+    let target = TableName { database: table.database.clone().or(Some(database)), ..table.clone() };
+    let load_id = match &asked.load_id {
+        Some(name) => name.clone(),
+        None => default_load_id(&target, &identities),
+    };
+    let mode = if arguments.truncate { "truncate" } else { "append" }.to_owned();
+    let identity = LoadIdentity { load_id, target, mode, sources: identities };
+    let place = LedgerPlace::beside(table, &asked.ledger_schema);
+    Ok(Some(Ledger::open(client, place, identity)?))
+}
+
+/// Table and files, shortened by a checksum where they are too long for a name.
+fn default_load_id(target: &TableName, sources: &[SourceIdentity]) -> String {
+    const LENGTH_MAX: usize = 128;
+    let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+    let whole = format!("{target} <- {}", names.join(", "));
+    if whole.encode_utf16().count() <= LENGTH_MAX {
+        return whole;
+    }
+    let checksum = formats::checksum_of(whole.as_bytes());
+    let kept: String = whole.chars().take(LENGTH_MAX / 2).collect();
+    format!("{kept}... {checksum:08x}")
+}
+
+/// A file's name from the root; the same file is then the same from every folder.
+fn full_name(source: &Source) -> String {
+    match &source.location {
+        Location::Path(path) => {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
+        }
+        _ => source.name.clone(),
+    }
+}
+
+/// Makes or empties the table. A load that is continued has done so before.
+fn prepare_target(
+    client: &mut Client,
+    table: &TableName,
+    sources: &mut [Source],
+    arguments: &LoadArgs,
+    rows_before: u64,
+) -> Result<(), Failure> {
+    if arguments.create
+        && let Some(first) = sources.first_mut()
+    {
+        let exists = arguments.writers.is_resumable() && client.describe(table).is_ok();
+        if !exists {
+            // The source is read twice: once to size the columns, once to load it.
+            first.location = first.location.spool()?;
+            load_command::create(client, table, first, arguments)?;
+        }
+    }
+    if arguments.truncate && rows_before == 0 && !arguments.dry_run {
+        for source in sources.iter() {
+            // A file that does not fit the table must not cost its rows.
+            let reader = load_command::open(client, table, source, arguments)?;
+            let options = load_command::options(arguments, &source.kind);
+            load_command::plan(client, table, source, &reader.schema(), &options)?;
+        }
+        load_command::change(client, &format!("TRUNCATE TABLE {table}"))?;
+    }
+    Ok(())
+}
+
+/// The file of refused rows; one of an earlier run is continued.
+fn open_rejects(
+    sources: &[Source],
+    ledger: Option<&Ledger>,
+    arguments: &LoadArgs,
+) -> Result<Option<Rejects>, Failure> {
+    let (Some(ledger), Some(path)) = (ledger, &arguments.rejects) else {
+        return load_command::rejects(arguments);
+    };
+    let committed: Vec<_> = (0..sources.len()).map(|source| ledger.committed_rows(source)).collect();
+    let keeps = |file: &str, row: u64| {
+        let index = sources.iter().position(|source| source.name == file);
+        index.and_then(|index| committed.get(index)).is_some_and(|rows| rows.contains(row))
+    };
+    let opened = Rejects::reopen(path, arguments.max_errors, keeps);
+    opened.map(Some).map_err(|source| load_command::rejects_failure(arguments, source))
+}
+
+/// The plan, with what is chosen for several connections in place of what stands for one.
+fn shown_plan(plan: &LoadPlan, writers: Writers, retry: RetryPolicy, ledger: Option<&Ledger>) -> String {
+    let mut shown = plan.clone();
+    shown.choices.retain(|choice| choice.setting != "writers");
+    let mut choose = |setting, value: String, reason: String| {
+        shown.choices.push(load::Choice { setting, value, reason });
+    };
+    let (value, reason) = match writers {
+        Writers::Fixed(writers) => (writers.to_string(), "as asked".to_owned()),
+        Writers::Auto(1) => ("1".to_owned(), plan.writers_reason.to_owned()),
+        Writers::Auto(most) => (
+            format!("auto, up to {most}"),
+            format!("{}; more are added while throughput rises", plan.writers_reason),
+        ),
+    };
+    choose("writers", value, reason);
+    match retry.patience.as_secs() {
+        0 => choose("retry", "off".to_owned(), "as asked".to_owned()),
+        seconds => choose("retry", format!("{seconds} s"), "errors that pass by themselves".to_owned()),
+    }
+    match ledger {
+        Some(ledger) => choose(
+            "ledger",
+            "on".to_owned(),
+            format!("each batch notes its rows; load \"{}\"", ledger.load_id()),
+        ),
+        None => choose(
+            "ledger",
+            "off".to_owned(),
+            "a commit whose answer is lost ends the load; --resume resolves it".to_owned(),
+        ),
+    }
+    shown.to_string()
+}
+
+fn show(
+    report: &ParallelReport,
+    refused: u64,
+    files: &[LoadedSource<'_>],
+    arguments: &LoadArgs,
+) -> Result<(), Failure> {
+    let name = label(files);
+    if arguments.json {
+        let phases = report.load.phases;
+        let line = json!({
+            "file": name,
+            "rows": report.load.rows,
+            "rejected": refused,
+            "batches": report.load.batches,
+            "bytes_on_wire": report.load.bytes_on_wire,
+            "seconds": report.load.elapsed.as_secs_f64(),
+            "phase_seconds": {
+                "read": phases.read.as_secs_f64(),
+                "encode": phases.encode.as_secs_f64(),
+                "send": phases.send.as_secs_f64(),
+                "wait": phases.wait.as_secs_f64(),
+            },
+            "client_cpu_seconds": report.load.client_cpu.map(|cpu| cpu.as_secs_f64()),
+            "messages": report.load.messages,
+            "writers": report.writers,
+            "writer_steps": report.steps.iter().map(|step| json!({
+                "at_seconds": step.at.as_secs_f64(),
+                "writers": step.writers,
+                "bytes_per_second": step.bytes_per_second,
+                "kept": step.kept,
+            })).collect::<Vec<_>>(),
+            "rows_committed_before": report.rows_skipped,
+            "retries": report.retries,
+            "retry_notes": report.retry_notes.iter().map(|note| json!({
+                "at_seconds": note.at.as_secs_f64(),
+                "writer": note.writer,
+                "reason": note.reason,
+                "error": note.error,
+                "waited_seconds": note.waited.as_secs_f64(),
+            })).collect::<Vec<_>>(),
+            "limited_by": report.limit.to_string(),
+        });
+        writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })?;
+    } else if !arguments.quiet {
+        eprintln!("{name}: {report}");
+        if refused > 0 {
+            eprintln!("{name}: {} rows were refused", grouped(refused));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Chunks: the rows that one transaction loads.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use arrow::record_batch::RecordBatch;
+
+use crate::source::SourceBatch;
+
+/// Rows of a source that are loaded in one transaction.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    /// Which of the load's sources.
+    pub(super) source: usize,
+    /// Its rows' numbers in the source, those that cannot be loaded included.
+    pub(super) rows: Range<u64>,
+    pub(super) batches: Vec<SourceBatch>,
+}
+
+/// How large chunks are made.
+#[derive(Debug)]
+pub(super) struct ChunkSize {
+    pub(super) rows_max: u64,
+    /// Bytes in memory; changes while the load runs. 0: no limit.
+    pub(super) bytes_max: AtomicU64,
+}
+
+/// Cuts the batches of a source into chunks.
+pub(super) struct Chunker<'a> {
+    source: usize,
+    size: &'a ChunkSize,
+    open: Vec<SourceBatch>,
+    rows: Range<u64>,
+    bytes: u64,
+}
+
+impl<'a> Chunker<'a> {
+    pub(super) fn new(source: usize, size: &'a ChunkSize) -> Self {
+        Self { source, size, open: Vec::new(), rows: 0..0, bytes: 0 }
+    }
+
+    /// Takes rows `numbers` of the source and hands over the chunks that they complete.
+    pub(super) fn push<E>(
+        &mut self,
+        batch: SourceBatch,
+        numbers: Range<u64>,
+        hand_over: &mut impl FnMut(Chunk) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.open.is_empty() || self.rows.end != numbers.start {
+            self.finish(hand_over)?;
+            self.rows = numbers.start..numbers.start;
+        }
+        let bytes_a_row = (bytes_of(batch.batch()) / (batch.rows().max(1) as u64)).max(1);
+        let mut rest = batch;
+        let mut next = numbers.start;
+        loop {
+            let end = numbers.end.min(next.saturating_add(self.room(bytes_a_row)));
+            let (part, behind) = rest.parted(end, numbers.end);
+            self.bytes += bytes_a_row * part.rows() as u64;
+            self.rows.end = end;
+            self.open.push(part);
+            (rest, next) = (behind, end);
+            if self.room(bytes_a_row) == 0 {
+                self.finish(hand_over)?;
+                self.rows = next..next;
+            }
+            if next >= numbers.end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Hands over the rows that are left.
+    pub(super) fn finish<E>(&mut self, hand_over: &mut impl FnMut(Chunk) -> Result<(), E>) -> Result<(), E> {
+        self.bytes = 0;
+        let batches = std::mem::take(&mut self.open);
+        match batches.is_empty() {
+            true => Ok(()),
+            false => hand_over(Chunk { source: self.source, rows: self.rows.clone(), batches }),
+        }
+    }
+
+    /// Rows that the open chunk still takes; an empty one takes one at least.
+    fn room(&self, bytes_a_row: u64) -> u64 {
+        let by_rows = self.size.rows_max.saturating_sub(self.rows.end - self.rows.start);
+        let most = self.size.bytes_max.load(Ordering::Relaxed);
+        let by_bytes = match most {
+            0 => u64::MAX,
+            most => most.saturating_sub(self.bytes) / bytes_a_row,
+        };
+        let room = by_rows.min(by_bytes);
+        if self.rows.is_empty() { room.max(1) } else { room }
+    }
+}
+
+/// What the rows of a batch take in memory.
+fn bytes_of(batch: &RecordBatch) -> u64 {
+    let bytes = batch.columns().iter().map(|column| {
+        let data = column.to_data();
+        data.get_slice_memory_size().unwrap_or_else(|_| column.get_array_memory_size())
+    });
+    bytes.sum::<usize>() as u64
+}

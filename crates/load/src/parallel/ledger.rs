@@ -1,0 +1,557 @@
+//! The ledger: which rows of a load are committed, written down in the transactions that commit them.
+//!
+//! Three tables stand in the target's database. A load has a row in `bulkwire_loads` and one for each source in
+//! `bulkwire_load_sources`; each transaction adds its rows' numbers to `bulkwire_load_chunks`. A run that takes a load
+//! over raises the load's epoch. A commit is refused if its epoch is not the load's, so a run that was thought dead adds
+//! nothing any more.
+
+use std::{ops::Range, thread, time::Instant};
+
+use tds::{Isolation, Value};
+
+use super::ranges::RowRanges;
+use crate::{
+    client::{Client, ValueTable},
+    error::Error,
+    retry::{RetryPolicy, transient, transient_connecting},
+    table_name::{TableName, literal, quoted},
+};
+
+/// The error by which a commit is refused whose epoch is over.
+const TAKEN_OVER: i32 = 50_901;
+const READING: &str = "reading the ledger";
+
+/// Who a load is, and what it reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadIdentity {
+    /// Its name; at most 128 characters.
+    pub load_id: String,
+    /// Where its rows go.
+    pub target: TableName,
+    /// What becomes of the rows that are there: append, replace, upsert and so on.
+    pub mode: String,
+    /// What it reads, in order.
+    pub sources: Vec<SourceIdentity>,
+}
+
+/// A source, as the next run recognises it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceIdentity {
+    /// Its name.
+    pub name: String,
+    /// What it was when it was read; a source of another fingerprint is another source. Empty where nothing can be said
+    /// before it is read. The rows that were committed before are compared all the same.
+    pub fingerprint: String,
+}
+
+/// Where a load's ledger stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerPlace {
+    database: Option<String>,
+    schema: String,
+}
+
+/// A load that has been entered into the ledger, and what was committed before.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    place: LedgerPlace,
+    identity: LoadIdentity,
+    epoch: i32,
+    state: LoadState,
+    rows: u64,
+    sources: Vec<Vec<CommittedChunk>>,
+}
+
+/// How far a load is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadState {
+    /// Rows are still to come.
+    Loading,
+    /// Every row is where it belongs.
+    Done,
+}
+
+/// Rows that one transaction committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommittedChunk {
+    /// Their numbers in the source, those of refused rows included.
+    pub rows: Range<u64>,
+    /// How many of them went into the table.
+    pub row_count: u64,
+    /// CRC-32 of their encoded bytes.
+    pub checksum: u32,
+}
+
+/// A load as the ledger lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerLoad {
+    /// Its name.
+    pub load_id: String,
+    /// Its target.
+    pub target: String,
+    /// What becomes of the rows that are there.
+    pub mode: String,
+    /// How far it is.
+    pub state: LoadState,
+    /// Rows committed.
+    pub rows: u64,
+    /// When it began, in UTC.
+    pub started: String,
+    /// When the last of its rows were committed, in UTC; empty without any.
+    pub last_commit: String,
+    /// What it reads.
+    pub sources: Vec<String>,
+}
+
+impl LedgerPlace {
+    /// The ledger of the database that `target` is in, in this schema.
+    pub fn beside(target: &TableName, schema: &str) -> Self {
+        Self { database: target.database.clone(), schema: schema.to_owned() }
+    }
+
+    /// The ledger of the current database, in this schema.
+    pub fn current(schema: &str) -> Self {
+        Self { database: None, schema: schema.to_owned() }
+    }
+
+    fn table(&self, name: &str) -> String {
+        let database = self.database.as_ref().map(|database| format!("{}.", quoted(database)));
+        format!("{}{}.{}", database.unwrap_or_default(), quoted(&self.schema), quoted(name))
+    }
+
+    fn loads(&self) -> String {
+        self.table("bulkwire_loads")
+    }
+
+    fn chunks(&self) -> String {
+        self.table("bulkwire_load_chunks")
+    }
+
+    fn load_sources(&self) -> String {
+        self.table("bulkwire_load_sources")
+    }
+
+    /// Statements that make the tables, unless they are there. Of two who do so at once, one makes them.
+    fn create_statements(&self) -> String {
+        let id = "load_id nvarchar(128) COLLATE Latin1_General_100_BIN2 NOT NULL";
+        let tables = [
+            (
+                self.load_sources(),
+                format!(
+                    "{id}, source int NOT NULL, name nvarchar(max) NOT NULL, fingerprint nvarchar(max) NOT NULL, \
+                     PRIMARY KEY (load_id, source)"
+                ),
+            ),
+            (
+                self.chunks(),
+                format!(
+                    "{id}, source int NOT NULL, first_row bigint NOT NULL, end_row bigint NOT NULL, \
+                     row_count bigint NOT NULL, checksum bigint NOT NULL, committed datetime2(3) NOT NULL, \
+                     PRIMARY KEY (load_id, source, first_row)"
+                ),
+            ),
+            (
+                self.loads(),
+                format!(
+                    "{id} PRIMARY KEY, epoch int NOT NULL, target nvarchar(400) NOT NULL, mode nvarchar(40) NOT NULL, \
+                     is_done bit NOT NULL, row_count bigint NOT NULL, started datetime2(3) NOT NULL, \
+                     ended datetime2(3) NULL"
+                ),
+            ),
+        ];
+        let statements = tables.map(|(table, columns)| {
+            // 2714: somebody else made it meanwhile.
+            format!(
+                "IF OBJECT_ID({}) IS NULL BEGIN TRY CREATE TABLE {table} ({columns}) END TRY \
+                 BEGIN CATCH IF ERROR_NUMBER() <> 2714 THROW; END CATCH;\n",
+                literal(&table)
+            )
+        });
+        statements.concat()
+    }
+
+    /// Whether the tables are there.
+    fn exists(&self, client: &mut Client) -> Result<bool, Error> {
+        let found = client.query_values(&format!("SELECT OBJECT_ID({})", literal(&self.loads())))?;
+        Ok(first_row(&found).is_some_and(|row| !matches!(row.first(), None | Some(Value::Null))))
+    }
+
+    /// All loads of this ledger, the latest first.
+    ///
+    /// # Errors
+    /// Those of the queries.
+    pub fn list(&self, client: &mut Client) -> Result<Vec<LedgerLoad>, Error> {
+        if !self.exists(client)? {
+            return Ok(Vec::new());
+        }
+        let tables = client.query_values(&format!(
+            "SELECT l.load_id, l.target, l.mode, l.is_done, \
+             l.row_count + COALESCE((SELECT SUM(c.row_count) FROM {chunks} AS c WHERE c.load_id = l.load_id), 0), \
+             CONVERT(nvarchar(30), l.started, 121), \
+             COALESCE(CONVERT(nvarchar(30), COALESCE(l.ended, (SELECT MAX(c.committed) FROM {chunks} AS c \
+             WHERE c.load_id = l.load_id)), 121), N'') \
+             FROM {loads} AS l ORDER BY l.started DESC, l.load_id; \
+             SELECT load_id, name FROM {sources} ORDER BY load_id, source",
+            chunks = self.chunks(),
+            loads = self.loads(),
+            sources = self.load_sources(),
+        ))?;
+        let [loads, names] = tables.as_slice() else {
+            return Err(Error::unexpected(READING, "other results than were asked for"));
+        };
+        let mut all = Vec::new();
+        for row in &loads.rows {
+            let [id, target, mode, done, rows, started, last_commit] = row.as_slice() else {
+                return Err(Error::unexpected(READING, "other columns than were asked for"));
+            };
+            let load_id = text(id)?;
+            let own = names.rows.iter().filter(|row| row.first() == Some(id));
+            all.push(LedgerLoad {
+                sources: own.filter_map(|row| row.get(1)).map(text).collect::<Result<_, _>>()?,
+                load_id,
+                target: text(target)?,
+                mode: text(mode)?,
+                state: state(done)?,
+                rows: number(rows)?,
+                started: text(started)?,
+                last_commit: text(last_commit)?,
+            });
+        }
+        Ok(all)
+    }
+
+    /// Forgets a load: its rows stay where they are, and it can no longer be continued. False if there is none.
+    ///
+    /// # Errors
+    /// Those of the statements.
+    pub fn forget(&self, client: &mut Client, load_id: &str) -> Result<bool, Error> {
+        if !self.exists(client)? {
+            return Ok(false);
+        }
+        let done = client.query_values(&format!(
+            "BEGIN TRY BEGIN TRANSACTION; DELETE FROM {loads} WHERE load_id = {id}; \
+             DECLARE @gone int = @@ROWCOUNT; \
+             DELETE FROM {chunks} WHERE load_id = {id}; DELETE FROM {sources} WHERE load_id = {id}; \
+             COMMIT TRANSACTION; SELECT @gone AS gone; END TRY \
+             BEGIN CATCH IF XACT_STATE() <> 0 ROLLBACK TRANSACTION; THROW; END CATCH",
+            loads = self.loads(),
+            chunks = self.chunks(),
+            sources = self.load_sources(),
+            id = literal(load_id),
+        ))?;
+        Ok(matches!(first_row(&done).and_then(|row| row.first()), Some(Value::Int(1))))
+    }
+}
+
+impl Ledger {
+    /// Enters a load, or takes over the one of this name. A load that is done and whose sources have changed since begins
+    /// again.
+    ///
+    /// # Errors
+    /// [`Error::LedgerMismatch`] if the load of this name is not done and has another target, mode or source.
+    pub fn open(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
+        loop {
+            match Self::enter(client, &place, &identity)? {
+                Entered::New(ledger) => return Ok(ledger),
+                Entered::Continued { state: LoadState::Loading } => {
+                    return Self::take_over(client, place, identity);
+                }
+                Entered::Continued { state: LoadState::Done } => {
+                    let sources = vec![Vec::new(); identity.sources.len()];
+                    return Ok(Self { place, identity, epoch: 0, state: LoadState::Done, rows: 0, sources });
+                }
+                Entered::Outdated => {
+                    place.forget(client, &identity.load_id)?;
+                }
+            }
+        }
+    }
+
+    /// The load's name.
+    pub fn load_id(&self) -> &str {
+        &self.identity.load_id
+    }
+
+    /// How far the load was when it was opened.
+    pub fn state(&self) -> LoadState {
+        self.state
+    }
+
+    /// Rows that were committed before.
+    pub fn rows_before(&self) -> u64 {
+        self.rows + self.sources.iter().flatten().map(|chunk| chunk.row_count).sum::<u64>()
+    }
+
+    /// What was committed of a source before, in its order.
+    pub fn committed(&self, source: usize) -> &[CommittedChunk] {
+        self.sources.get(source).map_or(&[], Vec::as_slice)
+    }
+
+    /// The numbers of the rows of a source that were committed before.
+    pub fn committed_rows(&self, source: usize) -> RowRanges {
+        self.committed(source).iter().map(|chunk| chunk.rows.clone()).collect()
+    }
+
+    /// The statement that enters committed rows, for the transaction that commits them.
+    pub(super) fn entry(&self, source: usize, chunk: &CommittedChunk) -> String {
+        let CommittedChunk { rows: Range { start, end }, row_count, checksum } = chunk;
+        let Self { place, identity, epoch, .. } = self;
+        // The lock on the load's row is held until the end, so that the epoch cannot be raised in between.
+        format!(
+            "INSERT INTO {chunks} (load_id, source, first_row, end_row, row_count, checksum, committed) \
+             SELECT load_id, {source}, {start}, {end}, {row_count}, {checksum}, SYSUTCDATETIME() \
+             FROM {loads} WITH (REPEATABLEREAD, ROWLOCK) WHERE load_id = {id} AND epoch = {epoch} AND is_done = 0; \
+             IF @@ROWCOUNT <> 1 THROW {TAKEN_OVER}, N'another run of the load has taken over', 1",
+            chunks = place.chunks(),
+            loads = place.loads(),
+            id = literal(&identity.load_id),
+        )
+    }
+
+    /// Whether rows are entered that begin at `first_row`. Called in the transaction that would load them: an attempt whose end
+    /// was not heard is waited for, and cannot commit them afterwards.
+    pub(super) fn has(&self, client: &mut Client, source: usize, first_row: u64) -> Result<bool, Error> {
+        let found = client.query_values(&format!(
+            "SELECT COUNT_BIG(*) FROM {} WITH (UPDLOCK, HOLDLOCK) WHERE load_id = {} AND source = {source} AND first_row = {first_row}",
+            self.place.chunks(),
+            literal(&self.identity.load_id),
+        ))?;
+        match first_row_of(&found)? {
+            [count] => Ok(number(count)? > 0),
+            _ => Err(Error::unexpected(READING, "other columns than were asked for")),
+        }
+    }
+
+    /// The statements that note that every row is where it belongs; for the transaction that makes it so. They fail if another
+    /// run has taken the load over.
+    pub fn done_statements(&self) -> String {
+        let Self { place, identity, epoch, .. } = self;
+        format!(
+            "UPDATE {loads} SET is_done = 1, ended = SYSUTCDATETIME(), row_count = row_count + \
+             COALESCE((SELECT SUM(row_count) FROM {chunks} WHERE load_id = {id}), 0) \
+             WHERE load_id = {id} AND epoch = {epoch} AND is_done = 0; \
+             IF @@ROWCOUNT <> 1 THROW {TAKEN_OVER}, N'another run of the load has taken over', 1; \
+             DELETE FROM {chunks} WHERE load_id = {id}",
+            loads = place.loads(),
+            chunks = place.chunks(),
+            id = literal(&identity.load_id),
+        )
+    }
+
+    /// Notes that every row is where it belongs.
+    ///
+    /// # Errors
+    /// Those of the statements, if they do not pass while the policy is patient.
+    pub fn finish(&self, client: &mut Client, retry: RetryPolicy) -> Result<(), Error> {
+        let started = Instant::now();
+        let mut tries = 0;
+        loop {
+            let error = match self.try_to_finish(client, tries > 0) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            let may_pass = transient(&error).is_some() || transient_connecting(&error).is_some();
+            if !may_pass || started.elapsed() >= retry.patience {
+                return Err(error);
+            }
+            tries += 1;
+            thread::sleep(retry.wait(tries));
+        }
+    }
+
+    fn try_to_finish(&self, client: &mut Client, is_repeated: bool) -> Result<(), Error> {
+        if client.is_broken() {
+            *client = client.sibling()?;
+        }
+        if is_repeated && self.is_done(client)? {
+            return Ok(());
+        }
+        client.begin(Isolation::Current)?;
+        let done = client.commit_after(&self.done_statements());
+        if done.is_err() && !client.is_broken() {
+            client.rollback()?;
+        }
+        done
+    }
+
+    /// Whether the load is noted as done.
+    fn is_done(&self, client: &mut Client) -> Result<bool, Error> {
+        let found = client.query_values(&format!(
+            "SELECT is_done FROM {} WITH (READCOMMITTEDLOCK) WHERE load_id = {}",
+            self.place.loads(),
+            literal(&self.identity.load_id),
+        ))?;
+        Ok(first_row(&found).and_then(|row| row.first()).map(state).transpose()? == Some(LoadState::Done))
+    }
+
+    /// Enters the load, or finds the one of its name: one request.
+    fn enter(client: &mut Client, place: &LedgerPlace, identity: &LoadIdentity) -> Result<Entered, Error> {
+        let LoadIdentity { load_id, target, mode, sources } = identity;
+        let id = literal(load_id);
+        let (loads, load_sources) = (place.loads(), place.load_sources());
+        let values = sources.iter().enumerate().map(|(number, SourceIdentity { name, fingerprint })| {
+            format!("({id}, {number}, {}, {})", literal(name), literal(fingerprint))
+        });
+        let mut insert_sources = String::new();
+        // As many rows as one VALUES may have.
+        for values in values.collect::<Vec<_>>().chunks(1000) {
+            insert_sources += &format!(
+                "INSERT INTO {load_sources} (load_id, source, name, fingerprint) VALUES {};\n",
+                values.join(", ")
+            );
+        }
+        let tables = client.query_values(&format!(
+            "{create}DECLARE @new int = 0;\n\
+             BEGIN TRY BEGIN TRANSACTION;\n\
+             INSERT INTO {loads} (load_id, epoch, target, mode, is_done, row_count, started) \
+             SELECT {id}, 1, {target}, {mode}, 0, 0, SYSUTCDATETIME() \
+             WHERE NOT EXISTS (SELECT 1 FROM {loads} WITH (UPDLOCK, HOLDLOCK) WHERE load_id = {id});\n\
+             SET @new = @@ROWCOUNT;\n\
+             IF @new = 1 BEGIN {insert_sources} END;\n\
+             COMMIT TRANSACTION; END TRY \
+             BEGIN CATCH IF XACT_STATE() <> 0 ROLLBACK TRANSACTION; THROW; END CATCH;\n\
+             SELECT @new AS new, target, mode, is_done FROM {loads} WHERE load_id = {id};\n\
+             SELECT name, fingerprint FROM {load_sources} WHERE load_id = {id} ORDER BY source",
+            create = place.create_statements(),
+            target = literal(&target.to_string()),
+            mode = literal(mode),
+        ))?;
+        let [loads, sources] = tables.as_slice() else {
+            return Err(Error::unexpected(READING, "other results than were asked for"));
+        };
+        let Some([Value::Int(new), target, mode, done]) = loads.rows.first().map(Vec::as_slice) else {
+            return Err(Error::unexpected(READING, "other columns than were asked for"));
+        };
+        if *new == 1 {
+            let sources = vec![Vec::new(); identity.sources.len()];
+            let (place, identity) = (place.clone(), identity.clone());
+            return Ok(Entered::New(Self {
+                place,
+                identity,
+                epoch: 1,
+                state: LoadState::Loading,
+                rows: 0,
+                sources,
+            }));
+        }
+        let state = state(done)?;
+        match (difference(identity, &text(target)?, &text(mode)?, sources)?, state) {
+            (None, state) => Ok(Entered::Continued { state }),
+            (Some(_), LoadState::Done) => Ok(Entered::Outdated),
+            (Some(difference), LoadState::Loading) => {
+                Err(Error::LedgerMismatch { load_id: identity.load_id.clone(), difference })
+            }
+        }
+    }
+
+    /// Raises the epoch of a load that is there, and then reads what it has committed.
+    fn take_over(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
+        let tables = client.query_values(&format!(
+            "UPDATE {loads} SET epoch = epoch + 1 WHERE load_id = {id}; \
+             SELECT epoch, is_done, row_count FROM {loads} WHERE load_id = {id}; \
+             SELECT source, first_row, end_row, row_count, checksum FROM {chunks} WITH (READCOMMITTEDLOCK) \
+             WHERE load_id = {id} ORDER BY source, first_row",
+            id = literal(&identity.load_id),
+            loads = place.loads(),
+            chunks = place.chunks(),
+        ))?;
+        let [loads, chunks] = tables.as_slice() else {
+            return Err(Error::unexpected(READING, "other results than were asked for"));
+        };
+        let Some([Value::Int(epoch), done, rows]) = loads.rows.first().map(Vec::as_slice) else {
+            return Err(Error::unexpected(READING, "other columns than were asked for"));
+        };
+        let mut committed = vec![Vec::new(); identity.sources.len()];
+        for row in &chunks.rows {
+            let [source, start, end, row_count, checksum] = row.as_slice() else {
+                return Err(Error::unexpected(READING, "other columns than were asked for"));
+            };
+            let source = usize::try_from(number(source)?).ok().and_then(|source| committed.get_mut(source));
+            let Some(source) = source else {
+                return Err(Error::unexpected(READING, "rows of a source that the load does not have"));
+            };
+            source.push(CommittedChunk {
+                rows: number(start)?..number(end)?,
+                row_count: number(row_count)?,
+                checksum: u32::try_from(number(checksum)?)
+                    .map_err(|_| Error::unexpected(READING, "a checksum out of range"))?,
+            });
+        }
+        let (epoch, state, rows) = (*epoch, state(done)?, number(rows)?);
+        Ok(Self { place, identity, epoch, state, rows, sources: committed })
+    }
+}
+
+enum Entered {
+    New(Ledger),
+    /// The load of this name is this one.
+    Continued {
+        state: LoadState,
+    },
+    /// The load of this name is done, and this one is another.
+    Outdated,
+}
+
+/// How the load that stands in the ledger differs from this one.
+fn difference(
+    identity: &LoadIdentity,
+    target: &str,
+    mode: &str,
+    sources: &ValueTable,
+) -> Result<Option<String>, Error> {
+    let LoadIdentity { target: own_target, mode: own_mode, sources: own_sources, .. } = identity;
+    if own_target.to_string() != target {
+        return Ok(Some(format!("its target is {target}")));
+    }
+    if own_mode != mode {
+        return Ok(Some(format!("its mode is {mode}")));
+    }
+    if own_sources.len() != sources.rows.len() {
+        return Ok(Some(format!("it has {} sources", sources.rows.len())));
+    }
+    for (own, row) in own_sources.iter().zip(&sources.rows) {
+        let [name, fingerprint] = row.as_slice() else {
+            return Err(Error::unexpected(READING, "other columns than were asked for"));
+        };
+        let (name, fingerprint) = (text(name)?, text(fingerprint)?);
+        if own.name != name {
+            return Ok(Some(format!("it reads {name} where this one reads {}", own.name)));
+        }
+        if own.fingerprint != fingerprint {
+            return Ok(Some(format!("{name} has changed since it began")));
+        }
+    }
+    Ok(None)
+}
+
+fn first_row(tables: &[ValueTable]) -> Option<&[Value]> {
+    tables.first().and_then(|table| table.rows.first()).map(Vec::as_slice)
+}
+
+fn first_row_of(tables: &[ValueTable]) -> Result<&[Value], Error> {
+    first_row(tables).ok_or_else(|| Error::unexpected(READING, "no row"))
+}
+
+fn text(value: &Value) -> Result<String, Error> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        _ => Err(Error::unexpected(READING, "a value that is no text")),
+    }
+}
+
+fn number(value: &Value) -> Result<u64, Error> {
+    let number = match value {
+        Value::Int(number) => i64::from(*number),
+        Value::BigInt(number) => *number,
+        _ => return Err(Error::unexpected(READING, "a value that is no number")),
+    };
+    u64::try_from(number).map_err(|_| Error::unexpected(READING, "a number below zero"))
+}
+
+fn state(value: &Value) -> Result<LoadState, Error> {
+    match value {
+        Value::Bit(true) => Ok(LoadState::Done),
+        Value::Bit(false) => Ok(LoadState::Loading),
+        _ => Err(Error::unexpected(READING, "a value that is no bit")),
+    }
+}

@@ -1,0 +1,457 @@
+//! A load over several connections, in which errors that pass are tried again.
+//!
+//! One thread reads each source and cuts it into chunks. Writers take chunks from one queue; each has a connection, encodes
+//! a chunk, sends it and commits it as one transaction. A writer holds the rows of its chunk until they are committed,
+//! so that it can send them again. With a [`Ledger`], the transaction also says which rows it commits: then a commit
+//! whose answer was lost is looked up, and a load that was killed goes on where it stopped.
+
+mod chunk;
+mod encoder;
+mod ledger;
+mod ramp;
+mod ranges;
+mod reader;
+mod state;
+mod writer;
+
+use std::{
+    fmt, iter,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, ScopedJoinHandle},
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+
+use self::{
+    chunk::{Chunk, ChunkSize},
+    ramp::Ramp,
+    reader::read_all,
+    state::{Failure, Shared},
+    writer::{Line, WriterEffort},
+};
+pub use self::{
+    ledger::{CommittedChunk, Ledger, LedgerLoad, LedgerPlace, LoadIdentity, LoadState, SourceIdentity},
+    ramp::RampStep,
+    ranges::RowRanges,
+};
+use crate::{
+    client::Client,
+    config::Config,
+    doubt::settle,
+    error::Error,
+    load::{LoadError, Progress},
+    options::BatchTransaction,
+    plan::LoadPlan,
+    platform::CpuWatch,
+    reject::Tolerance,
+    report::{LoadReport, Phases, bytes, grouped},
+    retry::RetryPolicy,
+    source::SourceBatch,
+};
+
+/// Errors of a source.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// Batches of a source.
+pub type SourceBatches<'a> = Box<dyn Iterator<Item = Result<SourceBatch, BoxError>> + Send + 'a>;
+
+/// Bytes of rows, in memory, that a chunk begins with; it grows until a writer needs about a second for it.
+const CHUNK_BYTES_MIN: u64 = 2 << 20;
+const CHUNK_BYTES_MAX: u64 = 20 << 20;
+/// How often the writers are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// Time after which the writers' pace says something.
+const PACE_KNOWN: Duration = Duration::from_millis(500);
+/// Sources that are read at a time.
+const READERS_MAX: usize = 4;
+/// The part of all processors above which they are said to be the limit.
+const PROCESSOR_BOUND: f64 = 0.8;
+
+/// How many connections write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writers {
+    /// This many.
+    Fixed(usize),
+    /// As many as pay, found by measuring; at most this many.
+    Auto(usize),
+}
+
+/// How a load with several writers goes.
+pub struct ParallelOptions<'a> {
+    /// Connections.
+    pub writers: Writers,
+    /// What is tried again.
+    pub retry: RetryPolicy,
+    /// Where committed rows are noted.
+    pub ledger: Option<&'a Ledger>,
+    /// Time for the whole load.
+    pub time_limit: Option<Duration>,
+    /// Hears of every commit.
+    pub watch: &'a dyn CommitWatch,
+}
+
+/// Hears of commits as they happen, from the threads of the writers.
+pub trait CommitWatch: Sync {
+    /// So many rows are about to be committed.
+    fn begins(&self, _rows: u64) {}
+    /// The commit of so many rows has ended. If not `committed`, they are not committed, or it is not known.
+    fn ended(&self, _rows: u64, _committed: bool) {}
+}
+
+/// Nobody hears.
+impl CommitWatch for () {}
+
+/// One source of a load.
+pub struct ParallelSource<'a> {
+    /// How its rows are loaded.
+    pub plan: LoadPlan,
+    /// What becomes of rows that cannot be loaded.
+    pub tolerance: Option<&'a Tolerance<'a>>,
+    /// Its rows.
+    pub batches: SourceBatches<'a>,
+}
+
+/// What is known of a source while it is loaded.
+struct Job<'a> {
+    plan: LoadPlan,
+    tolerance: Option<&'a Tolerance<'a>>,
+}
+
+/// What a load with several writers did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParallelReport {
+    /// Rows, bytes and times of all writers together.
+    pub load: LoadReport,
+    /// The most writers at a time.
+    pub writers: usize,
+    /// What was tried to find how many writers pay.
+    pub steps: Vec<RampStep>,
+    /// How often something was tried again.
+    pub retries: u64,
+    /// What was tried again, at most 1,000 of them.
+    pub retry_notes: Vec<RetryNote>,
+    /// Rows that an earlier run had committed.
+    pub rows_skipped: u64,
+    /// What kept the load from being faster.
+    pub limit: Limit,
+}
+
+/// Something that failed and was tried again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryNote {
+    /// When, from the start of the load.
+    pub at: Duration,
+    /// The writer, from 0.
+    pub writer: usize,
+    /// Why it may pass.
+    pub reason: String,
+    /// The error.
+    pub error: String,
+    /// How long the writer waited.
+    pub waited: Duration,
+}
+
+/// What kept a load from being faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Reading the source.
+    Source,
+    /// The processors of this machine.
+    Processor,
+    /// The server took rows no faster, or the link.
+    Receiver,
+    /// The server needed the time to confirm and commit.
+    Commit,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "reading the source",
+            Self::Processor => "this machine's processors",
+            Self::Receiver => "the link, or the server taking rows in",
+            Self::Commit => "the server confirming and committing",
+        })
+    }
+}
+
+impl fmt::Display for ParallelReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.load)?;
+        write!(f, "\nwriters: {}", self.writers)?;
+        if !self.steps.is_empty() {
+            let steps = self.steps.iter().map(|step| {
+                let kept = if step.kept { "" } else { " (taken back)" };
+                format!("{} sent {}/s{kept}", step.writers, bytes(step.bytes_per_second))
+            });
+            write!(f, " ({})", steps.collect::<Vec<_>>().join(", "))?;
+        }
+        write!(f, "; limited by {}", self.limit)?;
+        if self.rows_skipped > 0 {
+            write!(f, "\n{} rows had been committed before", grouped(self.rows_skipped))?;
+        }
+        if self.retries > 0 {
+            let plural = if self.retries == 1 { "time" } else { "times" };
+            write!(f, "\ntried again {} {plural}", grouped(self.retries))?;
+            if let Some(note) = self.retry_notes.first() {
+                write!(f, ", first after {:.1} s: {}", note.at.as_secs_f64(), note.reason)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Loads sources with several writers. The first writer uses `client`, the others connect as it did. `progress` is called from
+/// time to time, by the calling thread.
+///
+/// # Errors
+/// As [`load`](crate::load()). Besides: [`Error::NotAlone`] if the load must stay on one connection, because of an open
+/// transaction or a temporary table, but cannot; [`Error::SourceChanged`] and [`Error::LoadTimedOut`].
+pub fn load_parallel(
+    client: &mut Client,
+    sources: Vec<ParallelSource<'_>>,
+    options: &ParallelOptions<'_>,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<ParallelReport, LoadError> {
+    let mut jobs = Vec::new();
+    let mut readers = Vec::new();
+    for (number, ParallelSource { plan, tolerance, batches }) in sources.into_iter().enumerate() {
+        check_place(client, &plan, options).map_err(LoadError::before_rows)?;
+        jobs.push(Job { plan, tolerance });
+        readers.push((number, batches));
+    }
+    let cpu = CpuWatch::start();
+    let config = client.sibling_config();
+    let (news, heard) = bounded(1);
+    let shared = Shared::new(options.ledger, options.retry, options.watch, news);
+    let size = ChunkSize::of(&jobs, options);
+    let run = Run { jobs: &jobs, config: &config, shared: &shared, size: &size, options };
+    let done = run.run(client, readers, &heard, progress);
+    progress(&shared.progress());
+    let counters = &shared.counters;
+    let rows_committed = counters.rows_committed.load(Ordering::SeqCst);
+    if let Some(Failure { error, batch }) = shared.take_failure() {
+        let rows_in_doubt = counters.rows_in_doubt.load(Ordering::SeqCst);
+        let error = LoadError { batch, rows_committed, rows_in_doubt, look: None, source: error };
+        return Err(match jobs.first() {
+            Some(job) => settle(client, &job.plan, error),
+            None => error,
+        });
+    }
+    let Done { reading, efforts, steps } = done;
+    let writers = efforts.len();
+    let (retry_notes, messages) = shared.take_notes();
+    let elapsed = shared.started.elapsed();
+    let sum = |of: fn(&WriterEffort) -> Duration| efforts.iter().map(of).sum::<Duration>();
+    let phases = Phases {
+        read: reading.busy,
+        encode: sum(|effort| effort.encode),
+        send: sum(|effort| effort.send),
+        wait: sum(|effort| effort.wait),
+    };
+    let client_cpu = [cpu.elapsed(), reading.cpu]
+        .into_iter()
+        .chain(efforts.iter().map(|effort| effort.cpu))
+        .sum::<Option<Duration>>();
+    let load = LoadReport {
+        rows: rows_committed,
+        batches: counters.batches.load(Ordering::SeqCst),
+        bytes_on_wire: counters.bytes.load(Ordering::SeqCst),
+        elapsed,
+        phases,
+        client_cpu,
+        messages,
+    };
+    let limit = limit(&load, writers);
+    let retries = counters.retries.load(Ordering::SeqCst);
+    let rows_skipped = counters.rows_skipped.load(Ordering::SeqCst);
+    Ok(ParallelReport { load, writers, steps, retries, retry_notes, rows_skipped, limit })
+}
+
+/// Refuses what one connection alone cannot do.
+fn check_place(client: &Client, plan: &LoadPlan, options: &ParallelOptions<'_>) -> Result<(), Error> {
+    let place = match (client.in_transaction(), plan.table.is_temporary()) {
+        (true, _) => "inside a transaction, which has one connection",
+        (false, true) => "for a temporary table, which goes with its connection",
+        (false, false) => "with batches that commit themselves",
+    };
+    let is_bound = client.in_transaction() || plan.table.is_temporary();
+    let autocommit = plan.transaction == BatchTransaction::Autocommit;
+    let wish = match options {
+        ParallelOptions { ledger: Some(_), .. } if is_bound || autocommit => "a ledger",
+        ParallelOptions { writers: Writers::Fixed(2..), .. } if is_bound => "more than one writer",
+        ParallelOptions { retry, .. } if is_bound && !retry.patience.is_zero() => "another try",
+        _ => return Ok(()),
+    };
+    Err(Error::NotAlone { wish, place })
+}
+
+impl ChunkSize {
+    fn of(jobs: &[Job<'_>], options: &ParallelOptions<'_>) -> Self {
+        let rows_max = jobs.iter().map(|job| job.plan.batch_rows).min().unwrap_or(u64::MAX);
+        // Row groups of a columnstore are filled, and what the user asks for is done.
+        let is_fixed = jobs.iter().any(|job| job.plan.keeps_batch_rows);
+        let bytes_max = match (is_fixed, options.writers) {
+            (true, _) => 0,
+            (false, Writers::Fixed(1)) => CHUNK_BYTES_MAX,
+            (false, _) => CHUNK_BYTES_MIN,
+        };
+        Self { rows_max, bytes_max: AtomicU64::new(bytes_max) }
+    }
+
+    /// Makes chunks so large that a writer needs about a second for one.
+    fn adapt(&self, bytes_per_second: f64) {
+        if self.bytes_max.load(Ordering::Relaxed) > 0 {
+            let bytes = (bytes_per_second as u64).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
+            self.bytes_max.store(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+struct Run<'a> {
+    jobs: &'a [Job<'a>],
+    config: &'a Config,
+    shared: &'a Shared<'a>,
+    size: &'a ChunkSize,
+    options: &'a ParallelOptions<'a>,
+}
+
+#[derive(Default)]
+struct Done {
+    reading: Reading,
+    /// Of every writer that wrote.
+    efforts: Vec<WriterEffort>,
+    steps: Vec<RampStep>,
+}
+
+struct Reading {
+    busy: Duration,
+    cpu: Option<Duration>,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { busy: Duration::ZERO, cpu: Some(Duration::ZERO) }
+    }
+}
+
+impl Run<'_> {
+    fn run(
+        &self,
+        client: &mut Client,
+        sources: Vec<(usize, SourceBatches<'_>)>,
+        heard: &Receiver<()>,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Done {
+        let Self { jobs, config, shared, size, options } = *self;
+        let (most, mut ramp) = match options.writers {
+            Writers::Fixed(writers) => (writers.max(1), None),
+            Writers::Auto(most) => (most.max(1), Some(Ramp::new(most, shared.started))),
+        };
+        let readers = if most == 1 { 1 } else { sources.len().min(READERS_MAX) };
+        let sources = Mutex::new(sources.into_iter());
+        let next_source = || sources.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let (chunk_sender, chunks) = bounded::<Chunk>(1);
+        let mut done = Done::default();
+        thread::scope(|scope| {
+            let readers: Vec<_> = (0..readers)
+                .map(|_| {
+                    let (chunks, next_source) = (chunk_sender.clone(), &next_source);
+                    scope.spawn(move || {
+                        let cpu = CpuWatch::start();
+                        let busy = read_all(jobs, iter::from_fn(next_source), size, shared, &chunks);
+                        Reading { busy, cpu: cpu.elapsed() }
+                    })
+                })
+                .collect();
+            drop(chunk_sender);
+            let mut lent = Some(client);
+            let mut writers = Vec::new();
+            loop {
+                let wanted = ramp.as_mut().map_or(most, |ramp| {
+                    if shared.writers_lost.load(Ordering::SeqCst) > 0 {
+                        ramp.limit(shared.writers_running.load(Ordering::SeqCst));
+                    }
+                    let bytes = shared.counters.bytes.load(Ordering::Relaxed);
+                    let running = shared.writers_running.load(Ordering::SeqCst);
+                    ramp.wanted(Instant::now(), shared.started, bytes, running)
+                });
+                shared.writers_wanted.store(wanted, Ordering::SeqCst);
+                for number in writers.len()..wanted {
+                    let line = lent.take().map_or(Line::Down, Line::Lent);
+                    let chunks = chunks.clone();
+                    let is_optional = ramp.is_some() && number > 0;
+                    writers.push(scope.spawn(move || {
+                        writer::run(number, line, is_optional, config, jobs, &chunks, shared)
+                    }));
+                }
+                if writers.iter().all(ScopedJoinHandle::is_finished) {
+                    break;
+                }
+                match heard.recv_timeout(LOOK) {
+                    Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                progress(&shared.progress());
+                self.look_at_time(wanted);
+            }
+            // Readers that wait for a writer end with the queue.
+            drop(chunks);
+            for writer in writers {
+                match writer.join() {
+                    Ok(effort) => done.efforts.extend(effort),
+                    Err(_) => shared.fail(Error::Worker { worker: "writing" }, None),
+                }
+            }
+            for reader in readers {
+                match reader.join() {
+                    Ok(Reading { busy, cpu }) => {
+                        done.reading.busy += busy;
+                        done.reading.cpu = done.reading.cpu.zip(cpu).map(|(all, cpu)| all + cpu);
+                    }
+                    Err(_) => shared.fail(Error::Worker { worker: "reading" }, None),
+                }
+            }
+        });
+        done.steps = ramp.map(Ramp::into_steps).unwrap_or_default();
+        done
+    }
+
+    /// Adapts the size of chunks to the writers' pace, and ends a load that takes too long.
+    fn look_at_time(&self, writers: usize) {
+        let Self { shared, size, options, .. } = self;
+        let elapsed = shared.started.elapsed();
+        if elapsed > PACE_KNOWN && writers > 0 {
+            let bytes = shared.counters.bytes.load(Ordering::Relaxed) as f64;
+            size.adapt(bytes / elapsed.as_secs_f64() / writers as f64);
+        }
+        if let Some(limit) = options.time_limit
+            && elapsed >= limit
+            && !shared.stop.load(Ordering::SeqCst)
+        {
+            shared.fail(Error::LoadTimedOut { limit }, None);
+            shared.cancel_all();
+        }
+    }
+}
+
+/// What took most of the time, of the reader's or of the writers'.
+fn limit(load: &LoadReport, writers: usize) -> Limit {
+    let elapsed = load.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    let Phases { read, encode, send, wait } = load.phases;
+    let of_writers = |spent: Duration| spent.as_secs_f64() / elapsed / writers.max(1) as f64;
+    let processors = thread::available_parallelism().map_or(1.0, |number| number.get() as f64);
+    let is_computing =
+        load.client_cpu.is_some_and(|cpu| cpu.as_secs_f64() > PROCESSOR_BOUND * processors * elapsed);
+    let shares = [
+        (Limit::Source, read.as_secs_f64() / elapsed),
+        (Limit::Processor, if is_computing { 1.0 } else { of_writers(encode) }),
+        (Limit::Receiver, of_writers(send)),
+        (Limit::Commit, of_writers(wait)),
+    ];
+    let largest = shares.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
+    largest.map_or(Limit::Processor, |(limit, _)| limit)
+}

@@ -1,0 +1,81 @@
+//! Sets of rows of a source, as ranges of their numbers.
+
+use std::ops::Range;
+
+/// Ranges of row numbers, sorted, none empty, no two overlapping.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowRanges(Vec<Range<u64>>);
+
+impl RowRanges {
+    /// Adds the rows of a range.
+    pub fn add(&mut self, added: Range<u64>) {
+        if added.is_empty() {
+            return;
+        }
+        let first = self.0.partition_point(|range| range.end < added.start);
+        let last = self.0.partition_point(|range| range.start <= added.end);
+        let merged = self
+            .0
+            .drain(first..last)
+            .fold(added, |all, range| all.start.min(range.start)..all.end.max(range.end));
+        self.0.insert(first, merged);
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> u64 {
+        self.0.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether row `row` is one of them.
+    pub fn contains(&self, row: u64) -> bool {
+        self.range_at(row).is_some_and(|range| range.start <= row)
+    }
+
+    /// Where the answer to [`contains`](Self::contains) changes next behind `row`; `None` if it does not.
+    pub fn next_change(&self, row: u64) -> Option<u64> {
+        let range = self.range_at(row)?;
+        Some(if range.start <= row { range.end } else { range.start })
+    }
+
+    /// The first range that ends behind `row`.
+    fn range_at(&self, row: u64) -> Option<&Range<u64>> {
+        self.0.get(self.0.partition_point(|range| range.end <= row))
+    }
+}
+
+impl FromIterator<Range<u64>> for RowRanges {
+    fn from_iter<T: IntoIterator<Item = Range<u64>>>(ranges: T) -> Self {
+        let mut all = Self::default();
+        ranges.into_iter().for_each(|range| all.add(range));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ranges_hold_what_a_set_of_numbers_holds(added in prop::collection::vec((0_u64..60, 0_u64..9), 0..12)) {
+            let ranges: RowRanges = added.iter().map(|(start, length)| *start..start + length).collect();
+            let set: BTreeSet<u64> = added.iter().flat_map(|(start, length)| *start..start + length).collect();
+            prop_assert_eq!(ranges.rows(), set.len() as u64);
+            for row in 0..80 {
+                prop_assert_eq!(ranges.contains(row), set.contains(&row));
+                let change = (row + 1..200).find(|next| set.contains(next) != set.contains(&row));
+                prop_assert_eq!(ranges.next_change(row), change);
+            }
+            prop_assert!(ranges.0.windows(2).all(|pair| pair[0].end < pair[1].start));
+        }
+    }
+}

@@ -1,0 +1,515 @@
+//! A writer: one connection that loads chunk after chunk, and tries again what may pass.
+
+use std::{
+    ops::Range,
+    sync::atomic::Ordering,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use tds::Isolation;
+
+use super::{
+    Job,
+    chunk::Chunk,
+    encoder::{Piece, encode_chunks},
+    ledger::{CommittedChunk, Ledger},
+    state::Shared,
+};
+use crate::{
+    bulk::{BulkLoad, rows_of},
+    client::Client,
+    config::Config,
+    error::{Error, ServerError},
+    load::{Effort, FailedBatch, parts_of, row_at},
+    options::BatchTransaction,
+    platform::CpuWatch,
+    reject::{RejectReason, RejectedRow, Tolerance, is_row_fault, is_stream_fault},
+    retry::{Transient, transient, transient_connecting},
+    source::SourceBatch,
+};
+
+/// Pieces between a writer's encoder and its socket.
+const PIECES_MAX: usize = 8;
+/// Bytes that are encoded at a time when rows are sent again.
+const CHUNK_BYTES: usize = 512 * 1024;
+/// How often a waiting writer looks whether the load is to stop.
+const STOP_LOOK: Duration = Duration::from_millis(50);
+
+/// A writer's connection: the caller's, or one of its own.
+pub(super) enum Line<'c> {
+    Lent(&'c mut Client),
+    Own(Box<Client>),
+    /// Not made yet, or gone.
+    Down,
+}
+
+impl Line<'_> {
+    fn client(&mut self) -> Option<&mut Client> {
+        match self {
+            Self::Lent(client) => Some(client),
+            Self::Own(client) => Some(client),
+            Self::Down => None,
+        }
+    }
+
+    /// Connects again if the connection is of no use any more.
+    fn ready(&mut self, config: &Config) -> Result<&mut Client, Error> {
+        if self.client().is_none_or(|client| client.is_broken()) {
+            let made = Client::connect(config)?;
+            if let Self::Lent(client) = self {
+                **client = made;
+            } else {
+                *self = Self::Own(Box::new(made));
+            }
+        }
+        self.client().ok_or_else(|| Error::internal("a writer without a connection"))
+    }
+}
+
+/// What a writer spent.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct WriterEffort {
+    pub(super) encode: Duration,
+    pub(super) send: Duration,
+    pub(super) wait: Duration,
+    pub(super) cpu: Option<Duration>,
+}
+
+/// Loads chunks until there are none, the load stops, or this writer is not wanted any more.
+/// None from a writer that could not connect; an optional one does not make the load fail.
+pub(super) fn run(
+    number: usize,
+    line: Line<'_>,
+    is_optional: bool,
+    config: &Config,
+    jobs: &[Job<'_>],
+    chunks: &Receiver<Chunk>,
+    shared: &Shared<'_>,
+) -> Option<WriterEffort> {
+    let cpu = CpuWatch::start();
+    let (piece_sender, pieces) = bounded(PIECES_MAX);
+    let (recycle, recycled) = bounded(PIECES_MAX + 2);
+    let effort = WriterEffort::default();
+    let mut writer = Writer { number, line, config, jobs, shared, recycle, effort, has_sent: false };
+    if let Err(error) = writer.connect(is_optional) {
+        shared.writers_lost.fetch_add(1, Ordering::SeqCst);
+        match is_optional {
+            true => tracing::info!(writer = number, %error, "no further writer"),
+            false => shared.fail(error, None),
+        }
+        shared.tell();
+        return None;
+    }
+    let encoder = thread::scope(|scope| {
+        let encoder =
+            scope.spawn(move || encode_chunks(number, jobs, chunks, &piece_sender, &recycled, shared));
+        writer.write_all(&pieces);
+        // The encoder stops when its queue is gone.
+        drop(pieces);
+        encoder.join()
+    });
+    let mut effort = writer.effort;
+    match encoder {
+        Ok(Effort { busy, cpu: encoder_cpu }) => {
+            effort.encode = busy;
+            effort.cpu = cpu.elapsed().zip(encoder_cpu).map(|(sender, encoder)| sender + encoder);
+        }
+        Err(_) => shared.fail(Error::Worker { worker: "encoding" }, None),
+    }
+    shared.tell();
+    Some(effort)
+}
+
+struct Writer<'a, 'c> {
+    number: usize,
+    line: Line<'c>,
+    config: &'a Config,
+    jobs: &'a [Job<'a>],
+    shared: &'a Shared<'a>,
+    recycle: Sender<Vec<u8>>,
+    effort: WriterEffort,
+    has_sent: bool,
+}
+
+/// Rows of a chunk that are loaded together.
+struct Part {
+    /// Which of the chunk's good rows.
+    held: Range<usize>,
+    /// Why the last attempt failed; `None` before the first.
+    failed: Option<Error>,
+}
+
+/// What an attempt is about to commit.
+#[derive(Default)]
+struct Sums {
+    rows: u64,
+    checksum: crc32fast::Hasher,
+}
+
+/// A chunk that is being written.
+struct Open<'a> {
+    source: usize,
+    job: &'a Job<'a>,
+    rows: Range<u64>,
+    held: Vec<SourceBatch>,
+}
+
+impl<'a> Writer<'a, '_> {
+    /// Connects, as often as it takes; an optional writer tries once.
+    fn connect(&mut self, is_optional: bool) -> Result<(), Error> {
+        let mut tries = Tries::default();
+        loop {
+            match self.ready() {
+                Ok(_) => return Ok(()),
+                Err(error) if is_optional => return Err(error),
+                Err(error) => self.wait_before_retry(&mut tries, error)?,
+            }
+        }
+    }
+
+    /// The connection, made again if it is of no use any more.
+    fn ready(&mut self) -> Result<&mut Client, Error> {
+        let client = self.line.ready(self.config)?;
+        self.shared.note_line(self.number, client.cancel_handle());
+        Ok(client)
+    }
+
+    fn write_all(&mut self, pieces: &Receiver<Piece>) {
+        while let Ok(piece) = pieces.recv() {
+            let Piece::ChunkStart { source, first_row } = piece else {
+                self.shared.fail(Error::internal("rows outside a chunk"), None);
+                return;
+            };
+            let Some(job) = self.jobs.get(source) else {
+                self.shared.fail(Error::internal("a chunk without a source"), None);
+                return;
+            };
+            let mut chunk = Open { source, job, rows: first_row..first_row, held: Vec::new() };
+            let first = self.first_attempt(&mut chunk, pieces);
+            let loaded = match first {
+                Ok(true) => Ok(()),
+                Ok(false) => return,
+                Err(error) => self.repeat(&chunk, error),
+            };
+            match loaded {
+                Ok(()) => self.shared.tell(),
+                Err(error) => {
+                    let doubtful = error.is_in_doubt();
+                    if doubtful {
+                        let rows = chunk.held.iter().map(|batch| batch.rows() as u64).sum();
+                        self.shared.counters.rows_in_doubt.fetch_add(rows, Ordering::SeqCst);
+                    }
+                    let is_of_rows = !matches!(error, Error::Cell(_) | Error::RejectLimit | Error::Cancelled);
+                    let index = self.shared.counters.batches.load(Ordering::Relaxed);
+                    let batch = (is_of_rows || doubtful).then(|| FailedBatch {
+                        source,
+                        index,
+                        rows: chunk.rows.clone(),
+                    });
+                    self.shared.fail(error, batch);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Sends a chunk while it is encoded. False if the encoder has ended without completing it.
+    fn first_attempt(&mut self, chunk: &mut Open<'a>, pieces: &Receiver<Piece>) -> Result<bool, Error> {
+        let mut sums = Sums::default();
+        let mut failure = self.ready().err();
+        let Self { line, shared, recycle, effort, has_sent, .. } = self;
+        let mut bulk: Option<BulkLoad<'_>> = None;
+        let mut client = line.client();
+        loop {
+            match pieces.recv() {
+                Ok(Piece::Rows { bytes, rows, source }) => {
+                    chunk.held.push(source);
+                    if failure.is_none() {
+                        let open = match (bulk.take(), client.take()) {
+                            (Some(bulk), _) => Ok(bulk),
+                            (None, Some(client)) => begin(client, chunk.job),
+                            (None, None) => Err(Error::internal("a chunk without a connection")),
+                        };
+                        let sent = open.and_then(|open| {
+                            let open = bulk.insert(open);
+                            sums.rows += rows;
+                            sums.checksum.update(&bytes);
+                            open.send(&bytes, rows)
+                        });
+                        match sent {
+                            Ok(()) => {
+                                if !std::mem::replace(has_sent, true) {
+                                    shared.writers_running.fetch_add(1, Ordering::SeqCst);
+                                }
+                                shared.counters.rows_sent.fetch_add(rows, Ordering::Relaxed);
+                                shared.counters.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                            }
+                            Err(error) => failure = Some(error),
+                        }
+                    }
+                    // A full recycling queue means that there are buffers enough.
+                    let _ = recycle.try_send(bytes);
+                    if shared.stop.load(Ordering::Relaxed) {
+                        return Ok(false);
+                    }
+                }
+                Ok(Piece::ChunkEnd { end_row }) => {
+                    chunk.rows.end = end_row;
+                    break;
+                }
+                Ok(Piece::ChunkStart { .. }) => return Err(Error::internal("a chunk within a chunk")),
+                Err(_) => return Ok(false),
+            }
+        }
+        let closed = match (failure, bulk) {
+            (Some(error), bulk) => {
+                drop(bulk);
+                Err(error)
+            }
+            (None, None) => return Ok(true),
+            (None, Some(bulk)) => close(bulk, shared, effort),
+        };
+        let rows = chunk.rows.clone();
+        let done = closed.and_then(|()| self.commit(chunk, &sums, rows));
+        if done.is_err() {
+            self.shared.counters.rows_sent.fetch_sub(sums.rows, Ordering::Relaxed);
+            self.roll_back();
+        }
+        done.map(|()| true)
+    }
+
+    /// Tries a chunk again that failed: as often as its error may pass, and in parts if the server refuses rows of it.
+    fn repeat(&mut self, chunk: &Open<'_>, error: Error) -> Result<(), Error> {
+        let rows = chunk.held.iter().map(SourceBatch::rows).sum();
+        let mut parts = vec![Part { held: 0..rows, failed: Some(error) }];
+        let mut tries = Tries::default();
+        while let Some(mut part) = parts.pop() {
+            let outcome = match part.failed.take() {
+                Some(error) => Err(error),
+                None => self.attempt(chunk, &part.held, tries.is_in_doubt),
+            };
+            match outcome {
+                Ok(()) => tries = Tries::default(),
+                Err(Error::Server(error)) if let Some(tolerance) = chunk.bisecting(&error) => {
+                    self.split(chunk, tolerance, part.held, error, &mut parts)?;
+                    tries = Tries::default();
+                }
+                Err(error) => {
+                    self.wait_before_retry(&mut tries, error)?;
+                    parts.push(part);
+                }
+            }
+            if self.shared.stop.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the halves of refused rows loaded by themselves; a row that stands alone is refused.
+    fn split(
+        &self,
+        chunk: &Open<'_>,
+        tolerance: &Tolerance<'_>,
+        held: Range<usize>,
+        error: ServerError,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), Error> {
+        if held.len() > 1 {
+            let middle = held.start + held.len() / 2;
+            parts.push(Part { held: middle..held.end, failed: None });
+            parts.push(Part { held: held.start..middle, failed: None });
+            return Ok(());
+        }
+        if is_stream_fault(&error) {
+            return Err(error.into());
+        }
+        if let Some((batch, index)) = row_at(&chunk.held, held.start) {
+            let origin = batch.origin(index);
+            let batch = batch.batch().slice(index, 1);
+            if tolerance.reject(RejectedRow { origin, reason: RejectReason::Server(error), batch }) {
+                return Err(Error::RejectLimit);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits before the next try, or says that there is none.
+    fn wait_before_retry(&mut self, tries: &mut Tries, error: Error) -> Result<(), Error> {
+        let reason = transient(&error).or_else(|| transient_connecting(&error).filter(|_| tries.count > 0));
+        let Some(reason) = reason else { return Err(error) };
+        tries.is_in_doubt |= error.is_in_doubt();
+        // Without a ledger nobody can say what became of the rows.
+        let is_lost = tries.is_in_doubt && self.shared.ledger.is_none();
+        let since = *tries.since.get_or_insert_with(Instant::now);
+        if is_lost || since.elapsed() >= self.shared.retry.patience {
+            return Err(error);
+        }
+        if error.server_message().is_none() || !matches!(reason, Transient::Server(_)) {
+            // The server must hear that the old session is gone, or its locks are in the way.
+            if let Some(client) = self.line.client() {
+                client.session().close();
+            }
+        }
+        tries.count += 1;
+        let left = self.shared.retry.patience.saturating_sub(since.elapsed());
+        let wait = self.shared.retry.wait(tries.count).min(left);
+        tracing::warn!(writer = self.number, %reason, wait_ms = wait.as_millis() as u64, "trying again");
+        self.shared.note_retry(self.number, reason, &error, wait);
+        self.pause(wait)
+    }
+
+    fn pause(&self, wait: Duration) -> Result<(), Error> {
+        let until = Instant::now() + wait;
+        loop {
+            if self.shared.stop.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            match until.checked_duration_since(Instant::now()) {
+                Some(left) if !left.is_zero() => thread::sleep(left.min(STOP_LOOK)),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Sends rows that are held as one transaction.
+    fn attempt(&mut self, chunk: &Open<'_>, held: &Range<usize>, is_in_doubt: bool) -> Result<(), Error> {
+        let rows = chunk.numbers(held);
+        let shared = self.shared;
+        let client = self.ready()?;
+        if is_in_doubt && let Some(ledger) = shared.ledger {
+            client.begin(Isolation::Current)?;
+            if ledger.has(client, chunk.source, rows.start)? {
+                client.rollback()?;
+                self.count_committed(held.len() as u64);
+                return Ok(());
+            }
+        }
+        let done = self.send_held(chunk, held).and_then(|sums| self.commit(chunk, &sums, rows));
+        if done.is_err() {
+            self.roll_back();
+        }
+        done
+    }
+
+    fn send_held(&mut self, chunk: &Open<'_>, held: &Range<usize>) -> Result<Sums, Error> {
+        self.ready()?;
+        let Self { line, shared, effort, .. } = self;
+        let Some(client) = line.client() else { return Err(Error::internal("a chunk without a connection")) };
+        let mut bulk = begin(client, chunk.job)?;
+        let mut sums = Sums::default();
+        let mut bytes = Vec::new();
+        for batch in parts_of(&chunk.held, held.clone()) {
+            let bound = chunk.job.plan.rows.bind(batch.batch(), 0)?;
+            let step = rows_of(CHUNK_BYTES, &bound);
+            let mut next = 0;
+            while next < bound.rows() {
+                let end = bound.rows().min(next + step);
+                bytes.clear();
+                bound.encode(next..end, &mut bytes);
+                sums.rows += (end - next) as u64;
+                sums.checksum.update(&bytes);
+                bulk.send(&bytes, (end - next) as u64)?;
+                shared.counters.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                if shared.stop.load(Ordering::Relaxed) {
+                    return Err(Error::Cancelled);
+                }
+                next = end;
+            }
+        }
+        close(bulk, shared, effort)?;
+        shared.counters.rows_sent.fetch_add(sums.rows, Ordering::Relaxed);
+        Ok(sums)
+    }
+
+    /// Commits rows that the server has confirmed, and enters them into the ledger.
+    fn commit(&mut self, chunk: &Open<'_>, sums: &Sums, rows: Range<u64>) -> Result<(), Error> {
+        let Self { line, shared, effort, .. } = self;
+        if let Some(tolerance) = chunk.job.tolerance {
+            tolerance.keep().map_err(|error| Error::Sink(Box::new(error)))?;
+        }
+        let Some(client) = line.client() else {
+            return Err(Error::internal("a commit without a connection"));
+        };
+        let Sums { rows: row_count, checksum } = sums;
+        let checksum = checksum.clone().finalize();
+        let entry = |ledger: &Ledger| {
+            ledger.entry(chunk.source, &CommittedChunk { rows, row_count: *row_count, checksum })
+        };
+        let started = Instant::now();
+        shared.counters.rows_committing.fetch_add(*row_count, Ordering::SeqCst);
+        shared.watch.begins(*row_count);
+        let committed = match (shared.ledger, chunk.job.plan.transaction) {
+            (Some(ledger), _) => client.commit_after(&entry(ledger)),
+            (None, BatchTransaction::Explicit) => client.commit(),
+            // The end of the rows has committed them.
+            (None, BatchTransaction::Autocommit) => Ok(()),
+        };
+        shared.watch.ended(*row_count, committed.is_ok());
+        shared.counters.rows_committing.fetch_sub(*row_count, Ordering::SeqCst);
+        effort.wait += started.elapsed();
+        committed?;
+        self.count_committed(*row_count);
+        Ok(())
+    }
+
+    fn count_committed(&self, rows: u64) {
+        self.shared.counters.rows_committed.fetch_add(rows, Ordering::SeqCst);
+        self.shared.counters.batches.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Leaves no transaction behind; what cannot be rolled back goes with its connection.
+    fn roll_back(&mut self) {
+        if let Some(client) = self.line.client()
+            && !client.is_broken()
+            && client.rollback().is_err()
+        {
+            client.session().close();
+        }
+    }
+}
+
+/// Tries of one piece of work.
+#[derive(Default)]
+struct Tries {
+    count: u32,
+    since: Option<Instant>,
+    /// An attempt's end was not heard.
+    is_in_doubt: bool,
+}
+
+impl Open<'_> {
+    /// The numbers that stand for some of the good rows: all of the chunk's are divided among its parts.
+    fn numbers(&self, held: &Range<usize>) -> Range<u64> {
+        let at = |index: usize, border: u64| match index {
+            0 => self.rows.start,
+            index => row_at(&self.held, index).map_or(border, |(batch, index)| batch.origin_row(index)),
+        };
+        at(held.start, self.rows.end)..at(held.end, self.rows.end)
+    }
+
+    /// Under what tolerance the chunk is taken apart for this error.
+    fn bisecting(&self, error: &ServerError) -> Option<&Tolerance<'_>> {
+        let tolerance = self.job.tolerance.filter(|tolerance| tolerance.bisect)?;
+        (is_row_fault(error) || is_stream_fault(error)).then_some(tolerance)
+    }
+}
+
+/// Begins a transaction, if the rows do not commit themselves, and a bulk load in it.
+fn begin<'c>(client: &'c mut Client, job: &'c Job<'_>) -> Result<BulkLoad<'c>, Error> {
+    if job.plan.transaction == BatchTransaction::Explicit && !client.in_transaction() {
+        client.begin(Isolation::Current)?;
+    }
+    client.bulk_load(&job.plan)
+}
+
+/// Ends the rows; the server's count is what was sent.
+fn close(mut bulk: BulkLoad<'_>, shared: &Shared<'_>, effort: &mut WriterEffort) -> Result<(), Error> {
+    let closed = bulk.close_batch();
+    shared.note_messages(&bulk.progress().messages);
+    effort.send += bulk.progress().send;
+    effort.wait += bulk.progress().wait;
+    closed
+}
