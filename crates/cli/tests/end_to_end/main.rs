@@ -8,6 +8,7 @@ mod bcp_regional;
 mod connections;
 mod conversions;
 mod dialects;
+mod exactly_once;
 mod exports;
 mod faulty_line;
 mod fixture;
