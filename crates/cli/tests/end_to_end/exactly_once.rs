@@ -209,11 +209,11 @@ impl Round {
 struct Served(Child);
 
 impl Served {
-    /// Ends the server: how many faults it told of.
+    /// Ends the server: how many faults its log names.
     fn stop(&mut self) -> usize {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
-        let told = self.0.stderr.take().map(BufReader::new);
+        let log = self.0.stderr.take().map(BufReader::new);
         told.map_or(0, |told| {
             told.lines().map_while(Result::ok).filter(|line| line.starts_with("fault:")).count()
         })

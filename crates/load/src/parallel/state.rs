@@ -96,7 +96,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Ends the load. The first failure is the one that is told.
+    /// Ends the load. Of several failures the first is reported.
     pub(super) fn fail(&self, error: Error, batch: Option<FailedBatch>) {
         let mut failure = lock(&self.failure);
         if failure.is_none() {
@@ -131,7 +131,7 @@ impl<'a> Shared<'a> {
         lock(&self.failure).take()
     }
 
-    /// Wakes whoever watches the load.
+    /// Wakes the thread that watches the load.
     pub(super) fn tell(&self) {
         // A full channel has news enough.
         let _ = self.news.try_send(());
