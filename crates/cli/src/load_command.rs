@@ -70,7 +70,7 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
     }
     let mut client = connection::open(&arguments.connection)?;
     if arguments.writers.is_asked() {
-        return parallel_load::run(&mut client, &table, sources, arguments);
+        return parallel_load::run(&mut client, &table, sources, &way, arguments);
     }
     if !arguments.create {
         // A load that failed has no further use for its connection, unless the new table is to go again.
@@ -322,7 +322,9 @@ fn load_file(
         |error| Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) };
     let mut choices = Vec::new();
     if let Some(way) = way {
-        (*staged, choices) = way.choose(client, table, &reader.schema(), &options).map_err(unfit)?;
+        (*staged, choices) = way
+            .choose(client, table, &reader.schema(), &options, &load::Stage::new_load_id())
+            .map_err(unfit)?;
     }
     if let Some(staged) = staged {
         staged.make(client, arguments)?;

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use load::report::grouped;
 use load::{
     Client, Ledger, LedgerPlace, LoadIdentity, LoadPlan, LoadState, ParallelOptions, ParallelReport,
-    ParallelSource, RejectedRow, RetryPolicy, SourceIdentity, TableName, Tolerance, Writers,
+    ParallelSource, RejectedRow, RetryPolicy, SourceIdentity, Stage, TableName, Tolerance, Writers,
 };
 use serde_json::json;
 
@@ -20,6 +20,7 @@ use crate::failure::{FailedLoad, Failure};
 use crate::load_command::{self, Outcome, REJECTS_SHOWN_MAX, Source};
 use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
+use crate::staged_load::{StagedLoad, Way};
 use crate::{interrupt, progress, rejects};
 
 /// Time for which errors are tried again that may pass, if it is not given.
@@ -30,34 +31,58 @@ pub fn run(
     client: &mut Client,
     table: &TableName,
     mut sources: Vec<Source>,
+    way: &Way,
     arguments: &LoadArgs,
 ) -> Result<Outcome, Failure> {
     let retry = retry(arguments);
-    let ledger = open_ledger(client, table, &sources, arguments)?;
+    let ledger = open_ledger(client, table, &sources, way, arguments)?;
     if let Some(ledger) = ledger.as_ref().filter(|ledger| ledger.state() == LoadState::Done) {
         if !arguments.quiet {
+            let id = ledger.load_id();
             eprintln!(
-                "load \"{}\" is done already, and nothing was loaded; --load-id gives it another name",
-                ledger.load_id()
+                "load \"{id}\" is done already, and nothing was loaded; --load-id gives it another name"
             );
         }
         return Ok(Outcome::Whole);
     }
-    let rows_before = ledger.as_ref().map_or(0, Ledger::rows_before);
+    let ledger = ledger.as_ref();
+    let rows_before = ledger.map_or(0, Ledger::rows_before);
     if rows_before > 0 && !arguments.quiet {
         eprintln!("load continues behind {} rows that are committed", grouped(rows_before));
     }
     prepare_target(client, table, &mut sources, arguments, rows_before)?;
-    let rejects = open_rejects(&sources, ledger.as_ref(), arguments)?;
+    let rejects = open_rejects(&sources, ledger, arguments)?;
     let mut files = Vec::new();
     let mut readers = Vec::new();
+    let mut staged: Option<StagedLoad> = None;
     for source in &sources {
         let mut reader = load_command::open(client, table, source, arguments)?;
         if rejects.is_some() {
             reader.collect_rejects();
         }
         let options = load_command::options(arguments, &source.kind);
-        let plan = load_command::plan(client, table, source, &reader.schema(), &options)?;
+        let mut choices = Vec::new();
+        if files.is_empty() {
+            let stage_id = ledger.map_or_else(Stage::new_load_id, |ledger| ledger.load_id().to_owned());
+            let chosen = way.choose(client, table, &reader.schema(), &options, &stage_id);
+            (staged, choices) = chosen.map_err(|error| unfit(source, table, error))?;
+        }
+        let plan = match (&mut staged, ledger) {
+            (Some(staged), ledger) => {
+                match ledger {
+                    Some(ledger) => staged.make_or_continue(client, ledger, arguments)?,
+                    None => staged.make(client, arguments)?,
+                }
+                staged
+                    .plan(client, &reader.schema(), &options)
+                    .map_err(|error| unfit(source, table, error))?
+            }
+            (None, _) => {
+                let mut plan = load_command::plan(client, table, source, &reader.schema(), &options)?;
+                plan.choices.splice(1..1, choices);
+                plan
+            }
+        };
         files.push(LoadedSource {
             name: &source.name,
             plan,
@@ -71,7 +96,7 @@ pub fn run(
     let Some(first) = files.first() else { return Ok(Outcome::Whole) };
     let writers = writers(&first.plan, arguments);
     if !arguments.quiet {
-        eprintln!("{}", shown_plan(&first.plan, writers, retry, ledger.as_ref()));
+        eprintln!("{}", shown_plan(&first.plan, writers, retry, ledger));
     }
     if arguments.dry_run {
         return Ok(Outcome::Whole);
@@ -79,7 +104,7 @@ pub fn run(
     let options = ParallelOptions {
         writers,
         retry,
-        ledger: ledger.as_ref(),
+        ledger,
         time_limit: arguments.writers.time_limit.map(|seconds| Duration::from_secs(seconds.into())),
         watch: &interrupt::Commits,
     };
@@ -91,13 +116,31 @@ pub fn run(
     if let Err(failure) = &loaded {
         load_command::show_failure(failure, arguments)?;
     }
-    let report = loaded?;
-    if let Some(ledger) = &ledger {
-        ledger.finish(client, retry)?;
-    }
     let refused = rejects.as_ref().map_or(0, Rejects::count);
-    show(&report, refused, &files, arguments)?;
+    match (&staged, ledger, loaded) {
+        (Some(staged), Some(ledger), loaded) => {
+            let report = loaded?;
+            show(&report, refused, &files, arguments)?;
+            staged.publish_noted(client, ledger, retry, arguments)?;
+        }
+        (Some(staged), None, Ok(report)) => {
+            show(&report, refused, &files, arguments)?;
+            let published = staged.publish(client, arguments);
+            published.map_err(|failure| staged.give_up(client, failure))?;
+        }
+        (Some(staged), None, Err(failure)) => return Err(staged.give_up(client, failure)),
+        (None, Some(ledger), loaded) => {
+            let report = loaded?;
+            ledger.finish(client, retry)?;
+            show(&report, refused, &files, arguments)?;
+        }
+        (None, None, loaded) => show(&loaded?, refused, &files, arguments)?,
+    }
     Ok(if refused > 0 { Outcome::RowsRefused } else { Outcome::Whole })
+}
+
+fn unfit(source: &Source, table: &TableName, error: load::Error) -> Failure {
+    Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) }
 }
 
 /// A file that is loaded.
@@ -202,6 +245,7 @@ fn open_ledger(
     client: &mut Client,
     table: &TableName,
     sources: &[Source],
+    way: &Way,
     arguments: &LoadArgs,
 ) -> Result<Option<Ledger>, Failure> {
     let asked = &arguments.writers;
@@ -226,8 +270,7 @@ fn open_ledger(
         Some(name) => name.clone(),
         None => default_load_id(&target, &identities),
     };
-    let mode = if arguments.truncate { "truncate" } else { "append" }.to_owned();
-    let identity = LoadIdentity { load_id, target, mode, sources: identities };
+    let identity = LoadIdentity { load_id, target, mode: way.words(), sources: identities };
     let place = LedgerPlace::beside(table, &asked.ledger_schema);
     Ok(Some(Ledger::open(client, place, identity)?))
 }
@@ -273,7 +316,7 @@ fn prepare_target(
             load_command::create(client, table, first, arguments)?;
         }
     }
-    if arguments.truncate && rows_before == 0 && !arguments.dry_run {
+    if arguments.modes.truncates() && rows_before == 0 && !arguments.dry_run {
         for source in sources.iter() {
             // A file that does not fit the table must not cost its rows.
             let reader = load_command::open(client, table, source, arguments)?;

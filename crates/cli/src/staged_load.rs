@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use arrow::datatypes::Schema;
 use load::stage::{How, Published};
 use load::{
-    Client, Error, LoadOptions, LoadPlan, Mode, Stage, StagePlan, Strategy, TableDescription, TableName,
+    Client, Error, Ledger, LoadOptions, LoadPlan, Mode, RetryPolicy, Stage, StagePlan, Strategy,
+    TableDescription, TableName,
 };
 use serde_json::json;
 
@@ -82,6 +83,14 @@ impl Way {
         Ok(Self { mode, strategy, is_named: modes.mode.is_some() || modes.strategy.is_some() })
     }
 
+    /// What becomes of the rows that are there, and the way of the new ones, as an earlier run of the same load has them.
+    pub fn words(&self) -> String {
+        match self.strategy {
+            Strategy::Auto => self.mode.word().to_owned(),
+            strategy => format!("{} by {strategy}", self.mode.word()),
+        }
+    }
+
     /// Chooses how a first source of these columns comes into the table. `Ok(None)`: directly; lines for the plan come
     /// with it if the command line asked for a way.
     pub fn choose(
@@ -90,6 +99,7 @@ impl Way {
         table: &TableName,
         schema: &Schema,
         options: &LoadOptions,
+        load_id: &str,
     ) -> Result<(Option<StagedLoad>, Vec<load::Choice>), Error> {
         if !self.is_named {
             return Ok((None, Vec::new()));
@@ -97,12 +107,8 @@ impl Way {
         let target = client.describe(table)?;
         let plan = StagePlan::choose(client, &target, schema, self.mode.clone(), self.strategy, options)?;
         let choices = plan.choices.clone();
-        let staged = plan.stage(&target, &Stage::new_load_id()).map(|stage| StagedLoad {
-            plan,
-            stage,
-            target,
-            is_made: false,
-        });
+        let staged =
+            plan.stage(&target, load_id).map(|stage| StagedLoad { plan, stage, target, is_made: false });
         Ok((staged, choices))
     }
 }
@@ -116,6 +122,31 @@ impl StagedLoad {
             self.is_made = true;
         }
         Ok(())
+    }
+
+    /// Makes the stage of a load that is noted in a ledger, or goes on with the stage that an earlier run has made.
+    ///
+    /// # Errors
+    /// That stage is gone, and with it rows that the ledger says are committed.
+    pub fn make_or_continue(
+        &mut self,
+        client: &mut Client,
+        ledger: &Ledger,
+        arguments: &LoadArgs,
+    ) -> Result<(), Failure> {
+        interrupt::note_stage(self.stage.name().to_string());
+        if self.stage.exists(client)? {
+            self.is_made = true;
+            return Ok(());
+        }
+        match ledger.rows_before() {
+            0 => self.make(client, arguments),
+            rows => Err(Failure::StageGone {
+                stage: self.stage.name().to_string(),
+                load_id: ledger.load_id().to_owned(),
+                rows,
+            }),
+        }
     }
 
     /// The plan of a source.
@@ -157,6 +188,30 @@ impl StagedLoad {
         };
         interrupt::note_published();
         show(&published, &table, self.plan.mode.word(), arguments)
+    }
+
+    /// Publishes the rows of all sources, and notes in the same transaction that the load is done. What may pass is tried again.
+    pub fn publish_noted(
+        &self,
+        client: &mut Client,
+        ledger: &Ledger,
+        retry: RetryPolicy,
+        arguments: &LoadArgs,
+    ) -> Result<(), Failure> {
+        let table = self.target.name.to_string();
+        let published = ledger.finish_by(client, retry, &mut |client| {
+            self.stage.build(client)?;
+            self.stage.publish(client, &mut |client| client.execute(&ledger.done_statements()).map(drop))
+        });
+        let published = interrupt::during_statement(|| published);
+        let published =
+            published.map_err(|error| Failure::Publish { table: table.clone(), error: Box::new(error) })?;
+        interrupt::note_published();
+        match published {
+            Some(published) => show(&published, &table, self.plan.mode.word(), arguments),
+            // The answer was lost, and the ledger has the end of the load.
+            None => Ok(()),
+        }
     }
 
     /// Drops the stage of a load that failed, and says what is left.

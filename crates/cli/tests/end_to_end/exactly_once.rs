@@ -77,9 +77,9 @@ impl Round {
         let faults = self.fault_file();
         let data = self.fixture.path("data");
         let mut server = serve(&data, self.port, Some(&faults));
-        let kind = self.random.below(4);
+        let kind = self.random.below(8);
         let definition = match kind {
-            0 => "n int NOT NULL PRIMARY KEY, s varchar(30) NULL, amount decimal(9, 2) NULL",
+            0 | 4 | 5 | 7 => "n int NOT NULL PRIMARY KEY, s varchar(30) NULL, amount decimal(9, 2) NULL",
             _ => "n int NOT NULL, s varchar(30) NULL, amount decimal(9, 2) NULL",
         };
         let creates = kind == 1;
@@ -100,6 +100,17 @@ impl Round {
         if kind == 2 {
             self.query("INSERT INTO t VALUES (-1, 'to be gone', 0)");
             arguments.push("--truncate");
+        }
+        match kind {
+            4 => arguments.extend(["--mode", "upsert", "--key", "n"]),
+            5 => arguments.extend(["--mode", "insert-new", "--key", "n"]),
+            6 => arguments.extend(["--mode", "replace"]),
+            7 => arguments.extend(["--strategy", "heap-then-key"]),
+            _ => {}
+        }
+        if matches!(kind, 4..=6) {
+            let old = if kind == 5 { "row 3" } else { "to be changed" };
+            self.query(&format!("INSERT INTO t VALUES (3, '{old}', 3.25)"));
         }
         let patience = ["0", "1", "20"][self.random.below(3) as usize];
         let mut happened = 0;
@@ -214,8 +225,8 @@ impl Served {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
         let log = self.0.stderr.take().map(BufReader::new);
-        told.map_or(0, |told| {
-            told.lines().map_while(Result::ok).filter(|line| line.starts_with("fault:")).count()
+        log.map_or(0, |log| {
+            log.lines().map_while(Result::ok).filter(|line| line.starts_with("fault:")).count()
         })
     }
 }

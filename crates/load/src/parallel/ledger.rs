@@ -343,13 +343,33 @@ impl Ledger {
     /// # Errors
     /// Those of the statements, if they do not pass while the policy is patient.
     pub fn finish(&self, client: &mut Client, retry: RetryPolicy) -> Result<(), Error> {
+        let done = self.finish_by(client, retry, &mut |client| {
+            client.begin(Isolation::Current)?;
+            client.commit_after(&self.done_statements())
+        });
+        done.map(drop)
+    }
+
+    /// Ends the load by something that runs [`done_statements`](Self::done_statements) in its transaction. What may pass is tried
+    /// again, unless the load is done meanwhile: then an answer was lost, and the result is `None`.
+    ///
+    /// # Errors
+    /// Those of `finish`.
+    pub fn finish_by<T>(
+        &self,
+        client: &mut Client,
+        retry: RetryPolicy,
+        finish: &mut dyn FnMut(&mut Client) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
         let started = Instant::now();
         let mut tries = 0;
+        let mut is_doubtful = false;
         loop {
-            let error = match self.try_to_finish(client, tries > 0) {
-                Ok(()) => return Ok(()),
+            let error = match self.try_to_finish(client, is_doubtful, finish) {
+                Ok(done) => return Ok(done),
                 Err(error) => error,
             };
+            is_doubtful |= error.is_in_doubt();
             let may_pass = transient(&error).is_some() || transient_connecting(&error).is_some();
             if !may_pass || started.elapsed() >= retry.patience {
                 return Err(error);
@@ -359,19 +379,23 @@ impl Ledger {
         }
     }
 
-    fn try_to_finish(&self, client: &mut Client, is_repeated: bool) -> Result<(), Error> {
+    fn try_to_finish<T>(
+        &self,
+        client: &mut Client,
+        is_doubtful: bool,
+        finish: &mut dyn FnMut(&mut Client) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
         if client.is_broken() {
             *client = client.sibling()?;
         }
-        if is_repeated && self.is_done(client)? {
-            return Ok(());
+        if is_doubtful && self.is_done(client)? {
+            return Ok(None);
         }
-        client.begin(Isolation::Current)?;
-        let done = client.commit_after(&self.done_statements());
+        let done = finish(client);
         if done.is_err() && !client.is_broken() {
             client.rollback()?;
         }
-        done
+        done.map(Some)
     }
 
     /// Whether the load is noted as done.
