@@ -152,6 +152,8 @@ pub fn transient(error: &Error) -> Option<Transient> {
             (source.kind() != io::ErrorKind::InvalidInput).then_some(Transient::Connection)
         }
         Error::Broken => Some(Transient::Connection),
+        // The other side of a cut: half a message.
+        Error::Protocol { source, .. } if source.is_truncated() => Some(Transient::Connection),
         Error::TimedOut { .. } => Some(Transient::Silence),
         _ => None,
     }

@@ -25,7 +25,7 @@ use crate::{
     load::{Effort, FailedBatch, parts_of, row_at},
     options::BatchTransaction,
     platform::CpuWatch,
-    reject::{RejectReason, RejectedRow, Tolerance, is_row_fault, is_stream_fault},
+    reject::{RejectReason, RejectedRow, Tolerance, is_row_fault},
     retry::{Transient, transient, transient_connecting},
     source::SourceBatch,
 };
@@ -323,7 +323,7 @@ impl<'a> Writer<'a, '_> {
             parts.push(Part { held: held.start..middle, failed: None });
             return Ok(());
         }
-        if is_stream_fault(&error) {
+        if error.is_about_the_stream() {
             return Err(error.into());
         }
         if let Some((batch, index)) = row_at(&chunk.held, held.start) {
@@ -493,7 +493,7 @@ impl Open<'_> {
     /// Under what tolerance the chunk is taken apart for this error.
     fn bisecting(&self, error: &ServerError) -> Option<&Tolerance<'_>> {
         let tolerance = self.job.tolerance.filter(|tolerance| tolerance.bisect)?;
-        (is_row_fault(error) || is_stream_fault(error)).then_some(tolerance)
+        (is_row_fault(error) || error.is_about_the_stream()).then_some(tolerance)
     }
 }
 

@@ -26,7 +26,6 @@ mod reader;
 mod report;
 mod row_source;
 mod split_plan;
-mod transient;
 
 pub use consistency::Consistency;
 pub use error::ReadError;

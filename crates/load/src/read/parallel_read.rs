@@ -63,7 +63,7 @@ pub fn read_into(
     options: &ReadOptions,
     sink: Arc<dyn RangeSink>,
 ) -> Result<(ReadReport, SchemaRef), Error> {
-    let config = config_of(&client);
+    let config = client.sibling_config();
     let crowd = Crowd::start(config, Some(client), plan, options, sink, Box::new(|_| {}), None)?;
     crowd.reading.crew.wait_for_all();
     let schema = match crowd.reading.crew.columns(None) {
@@ -74,22 +74,15 @@ pub fn read_into(
     Ok((report, schema))
 }
 
-/// How to connect to the server and the database that a client is connected to.
-fn config_of(client: &Client) -> Config {
-    let mut config = client.config().clone();
-    config.database = Some(client.database().to_owned());
-    config
-}
-
 impl ParallelRead {
     /// Starts to read over new connections to where `client` is connected to.
     pub fn start(client: &Client, plan: SplitPlan, options: &ReadOptions) -> Result<Self, Error> {
-        Self::begin(config_of(client), None, plan, options)
+        Self::begin(client.sibling_config(), None, plan, options)
     }
 
     /// Starts to read; `client` becomes one of the readers.
     pub fn start_with(client: Client, plan: SplitPlan, options: &ReadOptions) -> Result<Self, Error> {
-        Self::begin(config_of(&client), Some(client), plan, options)
+        Self::begin(client.sibling_config(), Some(client), plan, options)
     }
 
     fn begin(

@@ -20,9 +20,11 @@ use super::{
     options::Gentle,
     report::Figures,
     split_plan::SplitPlan,
-    transient::is_transient,
 };
-use crate::{client::Client, config::Config, error::Error, platform::CpuWatch, result::ResultStream};
+use crate::{
+    client::Client, config::Config, error::Error, platform::CpuWatch, result::ResultStream,
+    retry::transient_connecting,
+};
 
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -141,7 +143,7 @@ impl Reading {
                 Err(_) if self.crew.is_stopped() => return Ok(Ended::Stopped),
                 Err(error) => error,
             };
-            if !is_transient(&error) {
+            if transient_connecting(&error).is_none() {
                 return Err(error);
             }
             if self.plan.consistency == Consistency::Snapshot
