@@ -41,6 +41,9 @@ fn plan(batch_rows: u64, transaction: BatchTransaction) -> LoadPlan {
         transaction,
         count_rule: CountRule::Exact,
         rows_before: None,
+        keeps_batch_rows: true,
+        writers_max: 1,
+        writers_reason: "as the test decides",
         choices: Vec::new(),
     }
 }
