@@ -52,6 +52,9 @@ fn main() -> Outcome<()> {
         table: "dbo.t".parse()?,
         rows: Plan::new(&batch.schema(), &columns(), &Mapping::ByName, CastOptions::default())?,
         batch_rows: 200_000,
+        keeps_batch_rows: true,
+        writers_max: 1,
+        writers_reason: "the sink has one connection",
         hints: BulkHints { table_lock: true, ..BulkHints::default() },
         transaction: BatchTransaction::Autocommit,
         // The sink counts nothing.
