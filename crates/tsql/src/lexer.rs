@@ -4,6 +4,7 @@
 //! `$` money, variables and temporary names. `GO` is a word of client tools, not of the language.
 
 use crate::errors;
+use crate::keywords::Keyword;
 use crate::sql_error::SqlError;
 
 /// One token and where it stands.
@@ -11,6 +12,8 @@ use crate::sql_error::SqlError;
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,
+    /// The word of the grammar that a bare word is.
+    pub keyword: Option<Keyword>,
     /// First byte in the text.
     pub start: usize,
     /// One past the last byte.
@@ -79,7 +82,11 @@ impl Lexer<'_> {
         while self.skip_blank()? {
             let (start, line) = (self.at, self.line);
             let kind = self.token().map_err(|error| error.at_line(line))?;
-            tokens.push(Token { kind, start, end: self.at, line });
+            let keyword = match &kind {
+                TokenKind::Word(word) => Keyword::of(word),
+                _ => None,
+            };
+            tokens.push(Token { kind, keyword, start, end: self.at, line });
             if let Some(on) = quoted_identifier_set(&tokens) {
                 self.quoted_identifier = on;
             }
@@ -265,7 +272,9 @@ impl Lexer<'_> {
 
     fn symbol(&mut self, ch: char) -> Result<TokenKind, SqlError> {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
+        let first = self.byte(0);
+        let mut found = SYMBOLS.iter().filter(|symbol| symbol.as_bytes().first() == Some(&first));
+        match found.find(|symbol| rest.starts_with(**symbol)) {
             Some(symbol) => {
                 self.at += symbol.len();
                 Ok(TokenKind::Symbol(symbol))
@@ -277,17 +286,17 @@ impl Lexer<'_> {
 
 /// What the tokens so far end in: `SET … QUOTED_IDENTIFIER … ON` changes how the rest of the batch is read.
 fn quoted_identifier_set(tokens: &[Token]) -> Option<bool> {
-    let word = |token: &Token, wanted: &str| matches!(&token.kind, TokenKind::Word(word) if word.eq_ignore_ascii_case(wanted));
     let (last, before) = tokens.split_last()?;
-    let on = word(last, "ON");
-    if !on && !word(last, "OFF") {
-        return None;
-    }
+    let on = match last.keyword? {
+        Keyword::On => true,
+        Keyword::Off => false,
+        _ => return None,
+    };
     let mut named = false;
     for token in before.iter().rev() {
         match &token.kind {
-            TokenKind::Word(set) if set.eq_ignore_ascii_case("SET") => return named.then_some(on),
-            TokenKind::Word(_) => named |= word(token, "QUOTED_IDENTIFIER"),
+            TokenKind::Word(_) if token.keyword == Some(Keyword::Set) => return named.then_some(on),
+            TokenKind::Word(_) => named |= token.keyword == Some(Keyword::QuotedIdentifier),
             TokenKind::Symbol(",") => {}
             _ => return None,
         }

@@ -4,7 +4,7 @@ use super::{Parsed, Parser};
 use crate::administration::{Administration, BackupLog, DatabaseChange, Dbcc, DbccArgument, Recovery};
 use crate::ast::StatementKind;
 use crate::expression::{Expr, Literal};
-use crate::keywords::is_reserved;
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
@@ -21,9 +21,9 @@ impl Parser<'_> {
         }
         let negative = self.accept_symbol("-");
         let id = i64::try_from(self.unsigned()?).unwrap_or(i64::MAX);
-        let status_only = self.accept_word("WITH");
+        let status_only = self.accept_word(Keyword::With);
         if status_only {
-            self.expect_word("STATUSONLY")?;
+            self.expect_word(Keyword::Statusonly)?;
         }
         let session = if negative { -id } else { id };
         Self::administration(Administration::Kill { session, status_only })
@@ -31,19 +31,19 @@ impl Parser<'_> {
 
     /// After `ALTER DATABASE`.
     pub(super) fn alter_database(&mut self) -> Parsed<StatementKind> {
-        let database = if self.accept_word("CURRENT") { None } else { Some(self.name()?) };
+        let database = if self.accept_word(Keyword::Current) { None } else { Some(self.name()?) };
         let mut changes = Vec::new();
-        if self.accept_word("SET") {
+        if self.accept_word(Keyword::Set) {
             loop {
                 changes.push(self.database_option()?);
                 if !self.accept_symbol(",") {
                     break;
                 }
             }
-            if self.accept_word("WITH") {
+            if self.accept_word(Keyword::With) {
                 self.termination()?;
             }
-        } else if self.is_word("MODIFY") && self.is_symbol_ahead(1, "(") {
+        } else if self.is_word(Keyword::Modify) && self.is_symbol_ahead(1, "(") {
             self.advance();
             self.advance();
             changes.push(self.service()?);
@@ -57,20 +57,20 @@ impl Parser<'_> {
     }
 
     fn database_option(&mut self) -> Parsed<DatabaseChange> {
-        if self.accept_word("ALLOW_SNAPSHOT_ISOLATION") {
+        if self.accept_word(Keyword::AllowSnapshotIsolation) {
             return Ok(DatabaseChange::SnapshotIsolation(self.database_switch()?));
         }
-        if self.accept_word("READ_COMMITTED_SNAPSHOT") {
+        if self.accept_word(Keyword::ReadCommittedSnapshot) {
             return Ok(DatabaseChange::ReadCommittedSnapshot(self.database_switch()?));
         }
-        if !self.accept_word("RECOVERY") {
-            self.skip_to_statement(&["WITH"]);
+        if !self.accept_word(Keyword::Recovery) {
+            self.skip_to_statement(&[Keyword::With]);
             return Ok(DatabaseChange::Other);
         }
         let model = match () {
-            () if self.accept_word("FULL") => Recovery::Full,
-            () if self.accept_word("BULK_LOGGED") => Recovery::BulkLogged,
-            () if self.accept_word("SIMPLE") => Recovery::Simple,
+            () if self.accept_word(Keyword::Full) => Recovery::Full,
+            () if self.accept_word(Keyword::BulkLogged) => Recovery::BulkLogged,
+            () if self.accept_word(Keyword::Simple) => Recovery::Simple,
             () => return Err(self.unexpected()),
         };
         Ok(DatabaseChange::Recovery(model))
@@ -84,16 +84,16 @@ impl Parser<'_> {
 
     /// What becomes of other connections: nothing, since an option here waits for nobody.
     fn termination(&mut self) -> Parsed<()> {
-        if self.accept_word("NO_WAIT") {
+        if self.accept_word(Keyword::NoWait) {
             return Ok(());
         }
-        self.expect_word("ROLLBACK")?;
-        if self.accept_word("IMMEDIATE") {
+        self.expect_word(Keyword::Rollback)?;
+        if self.accept_word(Keyword::Immediate) {
             return Ok(());
         }
-        self.expect_word("AFTER")?;
+        self.expect_word(Keyword::After)?;
         self.unsigned()?;
-        self.accept_word("SECONDS");
+        self.accept_word(Keyword::Seconds);
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Parser<'_> {
             self.expect_symbol("=")?;
             match option.as_str() {
                 "EDITION" => edition = Some(self.setting()?),
-                "SERVICE_OBJECTIVE" if self.is_word("ELASTIC_POOL") => {
+                "SERVICE_OBJECTIVE" if self.is_word(Keyword::ElasticPool) => {
                     return Err(SqlError::unsupported("An elastic pool").at_line(self.line()));
                 }
                 "SERVICE_OBJECTIVE" => objective = Some(self.setting()?),
@@ -152,7 +152,7 @@ impl Parser<'_> {
     pub(super) fn backup(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
         self.advance();
-        if !self.accept_word("LOG") {
+        if !self.accept_word(Keyword::Log) {
             return Err(SqlError::unsupported("BACKUP of a database").at_line(line));
         }
         let database = match self.kind().cloned() {
@@ -162,8 +162,8 @@ impl Parser<'_> {
             }
             _ => Expr::Literal(Literal::Text { value: self.name()?, unicode: true }),
         };
-        self.expect_word("TO")?;
-        if !self.accept_word("DISK") {
+        self.expect_word(Keyword::To)?;
+        if !self.accept_word(Keyword::Disk) {
             return Err(SqlError::unsupported("A backup device other than DISK").at_line(self.line()));
         }
         self.expect_symbol("=")?;
@@ -172,7 +172,7 @@ impl Parser<'_> {
             return Err(SqlError::unsupported("A backup on several devices").at_line(self.line()));
         }
         let mut replaces = false;
-        if self.accept_word("WITH") {
+        if self.accept_word(Keyword::With) {
             loop {
                 let option = self.name()?.to_ascii_uppercase();
                 if self.accept_symbol("=") {
@@ -192,12 +192,12 @@ impl Parser<'_> {
         let table = self.object_name()?;
         if self.is_symbol("(") {
             self.names_in_parentheses()?;
-        } else if matches!(self.kind(), Some(TokenKind::Word(word)) if !is_reserved(word))
+        } else if matches!(self.kind(), Some(TokenKind::Word(_))) && !self.is_reserved()
             || matches!(self.kind(), Some(TokenKind::Quoted(_)))
         {
             self.name()?;
         }
-        if self.accept_word("WITH") {
+        if self.accept_word(Keyword::With) {
             loop {
                 self.statistics_option()?;
                 if !self.accept_symbol(",") {
@@ -209,28 +209,38 @@ impl Parser<'_> {
     }
 
     fn statistics_option(&mut self) -> Parsed<()> {
-        if self.accept_word("SAMPLE") {
+        if self.accept_word(Keyword::Sample) {
             self.unsigned()?;
-            if !self.accept_word("PERCENT") {
-                self.expect_word("ROWS")?;
+            if !self.accept_word(Keyword::Percent) {
+                self.expect_word(Keyword::Rows)?;
             }
             return Ok(());
         }
-        if self.accept_word("RESAMPLE") {
-            if self.accept_words(&["ON", "PARTITIONS"]) {
+        if self.accept_word(Keyword::Resample) {
+            if self.accept_words(&[Keyword::On, Keyword::Partitions]) {
                 self.skip_parentheses()?;
             }
             return Ok(());
         }
-        if ["FULLSCAN", "ALL", "COLUMNS", "INDEX", "NORECOMPUTE"].iter().any(|word| self.accept_word(word)) {
+        if [Keyword::Fullscan, Keyword::All, Keyword::Columns, Keyword::Index, Keyword::Norecompute]
+            .iter()
+            .any(|word| self.accept_word(*word))
+        {
             return Ok(());
         }
-        let known = ["PERSIST_SAMPLE_PERCENT", "INCREMENTAL", "MAXDOP", "AUTO_DROP", "ROWCOUNT", "PAGECOUNT"];
-        if !known.iter().any(|word| self.accept_word(word)) {
+        let known = [
+            Keyword::PersistSamplePercent,
+            Keyword::Incremental,
+            Keyword::Maxdop,
+            Keyword::AutoDrop,
+            Keyword::Rowcount,
+            Keyword::Pagecount,
+        ];
+        if !known.iter().any(|word| self.accept_word(*word)) {
             return Err(self.unexpected());
         }
         self.expect_symbol("=")?;
-        if !(self.accept_word("ON") || self.accept_word("OFF")) {
+        if !(self.accept_word(Keyword::On) || self.accept_word(Keyword::Off)) {
             self.unsigned()?;
         }
         Ok(())
@@ -251,7 +261,7 @@ impl Parser<'_> {
             self.expect_symbol(")")?;
         }
         let mut options = Vec::new();
-        if self.accept_word("WITH") {
+        if self.accept_word(Keyword::With) {
             loop {
                 options.push(self.name()?.to_ascii_uppercase());
                 if self.accept_symbol("=") {
@@ -280,9 +290,9 @@ impl Parser<'_> {
     }
 
     /// Skips what is not known, up to a comma, one of `ends`, or the next statement.
-    fn skip_to_statement(&mut self, ends: &[&str]) {
+    fn skip_to_statement(&mut self, ends: &[Keyword]) {
         while !self.at_end() && !self.is_symbol(";") && !self.is_symbol(",") {
-            if self.at_statement() || ends.iter().any(|word| self.is_word(word)) {
+            if self.at_statement() || ends.iter().any(|word| self.is_word(*word)) {
                 return;
             }
             if self.is_symbol("(") && self.skip_parentheses().is_ok() {

@@ -3,6 +3,7 @@
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::ast::{BulkColumn, BulkHints, InsertBulk, StatementKind};
+use crate::keywords::Keyword;
 
 impl Parser<'_> {
     /// After `INSERT BULK`.
@@ -17,18 +18,18 @@ impl Parser<'_> {
             }
         }
         self.expect_symbol(")")?;
-        let hints = if self.accept_word("WITH") { self.bulk_hints()? } else { BulkHints::default() };
+        let hints = if self.accept_word(Keyword::With) { self.bulk_hints()? } else { BulkHints::default() };
         Ok(StatementKind::InsertBulk(InsertBulk { table, columns, hints }))
     }
 
     fn bulk_column(&mut self) -> Parsed<BulkColumn> {
         let name = self.name()?;
         let sql_type = self.sql_type(TypePlace::Declaration)?;
-        let collation = if self.accept_word("COLLATE") { Some(self.collation()?) } else { None };
-        let nullable = if self.accept_words(&["NOT", "NULL"]) {
+        let collation = if self.accept_word(Keyword::Collate) { Some(self.collation()?) } else { None };
+        let nullable = if self.accept_words(&[Keyword::Not, Keyword::Null]) {
             Some(false)
         } else {
-            self.accept_word("NULL").then_some(true)
+            self.accept_word(Keyword::Null).then_some(true)
         };
         Ok(BulkColumn { name, sql_type, collation, nullable })
     }
@@ -37,22 +38,22 @@ impl Parser<'_> {
         let mut hints = BulkHints::default();
         self.expect_symbol("(")?;
         loop {
-            if self.accept_word("ORDER") {
+            if self.accept_word(Keyword::Order) {
                 hints.order = self.ordered_columns()?;
-            } else if self.accept_word("CHECK_CONSTRAINTS") {
+            } else if self.accept_word(Keyword::CheckConstraints) {
                 hints.check_constraints = true;
-            } else if self.accept_word("FIRE_TRIGGERS") {
+            } else if self.accept_word(Keyword::FireTriggers) {
                 hints.fire_triggers = true;
-            } else if self.accept_word("KEEP_NULLS") {
+            } else if self.accept_word(Keyword::KeepNulls) {
                 hints.keep_nulls = true;
-            } else if self.accept_word("TABLOCK") {
+            } else if self.accept_word(Keyword::Tablock) {
                 hints.table_lock = true;
-            } else if self.accept_word("ALLOW_ENCRYPTED_VALUE_MODIFICATIONS") {
+            } else if self.accept_word(Keyword::AllowEncryptedValueModifications) {
                 hints.allow_encrypted_value_modifications = true;
-            } else if self.accept_word("ROWS_PER_BATCH") {
+            } else if self.accept_word(Keyword::RowsPerBatch) {
                 self.expect_symbol("=")?;
                 hints.rows_per_batch = Some(self.unsigned()?);
-            } else if self.accept_word("KILOBYTES_PER_BATCH") {
+            } else if self.accept_word(Keyword::KilobytesPerBatch) {
                 self.expect_symbol("=")?;
                 hints.kilobytes_per_batch = Some(self.unsigned()?);
             } else {

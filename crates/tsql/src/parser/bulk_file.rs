@@ -8,6 +8,7 @@ use crate::bulk_file::{
     BulkFileOptions, BulkInsert, BulkRowset, CodePageOption, DataFileType, RowsetContents,
 };
 use crate::errors;
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
@@ -15,12 +16,12 @@ impl Parser<'_> {
     /// From `BULK` on.
     pub(crate) fn bulk_insert(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        self.expect_word("INSERT")?;
+        self.expect_word(Keyword::Insert)?;
         let table = self.object_name()?;
-        self.expect_word("FROM")?;
+        self.expect_word(Keyword::From)?;
         let file = self.text()?;
         let mut options = BulkFileOptions::default();
-        if self.accept_word("WITH") {
+        if self.accept_word(Keyword::With) {
             self.expect_symbol("(")?;
             let mut seen = HashSet::new();
             loop {
@@ -36,7 +37,7 @@ impl Parser<'_> {
 
     /// After `OPENROWSET (`, up to its closing parenthesis.
     pub(crate) fn bulk_rowset(&mut self) -> Parsed<BulkRowset> {
-        if !self.accept_word("BULK") {
+        if !self.accept_word(Keyword::Bulk) {
             return Err(SqlError::unsupported("OPENROWSET of a provider"));
         }
         let file = self.text()?;
@@ -45,9 +46,9 @@ impl Parser<'_> {
         let mut seen = HashSet::new();
         while self.accept_symbol(",") {
             contents = match () {
-                () if self.accept_word("SINGLE_BLOB") => RowsetContents::Blob,
-                () if self.accept_word("SINGLE_CLOB") => RowsetContents::Clob,
-                () if self.accept_word("SINGLE_NCLOB") => RowsetContents::NClob,
+                () if self.accept_word(Keyword::SingleBlob) => RowsetContents::Blob,
+                () if self.accept_word(Keyword::SingleClob) => RowsetContents::Clob,
+                () if self.accept_word(Keyword::SingleNclob) => RowsetContents::NClob,
                 () => {
                     self.bulk_file_option(&mut options, &mut seen)?;
                     continue;
@@ -68,7 +69,7 @@ impl Parser<'_> {
             "ORDER" => {
                 self.advance();
                 options.order = self.ordered_columns()?;
-                self.accept_word("UNIQUE");
+                self.accept_word(Keyword::Unique);
                 return Ok(());
             }
             "TABLOCK" => options.table_lock = true,

@@ -3,6 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::StatementKind;
 use crate::cursor::{CursorDeclaration, CursorName, CursorStatement, FetchDirection};
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
@@ -14,8 +15,8 @@ impl Parser<'_> {
     /// DECLARE of a cursor or of a cursor variable, after the word; None if it declares something else.
     pub(crate) fn declare_cursor(&mut self) -> Parsed<Option<StatementKind>> {
         if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
-            let as_word = usize::from(self.is_word_ahead(1, "AS"));
-            if !self.is_word_ahead(1 + as_word, "CURSOR") {
+            let as_word = usize::from(self.is_word_ahead(1, Keyword::As));
+            if !self.is_word_ahead(1 + as_word, Keyword::Cursor) {
                 return Ok(None);
             }
             self.at += 2 + as_word;
@@ -24,7 +25,7 @@ impl Parser<'_> {
         let name = self.name()?;
         // The form of the SQL standard has its options before the word.
         let mut declaration = Options::default();
-        while !self.is_word("CURSOR") {
+        while !self.is_word(Keyword::Cursor) {
             declaration.accept(self)?;
         }
         self.advance();
@@ -34,17 +35,17 @@ impl Parser<'_> {
 
     /// What follows the word CURSOR.
     fn cursor_declaration(&mut self, mut options: Options) -> Parsed<CursorDeclaration> {
-        while !self.is_word("FOR") {
+        while !self.is_word(Keyword::For) {
             options.accept(self)?;
         }
         self.advance();
         let query = self.query()?;
-        if self.accept_word("FOR") {
-            if self.accept_word("UPDATE") {
+        if self.accept_word(Keyword::For) {
+            if self.accept_word(Keyword::Update) {
                 return Err(SqlError::unsupported("A cursor FOR UPDATE").at_line(self.line()));
             }
-            self.expect_word("READ")?;
-            self.expect_word("ONLY")?;
+            self.expect_word(Keyword::Read)?;
+            self.expect_word(Keyword::Only)?;
         }
         let Options { local, scroll, counted, forward } = options;
         // The kinds of Transact-SQL scroll unless FORWARD_ONLY is written.
@@ -64,7 +65,7 @@ impl Parser<'_> {
             self.advance();
             return Ok(CursorName { global: false, name });
         }
-        let global = self.is_word("GLOBAL")
+        let global = self.is_word(Keyword::Global)
             && matches!(self.kind_ahead(1), Some(TokenKind::Word(_) | TokenKind::Quoted(_)));
         if global {
             self.advance();
@@ -84,30 +85,30 @@ impl Parser<'_> {
 
     pub(crate) fn deallocate_cursor(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        self.accept_word("CURSOR");
+        self.accept_word(Keyword::Cursor);
         Ok(cursor(CursorStatement::Deallocate(self.cursor_name()?)))
     }
 
     pub(crate) fn fetch_cursor(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        let direction = if self.accept_word("PRIOR") {
+        let direction = if self.accept_word(Keyword::Prior) {
             FetchDirection::Prior
-        } else if self.accept_word("FIRST") {
+        } else if self.accept_word(Keyword::First) {
             FetchDirection::First
-        } else if self.accept_word("LAST") {
+        } else if self.accept_word(Keyword::Last) {
             FetchDirection::Last
-        } else if self.accept_word("ABSOLUTE") {
+        } else if self.accept_word(Keyword::Absolute) {
             FetchDirection::Absolute(self.expression()?)
-        } else if self.accept_word("RELATIVE") {
+        } else if self.accept_word(Keyword::Relative) {
             FetchDirection::Relative(self.expression()?)
         } else {
-            self.accept_word("NEXT");
+            self.accept_word(Keyword::Next);
             FetchDirection::Next
         };
-        self.accept_word("FROM");
+        self.accept_word(Keyword::From);
         let name = self.cursor_name()?;
         let mut into = None;
-        if self.accept_word("INTO") {
+        if self.accept_word(Keyword::Into) {
             let mut variables = Vec::new();
             loop {
                 let Some(TokenKind::Variable(variable)) = self.kind().cloned() else {

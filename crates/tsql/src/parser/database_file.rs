@@ -3,23 +3,24 @@
 use super::{Parsed, Parser};
 use crate::administration::{DatabaseChange, FileSpec, Growth};
 use crate::errors;
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// From ADD, REMOVE or MODIFY on, where a file or a file group follows; None: something else follows.
     pub(super) fn files_and_groups(&mut self) -> Parsed<Option<DatabaseChange>> {
-        let group = self.is_word_ahead(1, "FILEGROUP");
-        let file = self.is_word_ahead(1, "FILE");
-        if self.is_word("ADD") && self.is_word_ahead(1, "LOG") {
+        let group = self.is_word_ahead(1, Keyword::Filegroup);
+        let file = self.is_word_ahead(1, Keyword::File);
+        if self.is_word(Keyword::Add) && self.is_word_ahead(1, Keyword::Log) {
             return Err(SqlError::unsupported("ADD LOG FILE").at_line(self.line()));
         }
         if !group && !file {
             return Ok(None);
         }
         let change = match () {
-            () if self.accept_word("ADD") => self.add(group)?,
-            () if self.accept_word("REMOVE") => {
+            () if self.accept_word(Keyword::Add) => self.add(group)?,
+            () if self.accept_word(Keyword::Remove) => {
                 self.advance();
                 let name = self.name()?;
                 if !group {
@@ -27,7 +28,7 @@ impl Parser<'_> {
                 }
                 DatabaseChange::RemoveFileGroup(name)
             }
-            () if self.accept_word("MODIFY") => {
+            () if self.accept_word(Keyword::Modify) => {
                 self.advance();
                 if group { self.modify_group()? } else { DatabaseChange::ModifyFile(self.file_spec()?) }
             }
@@ -41,7 +42,7 @@ impl Parser<'_> {
         self.advance();
         if group {
             let name = self.name()?;
-            if self.accept_word("CONTAINS") {
+            if self.accept_word(Keyword::Contains) {
                 return Err(SqlError::unsupported("A file group of another kind").at_line(self.line()));
             }
             return Ok(DatabaseChange::AddFileGroup(name));
@@ -50,7 +51,7 @@ impl Parser<'_> {
         while self.accept_symbol(",") {
             files.push(self.file_spec()?);
         }
-        let group = match self.accept_words(&["TO", "FILEGROUP"]) {
+        let group = match self.accept_words(&[Keyword::To, Keyword::Filegroup]) {
             true => Some(self.group_name()?),
             false => None,
         };
@@ -60,11 +61,11 @@ impl Parser<'_> {
     /// After MODIFY FILEGROUP.
     fn modify_group(&mut self) -> Parsed<DatabaseChange> {
         let name = self.group_name()?;
-        if self.accept_word("DEFAULT") {
+        if self.accept_word(Keyword::Default) {
             return Ok(DatabaseChange::DefaultFileGroup(name));
         }
         // Files of a group are always filled and grown together in proportion.
-        if self.accept_word("READ_WRITE") || self.accept_word("READWRITE") {
+        if self.accept_word(Keyword::ReadWrite) || self.accept_word(Keyword::Readwrite) {
             return Ok(DatabaseChange::Other);
         }
         Err(SqlError::unsupported("This change of a file group").at_line(self.line()))
@@ -72,7 +73,7 @@ impl Parser<'_> {
 
     /// The name of a file group; PRIMARY is a reserved word.
     pub(super) fn group_name(&mut self) -> Parsed<String> {
-        if self.accept_word("PRIMARY") { Ok("PRIMARY".to_string()) } else { self.name() }
+        if self.accept_word(Keyword::Primary) { Ok("PRIMARY".to_string()) } else { self.name() }
     }
 
     /// `(NAME = x, FILENAME = 'y', SIZE = 10 MB, MAXSIZE = UNLIMITED, FILEGROWTH = 10%)`.
@@ -89,7 +90,7 @@ impl Parser<'_> {
                 "NAME" => spec.name = self.setting()?,
                 "FILENAME" => spec.file_name = Some(self.setting()?),
                 "SIZE" => spec.size_bytes = Some(self.bytes()?),
-                "MAXSIZE" if self.accept_word("UNLIMITED") => spec.limit_bytes = Some(None),
+                "MAXSIZE" if self.accept_word(Keyword::Unlimited) => spec.limit_bytes = Some(None),
                 "MAXSIZE" => spec.limit_bytes = Some(Some(self.bytes()?)),
                 "FILEGROWTH" => spec.growth = Some(self.growth()?),
                 "NEWNAME" => return Err(SqlError::unsupported("NEWNAME").at_line(self.line())),
@@ -110,11 +111,11 @@ impl Parser<'_> {
     fn bytes(&mut self) -> Parsed<u64> {
         let number = self.unsigned()?;
         let unit: u64 = match () {
-            () if self.accept_word("KB") => 1 << 10,
-            () if self.accept_word("GB") => 1 << 30,
-            () if self.accept_word("TB") => 1 << 40,
+            () if self.accept_word(Keyword::Kb) => 1 << 10,
+            () if self.accept_word(Keyword::Gb) => 1 << 30,
+            () if self.accept_word(Keyword::Tb) => 1 << 40,
             () => {
-                self.accept_word("MB");
+                self.accept_word(Keyword::Mb);
                 1 << 20
             }
         };

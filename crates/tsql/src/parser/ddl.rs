@@ -7,6 +7,7 @@ use crate::ast::{
 };
 use crate::file_group::{DEFAULT_GROUP, FileGroups, WrittenGroup};
 use crate::index::IndexSettings;
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
@@ -14,33 +15,33 @@ impl Parser<'_> {
     pub(crate) fn create(&mut self) -> Parsed<StatementKind> {
         let start = self.at;
         self.advance();
-        if self.accept_word("TABLE") {
+        if self.accept_word(Keyword::Table) {
             return self.create_table();
         }
-        if self.accept_word("DATABASE") {
+        if self.accept_word(Keyword::Database) {
             let name = self.name()?;
             let collation = self.skip_options()?;
             return Ok(StatementKind::CreateDatabase { name, collation });
         }
-        if self.accept_word("TYPE") {
+        if self.accept_word(Keyword::Type) {
             return self.create_type();
         }
-        if self.accept_word("SCHEMA") {
+        if self.accept_word(Keyword::Schema) {
             // A schema may be named after its owner alone.
-            self.accept_word("AUTHORIZATION");
+            self.accept_word(Keyword::Authorization);
             let name = self.name()?;
-            if self.accept_word("AUTHORIZATION") {
+            if self.accept_word(Keyword::Authorization) {
                 self.name()?;
             }
             return Ok(StatementKind::CreateSchema(name));
         }
-        let unique = self.accept_word("UNIQUE");
-        let clustered = self.accept_word("CLUSTERED");
+        let unique = self.accept_word(Keyword::Unique);
+        let clustered = self.accept_word(Keyword::Clustered);
         if !clustered {
-            self.accept_word("NONCLUSTERED");
+            self.accept_word(Keyword::Nonclustered);
         }
-        let columnstore = self.accept_word("COLUMNSTORE");
-        if self.accept_word("INDEX") {
+        let columnstore = self.accept_word(Keyword::Columnstore);
+        if self.accept_word(Keyword::Index) {
             return self.create_index(unique, clustered, columnstore);
         }
         self.create_module(start)
@@ -54,7 +55,7 @@ impl Parser<'_> {
             if self.at_statement() {
                 return Ok(collation);
             }
-            match self.accept_word("COLLATE") {
+            match self.accept_word(Keyword::Collate) {
                 true => collation = Some(self.name()?),
                 false => self.advance(),
             }
@@ -102,14 +103,16 @@ impl Parser<'_> {
     ) -> Parsed<IndexSettings> {
         let mut settings = IndexSettings::default();
         loop {
-            let clause = ["ON", "TEXTIMAGE_ON", "FILESTREAM_ON"].into_iter().find(|word| self.is_word(word));
+            let clause = [Keyword::On, Keyword::TextimageOn, Keyword::FilestreamOn]
+                .into_iter()
+                .find(|word| self.is_word(*word));
             if let Some(clause) = clause {
                 self.advance();
-                placed(self, clause)?;
-            } else if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
+                placed(self, clause.text())?;
+            } else if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
                 self.advance();
                 settings = self.index_settings(statement)?;
-            } else if self.is_word("WITH") && self.is_word_ahead(1, "FILLFACTOR") {
+            } else if self.is_word(Keyword::With) && self.is_word_ahead(1, Keyword::Fillfactor) {
                 // The old form.
                 self.advance();
                 settings = self.index_setting(statement, settings)?;
@@ -137,9 +140,9 @@ impl Parser<'_> {
             }
             if self.at_table_constraint() {
                 constraints.push(self.constraint()?);
-            } else if self.is_word("PERIOD") && self.is_word_ahead(1, "FOR") {
+            } else if self.is_word(Keyword::Period) && self.is_word_ahead(1, Keyword::For) {
                 return Err(SqlError::unsupported("PERIOD FOR SYSTEM_TIME").at_line(self.line()));
-            } else if self.accept_word("INDEX") {
+            } else if self.accept_word(Keyword::Index) {
                 return Err(SqlError::unsupported("An inline INDEX").at_line(self.line()));
             } else {
                 columns.push(self.column(columns.len() + 1)?);
@@ -151,9 +154,16 @@ impl Parser<'_> {
     }
 
     fn at_table_constraint(&self) -> bool {
-        ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "DEFAULT"]
-            .iter()
-            .any(|word| self.is_word(word))
+        [
+            Keyword::Constraint,
+            Keyword::Primary,
+            Keyword::Unique,
+            Keyword::Check,
+            Keyword::Foreign,
+            Keyword::Default,
+        ]
+        .iter()
+        .any(|word| self.is_word(*word))
     }
 
     /// A column; `number` is its place in the list, from 1.
@@ -173,9 +183,9 @@ impl Parser<'_> {
             with_values: false,
             constraints: Vec::new(),
         };
-        if self.accept_word("AS") {
+        if self.accept_word(Keyword::As) {
             column.computed = Some(self.source_text()?);
-            column.persisted = self.accept_word("PERSISTED");
+            column.persisted = self.accept_word(Keyword::Persisted);
         } else if column.name.eq_ignore_ascii_case("timestamp")
             && (self.is_symbol(",") || self.is_symbol(")"))
         {
@@ -190,26 +200,26 @@ impl Parser<'_> {
 
     fn column_attributes(&mut self, column: &mut ColumnClause) -> Parsed<()> {
         loop {
-            if self.accept_words(&["NOT", "NULL"]) {
+            if self.accept_words(&[Keyword::Not, Keyword::Null]) {
                 column.nullable = Some(false);
-            } else if self.accept_word("NULL") {
+            } else if self.accept_word(Keyword::Null) {
                 column.nullable = Some(true);
-            } else if self.accept_word("COLLATE") {
+            } else if self.accept_word(Keyword::Collate) {
                 column.collation = Some(self.collation()?);
-            } else if self.accept_word("IDENTITY") {
+            } else if self.accept_word(Keyword::Identity) {
                 column.identity = Some(self.identity()?);
-            } else if self.accept_word("ROWGUIDCOL") {
+            } else if self.accept_word(Keyword::Rowguidcol) {
                 column.row_guid = true;
-            } else if self.is_word("GENERATED") && self.is_word_ahead(1, "ALWAYS") {
+            } else if self.is_word(Keyword::Generated) && self.is_word_ahead(1, Keyword::Always) {
                 return Err(SqlError::unsupported("GENERATED ALWAYS AS ROW").at_line(self.line()));
-            } else if self.accept_words(&["NOT", "FOR", "REPLICATION"])
-                || self.accept_word("SPARSE")
-                || self.accept_word("FILESTREAM")
-                || self.accept_word("HIDDEN")
+            } else if self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication])
+                || self.accept_word(Keyword::Sparse)
+                || self.accept_word(Keyword::Filestream)
+                || self.accept_word(Keyword::Hidden)
             {
-            } else if column.default.is_some() && self.accept_words(&["WITH", "VALUES"]) {
+            } else if column.default.is_some() && self.accept_words(&[Keyword::With, Keyword::Values]) {
                 column.with_values = true;
-            } else if self.is_word("DEFAULT") {
+            } else if self.is_word(Keyword::Default) {
                 self.advance();
                 column.default = Some((None, self.default_value()?));
             } else if self.at_table_constraint() {
@@ -220,7 +230,7 @@ impl Parser<'_> {
                     }
                     other => column.constraints.push(other),
                 }
-            } else if self.accept_word("REFERENCES") {
+            } else if self.accept_word(Keyword::References) {
                 let kind = self.references(Vec::new())?;
                 column.constraints.push(ConstraintClause { name: None, kind });
             } else {
@@ -274,29 +284,29 @@ impl Parser<'_> {
     }
 
     fn constraint_with(&mut self, column: Option<&str>) -> Parsed<ConstraintClause> {
-        let name = if self.accept_word("CONSTRAINT") { Some(self.name()?) } else { None };
-        let kind = if self.accept_words(&["PRIMARY", "KEY"]) {
+        let name = if self.accept_word(Keyword::Constraint) { Some(self.name()?) } else { None };
+        let kind = if self.accept_words(&[Keyword::Primary, Keyword::Key]) {
             self.key(true, column)?
-        } else if self.accept_word("UNIQUE") {
+        } else if self.accept_word(Keyword::Unique) {
             self.key(false, column)?
-        } else if self.accept_word("CHECK") {
-            self.accept_words(&["NOT", "FOR", "REPLICATION"]);
+        } else if self.accept_word(Keyword::Check) {
+            self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication]);
             self.expect_symbol("(")?;
             let check = self.source_text()?;
             self.expect_symbol(")")?;
             ConstraintKind::Check(check)
-        } else if self.accept_words(&["FOREIGN", "KEY"]) {
+        } else if self.accept_words(&[Keyword::Foreign, Keyword::Key]) {
             let columns = if self.is_symbol("(") { self.names_in_parentheses()? } else { Vec::new() };
-            self.expect_word("REFERENCES")?;
+            self.expect_word(Keyword::References)?;
             self.references(columns)?
-        } else if self.accept_word("REFERENCES") {
+        } else if self.accept_word(Keyword::References) {
             self.references(Vec::new())?
-        } else if self.accept_word("DEFAULT") {
+        } else if self.accept_word(Keyword::Default) {
             let value = self.default_value()?;
             let column = match column {
                 Some(column) => column.to_string(),
                 None => {
-                    self.expect_word("FOR")?;
+                    self.expect_word(Keyword::For)?;
                     self.name()?
                 }
             };
@@ -308,9 +318,9 @@ impl Parser<'_> {
     }
 
     fn key(&mut self, primary: bool, column: Option<&str>) -> Parsed<ConstraintKind> {
-        let clustered = if self.accept_word("CLUSTERED") {
+        let clustered = if self.accept_word(Keyword::Clustered) {
             Some(true)
-        } else if self.accept_word("NONCLUSTERED") {
+        } else if self.accept_word(Keyword::Nonclustered) {
             Some(false)
         } else {
             None
@@ -327,30 +337,32 @@ impl Parser<'_> {
         let table = self.object_name()?;
         let referenced = if self.is_symbol("(") { self.names_in_parentheses()? } else { Vec::new() };
         let (mut on_delete, mut on_update) = (ReferentialAction::NoAction, ReferentialAction::NoAction);
-        while self.is_word("ON") && (self.is_word_ahead(1, "DELETE") || self.is_word_ahead(1, "UPDATE")) {
-            let delete = self.is_word_ahead(1, "DELETE");
+        while self.is_word(Keyword::On)
+            && (self.is_word_ahead(1, Keyword::Delete) || self.is_word_ahead(1, Keyword::Update))
+        {
+            let delete = self.is_word_ahead(1, Keyword::Delete);
             self.advance();
             self.advance();
-            let action = if self.accept_words(&["NO", "ACTION"]) {
+            let action = if self.accept_words(&[Keyword::No, Keyword::Action]) {
                 ReferentialAction::NoAction
-            } else if self.accept_word("CASCADE") {
+            } else if self.accept_word(Keyword::Cascade) {
                 ReferentialAction::Cascade
-            } else if self.accept_words(&["SET", "NULL"]) {
+            } else if self.accept_words(&[Keyword::Set, Keyword::Null]) {
                 ReferentialAction::SetNull
-            } else if self.accept_words(&["SET", "DEFAULT"]) {
+            } else if self.accept_words(&[Keyword::Set, Keyword::Default]) {
                 ReferentialAction::SetDefault
             } else {
                 return Err(self.unexpected());
             };
             *(if delete { &mut on_delete } else { &mut on_update }) = action;
         }
-        self.accept_words(&["NOT", "FOR", "REPLICATION"]);
+        self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication]);
         Ok(ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update })
     }
 
     /// `SET MAXDOP = n` of ALTER DATABASE SCOPED CONFIGURATION; all other settings are read and without effect.
     fn scoped_configuration(&mut self) -> Parsed<StatementKind> {
-        if self.accept_words(&["SET", "MAXDOP"]) {
+        if self.accept_words(&[Keyword::Set, Keyword::Maxdop]) {
             self.expect_symbol("=")?;
             let limit = u16::try_from(self.unsigned()?).ok().filter(|limit| *limit <= 32_767);
             return limit.map(StatementKind::ScopedMaxDop).ok_or_else(|| self.unexpected());
@@ -364,47 +376,49 @@ impl Parser<'_> {
     pub(crate) fn alter(&mut self) -> Parsed<StatementKind> {
         let start = self.at;
         self.advance();
-        if self.accept_word("DATABASE") {
-            if self.accept_words(&["SCOPED", "CONFIGURATION"]) {
+        if self.accept_word(Keyword::Database) {
+            if self.accept_words(&[Keyword::Scoped, Keyword::Configuration]) {
                 return self.scoped_configuration();
             }
             return self.alter_database();
         }
-        if self.accept_word("INDEX") {
+        if self.accept_word(Keyword::Index) {
             return self.alter_index();
         }
-        if !self.accept_word("TABLE") {
+        if !self.accept_word(Keyword::Table) {
             return self.alter_module(start);
         }
         let table = self.object_name()?;
-        let check = if self.accept_words(&["WITH", "CHECK"]) {
+        let check = if self.accept_words(&[Keyword::With, Keyword::Check]) {
             Some(true)
         } else {
-            self.accept_words(&["WITH", "NOCHECK"]).then_some(false)
+            self.accept_words(&[Keyword::With, Keyword::Nocheck]).then_some(false)
         };
-        let action = if self.accept_word("ADD") {
+        let action = if self.accept_word(Keyword::Add) {
             let (columns, constraints) = self.table_elements()?;
             AlterAction::Add { columns, constraints }
-        } else if self.accept_word("DROP") {
+        } else if self.accept_word(Keyword::Drop) {
             self.alter_drop()?
-        } else if self.accept_words(&["ALTER", "COLUMN"]) {
+        } else if self.accept_words(&[Keyword::Alter, Keyword::Column]) {
             AlterAction::AlterColumn(Box::new(self.column(1)?))
-        } else if (self.is_word("CHECK") || self.is_word("NOCHECK")) && self.is_word_ahead(1, "CONSTRAINT") {
-            let enabled = self.is_word("CHECK");
+        } else if (self.is_word(Keyword::Check) || self.is_word(Keyword::Nocheck))
+            && self.is_word_ahead(1, Keyword::Constraint)
+        {
+            let enabled = self.is_word(Keyword::Check);
             self.advance();
             self.advance();
-            let names = if self.accept_word("ALL") { None } else { Some(self.name_list()?) };
+            let names = if self.accept_word(Keyword::All) { None } else { Some(self.name_list()?) };
             AlterAction::SwitchConstraints { names, enabled }
-        } else if self.accept_word("REBUILD") {
+        } else if self.accept_word(Keyword::Rebuild) {
             AlterAction::Rebuild(self.rebuild_settings("ALTER TABLE")?)
         } else if self.at_trigger_switch() {
             self.trigger_switch()?
-        } else if self.is_word("SET")
+        } else if self.is_word(Keyword::Set)
             && self.is_symbol_ahead(1, "(")
-            && self.is_word_ahead(2, "SYSTEM_VERSIONING")
+            && self.is_word_ahead(2, Keyword::SystemVersioning)
         {
             return Err(SqlError::unsupported("SYSTEM_VERSIONING").at_line(self.line()));
-        } else if ["ENABLE", "DISABLE", "SET"].iter().any(|word| self.is_word(word)) {
+        } else if [Keyword::Enable, Keyword::Disable, Keyword::Set].iter().any(|word| self.is_word(*word)) {
             while !self.at_end() && !self.is_symbol(";") {
                 self.advance();
             }
@@ -428,15 +442,15 @@ impl Parser<'_> {
         let (mut constraints, mut columns) = (DroppedNames::default(), DroppedNames::default());
         let mut of_columns = false;
         loop {
-            let is_written = self.is_word("COLUMN") || self.is_word("CONSTRAINT");
-            if self.accept_word("COLUMN") {
+            let is_written = self.is_word(Keyword::Column) || self.is_word(Keyword::Constraint);
+            if self.accept_word(Keyword::Column) {
                 of_columns = true;
-            } else if self.accept_word("CONSTRAINT") {
+            } else if self.accept_word(Keyword::Constraint) {
                 of_columns = false;
             }
             let dropped = if of_columns { &mut columns } else { &mut constraints };
             if is_written || dropped.names.is_empty() {
-                dropped.if_exists |= self.accept_words(&["IF", "EXISTS"]);
+                dropped.if_exists |= self.accept_words(&[Keyword::If, Keyword::Exists]);
             }
             dropped.names.push(self.name()?);
             if !self.accept_symbol(",") {

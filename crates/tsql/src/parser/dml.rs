@@ -7,6 +7,7 @@ use crate::ast::{Assignment, Delete, Insert, InsertSource, Output, OutputInto, S
 use crate::errors;
 use crate::expression::Expr;
 use crate::hints::TableHint;
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::names::ObjectName;
 use crate::query::{CommonTable, Top};
@@ -26,11 +27,11 @@ impl Parser<'_> {
 
     pub(crate) fn insert(&mut self, with: Vec<CommonTable>) -> Parsed<StatementKind> {
         self.advance();
-        if self.accept_word("BULK") {
+        if self.accept_word(Keyword::Bulk) {
             return self.insert_bulk();
         }
         let top = self.row_limit()?;
-        self.accept_word("INTO");
+        self.accept_word(Keyword::Into);
         let table = self.table_name()?;
         let (from_file, hints) = self.insert_hints()?;
         let table_lock = hints.has_any(&[TableHint::Table, TableHint::TableExclusive]);
@@ -39,11 +40,11 @@ impl Parser<'_> {
         let output = self.output()?;
         let source = InsertSource::DefaultValues;
         let mut insert = Insert { with, top, table, from_file, table_lock, columns, source, output };
-        insert.source = if self.accept_words(&["DEFAULT", "VALUES"]) {
+        insert.source = if self.accept_words(&[Keyword::Default, Keyword::Values]) {
             InsertSource::DefaultValues
-        } else if self.accept_word("VALUES") {
+        } else if self.accept_word(Keyword::Values) {
             InsertSource::Values(self.value_rows()?)
-        } else if self.is_word("EXEC") || self.is_word("EXECUTE") {
+        } else if self.is_word(Keyword::Exec) || self.is_word(Keyword::Execute) {
             InsertSource::Execute(Box::new(self.execute()?))
         } else {
             let mut query = self.query()?;
@@ -60,7 +61,7 @@ impl Parser<'_> {
 
     /// TOP of a statement that changes rows.
     pub(crate) fn row_limit(&mut self) -> Parsed<Option<Top>> {
-        if !self.accept_word("TOP") {
+        if !self.accept_word(Keyword::Top) {
             return Ok(None);
         }
         self.top().map(Some)
@@ -81,7 +82,7 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let mut row = Vec::new();
         loop {
-            row.push(if self.accept_word("DEFAULT") { None } else { Some(self.expression()?) });
+            row.push(if self.accept_word(Keyword::Default) { None } else { Some(self.expression()?) });
             if !self.accept_symbol(",") {
                 break;
             }
@@ -92,13 +93,13 @@ impl Parser<'_> {
 
     /// `OUTPUT … INTO t`, `OUTPUT …`, or both in that order.
     pub(crate) fn output(&mut self) -> Parsed<Option<Output>> {
-        if !self.is_word("OUTPUT") {
+        if !self.is_word(Keyword::Output) {
             return Ok(None);
         }
         let mut output = Output::default();
-        while output.shown.is_none() && self.accept_word("OUTPUT") {
+        while output.shown.is_none() && self.accept_word(Keyword::Output) {
             let items = self.select_items()?;
-            if output.into.is_none() && self.accept_word("INTO") {
+            if output.into.is_none() && self.accept_word(Keyword::Into) {
                 let table = self.table_name()?;
                 let columns = if self.is_symbol("(") && !self.at_query() {
                     Some(self.names_in_parentheses()?)
@@ -115,16 +116,16 @@ impl Parser<'_> {
 
     pub(crate) fn update(&mut self, with: Vec<CommonTable>) -> Parsed<StatementKind> {
         self.advance();
-        if self.accept_word("STATISTICS") {
+        if self.accept_word(Keyword::Statistics) {
             return self.update_statistics();
         }
         let top = self.row_limit()?;
         let target = self.table_name()?;
         let hints = self.change_hints()?;
-        self.expect_word("SET")?;
+        self.expect_word(Keyword::Set)?;
         let assignments = self.assignments()?;
         let output = self.output()?;
-        let from = if self.accept_word("FROM") { self.table_sources()? } else { Vec::new() };
+        let from = if self.accept_word(Keyword::From) { self.table_sources()? } else { Vec::new() };
         let filter = self.where_clause()?;
         let update = Update { with, top, target, assignments, from, filter, output, hints };
         Ok(StatementKind::Update(Box::new(update)))
@@ -170,7 +171,7 @@ impl Parser<'_> {
             return Err(xml_method("modify").at_line(self.line()));
         }
         let operator = self.expect_assignment()?;
-        let default = operator.is_none() && self.accept_word("DEFAULT");
+        let default = operator.is_none() && self.accept_word(Keyword::Default);
         let value = if default { None } else { Some(self.expression()?) };
         Ok(Assignment { variable, column: Some(name), compound: operator, value })
     }
@@ -188,26 +189,26 @@ impl Parser<'_> {
     pub(crate) fn delete(&mut self, with: Vec<CommonTable>) -> Parsed<StatementKind> {
         self.advance();
         let top = self.row_limit()?;
-        self.accept_word("FROM");
+        self.accept_word(Keyword::From);
         let target = self.table_name()?;
         let hints = self.change_hints()?;
         let output = self.output()?;
-        let from = if self.accept_word("FROM") { self.table_sources()? } else { Vec::new() };
+        let from = if self.accept_word(Keyword::From) { self.table_sources()? } else { Vec::new() };
         let filter = self.where_clause()?;
         let delete = Delete { with, top, target, from, filter, output, hints };
         Ok(StatementKind::Delete(Box::new(delete)))
     }
 
     fn where_clause(&mut self) -> Parsed<Option<Expr>> {
-        let filter = if self.accept_word("WHERE") {
-            if self.is_word("CURRENT") {
+        let filter = if self.accept_word(Keyword::Where) {
+            if self.is_word(Keyword::Current) {
                 return Err(SqlError::unsupported("WHERE CURRENT OF").at_line(self.line()));
             }
             Some(self.condition()?)
         } else {
             None
         };
-        if self.accept_word("OPTION") {
+        if self.accept_word(Keyword::Option) {
             self.skip_parentheses()?;
         }
         Ok(filter)

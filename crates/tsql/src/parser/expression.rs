@@ -6,16 +6,9 @@ use super::{Parsed, Parser};
 use crate::expression::{
     BinaryOperator, Comparison, Expr, Frame, FrameBound, FunctionCall, Literal, UnaryOperator, Window,
 };
-use crate::keywords::is_reserved;
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-
-/// Reserved words that are functions when parentheses follow.
-const FUNCTION_WORDS: [&str; 5] = ["COALESCE", "NULLIF", "LEFT", "RIGHT", "IDENTITY"];
-
-/// Reserved words that are functions without parentheses.
-const NILADIC_WORDS: [&str; 6] =
-    ["CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER", "CURRENT_DATE"];
 
 /// Methods of the CLR types' values; names of the CLR tell cases apart.
 const VALUE_METHODS: [&str; 9] = [
@@ -44,7 +37,7 @@ impl Parser<'_> {
     pub(crate) fn condition(&mut self) -> Parsed<Expr> {
         self.nested(|parser| {
             let mut terms = vec![parser.conjunction()?];
-            while parser.accept_word("OR") {
+            while parser.accept_word(Keyword::Or) {
                 terms.push(parser.conjunction()?);
             }
             Ok(balanced(terms, Expr::Or))
@@ -53,21 +46,21 @@ impl Parser<'_> {
 
     fn conjunction(&mut self) -> Parsed<Expr> {
         let mut terms = vec![self.negation()?];
-        while self.accept_word("AND") {
+        while self.accept_word(Keyword::And) {
             terms.push(self.negation()?);
         }
         Ok(balanced(terms, Expr::And))
     }
 
     fn negation(&mut self) -> Parsed<Expr> {
-        if self.accept_word("NOT") {
+        if self.accept_word(Keyword::Not) {
             return self.nested(|parser| Ok(Expr::Not(Box::new(parser.negation()?))));
         }
         self.predicate()
     }
 
     fn predicate(&mut self) -> Parsed<Expr> {
-        if self.is_word("EXISTS") {
+        if self.is_word(Keyword::Exists) {
             self.advance();
             self.expect_symbol("(")?;
             let query = self.query()?;
@@ -85,26 +78,28 @@ impl Parser<'_> {
                 left = self.comparison_right(left, comparison)?;
                 continue;
             }
-            if self.accept_word("IS") {
-                let negated = self.accept_word("NOT");
-                self.expect_word("NULL")?;
+            if self.accept_word(Keyword::Is) {
+                let negated = self.accept_word(Keyword::Not);
+                self.expect_word(Keyword::Null)?;
                 left = Expr::IsNull(Box::new(left), negated);
                 continue;
             }
-            let negated = self.is_word("NOT")
-                && ["BETWEEN", "IN", "LIKE"].iter().any(|word| self.is_word_ahead(1, word))
-                && self.accept_word("NOT");
-            if self.accept_word("BETWEEN") {
+            let negated = self.is_word(Keyword::Not)
+                && [Keyword::Between, Keyword::In, Keyword::Like]
+                    .iter()
+                    .any(|word| self.is_word_ahead(1, *word))
+                && self.accept_word(Keyword::Not);
+            if self.accept_word(Keyword::Between) {
                 let low = Box::new(self.expression()?);
-                self.expect_word("AND")?;
+                self.expect_word(Keyword::And)?;
                 let high = Box::new(self.expression()?);
                 left = Expr::Between { value: Box::new(left), low, high, negated };
-            } else if self.accept_word("LIKE") {
+            } else if self.accept_word(Keyword::Like) {
                 let pattern = Box::new(self.expression()?);
                 let escape =
-                    if self.accept_word("ESCAPE") { Some(Box::new(self.expression()?)) } else { None };
+                    if self.accept_word(Keyword::Escape) { Some(Box::new(self.expression()?)) } else { None };
                 left = Expr::Like { value: Box::new(left), pattern, escape, negated };
-            } else if self.accept_word("IN") {
+            } else if self.accept_word(Keyword::In) {
                 left = self.membership(left, negated)?;
             } else if negated {
                 return Err(self.unexpected());
@@ -130,8 +125,9 @@ impl Parser<'_> {
     }
 
     fn comparison_right(&mut self, left: Expr, comparison: Comparison) -> Parsed<Expr> {
-        let all = self.is_word("ALL");
-        if (all || self.is_word("ANY") || self.is_word("SOME")) && self.is_symbol_ahead(1, "(") {
+        let all = self.is_word(Keyword::All);
+        if (all || self.is_word(Keyword::Any) || self.is_word(Keyword::Some)) && self.is_symbol_ahead(1, "(")
+        {
             self.advance();
             self.advance();
             let query = Box::new(self.query()?);
@@ -159,7 +155,7 @@ impl Parser<'_> {
         while self.is_symbol_ahead(ahead, "(") {
             ahead += 1;
         }
-        self.is_word_ahead(ahead, "SELECT") || (ahead == 0 && self.is_word("WITH"))
+        self.is_word_ahead(ahead, Keyword::Select) || (ahead == 0 && self.is_word(Keyword::With))
     }
 
     pub(crate) fn expressions(&mut self) -> Parsed<Vec<Expr>> {
@@ -239,9 +235,12 @@ impl Parser<'_> {
             value = self.method(value)?;
         }
         loop {
-            if self.accept_word("COLLATE") {
+            if self.accept_word(Keyword::Collate) {
                 value = Expr::Collate(Box::new(value), self.collation()?);
-            } else if self.is_word("AT") && self.is_word_ahead(1, "TIME") && self.is_word_ahead(2, "ZONE") {
+            } else if self.is_word(Keyword::At)
+                && self.is_word_ahead(1, Keyword::Time)
+                && self.is_word_ahead(2, Keyword::Zone)
+            {
                 self.at += 3;
                 let zone = self.primary()?;
                 value = Expr::Function(Box::new(FunctionCall {
@@ -261,32 +260,36 @@ impl Parser<'_> {
     }
 
     fn primary(&mut self) -> Parsed<Expr> {
-        let Some(kind) = self.kind().cloned() else { return Err(self.unexpected()) };
-        let literal = match kind {
-            TokenKind::Integer(digits) => Literal::Integer(digits),
-            TokenKind::Decimal(digits) => Literal::Decimal(digits),
-            TokenKind::Float(digits) => Literal::Float(digits),
-            TokenKind::Money(digits) => Literal::Money(digits),
-            TokenKind::Binary(bytes) => Literal::Binary(bytes),
-            TokenKind::Text { value, unicode } => Literal::Text { value, unicode },
-            TokenKind::Variable(name) => {
-                self.advance();
-                return Ok(Expr::Variable(name));
-            }
-            TokenKind::Symbol("(") => return self.parenthesised(),
-            TokenKind::Symbol("{") => return self.odbc_escape(),
-            TokenKind::Symbol(".") => return self.name_or_call(),
-            TokenKind::Symbol(_) => return Err(self.unexpected()),
-            TokenKind::Word(word) if word.eq_ignore_ascii_case("NULL") => Literal::Null,
-            TokenKind::Word(word) => return self.word_primary(&word),
-            TokenKind::Quoted(_) => return self.name_or_call(),
+        let literal = match self.kind() {
+            None => return Err(self.unexpected()),
+            Some(TokenKind::Word(_)) if self.is_word(Keyword::Null) => Literal::Null,
+            Some(TokenKind::Word(_)) => return self.word_primary(),
+            Some(TokenKind::Quoted(_)) => return self.name_or_call(),
+            Some(kind) => match kind.clone() {
+                TokenKind::Integer(digits) => Literal::Integer(digits),
+                TokenKind::Decimal(digits) => Literal::Decimal(digits),
+                TokenKind::Float(digits) => Literal::Float(digits),
+                TokenKind::Money(digits) => Literal::Money(digits),
+                TokenKind::Binary(bytes) => Literal::Binary(bytes),
+                TokenKind::Text { value, unicode } => Literal::Text { value, unicode },
+                TokenKind::Variable(name) => {
+                    self.advance();
+                    return Ok(Expr::Variable(name));
+                }
+                TokenKind::Symbol("(") => return self.parenthesised(),
+                TokenKind::Symbol("{") => return self.odbc_escape(),
+                TokenKind::Symbol(".") => return self.name_or_call(),
+                TokenKind::Symbol(_) => return Err(self.unexpected()),
+                // They are names, which the first match has.
+                TokenKind::Word(_) | TokenKind::Quoted(_) => return self.name_or_call(),
+            },
         };
         self.advance();
         Ok(Expr::Literal(literal))
     }
 
     fn parenthesised(&mut self) -> Parsed<Expr> {
-        if self.at_query() && self.is_word_ahead(1, "SELECT") {
+        if self.at_query() && self.is_word_ahead(1, Keyword::Select) {
             self.advance();
             let query = self.query()?;
             self.expect_symbol(")")?;
@@ -298,12 +301,12 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    fn word_primary(&mut self, word: &str) -> Parsed<Expr> {
-        let upper = word.to_ascii_uppercase();
+    fn word_primary(&mut self) -> Parsed<Expr> {
         let call = self.is_symbol_ahead(1, "(");
-        match upper.as_str() {
-            "CASE" => self.case(),
-            "UPDATE" if call => {
+        let Some(keyword) = self.keyword_ahead(0) else { return self.name_or_call() };
+        match keyword {
+            Keyword::Case => self.case(),
+            Keyword::Update if call => {
                 self.at += 2;
                 let value = self.name()?;
                 self.expect_symbol(")")?;
@@ -312,43 +315,54 @@ impl Parser<'_> {
                 let asked = function("UPDATE", vec![column]);
                 Ok(Expr::Compare(Box::new(asked), Comparison::Equal, Box::new(one)))
             }
-            "TRIM" if call => self.trim(),
-            "JSON_OBJECT" | "JSON_ARRAY" if call => self.json_constructor(&upper),
-            "CAST" | "TRY_CAST" if call => self.cast(upper == "TRY_CAST"),
-            "CONVERT" | "TRY_CONVERT" if call => self.convert(upper == "TRY_CONVERT"),
-            "NEXT" if self.is_word_ahead(1, "VALUE") && self.is_word_ahead(2, "FOR") => {
+            Keyword::Trim if call => self.trim(),
+            Keyword::JsonObject | Keyword::JsonArray if call => self.json_constructor(keyword.text()),
+            Keyword::Cast | Keyword::TryCast if call => self.cast(keyword == Keyword::TryCast),
+            Keyword::Convert | Keyword::TryConvert if call => self.convert(keyword == Keyword::TryConvert),
+            Keyword::Next if self.is_word_ahead(1, Keyword::Value) && self.is_word_ahead(2, Keyword::For) => {
                 self.at += 3;
                 let sequence = self.object_name()?;
-                if self.accept_word("OVER") {
+                if self.accept_word(Keyword::Over) {
                     return Err(SqlError::unsupported("NEXT VALUE FOR … OVER").at_line(self.line()));
                 }
                 Ok(Expr::NextValue(sequence))
             }
-            _ if NILADIC_WORDS.contains(&upper.as_str()) => {
+            // Reserved words that are functions without parentheses.
+            Keyword::CurrentTimestamp
+            | Keyword::CurrentUser
+            | Keyword::SessionUser
+            | Keyword::SystemUser
+            | Keyword::User
+            | Keyword::CurrentDate => {
                 self.advance();
-                Ok(function(&upper, Vec::new()))
+                Ok(function(keyword.text(), Vec::new()))
             }
-            _ if is_reserved(word) && !(call && FUNCTION_WORDS.contains(&upper.as_str())) => {
-                Err(self.unexpected())
+            // Reserved words that are functions with them.
+            Keyword::Coalesce | Keyword::Nullif | Keyword::Left | Keyword::Right | Keyword::Identity
+                if call =>
+            {
+                self.name_or_call()
             }
+            _ if keyword.is_reserved() => Err(self.unexpected()),
             _ => self.name_or_call(),
         }
     }
 
     fn case(&mut self) -> Parsed<Expr> {
         self.advance();
-        let operand = if self.is_word("WHEN") { None } else { Some(Box::new(self.expression()?)) };
+        let operand = if self.is_word(Keyword::When) { None } else { Some(Box::new(self.expression()?)) };
         let mut branches = Vec::new();
-        while self.accept_word("WHEN") {
+        while self.accept_word(Keyword::When) {
             let when = self.condition()?;
-            self.expect_word("THEN")?;
+            self.expect_word(Keyword::Then)?;
             branches.push((when, self.expression()?));
         }
         if branches.is_empty() {
             return Err(self.unexpected());
         }
-        let otherwise = if self.accept_word("ELSE") { Some(Box::new(self.expression()?)) } else { None };
-        self.expect_word("END")?;
+        let otherwise =
+            if self.accept_word(Keyword::Else) { Some(Box::new(self.expression()?)) } else { None };
+        self.expect_word(Keyword::End)?;
         Ok(Expr::Case { operand, branches, otherwise })
     }
 
@@ -357,9 +371,11 @@ impl Parser<'_> {
         self.advance();
         self.expect_symbol("(")?;
         let mut name = "TRIM";
-        for (word, side) in
-            [("LEADING", "TRIM LEADING"), ("TRAILING", "TRIM TRAILING"), ("BOTH", "TRIM BOTH")]
-        {
+        for (word, side) in [
+            (Keyword::Leading, "TRIM LEADING"),
+            (Keyword::Trailing, "TRIM TRAILING"),
+            (Keyword::Both, "TRIM BOTH"),
+        ] {
             // A column may have such a name.
             let ends = self.is_symbol_ahead(1, ")") || self.is_symbol_ahead(1, ".");
             if self.is_word(word) && !ends {
@@ -369,7 +385,7 @@ impl Parser<'_> {
             }
         }
         let first = self.expression()?;
-        let call = if self.accept_word("FROM") {
+        let call = if self.accept_word(Keyword::From) {
             let name = if name == "TRIM" { "TRIM BOTH" } else { name };
             function(name, vec![self.expression()?, first])
         } else if name == "TRIM" {
@@ -387,10 +403,12 @@ impl Parser<'_> {
         self.advance();
         let object = name == "JSON_OBJECT";
         let null_clause = |parser: &mut Self| {
-            if parser.accept_words(&["NULL", "ON", "NULL"]) {
+            if parser.accept_words(&[Keyword::Null, Keyword::On, Keyword::Null]) {
                 Some(" NULL ON NULL")
             } else {
-                parser.accept_words(&["ABSENT", "ON", "NULL"]).then_some(" ABSENT ON NULL")
+                parser
+                    .accept_words(&[Keyword::Absent, Keyword::On, Keyword::Null])
+                    .then_some(" ABSENT ON NULL")
             }
         };
         let mut arguments = Vec::new();
@@ -422,7 +440,7 @@ impl Parser<'_> {
         self.advance();
         self.advance();
         let value = Box::new(self.expression()?);
-        self.expect_word("AS")?;
+        self.expect_word(Keyword::As)?;
         let sql_type = self.sql_type(TypePlace::Cast)?;
         self.expect_symbol(")")?;
         Ok(Expr::Cast { value, sql_type, style: None, lenient })
@@ -472,7 +490,7 @@ impl Parser<'_> {
             let word = match self.kind() {
                 // LEFT, RIGHT and the like are names of functions only.
                 Some(TokenKind::Word(word)) if self.is_symbol_ahead(1, "(") => word.clone(),
-                Some(TokenKind::Word(word)) if !is_reserved(word) || !parts.is_empty() => word.clone(),
+                Some(TokenKind::Word(word)) if !self.is_reserved() || !parts.is_empty() => word.clone(),
                 Some(TokenKind::Quoted(name)) => name.clone(),
                 _ => return Err(self.unexpected()),
             };
@@ -531,9 +549,9 @@ impl Parser<'_> {
         if self.accept_symbol("*") {
             call.star = true;
         } else if !self.is_symbol(")") {
-            call.distinct = self.accept_word("DISTINCT");
+            call.distinct = self.accept_word(Keyword::Distinct);
             if !call.distinct {
-                self.accept_word("ALL");
+                self.accept_word(Keyword::All);
             }
             // IIF takes a condition first; no other function does, and a condition is an expression there.
             call.arguments.push(self.condition()?);
@@ -542,14 +560,14 @@ impl Parser<'_> {
             }
         }
         self.expect_symbol(")")?;
-        if self.accept_words(&["WITHIN", "GROUP"]) {
+        if self.accept_words(&[Keyword::Within, Keyword::Group]) {
             self.expect_symbol("(")?;
-            self.expect_word("ORDER")?;
-            self.expect_word("BY")?;
+            self.expect_word(Keyword::Order)?;
+            self.expect_word(Keyword::By)?;
             call.within_group = self.order_items()?;
             self.expect_symbol(")")?;
         }
-        if self.accept_word("OVER") {
+        if self.accept_word(Keyword::Over) {
             call.over = Some(self.window()?);
         }
         Ok(Expr::Function(Box::new(call)))
@@ -562,22 +580,23 @@ impl Parser<'_> {
             return Ok(window);
         }
         self.expect_symbol("(")?;
-        let clause = ["PARTITION", "ROWS", "RANGE"].iter().any(|word| self.is_word(word));
+        let clause =
+            [Keyword::Partition, Keyword::Rows, Keyword::Range].iter().any(|word| self.is_word(*word));
         if !clause {
             window.base = self.accept_name();
         }
-        if self.accept_words(&["PARTITION", "BY"]) {
+        if self.accept_words(&[Keyword::Partition, Keyword::By]) {
             window.partition_by = self.expressions()?;
         }
-        if self.accept_words(&["ORDER", "BY"]) {
+        if self.accept_words(&[Keyword::Order, Keyword::By]) {
             window.order_by = self.order_items()?;
         }
-        if self.is_word("ROWS") || self.is_word("RANGE") {
-            let rows = self.is_word("ROWS");
+        if self.is_word(Keyword::Rows) || self.is_word(Keyword::Range) {
+            let rows = self.is_word(Keyword::Rows);
             self.advance();
-            window.frame = Some(if self.accept_word("BETWEEN") {
+            window.frame = Some(if self.accept_word(Keyword::Between) {
                 let start = self.frame_bound()?;
-                self.expect_word("AND")?;
+                self.expect_word(Keyword::And)?;
                 Frame { rows, start, end: self.frame_bound()? }
             } else {
                 Frame { rows, start: self.frame_bound()?, end: FrameBound::CurrentRow }
@@ -588,20 +607,20 @@ impl Parser<'_> {
     }
 
     fn frame_bound(&mut self) -> Parsed<FrameBound> {
-        if self.accept_words(&["UNBOUNDED", "PRECEDING"]) {
+        if self.accept_words(&[Keyword::Unbounded, Keyword::Preceding]) {
             return Ok(FrameBound::UnboundedPreceding);
         }
-        if self.accept_words(&["UNBOUNDED", "FOLLOWING"]) {
+        if self.accept_words(&[Keyword::Unbounded, Keyword::Following]) {
             return Ok(FrameBound::UnboundedFollowing);
         }
-        if self.accept_words(&["CURRENT", "ROW"]) {
+        if self.accept_words(&[Keyword::Current, Keyword::Row]) {
             return Ok(FrameBound::CurrentRow);
         }
         let rows = self.unsigned()?;
-        if self.accept_word("PRECEDING") {
+        if self.accept_word(Keyword::Preceding) {
             return Ok(FrameBound::Preceding(rows));
         }
-        self.expect_word("FOLLOWING")?;
+        self.expect_word(Keyword::Following)?;
         Ok(FrameBound::Following(rows))
     }
 }

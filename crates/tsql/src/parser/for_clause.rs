@@ -2,33 +2,34 @@
 
 use super::{Parsed, Parser};
 use crate::for_clause::{ForClause, ForJson, ForXml, XmlShape};
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// FOR JSON or FOR XML, if one follows. Errors: 13620 for ROOT with WITHOUT_ARRAY_WRAPPER, 40515 for EXPLICIT and schemas.
     pub(super) fn for_clause(&mut self) -> Parsed<Option<ForClause>> {
-        if self.accept_words(&["FOR", "JSON"]) {
+        if self.accept_words(&[Keyword::For, Keyword::Json]) {
             return self.for_json().map(|clause| Some(ForClause::Json(clause)));
         }
-        if self.accept_words(&["FOR", "XML"]) {
+        if self.accept_words(&[Keyword::For, Keyword::Xml]) {
             return self.for_xml().map(|clause| Some(ForClause::Xml(clause)));
         }
         Ok(None)
     }
 
     fn for_json(&mut self) -> Parsed<ForJson> {
-        let mut clause = ForJson { auto: self.accept_word("AUTO"), ..ForJson::default() };
+        let mut clause = ForJson { auto: self.accept_word(Keyword::Auto), ..ForJson::default() };
         if !clause.auto {
-            self.expect_word("PATH")?;
+            self.expect_word(Keyword::Path)?;
         }
         while self.accept_symbol(",") {
-            if self.accept_word("ROOT") {
+            if self.accept_word(Keyword::Root) {
                 clause.root = Some(self.name_in_parentheses("root")?);
-            } else if self.accept_word("INCLUDE_NULL_VALUES") {
+            } else if self.accept_word(Keyword::IncludeNullValues) {
                 clause.include_nulls = true;
             } else {
-                self.expect_word("WITHOUT_ARRAY_WRAPPER")?;
+                self.expect_word(Keyword::WithoutArrayWrapper)?;
                 clause.without_wrapper = true;
             }
         }
@@ -42,33 +43,33 @@ impl Parser<'_> {
     fn for_xml(&mut self) -> Parsed<ForXml> {
         let mut clause =
             ForXml { shape: XmlShape::Auto, elements: false, nil: false, root: None, typed: false };
-        if self.accept_word("RAW") {
+        if self.accept_word(Keyword::Raw) {
             clause.shape = XmlShape::Raw(self.name_in_parentheses("row")?);
-        } else if self.accept_word("PATH") {
+        } else if self.accept_word(Keyword::Path) {
             clause.shape = XmlShape::Path(self.name_in_parentheses("row")?);
             clause.elements = true;
-        } else if self.is_word("EXPLICIT") {
+        } else if self.is_word(Keyword::Explicit) {
             return Err(SqlError::unsupported("FOR XML EXPLICIT").at_line(self.line()));
         } else {
-            self.expect_word("AUTO")?;
+            self.expect_word(Keyword::Auto)?;
         }
         while self.accept_symbol(",") {
-            if self.accept_word("ROOT") {
+            if self.accept_word(Keyword::Root) {
                 clause.root = Some(self.name_in_parentheses("root")?);
-            } else if self.accept_word("TYPE") {
+            } else if self.accept_word(Keyword::Type) {
                 clause.typed = true;
-            } else if self.accept_word("ELEMENTS") {
+            } else if self.accept_word(Keyword::Elements) {
                 clause.elements = true;
-                clause.nil = self.accept_word("XSINIL");
+                clause.nil = self.accept_word(Keyword::Xsinil);
                 if !clause.nil {
-                    self.accept_word("ABSENT");
+                    self.accept_word(Keyword::Absent);
                 }
-            } else if self.is_word("XMLDATA") || self.is_word("XMLSCHEMA") {
+            } else if self.is_word(Keyword::Xmldata) || self.is_word(Keyword::Xmlschema) {
                 return Err(SqlError::unsupported("A schema in FOR XML").at_line(self.line()));
             } else {
                 // Binary values are always written in base 64.
-                self.expect_word("BINARY")?;
-                self.expect_word("BASE64")?;
+                self.expect_word(Keyword::Binary)?;
+                self.expect_word(Keyword::Base64)?;
             }
         }
         Ok(clause)

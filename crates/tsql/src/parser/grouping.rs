@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::expression::{Expr, Window};
+use crate::keywords::Keyword;
 use crate::query::{OrderItem, Select, SelectItem};
 use crate::sql_error::SqlError;
 
@@ -16,10 +17,10 @@ enum Spread {
 }
 
 impl Spread {
-    fn word(self) -> &'static str {
+    fn word(self) -> Keyword {
         match self {
-            Spread::Rollup => "ROLLUP",
-            Spread::Cube => "CUBE",
+            Spread::Rollup => Keyword::Rollup,
+            Spread::Cube => Keyword::Cube,
         }
     }
 }
@@ -41,7 +42,7 @@ impl Parser<'_> {
         }
         // The old spelling: GROUP BY a, b WITH ROLLUP.
         for spread in [Spread::Rollup, Spread::Cube] {
-            if plain && self.accept_words(&["WITH", spread.word()]) {
+            if plain && self.accept_words(&[Keyword::With, spread.word()]) {
                 let columns: Sets = (0..select.group_by.len()).map(|position| vec![position]).collect();
                 sets = self.spread(&columns, spread)?;
                 plain = false;
@@ -68,7 +69,7 @@ impl Parser<'_> {
                 return self.spread(&columns, spread);
             }
         }
-        if self.accept_words(&["GROUPING", "SETS"]) {
+        if self.accept_words(&[Keyword::Grouping, Keyword::Sets]) {
             *plain = false;
             self.expect_symbol("(")?;
             let mut sets = Vec::new();
@@ -92,7 +93,8 @@ impl Parser<'_> {
     }
 
     fn grouping_set(&mut self, exprs: &mut Vec<Expr>) -> Parsed<Sets> {
-        let nested = ["ROLLUP", "CUBE", "GROUPING"].iter().any(|word| self.is_word(word));
+        let nested =
+            [Keyword::Rollup, Keyword::Cube, Keyword::Grouping].iter().any(|word| self.is_word(*word));
         if nested {
             return self.group_element(exprs, &mut false);
         }
@@ -164,7 +166,7 @@ impl Parser<'_> {
         let mut windows: Vec<(String, Window)> = Vec::new();
         loop {
             let name = self.name()?;
-            self.expect_word("AS")?;
+            self.expect_word(Keyword::As)?;
             let window = self.window()?;
             let window = complete(window, &windows).map_err(|error| error.at_line(self.line()))?;
             windows.push((name, window));

@@ -4,12 +4,13 @@ use super::{Parsed, Parser};
 use crate::bulk_file::FileHints;
 use crate::errors;
 use crate::hints::{TableHint, TableHints};
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// The hints of a table that is read, or none. Errors: 321, 1047.
     pub(super) fn source_hints(&mut self) -> Parsed<TableHints> {
-        if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
+        if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
             self.advance();
         } else if !self.at_old_hints() {
             return Ok(TableHints::default());
@@ -28,7 +29,7 @@ impl Parser<'_> {
     /// The hints of a table that gets rows: also those about files.
     pub(super) fn insert_hints(&mut self) -> Parsed<(FileHints, TableHints)> {
         let (mut file, line) = (FileHints::default(), self.line());
-        if !(self.is_word("WITH") && self.is_symbol_ahead(1, "(")) {
+        if !(self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(")) {
             return Ok((file, TableHints::default()));
         }
         self.advance();

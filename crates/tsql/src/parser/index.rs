@@ -3,6 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::StatementKind;
 use crate::index::{AlterIndex, CreateIndex, DataCompression, IndexAction, IndexSettings};
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
@@ -32,11 +33,12 @@ impl Parser<'_> {
         columnstore: bool,
     ) -> Parsed<StatementKind> {
         let name = self.name()?;
-        self.expect_word("ON")?;
+        self.expect_word(Keyword::On)?;
         let table = self.object_name()?;
         let columns = if columnstore && !self.is_symbol("(") { Vec::new() } else { self.ordered_columns()? };
-        let include = if self.accept_word("INCLUDE") { self.names_in_parentheses()? } else { Vec::new() };
-        let filter = if self.accept_word("WHERE") { Some(self.source_text()?.text) } else { None };
+        let include =
+            if self.accept_word(Keyword::Include) { self.names_in_parentheses()? } else { Vec::new() };
+        let filter = if self.accept_word(Keyword::Where) { Some(self.source_text()?.text) } else { None };
         let (settings, group) = self.index_options("CREATE INDEX")?;
         if settings.ignore_dup_key == Some(true) && !unique {
             let text = "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
@@ -58,17 +60,17 @@ impl Parser<'_> {
 
     /// What follows ALTER INDEX.
     pub(crate) fn alter_index(&mut self) -> Parsed<StatementKind> {
-        let name = if self.accept_word("ALL") { None } else { Some(self.name()?) };
-        self.expect_word("ON")?;
+        let name = if self.accept_word(Keyword::All) { None } else { Some(self.name()?) };
+        self.expect_word(Keyword::On)?;
         let table = self.object_name()?;
-        let action = if self.accept_word("REBUILD") {
+        let action = if self.accept_word(Keyword::Rebuild) {
             IndexAction::Rebuild(self.rebuild_settings("ALTER INDEX")?)
-        } else if self.accept_word("REORGANIZE") {
+        } else if self.accept_word(Keyword::Reorganize) {
             self.rebuild_settings("ALTER INDEX")?;
             IndexAction::Reorganize
-        } else if self.accept_word("DISABLE") {
+        } else if self.accept_word(Keyword::Disable) {
             IndexAction::Disable
-        } else if self.accept_word("SET") {
+        } else if self.accept_word(Keyword::Set) {
             let settings = self.index_settings("ALTER INDEX")?;
             IndexAction::Set(settings)
         } else {
@@ -79,13 +81,13 @@ impl Parser<'_> {
 
     /// `[PARTITION = ALL] [WITH (…)]`. A table has one partition.
     pub(crate) fn rebuild_settings(&mut self, statement: &str) -> Parsed<IndexSettings> {
-        if self.accept_word("PARTITION") {
+        if self.accept_word(Keyword::Partition) {
             self.expect_symbol("=")?;
-            if !self.accept_word("ALL") && self.unsigned()? != 1 {
+            if !self.accept_word(Keyword::All) && self.unsigned()? != 1 {
                 return Err(SqlError::unsupported("A partition other than the first").at_line(self.line()));
             }
         }
-        match self.accept_word("WITH") {
+        match self.accept_word(Keyword::With) {
             true => self.index_settings(statement),
             false => Ok(IndexSettings::default()),
         }
@@ -138,8 +140,8 @@ impl Parser<'_> {
                     "COLUMNSTORE" | "COLUMNSTORE_ARCHIVE" => DataCompression::None,
                     other => return Err(not_recognized(other, "DATA_COMPRESSION").at_line(line)),
                 });
-                if self.accept_word("ON") {
-                    self.expect_word("PARTITIONS")?;
+                if self.accept_word(Keyword::On) {
+                    self.expect_word(Keyword::Partitions)?;
                     self.skip_parentheses()?;
                 }
             }
@@ -149,9 +151,9 @@ impl Parser<'_> {
                 }
             }
             other if WITHOUT_EFFECT.contains(&other) => {
-                if !(self.accept_word("ON") || self.accept_word("OFF")) {
+                if !(self.accept_word(Keyword::On) || self.accept_word(Keyword::Off)) {
                     self.unsigned()?;
-                    self.accept_word("MINUTES");
+                    self.accept_word(Keyword::Minutes);
                 }
                 if self.is_symbol("(") {
                     self.skip_parentheses()?;
@@ -176,10 +178,10 @@ impl Parser<'_> {
     }
 
     fn on_or_off(&mut self) -> Parsed<bool> {
-        if self.accept_word("ON") {
+        if self.accept_word(Keyword::On) {
             return Ok(true);
         }
-        self.expect_word("OFF").map(|()| false)
+        self.expect_word(Keyword::Off).map(|()| false)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{Merge, MergeAction, MergeClause, MergeWhen, StatementKind};
+use crate::keywords::Keyword;
 use crate::query::CommonTable;
 use crate::sql_error::SqlError;
 
@@ -10,20 +11,20 @@ impl Parser<'_> {
     pub(crate) fn merge(&mut self, with: Vec<CommonTable>) -> Parsed<StatementKind> {
         self.advance();
         let top = self.row_limit()?;
-        self.accept_word("INTO");
+        self.accept_word(Keyword::Into);
         let target = self.table_name()?;
         let hints = self.change_hints()?;
-        let alias = if self.accept_word("AS") { Some(self.name()?) } else { None };
+        let alias = if self.accept_word(Keyword::As) { Some(self.name()?) } else { None };
         let alias = match alias {
-            None if !self.is_word("USING") => self.accept_name(),
+            None if !self.is_word(Keyword::Using) => self.accept_name(),
             alias => alias,
         };
-        self.expect_word("USING")?;
+        self.expect_word(Keyword::Using)?;
         let source = self.joined_source()?;
-        self.expect_word("ON")?;
+        self.expect_word(Keyword::On)?;
         let condition = self.condition()?;
         let mut clauses = Vec::new();
-        while self.accept_word("WHEN") {
+        while self.accept_word(Keyword::When) {
             let clause = self.merge_clause()?;
             check_order(&clauses, &clause).map_err(|error| error.at_line(self.line()))?;
             clauses.push(clause);
@@ -32,7 +33,7 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         let output = self.output()?;
-        if self.accept_word("OPTION") {
+        if self.accept_word(Keyword::Option) {
             self.skip_parentheses()?;
         }
         if !self.is_symbol(";") {
@@ -45,20 +46,20 @@ impl Parser<'_> {
     }
 
     fn merge_clause(&mut self) -> Parsed<MergeClause> {
-        let when = if self.accept_word("MATCHED") {
+        let when = if self.accept_word(Keyword::Matched) {
             MergeWhen::Matched
         } else {
-            self.expect_word("NOT")?;
-            self.expect_word("MATCHED")?;
-            if self.accept_words(&["BY", "SOURCE"]) {
+            self.expect_word(Keyword::Not)?;
+            self.expect_word(Keyword::Matched)?;
+            if self.accept_words(&[Keyword::By, Keyword::Source]) {
                 MergeWhen::NotMatchedBySource
             } else {
-                self.accept_words(&["BY", "TARGET"]);
+                self.accept_words(&[Keyword::By, Keyword::Target]);
                 MergeWhen::NotMatchedByTarget
             }
         };
-        let condition = if self.accept_word("AND") { Some(self.condition()?) } else { None };
-        self.expect_word("THEN")?;
+        let condition = if self.accept_word(Keyword::And) { Some(self.condition()?) } else { None };
+        self.expect_word(Keyword::Then)?;
         let line = self.line();
         let not_allowed = |number: i32, action: &str| {
             Err(SqlError::new(
@@ -72,19 +73,19 @@ impl Parser<'_> {
             )
             .at_line(line))
         };
-        let action = if self.accept_word("UPDATE") {
-            self.expect_word("SET")?;
+        let action = if self.accept_word(Keyword::Update) {
+            self.expect_word(Keyword::Set)?;
             if when == MergeWhen::NotMatchedByTarget {
                 return not_allowed(10711, "UPDATE");
             }
             MergeAction::Update(self.assignments()?)
-        } else if self.accept_word("DELETE") {
+        } else if self.accept_word(Keyword::Delete) {
             if when == MergeWhen::NotMatchedByTarget {
                 return not_allowed(10711, "DELETE");
             }
             MergeAction::Delete
         } else {
-            self.expect_word("INSERT")?;
+            self.expect_word(Keyword::Insert)?;
             if when != MergeWhen::NotMatchedByTarget {
                 return not_allowed(10710, "INSERT");
             }
@@ -95,10 +96,10 @@ impl Parser<'_> {
 
     fn merge_insert(&mut self) -> Parsed<MergeAction> {
         let columns = if self.is_symbol("(") { Some(self.merge_columns()?) } else { None };
-        let values = if self.accept_words(&["DEFAULT", "VALUES"]) {
+        let values = if self.accept_words(&[Keyword::Default, Keyword::Values]) {
             Vec::new()
         } else {
-            self.expect_word("VALUES")?;
+            self.expect_word(Keyword::Values)?;
             self.value_row()?
         };
         Ok(MergeAction::Insert { columns, values })

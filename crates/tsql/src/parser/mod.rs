@@ -30,54 +30,54 @@ mod user_type;
 
 use super::ast::{Declaration, Statement};
 use super::expression::{Expr, Window};
-use super::keywords::is_reserved;
+use super::keywords::Keyword;
 use super::lexer::{Token, TokenKind, tokenize};
 use super::names::ObjectName;
 use crate::errors;
 use crate::sql_error::SqlError;
 
 /// Words that begin a statement, and stand in no option that is skipped. `ROLLBACK` is one of those (`WITH ROLLBACK IMMEDIATE`).
-const STATEMENTS: &[&str] = &[
-    "ALTER",
-    "BACKUP",
-    "BEGIN",
-    "BULK",
-    "CHECKPOINT",
-    "CLOSE",
-    "COMMIT",
-    "CREATE",
-    "DBCC",
-    "DEALLOCATE",
-    "DECLARE",
-    "DELETE",
-    "DENY",
-    "DROP",
-    "EXEC",
-    "EXECUTE",
-    "FETCH",
-    "GOTO",
-    "GRANT",
-    "IF",
-    "INSERT",
-    "KILL",
-    "MERGE",
-    "OPEN",
-    "PRINT",
-    "RAISERROR",
-    "RECONFIGURE",
-    "RESTORE",
-    "RETURN",
-    "REVOKE",
-    "SAVE",
-    "SELECT",
-    "SET",
-    "SHUTDOWN",
-    "THROW",
-    "TRUNCATE",
-    "UPDATE",
-    "USE",
-    "WAITFOR",
-    "WHILE",
+const STATEMENTS: &[Keyword] = &[
+    Keyword::Alter,
+    Keyword::Backup,
+    Keyword::Begin,
+    Keyword::Bulk,
+    Keyword::Checkpoint,
+    Keyword::Close,
+    Keyword::Commit,
+    Keyword::Create,
+    Keyword::Dbcc,
+    Keyword::Deallocate,
+    Keyword::Declare,
+    Keyword::Delete,
+    Keyword::Deny,
+    Keyword::Drop,
+    Keyword::Exec,
+    Keyword::Execute,
+    Keyword::Fetch,
+    Keyword::Goto,
+    Keyword::Grant,
+    Keyword::If,
+    Keyword::Insert,
+    Keyword::Kill,
+    Keyword::Merge,
+    Keyword::Open,
+    Keyword::Print,
+    Keyword::Raiserror,
+    Keyword::Reconfigure,
+    Keyword::Restore,
+    Keyword::Return,
+    Keyword::Revoke,
+    Keyword::Save,
+    Keyword::Select,
+    Keyword::Set,
+    Keyword::Shutdown,
+    Keyword::Throw,
+    Keyword::Truncate,
+    Keyword::Update,
+    Keyword::Use,
+    Keyword::Waitfor,
+    Keyword::While,
 ];
 
 /// Result of every parsing function.
@@ -171,6 +171,16 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at + ahead).map(|token| &token.kind)
     }
 
+    /// The word of the grammar at a token; None for names and all that is no word.
+    pub(crate) fn keyword_ahead(&self, ahead: usize) -> Option<Keyword> {
+        self.tokens.get(self.at + ahead).and_then(|token| token.keyword)
+    }
+
+    /// Whether the current token is a reserved word.
+    pub(crate) fn is_reserved(&self) -> bool {
+        self.keyword_ahead(0).is_some_and(Keyword::is_reserved)
+    }
+
     pub(crate) fn line(&self) -> u32 {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |token| token.line)
     }
@@ -191,12 +201,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether the current token is the bare word `word`.
-    pub(crate) fn is_word(&self, word: &str) -> bool {
+    pub(crate) fn is_word(&self, word: Keyword) -> bool {
         self.is_word_ahead(0, word)
     }
 
-    pub(crate) fn is_word_ahead(&self, ahead: usize, word: &str) -> bool {
-        matches!(self.kind_ahead(ahead), Some(TokenKind::Word(text)) if text.eq_ignore_ascii_case(word))
+    pub(crate) fn is_word_ahead(&self, ahead: usize, word: Keyword) -> bool {
+        self.keyword_ahead(ahead) == Some(word)
     }
 
     pub(crate) fn is_symbol(&self, symbol: &str) -> bool {
@@ -209,18 +219,18 @@ impl<'a> Parser<'a> {
 
     /// Whether the next statement begins here, where options are skipped without being known.
     fn at_statement(&self) -> bool {
-        STATEMENTS.iter().any(|word| self.is_word(word))
+        self.keyword_ahead(0).is_some_and(|word| STATEMENTS.contains(&word))
     }
 
-    pub(crate) fn accept_word(&mut self, word: &str) -> bool {
+    pub(crate) fn accept_word(&mut self, word: Keyword) -> bool {
         let found = self.is_word(word);
         self.at += usize::from(found);
         found
     }
 
     /// Accepts a run of words, or none of them.
-    pub(crate) fn accept_words(&mut self, words: &[&str]) -> bool {
-        let found = words.iter().enumerate().all(|(ahead, word)| self.is_word_ahead(ahead, word));
+    pub(crate) fn accept_words(&mut self, words: &[Keyword]) -> bool {
+        let found = words.iter().enumerate().all(|(ahead, word)| self.is_word_ahead(ahead, *word));
         if found {
             self.at += words.len();
         }
@@ -233,7 +243,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    pub(crate) fn expect_word(&mut self, word: &str) -> Parsed<()> {
+    pub(crate) fn expect_word(&mut self, word: Keyword) -> Parsed<()> {
         if self.accept_word(word) { Ok(()) } else { Err(self.unexpected()) }
     }
 
@@ -246,7 +256,9 @@ impl<'a> Parser<'a> {
         let token = self.tokens.get(self.at).or(self.tokens.last());
         let Some(token) = token else { return errors::SYNTAX.with([""]).at_line(1) };
         let error = match &token.kind {
-            TokenKind::Word(word) if is_reserved(word) => errors::SYNTAX_KEYWORD.with([word]),
+            TokenKind::Word(word) if token.keyword.is_some_and(Keyword::is_reserved) => {
+                errors::SYNTAX_KEYWORD.with([word])
+            }
             TokenKind::Word(word) | TokenKind::Quoted(word) | TokenKind::Variable(word) => {
                 errors::SYNTAX.with([word])
             }
@@ -298,7 +310,7 @@ impl<'a> Parser<'a> {
     /// A name: a bare word that is not reserved, or a delimited one.
     pub(crate) fn accept_name(&mut self) -> Option<String> {
         let name = match self.kind()? {
-            TokenKind::Word(word) if !is_reserved(word) => word.clone(),
+            TokenKind::Word(word) if !self.is_reserved() => word.clone(),
             TokenKind::Quoted(name) => name.clone(),
             _ => return None,
         };
@@ -351,8 +363,8 @@ impl<'a> Parser<'a> {
         let mut columns = Vec::new();
         loop {
             let name = self.name()?;
-            let descending = self.accept_word("DESC") || {
-                self.accept_word("ASC");
+            let descending = self.accept_word(Keyword::Desc) || {
+                self.accept_word(Keyword::Asc);
                 false
             };
             columns.push((name, descending));

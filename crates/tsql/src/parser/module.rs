@@ -3,22 +3,26 @@
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::ast::{CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, StatementKind};
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// After CREATE, which stood at token `start`.
     pub(crate) fn create_module(&mut self, start: usize) -> Parsed<StatementKind> {
-        let mode =
-            if self.accept_words(&["OR", "ALTER"]) { CreateMode::CreateOrAlter } else { CreateMode::Create };
+        let mode = if self.accept_words(&[Keyword::Or, Keyword::Alter]) {
+            CreateMode::CreateOrAlter
+        } else {
+            CreateMode::Create
+        };
         if mode == CreateMode::Create {
-            if self.accept_word("SEQUENCE") {
+            if self.accept_word(Keyword::Sequence) {
                 let name = self.object_name()?;
                 return Ok(StatementKind::CreateSequence { name, options: self.sequence_options()? });
             }
-            if self.accept_word("SYNONYM") {
+            if self.accept_word(Keyword::Synonym) {
                 let name = self.object_name()?;
-                self.expect_word("FOR")?;
+                self.expect_word(Keyword::For)?;
                 return Ok(StatementKind::CreateSynonym { name, target: self.object_name()? });
             }
         }
@@ -27,7 +31,7 @@ impl Parser<'_> {
 
     /// After ALTER, which stood at token `start`.
     pub(crate) fn alter_module(&mut self, start: usize) -> Parsed<StatementKind> {
-        if self.accept_word("SEQUENCE") {
+        if self.accept_word(Keyword::Sequence) {
             let name = self.object_name()?;
             return Ok(StatementKind::AlterSequence { name, options: self.sequence_options()? });
         }
@@ -65,7 +69,7 @@ impl Parser<'_> {
         let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
         self.module_options()?;
         let query = Box::new(self.query()?);
-        let check = self.accept_words(&["WITH", "CHECK", "OPTION"]);
+        let check = self.accept_words(&[Keyword::With, Keyword::Check, Keyword::Option]);
         Ok(ModuleBody::View { columns, query, check })
     }
 
@@ -83,15 +87,15 @@ impl Parser<'_> {
 
     fn function_definition(&mut self) -> Parsed<ModuleBody> {
         let parameters = self.parameters()?;
-        self.expect_word("RETURNS")?;
-        if self.accept_word("TABLE") {
+        self.expect_word(Keyword::Returns)?;
+        if self.accept_word(Keyword::Table) {
             self.module_options()?;
-            self.expect_word("RETURN")?;
+            self.expect_word(Keyword::Return)?;
             return Ok(ModuleBody::InlineFunction { parameters, query: Box::new(self.query()?) });
         }
         if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
             self.advance();
-            self.expect_word("TABLE")?;
+            self.expect_word(Keyword::Table)?;
             let result = self.table_variable(name)?;
             self.module_options()?;
             return Ok(ModuleBody::TableFunction { parameters, result, statements: self.body()? });
@@ -114,22 +118,31 @@ impl Parser<'_> {
 
     /// WITH SCHEMABINDING and the like, read and without effect, up to AS; a function may leave AS out.
     fn module_options(&mut self) -> Parsed<()> {
-        if self.accept_word("WITH") {
+        if self.accept_word(Keyword::With) {
             loop {
-                if self.accept_word("EXECUTE") || self.accept_word("EXEC") {
-                    self.expect_word("AS")?;
+                if self.accept_word(Keyword::Execute) || self.accept_word(Keyword::Exec) {
+                    self.expect_word(Keyword::As)?;
                     if matches!(self.kind(), Some(TokenKind::Text { .. })) {
                         self.advance();
                     } else {
                         self.name()?;
                     }
-                } else if self.accept_words(&["RETURNS", "NULL", "ON", "NULL", "INPUT"])
-                    || self.accept_words(&["CALLED", "ON", "NULL", "INPUT"])
-                {
+                } else if self.accept_words(&[
+                    Keyword::Returns,
+                    Keyword::Null,
+                    Keyword::On,
+                    Keyword::Null,
+                    Keyword::Input,
+                ]) || self.accept_words(&[
+                    Keyword::Called,
+                    Keyword::On,
+                    Keyword::Null,
+                    Keyword::Input,
+                ]) {
                 } else {
                     self.name()?;
-                    if self.accept_symbol("=") && !self.accept_word("ON") {
-                        self.expect_word("OFF")?;
+                    if self.accept_symbol("=") && !self.accept_word(Keyword::On) {
+                        self.expect_word(Keyword::Off)?;
                     }
                 }
                 if !self.accept_symbol(",") {
@@ -137,8 +150,8 @@ impl Parser<'_> {
                 }
             }
         }
-        self.accept_words(&["FOR", "REPLICATION"]);
-        if self.accept_word("AS") || self.is_word("BEGIN") || self.is_word("RETURN") {
+        self.accept_words(&[Keyword::For, Keyword::Replication]);
+        if self.accept_word(Keyword::As) || self.is_word(Keyword::Begin) || self.is_word(Keyword::Return) {
             Ok(())
         } else {
             Err(self.unexpected())
@@ -154,33 +167,33 @@ impl Parser<'_> {
     fn sequence_options(&mut self) -> Parsed<SequenceOptions> {
         let mut options = SequenceOptions::default();
         loop {
-            if self.accept_word("AS") {
+            if self.accept_word(Keyword::As) {
                 options.sql_type = Some(self.sql_type(TypePlace::Declaration)?);
-            } else if self.accept_words(&["START", "WITH"]) {
+            } else if self.accept_words(&[Keyword::Start, Keyword::With]) {
                 options.start = Some(self.signed()?);
-            } else if self.accept_word("RESTART") {
+            } else if self.accept_word(Keyword::Restart) {
                 options.restart = true;
-                if self.accept_word("WITH") {
+                if self.accept_word(Keyword::With) {
                     options.start = Some(self.signed()?);
                 }
-            } else if self.accept_words(&["INCREMENT", "BY"]) {
+            } else if self.accept_words(&[Keyword::Increment, Keyword::By]) {
                 options.increment = Some(self.signed()?);
-            } else if self.accept_word("MINVALUE") {
+            } else if self.accept_word(Keyword::Minvalue) {
                 options.minimum = Some(self.signed()?);
-            } else if self.accept_word("MAXVALUE") {
+            } else if self.accept_word(Keyword::Maxvalue) {
                 options.maximum = Some(self.signed()?);
-            } else if self.accept_word("CYCLE") {
+            } else if self.accept_word(Keyword::Cycle) {
                 options.cycle = Some(true);
-            } else if self.accept_word("CACHE") {
+            } else if self.accept_word(Keyword::Cache) {
                 if matches!(self.kind(), Some(TokenKind::Integer(_))) {
                     self.unsigned()?;
                 }
-            } else if self.accept_word("NO") {
-                if self.accept_word("CYCLE") {
+            } else if self.accept_word(Keyword::No) {
+                if self.accept_word(Keyword::Cycle) {
                     options.cycle = Some(false);
-                } else if !(self.accept_word("MINVALUE")
-                    || self.accept_word("MAXVALUE")
-                    || self.accept_word("CACHE"))
+                } else if !(self.accept_word(Keyword::Minvalue)
+                    || self.accept_word(Keyword::Maxvalue)
+                    || self.accept_word(Keyword::Cache))
                 {
                     return Err(self.unexpected());
                 }

@@ -6,6 +6,7 @@ use super::expression::function;
 use super::{Parsed, Parser};
 use crate::errors;
 use crate::expression::{BinaryOperator, Expr, Literal};
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 
 /// Functions of ODBC that T-SQL has under another name, with the same arguments.
@@ -105,12 +106,12 @@ impl Parser<'_> {
             }
             "EXTRACT" => {
                 let part = self.name()?;
-                self.expect_word("FROM")?;
+                self.expect_word(Keyword::From)?;
                 function("DATEPART", vec![Expr::Column(vec![part]), self.expression()?])
             }
             "POSITION" => {
                 let wanted = self.expression()?;
-                self.expect_word("IN")?;
+                self.expect_word(Keyword::In)?;
                 function("CHARINDEX", vec![wanted, self.expression()?])
             }
             _ => {

@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::StatementKind;
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
@@ -13,11 +14,11 @@ impl Parser<'_> {
     /// keeps. Errors when run: 15151 for others, 4624 for dbo, 40515 for DENY.
     pub(crate) fn permission(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
-        let denies = self.is_word("DENY");
-        let revokes = self.is_word("REVOKE");
+        let denies = self.is_word(Keyword::Deny);
+        let revokes = self.is_word(Keyword::Revoke);
         self.advance();
         // Permissions have words of several statements; the principals end them.
-        while !(self.is_word("TO") || revokes && self.is_word("FROM")) {
+        while !(self.is_word(Keyword::To) || revokes && self.is_word(Keyword::From)) {
             if self.at_end() || self.is_symbol(";") {
                 return Err(self.unexpected());
             }
@@ -27,7 +28,7 @@ impl Parser<'_> {
         let mut refused = denies.then(|| SqlError::unsupported("DENY"));
         loop {
             // A reserved word, and the name of a role.
-            let name = if self.accept_word("PUBLIC") { "public".to_owned() } else { self.name()? };
+            let name = if self.accept_word(Keyword::Public) { "public".to_owned() } else { self.name()? };
             if refused.is_none() {
                 refused = check_principal(&name);
             }
@@ -35,9 +36,9 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.accept_words(&["WITH", "GRANT", "OPTION"]);
-        self.accept_word("CASCADE");
-        if self.accept_word("AS") {
+        self.accept_words(&[Keyword::With, Keyword::Grant, Keyword::Option]);
+        self.accept_word(Keyword::Cascade);
+        if self.accept_word(Keyword::As) {
             self.name()?;
         }
         Ok(match refused {
@@ -49,31 +50,31 @@ impl Parser<'_> {
     /// REVERT and SETUSER. Error when run: 40515.
     pub(crate) fn other_user(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
-        let what = if self.is_word("REVERT") { "REVERT" } else { "SETUSER" };
+        let what = if self.is_word(Keyword::Revert) { "REVERT" } else { "SETUSER" };
         self.advance();
         if matches!(self.kind(), Some(TokenKind::Text { .. })) {
             self.advance();
         }
-        if self.accept_words(&["WITH", "COOKIE"]) {
+        if self.accept_words(&[Keyword::With, Keyword::Cookie]) {
             self.expect_symbol("=")?;
             self.advance();
         }
-        self.accept_words(&["WITH", "NORESET"]);
+        self.accept_words(&[Keyword::With, Keyword::Noreset]);
         Ok(StatementKind::Unsupported(Box::new(SqlError::unsupported(what).at_line(line))))
     }
 
     /// `EXECUTE AS …` from AS on. Error when run: 40515.
     pub(crate) fn execute_as(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
-        self.expect_word("AS")?;
+        self.expect_word(Keyword::As)?;
         self.advance();
         if self.accept_symbol("=") {
             self.advance();
         }
-        if self.accept_words(&["WITH", "COOKIE", "INTO"]) {
+        if self.accept_words(&[Keyword::With, Keyword::Cookie, Keyword::Into]) {
             self.advance();
         }
-        self.accept_words(&["WITH", "NO", "REVERT"]);
+        self.accept_words(&[Keyword::With, Keyword::No, Keyword::Revert]);
         Ok(StatementKind::Unsupported(Box::new(SqlError::unsupported("EXECUTE AS").at_line(line))))
     }
 }

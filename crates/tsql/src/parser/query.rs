@@ -6,6 +6,7 @@ use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::errors;
 use crate::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr};
+use crate::keywords::Keyword;
 use crate::lexer::{TokenKind, name};
 use crate::query::{
     CommonTable, JoinKind, JsonColumn, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
@@ -17,7 +18,7 @@ impl Parser<'_> {
     /// A query with everything that may follow its body.
     pub(crate) fn query(&mut self) -> Parsed<Query> {
         self.nested(|parser| {
-            let with = if parser.accept_word("WITH") { parser.common_tables()? } else { Vec::new() };
+            let with = if parser.accept_word(Keyword::With) { parser.common_tables()? } else { Vec::new() };
             let body = parser.query_body()?;
             parser.query_tail(with, body)
         })
@@ -28,7 +29,7 @@ impl Parser<'_> {
         loop {
             let name = self.name()?;
             let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
-            self.expect_word("AS")?;
+            self.expect_word(Keyword::As)?;
             self.expect_symbol("(")?;
             let query = self.query()?;
             self.expect_symbol(")")?;
@@ -41,28 +42,28 @@ impl Parser<'_> {
 
     pub(crate) fn query_tail(&mut self, with: Vec<CommonTable>, body: QueryBody) -> Parsed<Query> {
         let mut query = Query { with, ..Query::of(body) };
-        if self.accept_words(&["ORDER", "BY"]) {
+        if self.accept_words(&[Keyword::Order, Keyword::By]) {
             query.order_by = self.order_items()?;
-            if self.accept_word("OFFSET") {
+            if self.accept_word(Keyword::Offset) {
                 query.offset = Some(self.expression()?);
-                if !self.accept_word("ROWS") {
-                    self.expect_word("ROW")?;
+                if !self.accept_word(Keyword::Rows) {
+                    self.expect_word(Keyword::Row)?;
                 }
-                if self.accept_word("FETCH") {
-                    if !self.accept_word("NEXT") {
-                        self.expect_word("FIRST")?;
+                if self.accept_word(Keyword::Fetch) {
+                    if !self.accept_word(Keyword::Next) {
+                        self.expect_word(Keyword::First)?;
                     }
                     query.fetch = Some(self.expression()?);
-                    if !self.accept_word("ROWS") {
-                        self.expect_word("ROW")?;
+                    if !self.accept_word(Keyword::Rows) {
+                        self.expect_word(Keyword::Row)?;
                     }
-                    self.expect_word("ONLY")?;
+                    self.expect_word(Keyword::Only)?;
                 }
             }
         }
         query.for_clause = self.for_clause()?.map(Box::new);
-        self.accept_words(&["FOR", "BROWSE"]);
-        if self.accept_word("OPTION") {
+        self.accept_words(&[Keyword::For, Keyword::Browse]);
+        if self.accept_word(Keyword::Option) {
             self.query_hints(&mut query)?;
             if query.for_clause.is_none() {
                 query.for_clause = self.for_clause()?.map(Box::new);
@@ -109,15 +110,15 @@ impl Parser<'_> {
         let mut left = self.intersection()?;
         let mut operators = 0;
         loop {
-            let operator = if self.accept_word("UNION") {
+            let operator = if self.accept_word(Keyword::Union) {
                 SetOperator::Union
-            } else if self.accept_word("EXCEPT") {
+            } else if self.accept_word(Keyword::Except) {
                 SetOperator::Except
             } else {
                 return Ok(left);
             };
             self.chained(&mut operators)?;
-            let all = self.accept_word("ALL");
+            let all = self.accept_word(Keyword::All);
             let right = Box::new(self.intersection()?);
             left = QueryBody::Set { operator, all, left: Box::new(left), right };
         }
@@ -127,7 +128,7 @@ impl Parser<'_> {
     fn intersection(&mut self) -> Parsed<QueryBody> {
         let mut left = self.query_term()?;
         let mut operators = 0;
-        while self.accept_word("INTERSECT") {
+        while self.accept_word(Keyword::Intersect) {
             self.chained(&mut operators)?;
             let right = Box::new(self.query_term()?);
             left =
@@ -146,36 +147,36 @@ impl Parser<'_> {
     }
 
     fn select(&mut self) -> Parsed<Select> {
-        self.expect_word("SELECT")?;
-        let mut select = Select { distinct: self.accept_word("DISTINCT"), ..Select::default() };
+        self.expect_word(Keyword::Select)?;
+        let mut select = Select { distinct: self.accept_word(Keyword::Distinct), ..Select::default() };
         if !select.distinct {
-            self.accept_word("ALL");
+            self.accept_word(Keyword::All);
         }
-        if self.accept_word("TOP") {
+        if self.accept_word(Keyword::Top) {
             select.top = Some(self.top()?);
         }
         select.items = self.select_items()?;
-        if self.accept_word("INTO") {
+        if self.accept_word(Keyword::Into) {
             select.into = Some(self.object_name()?);
-            if self.accept_word("ON") {
+            if self.accept_word(Keyword::On) {
                 select.into_group = Some(self.table_group()?);
             }
         }
-        if self.accept_word("FROM") {
+        if self.accept_word(Keyword::From) {
             select.from = self.table_sources()?;
         }
-        if self.accept_word("WHERE") {
+        if self.accept_word(Keyword::Where) {
             select.filter = Some(self.condition()?);
         }
-        if self.accept_words(&["GROUP", "BY"]) {
-            self.accept_word("ALL");
+        if self.accept_words(&[Keyword::Group, Keyword::By]) {
+            self.accept_word(Keyword::All);
             self.group_by(&mut select)?;
         }
-        if self.accept_word("HAVING") {
+        if self.accept_word(Keyword::Having) {
             select.having = Some(self.condition()?);
         }
         self.windows = Vec::new();
-        if self.is_word("WINDOW") && self.is_word_ahead(2, "AS") {
+        if self.is_word(Keyword::Window) && self.is_word_ahead(2, Keyword::As) {
             self.advance();
             self.windows = self.window_clause()?;
         }
@@ -204,8 +205,8 @@ impl Parser<'_> {
         };
         Ok(Top {
             count,
-            percent: self.accept_word("PERCENT"),
-            with_ties: self.accept_words(&["WITH", "TIES"]),
+            percent: self.accept_word(Keyword::Percent),
+            with_ties: self.accept_words(&[Keyword::With, Keyword::Ties]),
         })
     }
 
@@ -242,7 +243,7 @@ impl Parser<'_> {
             return Ok(SelectItem::Value { expr: self.expression()?, alias: Some(alias) });
         }
         let expr = self.expression()?;
-        let alias = if self.accept_word("AS") || matches!(self.kind(), Some(TokenKind::Text { .. })) {
+        let alias = if self.accept_word(Keyword::As) || matches!(self.kind(), Some(TokenKind::Text { .. })) {
             Some(self.alias_word()?)
         } else {
             self.accept_name()
@@ -306,7 +307,7 @@ impl Parser<'_> {
                 // `a JOIN b JOIN c ON … ON …` nests to the right.
                 let right = if conditional { parser.joined_until_on()? } else { parser.source()? };
                 let on = if conditional {
-                    parser.expect_word("ON")?;
+                    parser.expect_word(Keyword::On)?;
                     Some(parser.condition()?)
                 } else {
                     None
@@ -319,15 +320,15 @@ impl Parser<'_> {
 
     fn joined_until_on(&mut self) -> Parsed<TableSource> {
         let source = self.source()?;
-        if self.is_word("ON") {
+        if self.is_word(Keyword::On) {
             return Ok(source);
         }
         let mut left = source;
-        while !self.is_word("ON") {
+        while !self.is_word(Keyword::On) {
             self.one_more_source()?;
             let Some(kind) = self.accept_join() else { return Err(self.unexpected()) };
             let right = self.nested(Self::joined_until_on)?;
-            self.expect_word("ON")?;
+            self.expect_word(Keyword::On)?;
             let on = Some(self.condition()?);
             left = TableSource::Join { kind, left: Box::new(left), right: Box::new(right), on };
         }
@@ -335,34 +336,37 @@ impl Parser<'_> {
     }
 
     fn accept_join(&mut self) -> Option<JoinKind> {
-        if self.accept_words(&["CROSS", "JOIN"]) {
+        if self.accept_words(&[Keyword::Cross, Keyword::Join]) {
             return Some(JoinKind::Cross);
         }
-        if self.accept_words(&["CROSS", "APPLY"]) {
+        if self.accept_words(&[Keyword::Cross, Keyword::Apply]) {
             return Some(JoinKind::CrossApply);
         }
-        if self.accept_words(&["OUTER", "APPLY"]) {
+        if self.accept_words(&[Keyword::Outer, Keyword::Apply]) {
             return Some(JoinKind::OuterApply);
         }
         let kinds = [
-            ("INNER", JoinKind::Inner),
-            ("LEFT", JoinKind::Left),
-            ("RIGHT", JoinKind::Right),
-            ("FULL", JoinKind::Full),
+            (Keyword::Inner, JoinKind::Inner),
+            (Keyword::Left, JoinKind::Left),
+            (Keyword::Right, JoinKind::Right),
+            (Keyword::Full, JoinKind::Full),
         ];
         for (word, kind) in kinds {
             if !self.is_word(word) {
                 continue;
             }
-            let mut ahead = 1 + usize::from(self.is_word_ahead(1, "OUTER"));
-            ahead +=
-                usize::from(["LOOP", "HASH", "MERGE"].iter().any(|hint| self.is_word_ahead(ahead, hint)));
-            if self.is_word_ahead(ahead, "JOIN") {
+            let mut ahead = 1 + usize::from(self.is_word_ahead(1, Keyword::Outer));
+            ahead += usize::from(
+                [Keyword::Loop, Keyword::Hash, Keyword::Merge]
+                    .iter()
+                    .any(|hint| self.is_word_ahead(ahead, *hint)),
+            );
+            if self.is_word_ahead(ahead, Keyword::Join) {
                 self.at += ahead + 1;
                 return Some(kind);
             }
         }
-        self.accept_word("JOIN").then_some(JoinKind::Inner)
+        self.accept_word(Keyword::Join).then_some(JoinKind::Inner)
     }
 
     /// `(name type ['path'] [AS JSON], …)`.
@@ -379,7 +383,7 @@ impl Parser<'_> {
                 }
                 _ => None,
             };
-            let as_json = self.accept_words(&["AS", "JSON"]);
+            let as_json = self.accept_words(&[Keyword::As, Keyword::Json]);
             columns.push(JsonColumn { name, sql_type, path, as_json });
             if !self.accept_symbol(",") {
                 break;
@@ -393,16 +397,16 @@ impl Parser<'_> {
         if self.is_symbol("(") {
             return self.parenthesised_source();
         }
-        if self.is_word("OPENROWSET") && self.is_symbol_ahead(1, "(") {
+        if self.is_word(Keyword::Openrowset) && self.is_symbol_ahead(1, "(") {
             return self.rowset_source();
         }
         // The old spelling of the system's functions.
         self.accept_symbol("::");
         let name = self.table_name()?;
-        if self.is_symbol(".") && self.is_word_ahead(1, "nodes") {
+        if self.is_symbol(".") && self.is_word_ahead(1, Keyword::Nodes) {
             return Err(xml_method("nodes").at_line(self.line()));
         }
-        if self.is_word("FOR") && self.is_word_ahead(1, "SYSTEM_TIME") {
+        if self.is_word(Keyword::For) && self.is_word_ahead(1, Keyword::SystemTime) {
             return Err(SqlError::unsupported("FOR SYSTEM_TIME").at_line(self.line()));
         }
         let old = if self.at_old_hints() { Some(self.source_hints()?) } else { None };
@@ -414,7 +418,8 @@ impl Parser<'_> {
             let arguments = if self.is_symbol(")") { Vec::new() } else { self.table_arguments()? };
             self.expect_symbol(")")?;
             let json = name.schema.is_none() && name.name.eq_ignore_ascii_case("OPENJSON");
-            let shape = if json && self.accept_word("WITH") { self.json_columns()? } else { Vec::new() };
+            let shape =
+                if json && self.accept_word(Keyword::With) { self.json_columns()? } else { Vec::new() };
             let alias = self.table_alias()?;
             let columns = if alias.is_some() && self.is_symbol("(") {
                 Some(self.names_in_parentheses()?)
@@ -432,7 +437,7 @@ impl Parser<'_> {
     fn table_arguments(&mut self) -> Parsed<Vec<Expr>> {
         let mut list = Vec::new();
         loop {
-            list.push(match self.accept_word("DEFAULT") {
+            list.push(match self.accept_word(Keyword::Default) {
                 true => Expr::Variable(DEFAULT_ARGUMENT.to_string()),
                 false => self.expression()?,
             });
@@ -459,10 +464,10 @@ impl Parser<'_> {
     }
 
     fn table_alias(&mut self) -> Parsed<Option<String>> {
-        if self.accept_word("AS") {
+        if self.accept_word(Keyword::As) {
             return self.name().map(Some);
         }
-        if self.is_word("WINDOW") && self.is_word_ahead(2, "AS") {
+        if self.is_word(Keyword::Window) && self.is_word_ahead(2, Keyword::As) {
             return Ok(None);
         }
         Ok(self.accept_name())
@@ -470,7 +475,7 @@ impl Parser<'_> {
 
     fn parenthesised_source(&mut self) -> Parsed<TableSource> {
         self.advance();
-        if self.accept_word("VALUES") {
+        if self.accept_word(Keyword::Values) {
             let mut rows = Vec::new();
             loop {
                 self.expect_symbol("(")?;
@@ -501,9 +506,9 @@ impl Parser<'_> {
         let mut items = Vec::new();
         loop {
             let expr = self.expression()?;
-            let descending = self.accept_word("DESC");
+            let descending = self.accept_word(Keyword::Desc);
             if !descending {
-                self.accept_word("ASC");
+                self.accept_word(Keyword::Asc);
             }
             items.push(OrderItem { expr, descending });
             if !self.accept_symbol(",") {

@@ -5,6 +5,7 @@ use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
 use crate::ast::{Argument, CreateTable, Declaration, Execute, SetOption, StatementKind};
 use crate::expression::{Expr, Literal};
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::names::ObjectName;
 use crate::sql_error::SqlError;
@@ -28,16 +29,16 @@ impl Parser<'_> {
             };
             let Some(operator) = operator else { return Err(self.unexpected()) };
             self.advance();
-            if self.is_word("CURSOR") {
+            if self.is_word(Keyword::Cursor) {
                 return self.assign_cursor(name);
             }
             let value = compound(&name, operator, self.expression()?);
             return Ok(StatementKind::SetVariable { name, value });
         }
-        if self.accept_words(&["TRANSACTION", "ISOLATION", "LEVEL"]) {
+        if self.accept_words(&[Keyword::Transaction, Keyword::Isolation, Keyword::Level]) {
             return self.isolation_level();
         }
-        if self.accept_word("IDENTITY_INSERT") {
+        if self.accept_word(Keyword::IdentityInsert) {
             let table = self.object_name()?;
             let on = self.switch()?;
             return Ok(StatementKind::SetOption(SetOption::IdentityInsert { table, on }));
@@ -51,7 +52,7 @@ impl Parser<'_> {
             let name = self.option_name()?;
             names.push(if of_statistics { format!("STATISTICS {name}") } else { name });
         }
-        if self.is_word("ON") || self.is_word("OFF") {
+        if self.is_word(Keyword::On) || self.is_word(Keyword::Off) {
             let on = self.switch()?;
             return Ok(StatementKind::SetOption(SetOption::Switch { names, on }));
         }
@@ -63,14 +64,16 @@ impl Parser<'_> {
 
     fn isolation_level(&mut self) -> Parsed<StatementKind> {
         for words in [
-            &["READ", "UNCOMMITTED"][..],
-            &["READ", "COMMITTED"],
-            &["REPEATABLE", "READ"],
-            &["SNAPSHOT"],
-            &["SERIALIZABLE"],
+            &[Keyword::Read, Keyword::Uncommitted][..],
+            &[Keyword::Read, Keyword::Committed],
+            &[Keyword::Repeatable, Keyword::Read],
+            &[Keyword::Snapshot],
+            &[Keyword::Serializable],
         ] {
             if self.accept_words(words) {
-                return Ok(StatementKind::SetOption(SetOption::IsolationLevel(words.join(" "))));
+                return Ok(StatementKind::SetOption(SetOption::IsolationLevel(
+                    words.iter().map(|word| word.text()).collect::<Vec<_>>().join(" "),
+                )));
             }
         }
         Err(self.unexpected())
@@ -88,10 +91,10 @@ impl Parser<'_> {
     }
 
     pub(super) fn switch(&mut self) -> Parsed<bool> {
-        if self.accept_word("ON") {
+        if self.accept_word(Keyword::On) {
             return Ok(true);
         }
-        self.expect_word("OFF")?;
+        self.expect_word(Keyword::Off)?;
         Ok(false)
     }
 
@@ -113,8 +116,8 @@ impl Parser<'_> {
     pub(crate) fn declare(&mut self) -> Parsed<StatementKind> {
         self.advance();
         if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
-            let typed = usize::from(self.is_word_ahead(1, "AS"));
-            if self.is_word_ahead(1 + typed, "TABLE") {
+            let typed = usize::from(self.is_word_ahead(1, Keyword::As));
+            if self.is_word_ahead(1 + typed, Keyword::Table) {
                 self.at += 2 + typed;
                 return self.table_variable(name).map(StatementKind::DeclareTable);
             }
@@ -144,16 +147,16 @@ impl Parser<'_> {
         loop {
             let Some(TokenKind::Variable(name)) = self.kind().cloned() else { return Err(self.unexpected()) };
             self.advance();
-            self.accept_word("AS");
-            if self.is_word("CURSOR") {
+            self.accept_word(Keyword::As);
+            if self.is_word(Keyword::Cursor) {
                 return Err(
                     SqlError::unsupported("A cursor variable beside other variables").at_line(self.line())
                 );
             }
             let sql_type = self.declared_type(declarations.len() + 1)?;
             let value = if self.accept_symbol("=") { Some(self.expression()?) } else { None };
-            let output = self.accept_word("OUTPUT") || self.accept_word("OUT");
-            let read_only = self.accept_word("READONLY");
+            let output = self.accept_word(Keyword::Output) || self.accept_word(Keyword::Out);
+            let read_only = self.accept_word(Keyword::Readonly);
             declarations.push(Declaration { name, sql_type, value, output, read_only });
             if !self.accept_symbol(",") {
                 return Ok(declarations);
@@ -163,13 +166,13 @@ impl Parser<'_> {
 
     pub(crate) fn execute(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        if self.is_word("AS") {
+        if self.is_word(Keyword::As) {
             return self.execute_as();
         }
         if self.accept_symbol("(") {
             let text = self.expression()?;
             self.expect_symbol(")")?;
-            if self.is_word("AT") || self.is_word("AS") {
+            if self.is_word(Keyword::At) || self.is_word(Keyword::As) {
                 return Err(SqlError::unsupported("EXECUTE … AT or AS").at_line(self.line()));
             }
             return Ok(StatementKind::ExecuteText(text));
@@ -197,15 +200,15 @@ impl Parser<'_> {
                 }
             }
         }
-        self.accept_words(&["WITH", "RECOMPILE"]);
+        self.accept_words(&[Keyword::With, Keyword::Recompile]);
         Ok(StatementKind::Execute(Execute { status, procedure, arguments }))
     }
 
     fn at_argument(&self) -> bool {
         match self.kind() {
             None | Some(TokenKind::Symbol(_)) => self.is_symbol("-") || self.is_symbol("+"),
-            Some(TokenKind::Word(word)) => {
-                !crate::keywords::is_reserved(word) || self.is_word("NULL") || self.is_word("DEFAULT")
+            Some(TokenKind::Word(_)) => {
+                !self.is_reserved() || self.is_word(Keyword::Null) || self.is_word(Keyword::Default)
             }
             Some(_) => true,
         }
@@ -220,12 +223,12 @@ impl Parser<'_> {
             self.advance();
             name = Some(variable);
         }
-        if self.accept_word("DEFAULT") {
+        if self.accept_word(Keyword::Default) {
             return Ok(Argument { name, value: None, output: false });
         }
         // A bare word is a string here.
         let value = match self.kind().cloned() {
-            Some(TokenKind::Word(word)) if !crate::keywords::is_reserved(&word) => {
+            Some(TokenKind::Word(word)) if !self.is_reserved() => {
                 self.advance();
                 Expr::Literal(Literal::Text { value: word, unicode: true })
             }
@@ -235,7 +238,7 @@ impl Parser<'_> {
             }
             _ => self.expression()?,
         };
-        let output = self.accept_word("OUTPUT") || self.accept_word("OUT");
+        let output = self.accept_word(Keyword::Output) || self.accept_word(Keyword::Out);
         Ok(Argument { name, value: Some(value), output })
     }
 }

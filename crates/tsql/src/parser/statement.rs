@@ -3,47 +3,48 @@
 use super::{Parsed, Parser};
 use crate::ast::{ModuleWord, Statement, StatementKind};
 use crate::errors;
-use crate::lexer::TokenKind;
+use crate::keywords::Keyword;
+use crate::lexer::{Token, TokenKind};
 use crate::names::ObjectName;
 use crate::sql_error::SqlError;
 
 /// The words that cannot stand inside a statement that is skipped: they begin another, or end a block.
-const NEXT_STATEMENTS: &[&str] = &[
-    "ALTER",
-    "BACKUP",
-    "BEGIN",
-    "BREAK",
-    "CLOSE",
-    "COMMIT",
-    "CONTINUE",
-    "CREATE",
-    "DBCC",
-    "DEALLOCATE",
-    "DECLARE",
-    "DELETE",
-    "DROP",
-    "ELSE",
-    "END",
-    "EXEC",
-    "EXECUTE",
-    "FETCH",
-    "IF",
-    "INSERT",
-    "KILL",
-    "MERGE",
-    "OPEN",
-    "PRINT",
-    "RAISERROR",
-    "RETURN",
-    "REVOKE",
-    "ROLLBACK",
-    "SELECT",
-    "THROW",
-    "TRUNCATE",
-    "UPDATE",
-    "USE",
-    "WAITFOR",
-    "WHILE",
+const NEXT_STATEMENTS: &[Keyword] = &[
+    Keyword::Alter,
+    Keyword::Backup,
+    Keyword::Begin,
+    Keyword::Break,
+    Keyword::Close,
+    Keyword::Commit,
+    Keyword::Continue,
+    Keyword::Create,
+    Keyword::Dbcc,
+    Keyword::Deallocate,
+    Keyword::Declare,
+    Keyword::Delete,
+    Keyword::Drop,
+    Keyword::Else,
+    Keyword::End,
+    Keyword::Exec,
+    Keyword::Execute,
+    Keyword::Fetch,
+    Keyword::If,
+    Keyword::Insert,
+    Keyword::Kill,
+    Keyword::Merge,
+    Keyword::Open,
+    Keyword::Print,
+    Keyword::Raiserror,
+    Keyword::Return,
+    Keyword::Revoke,
+    Keyword::Rollback,
+    Keyword::Select,
+    Keyword::Throw,
+    Keyword::Truncate,
+    Keyword::Update,
+    Keyword::Use,
+    Keyword::Waitfor,
+    Keyword::While,
 ];
 
 impl Parser<'_> {
@@ -65,18 +66,22 @@ impl Parser<'_> {
         match self.kind() {
             Some(TokenKind::Quoted(_)) | Some(TokenKind::Symbol(".")) => true,
             Some(TokenKind::Word(word)) => {
-                let other = word.eq_ignore_ascii_case("THROW") || word.eq_ignore_ascii_case("GO");
-                !(other || crate::keywords::is_reserved(word) || self.at_trigger_switch())
+                let other = self.is_word(Keyword::Throw) || word.eq_ignore_ascii_case("GO");
+                !(other || self.is_reserved() || self.at_trigger_switch())
             }
             _ => false,
         }
     }
 
     /// Statements up to the end or to one of `ends` (not consumed).
-    pub(crate) fn statements_into(&mut self, statements: &mut Vec<Statement>, ends: &[&str]) -> Parsed<()> {
+    pub(crate) fn statements_into(
+        &mut self,
+        statements: &mut Vec<Statement>,
+        ends: &[Keyword],
+    ) -> Parsed<()> {
         loop {
             while self.accept_symbol(";") {}
-            if self.at_end() || ends.iter().any(|end| self.is_word(end)) {
+            if self.at_end() || ends.iter().any(|end| self.is_word(*end)) {
                 return Ok(());
             }
             statements.push(self.statement()?);
@@ -98,77 +103,79 @@ impl Parser<'_> {
     }
 
     fn statement_kind(&mut self) -> Parsed<StatementKind> {
-        if self.is_word("SELECT") || self.is_symbol("(") {
+        if self.is_word(Keyword::Select) || self.is_symbol("(") {
             return Ok(StatementKind::Query(Box::new(self.query()?)));
         }
-        let Some(TokenKind::Word(word)) = self.kind() else { return Err(self.unexpected()) };
-        match word.to_ascii_uppercase().as_str() {
-            "WITH" => self.with_statement(),
-            "INSERT" => self.insert(Vec::new()),
-            "UPDATE" => self.update(Vec::new()),
-            "DELETE" => self.delete(Vec::new()),
-            "MERGE" => self.merge(Vec::new()),
-            "CREATE" => self.create(),
-            "DROP" => self.drop_statement(),
-            "ALTER" => self.alter(),
-            "TRUNCATE" => self.truncate(),
-            "USE" => {
+        let Some(keyword) = self.keyword_ahead(0) else { return Err(self.unexpected()) };
+        match keyword {
+            Keyword::With => self.with_statement(),
+            Keyword::Insert => self.insert(Vec::new()),
+            Keyword::Update => self.update(Vec::new()),
+            Keyword::Delete => self.delete(Vec::new()),
+            Keyword::Merge => self.merge(Vec::new()),
+            Keyword::Create => self.create(),
+            Keyword::Drop => self.drop_statement(),
+            Keyword::Alter => self.alter(),
+            Keyword::Truncate => self.truncate(),
+            Keyword::Use => {
                 self.advance();
                 Ok(StatementKind::Use(self.name()?))
             }
-            "SET" => self.set(),
-            "DECLARE" => self.declare(),
-            "IF" => self.if_statement(),
-            "WHILE" => {
+            Keyword::Set => self.set(),
+            Keyword::Declare => self.declare(),
+            Keyword::If => self.if_statement(),
+            Keyword::While => {
                 self.advance();
                 let condition = self.condition()?;
                 Ok(StatementKind::While { condition, body: Box::new(self.statement()?) })
             }
-            "BEGIN" => self.begin(),
-            "COMMIT" => self.commit(),
-            "ROLLBACK" => self.rollback(),
-            "SAVE" => {
+            Keyword::Begin => self.begin(),
+            Keyword::Commit => self.commit(),
+            Keyword::Rollback => self.rollback(),
+            Keyword::Save => {
                 self.advance();
                 self.transaction_word()?;
                 self.transaction_name()?.map(StatementKind::Save).ok_or_else(|| self.unexpected())
             }
-            "BREAK" => self.simple(StatementKind::Break),
-            "CONTINUE" => self.simple(StatementKind::Continue),
-            "RETURN" => {
+            Keyword::Break => self.simple(StatementKind::Break),
+            Keyword::Continue => self.simple(StatementKind::Continue),
+            Keyword::Return => {
                 self.advance();
                 Ok(StatementKind::Return(if self.at_expression() { Some(self.expression()?) } else { None }))
             }
-            "PRINT" => {
+            Keyword::Print => {
                 self.advance();
                 Ok(StatementKind::Print(self.expression()?))
             }
-            "RAISERROR" => self.raiserror(),
-            "THROW" => self.throw(),
-            "EXEC" | "EXECUTE" => self.execute(),
-            "BULK" => self.bulk_insert(),
-            "CHECKPOINT" => self.checkpoint(),
-            "BACKUP" => self.backup(),
-            "DBCC" => self.dbcc(),
-            "WAITFOR" => {
+            Keyword::Raiserror => self.raiserror(),
+            Keyword::Throw => self.throw(),
+            Keyword::Exec | Keyword::Execute => self.execute(),
+            Keyword::Bulk => self.bulk_insert(),
+            Keyword::Checkpoint => self.checkpoint(),
+            Keyword::Backup => self.backup(),
+            Keyword::Dbcc => self.dbcc(),
+            Keyword::Waitfor => {
                 self.advance();
-                self.expect_word("DELAY")?;
+                self.expect_word(Keyword::Delay)?;
                 Ok(StatementKind::WaitForDelay(self.expression()?))
             }
-            "GRANT" | "DENY" | "REVOKE" => self.permission(),
-            "REVERT" | "SETUSER" => self.other_user(),
-            "OPEN" => self.open_cursor(),
-            "FETCH" => self.fetch_cursor(),
-            "CLOSE" => self.close_cursor(),
-            "DEALLOCATE" => self.deallocate_cursor(),
+            Keyword::Grant | Keyword::Deny | Keyword::Revoke => self.permission(),
+            Keyword::Revert | Keyword::Setuser => self.other_user(),
+            Keyword::Open => self.open_cursor(),
+            Keyword::Fetch => self.fetch_cursor(),
+            Keyword::Close => self.close_cursor(),
+            Keyword::Deallocate => self.deallocate_cursor(),
             // What sp_configure sets holds at once.
-            "RECONFIGURE" => {
+            Keyword::Reconfigure => {
                 self.advance();
-                self.accept_words(&["WITH", "OVERRIDE"]);
+                self.accept_words(&[Keyword::With, Keyword::Override]);
                 Ok(StatementKind::Nothing)
             }
-            "KILL" => self.kill(),
-            "RESTORE" | "GOTO" | "SHUTDOWN" => Err(SqlError::unsupported(&word.to_ascii_uppercase())),
-            "ENABLE" | "DISABLE" if self.at_trigger_switch() => self.switch_triggers(),
+            Keyword::Kill => self.kill(),
+            Keyword::Restore | Keyword::Goto | Keyword::Shutdown => {
+                Err(SqlError::unsupported(keyword.text()))
+            }
+            Keyword::Enable | Keyword::Disable if self.at_trigger_switch() => self.switch_triggers(),
             _ => Err(self.unexpected()),
         }
     }
@@ -176,23 +183,28 @@ impl Parser<'_> {
     /// Whether a statement that this server refuses has a form whose end is known: then it is refused when it runs, which
     /// may be never.
     fn may_be_skipped(&self, start: usize, error: &SqlError) -> bool {
-        let heads = ["DROP", "CREATE", "ALTER", "BACKUP", "RESTORE", "KILL", "SHUTDOWN", "GOTO"];
-        let head = matches!(
-            self.tokens.get(start).map(|token| &token.kind),
-            Some(TokenKind::Word(word)) if heads.iter().any(|head| word.eq_ignore_ascii_case(head))
-        );
+        let heads = [
+            Keyword::Drop,
+            Keyword::Create,
+            Keyword::Alter,
+            Keyword::Backup,
+            Keyword::Restore,
+            Keyword::Kill,
+            Keyword::Shutdown,
+            Keyword::Goto,
+        ];
+        let head =
+            self.tokens.get(start).and_then(|token| token.keyword).is_some_and(|head| heads.contains(&head));
         // A body of statements goes to the end of its batch.
         head && matches!(error.number, 40515 | 3701)
     }
 
     /// Skips the rest of a refused statement: up to the word that begins the next one, or to what ends a block.
     fn skip_refused(&mut self, start: usize) {
-        let module = self.tokens.get(start..).into_iter().flatten().take(5).any(
-            |token| matches!(&token.kind, TokenKind::Word(word) if word.eq_ignore_ascii_case("TRIGGER")),
-        ) && !matches!(
-            self.tokens.get(start).map(|token| &token.kind),
-            Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("DROP")
-        );
+        let keyword = |token: &Token| token.keyword;
+        let read = self.tokens.get(start..).unwrap_or_default();
+        let module = read.iter().take(5).any(|token| keyword(token) == Some(Keyword::Trigger))
+            && read.first().and_then(keyword) != Some(Keyword::Drop);
         let open = |kind: &TokenKind| matches!(kind, TokenKind::Symbol("("));
         let closed = |kind: &TokenKind| matches!(kind, TokenKind::Symbol(")"));
         self.at = self.at.max(start + 1);
@@ -204,7 +216,9 @@ impl Parser<'_> {
             depth = depth.saturating_sub(usize::from(closed(kind)));
             let ends = match kind {
                 TokenKind::Symbol(symbol) => *symbol == ";",
-                TokenKind::Word(word) => NEXT_STATEMENTS.iter().any(|next| word.eq_ignore_ascii_case(next)),
+                TokenKind::Word(_) => {
+                    self.keyword_ahead(0).is_some_and(|word| NEXT_STATEMENTS.contains(&word))
+                }
                 _ => false,
             };
             if depth == 0 && ends && !module {
@@ -223,14 +237,17 @@ impl Parser<'_> {
     fn at_expression(&self) -> bool {
         match self.kind() {
             None | Some(TokenKind::Symbol(";")) => false,
-            Some(TokenKind::Word(word)) => {
-                !crate::keywords::is_reserved(word)
-                    || ["CASE", "NULL", "CONVERT", "COALESCE", "CURRENT_TIMESTAMP"]
-                        .iter()
-                        .any(|allowed| word.eq_ignore_ascii_case(allowed))
-                    || ["LEFT", "RIGHT", "NULLIF"].iter().any(|name| word.eq_ignore_ascii_case(name))
-                        && self.is_symbol_ahead(1, "(")
-            }
+            Some(TokenKind::Word(_)) => match self.keyword_ahead(0) {
+                Some(
+                    Keyword::Case
+                    | Keyword::Null
+                    | Keyword::Convert
+                    | Keyword::Coalesce
+                    | Keyword::CurrentTimestamp,
+                ) => true,
+                Some(Keyword::Left | Keyword::Right | Keyword::Nullif) => self.is_symbol_ahead(1, "("),
+                _ => !self.is_reserved(),
+            },
             Some(_) => true,
         }
     }
@@ -240,18 +257,15 @@ impl Parser<'_> {
         let mark = self.at;
         self.advance();
         let tables = self.common_tables()?;
-        if self.is_word("SELECT") || self.is_symbol("(") {
+        if self.is_word(Keyword::Select) || self.is_symbol("(") {
             self.at = mark;
             return Ok(StatementKind::Query(Box::new(self.query()?)));
         }
-        match self.kind() {
-            Some(TokenKind::Word(word)) => match word.to_ascii_uppercase().as_str() {
-                "INSERT" => self.insert(tables),
-                "UPDATE" => self.update(tables),
-                "DELETE" => self.delete(tables),
-                "MERGE" => self.merge(tables),
-                _ => Err(self.unexpected()),
-            },
+        match self.keyword_ahead(0) {
+            Some(Keyword::Insert) => self.insert(tables),
+            Some(Keyword::Update) => self.update(tables),
+            Some(Keyword::Delete) => self.delete(tables),
+            Some(Keyword::Merge) => self.merge(tables),
             _ => Err(self.unexpected()),
         }
     }
@@ -266,10 +280,10 @@ impl Parser<'_> {
             self.advance();
             let condition = self.condition()?;
             branches.push((line, condition, Box::new(self.statement()?)));
-            if !self.accept_word("ELSE") {
+            if !self.accept_word(Keyword::Else) {
                 break None;
             }
-            if !self.is_word("IF") {
+            if !self.is_word(Keyword::If) {
                 break Some(Box::new(self.statement()?));
             }
         };
@@ -285,22 +299,24 @@ impl Parser<'_> {
 
     fn begin(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        if self.accept_word("TRY") {
+        if self.accept_word(Keyword::Try) {
             return self.try_catch();
         }
-        if self.is_word("DISTRIBUTED") {
+        if self.is_word(Keyword::Distributed) {
             return Err(SqlError::unsupported("BEGIN DISTRIBUTED TRANSACTION"));
         }
-        if self.accept_word("TRAN") || self.accept_word("TRANSACTION") {
+        if self.accept_word(Keyword::Tran) || self.accept_word(Keyword::Transaction) {
             let name = self.transaction_name()?;
-            if self.accept_words(&["WITH", "MARK"]) && matches!(self.kind(), Some(TokenKind::Text { .. })) {
+            if self.accept_words(&[Keyword::With, Keyword::Mark])
+                && matches!(self.kind(), Some(TokenKind::Text { .. }))
+            {
                 self.advance();
             }
             return Ok(StatementKind::BeginTransaction(name));
         }
         let mut statements = Vec::new();
-        self.statements_into(&mut statements, &["END"])?;
-        self.expect_word("END")?;
+        self.statements_into(&mut statements, &[Keyword::End])?;
+        self.expect_word(Keyword::End)?;
         if statements.is_empty() {
             return Err(errors::SYNTAX_KEYWORD.with(["end"]));
         }
@@ -309,21 +325,21 @@ impl Parser<'_> {
 
     fn try_catch(&mut self) -> Parsed<StatementKind> {
         let mut tried = Vec::new();
-        self.statements_into(&mut tried, &["END"])?;
-        self.expect_word("END")?;
-        self.expect_word("TRY")?;
+        self.statements_into(&mut tried, &[Keyword::End])?;
+        self.expect_word(Keyword::End)?;
+        self.expect_word(Keyword::Try)?;
         while self.accept_symbol(";") {}
-        self.expect_word("BEGIN")?;
-        self.expect_word("CATCH")?;
+        self.expect_word(Keyword::Begin)?;
+        self.expect_word(Keyword::Catch)?;
         let mut caught = Vec::new();
-        self.statements_into(&mut caught, &["END"])?;
-        self.expect_word("END")?;
-        self.expect_word("CATCH")?;
+        self.statements_into(&mut caught, &[Keyword::End])?;
+        self.expect_word(Keyword::End)?;
+        self.expect_word(Keyword::Catch)?;
         Ok(StatementKind::TryCatch { tried, caught })
     }
 
     fn transaction_word(&mut self) -> Parsed<()> {
-        if self.accept_word("TRAN") { Ok(()) } else { self.expect_word("TRANSACTION") }
+        if self.accept_word(Keyword::Tran) { Ok(()) } else { self.expect_word(Keyword::Transaction) }
     }
 
     fn transaction_name(&mut self) -> Parsed<Option<String>> {
@@ -332,28 +348,28 @@ impl Parser<'_> {
             return Ok(Some(name));
         }
         // COMMIT at the end of a batch is followed by nothing or by a statement, whose word is reserved.
-        Ok(if self.is_word("THROW") { None } else { self.accept_name() })
+        Ok(if self.is_word(Keyword::Throw) { None } else { self.accept_name() })
     }
 
     fn commit(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        if self.accept_word("TRAN") || self.accept_word("TRANSACTION") {
+        if self.accept_word(Keyword::Tran) || self.accept_word(Keyword::Transaction) {
             self.transaction_name()?;
-            if self.accept_word("WITH") {
+            if self.accept_word(Keyword::With) {
                 self.skip_parentheses()?;
             }
         } else {
-            self.accept_word("WORK");
+            self.accept_word(Keyword::Work);
         }
         Ok(StatementKind::Commit)
     }
 
     fn rollback(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        if self.accept_word("TRAN") || self.accept_word("TRANSACTION") {
+        if self.accept_word(Keyword::Tran) || self.accept_word(Keyword::Transaction) {
             return Ok(StatementKind::Rollback(self.transaction_name()?));
         }
-        self.accept_word("WORK");
+        self.accept_word(Keyword::Work);
         Ok(StatementKind::Rollback(None))
     }
 
@@ -363,7 +379,7 @@ impl Parser<'_> {
         let mut values = self.expressions()?.into_iter();
         self.expect_symbol(")")?;
         let mut log = false;
-        if self.accept_word("WITH") {
+        if self.accept_word(Keyword::With) {
             while let Some(option) = self.accept_name() {
                 log |= option.eq_ignore_ascii_case("LOG");
                 self.accept_symbol(",");
@@ -393,7 +409,7 @@ impl Parser<'_> {
 
     fn truncate(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        self.expect_word("TABLE")?;
+        self.expect_word(Keyword::Table)?;
         Ok(StatementKind::TruncateTable(self.object_name()?))
     }
 
@@ -401,7 +417,7 @@ impl Parser<'_> {
         self.advance();
         let Some(TokenKind::Word(what)) = self.kind().cloned() else { return Err(self.unexpected()) };
         self.advance();
-        let if_exists = self.accept_words(&["IF", "EXISTS"]);
+        let if_exists = self.accept_words(&[Keyword::If, Keyword::Exists]);
         match what.to_ascii_uppercase().as_str() {
             "TABLE" => {
                 let mut names = vec![self.object_name()?];
@@ -432,7 +448,7 @@ impl Parser<'_> {
                 while self.accept_symbol(",") {
                     names.push(self.object_name()?);
                 }
-                if kind == ModuleWord::Trigger && self.is_word("ON") {
+                if kind == ModuleWord::Trigger && self.is_word(Keyword::On) {
                     return Err(SqlError::unsupported("DROP TRIGGER … ON").at_line(self.line()));
                 }
                 Ok(StatementKind::DropModule { kind, names, if_exists })
@@ -446,7 +462,7 @@ impl Parser<'_> {
         let mut names = Vec::new();
         loop {
             let first = self.object_name()?;
-            let entry = if self.accept_word("ON") {
+            let entry = if self.accept_word(Keyword::On) {
                 (first.name, self.object_name()?)
             } else {
                 // The old form: DROP INDEX table.index.
@@ -454,7 +470,7 @@ impl Parser<'_> {
                 (first.name, ObjectName { database: None, schema: first.database, name: table })
             };
             names.push(entry);
-            if self.accept_word("WITH") {
+            if self.accept_word(Keyword::With) {
                 self.index_settings("DROP INDEX")?;
             }
             if !self.accept_symbol(",") {

@@ -2,18 +2,19 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{AlterAction, ModuleBody, StatementKind};
+use crate::keywords::Keyword;
 use crate::module::TriggerEvents;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// After the name.
     pub(crate) fn trigger_definition(&mut self) -> Parsed<ModuleBody> {
-        self.expect_word("ON")?;
+        self.expect_word(Keyword::On)?;
         self.refuse_wide_trigger()?;
         let table = self.object_name()?;
-        if self.accept_word("WITH") {
+        if self.accept_word(Keyword::With) {
             loop {
-                if self.accept_word("EXECUTE") || self.accept_word("EXEC") {
+                if self.accept_word(Keyword::Execute) || self.accept_word(Keyword::Exec) {
                     return Err(SqlError::unsupported("EXECUTE AS of a trigger").at_line(self.line()));
                 }
                 // ENCRYPTION and SCHEMABINDING hide and guard the text; neither changes what it does.
@@ -23,31 +24,31 @@ impl Parser<'_> {
                 }
             }
         }
-        let instead = if self.accept_words(&["INSTEAD", "OF"]) {
+        let instead = if self.accept_words(&[Keyword::Instead, Keyword::Of]) {
             true
         } else {
-            if !self.accept_word("FOR") {
-                self.expect_word("AFTER")?;
+            if !self.accept_word(Keyword::For) {
+                self.expect_word(Keyword::After)?;
             }
             false
         };
         let mut events = TriggerEvents::default();
         loop {
-            if self.accept_word("INSERT") {
+            if self.accept_word(Keyword::Insert) {
                 events.insert = true;
-            } else if self.accept_word("UPDATE") {
+            } else if self.accept_word(Keyword::Update) {
                 events.update = true;
             } else {
-                self.expect_word("DELETE")?;
+                self.expect_word(Keyword::Delete)?;
                 events.delete = true;
             }
             if !self.accept_symbol(",") {
                 break;
             }
         }
-        self.accept_words(&["WITH", "APPEND"]);
-        self.accept_words(&["NOT", "FOR", "REPLICATION"]);
-        self.expect_word("AS")?;
+        self.accept_words(&[Keyword::With, Keyword::Append]);
+        self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication]);
+        self.expect_word(Keyword::As)?;
         let statements = self.body()?;
         if statements.is_empty() {
             return Err(self.unexpected());
@@ -56,29 +57,31 @@ impl Parser<'_> {
     }
 
     fn refuse_wide_trigger(&self) -> Parsed<()> {
-        let wide = self.is_word("DATABASE") || self.is_word("ALL") && self.is_word_ahead(1, "SERVER");
+        let wide = self.is_word(Keyword::Database)
+            || self.is_word(Keyword::All) && self.is_word_ahead(1, Keyword::Server);
         if wide { Err(SqlError::unsupported("A DDL or logon trigger").at_line(self.line())) } else { Ok(()) }
     }
 
     /// Whether ENABLE TRIGGER or DISABLE TRIGGER begins here.
     pub(crate) fn at_trigger_switch(&self) -> bool {
-        (self.is_word("ENABLE") || self.is_word("DISABLE")) && self.is_word_ahead(1, "TRIGGER")
+        (self.is_word(Keyword::Enable) || self.is_word(Keyword::Disable))
+            && self.is_word_ahead(1, Keyword::Trigger)
     }
 
     /// `ENABLE TRIGGER name, … | ALL ON table`.
     pub(crate) fn switch_triggers(&mut self) -> Parsed<StatementKind> {
         let action = self.trigger_switch()?;
-        self.expect_word("ON")?;
+        self.expect_word(Keyword::On)?;
         self.refuse_wide_trigger()?;
         Ok(StatementKind::AlterTable { table: self.object_name()?, check: None, action })
     }
 
     /// `ENABLE TRIGGER name, … | ALL`, also of ALTER TABLE.
     pub(crate) fn trigger_switch(&mut self) -> Parsed<AlterAction> {
-        let enabled = self.is_word("ENABLE");
+        let enabled = self.is_word(Keyword::Enable);
         self.advance();
-        self.expect_word("TRIGGER")?;
-        if self.accept_word("ALL") {
+        self.expect_word(Keyword::Trigger)?;
+        if self.accept_word(Keyword::All) {
             return Ok(AlterAction::SwitchTriggers { names: None, enabled });
         }
         let mut names = vec![self.object_name()?.name];

@@ -2,15 +2,16 @@
 
 use super::{Parsed, Parser};
 use crate::expression::Expr;
+use crate::keywords::Keyword;
 use crate::query::TableSource;
 
 impl Parser<'_> {
     /// Any number of PIVOT and UNPIVOT behind a source.
     pub(crate) fn turned(&mut self, mut source: TableSource) -> Parsed<TableSource> {
         for _ in 0..super::DEPTH_MAX {
-            source = if self.accept_word("PIVOT") {
+            source = if self.accept_word(Keyword::Pivot) {
                 self.pivot(source)?
-            } else if self.accept_word("UNPIVOT") {
+            } else if self.accept_word(Keyword::Unpivot) {
                 self.unpivot(source)?
             } else {
                 return Ok(source);
@@ -23,12 +24,12 @@ impl Parser<'_> {
     fn pivot(&mut self, source: TableSource) -> Parsed<TableSource> {
         self.expect_symbol("(")?;
         let Expr::Function(aggregate) = self.expression()? else { return Err(self.unexpected()) };
-        self.expect_word("FOR")?;
+        self.expect_word(Keyword::For)?;
         let mut column = self.name()?;
         while self.accept_symbol(".") {
             column = self.name()?;
         }
-        self.expect_word("IN")?;
+        self.expect_word(Keyword::In)?;
         let values = self.names_in_parentheses()?;
         self.expect_symbol(")")?;
         let alias = self.turned_alias()?;
@@ -39,9 +40,9 @@ impl Parser<'_> {
     fn unpivot(&mut self, source: TableSource) -> Parsed<TableSource> {
         self.expect_symbol("(")?;
         let value = self.name()?;
-        self.expect_word("FOR")?;
+        self.expect_word(Keyword::For)?;
         let name = self.name()?;
-        self.expect_word("IN")?;
+        self.expect_word(Keyword::In)?;
         let columns = self.names_in_parentheses()?;
         self.expect_symbol(")")?;
         let alias = self.turned_alias()?;
@@ -49,7 +50,7 @@ impl Parser<'_> {
     }
 
     fn turned_alias(&mut self) -> Parsed<String> {
-        self.accept_word("AS");
+        self.accept_word(Keyword::As);
         self.name()
     }
 }

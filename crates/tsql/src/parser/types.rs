@@ -3,6 +3,7 @@
 use tds::{Length, SqlType};
 
 use super::{Parsed, Parser};
+use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 use crate::user_type::named_type;
@@ -24,17 +25,17 @@ impl Parser<'_> {
             name = self.type_word()?;
         }
         for (first, second) in [
-            ("double", "precision"),
-            ("character", "varying"),
-            ("char", "varying"),
-            ("binary", "varying"),
-            ("national", "char"),
-            ("national", "character"),
-            ("national", "text"),
+            ("double", Keyword::Precision),
+            ("character", Keyword::Varying),
+            ("char", Keyword::Varying),
+            ("binary", Keyword::Varying),
+            ("national", Keyword::Char),
+            ("national", Keyword::Character),
+            ("national", Keyword::Text),
         ] {
             if name.eq_ignore_ascii_case(first) && self.accept_word(second) {
-                name = format!("{first} {second}");
-                if first == "national" && self.accept_word("varying") {
+                name = format!("{first} {}", second.text().to_ascii_lowercase());
+                if first == "national" && self.accept_word(Keyword::Varying) {
                     name.push_str(" varying");
                 }
                 break;
@@ -78,9 +79,10 @@ impl Parser<'_> {
 
     fn type_word(&mut self) -> Parsed<String> {
         // `national` and `double` are reserved; every other type name is an ordinary word.
-        if let Some(word) = ["national", "double"].into_iter().find(|word| self.is_word(word)) {
+        if let Some(word) = [Keyword::National, Keyword::Double].into_iter().find(|word| self.is_word(*word))
+        {
             self.advance();
-            return Ok(word.to_string());
+            return Ok(word.text().to_ascii_lowercase());
         }
         self.name()
     }

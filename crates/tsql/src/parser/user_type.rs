@@ -3,6 +3,7 @@
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::ast::{CreateTable, StatementKind};
+use crate::keywords::Keyword;
 use crate::sql_error::SqlError;
 use crate::user_type::{CreateType, TypeBody};
 
@@ -11,20 +12,20 @@ impl Parser<'_> {
     pub(crate) fn create_type(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
         let name = self.object_name()?;
-        let body = if self.accept_word("FROM") {
+        let body = if self.accept_word(Keyword::From) {
             let sql_type = self.sql_type(TypePlace::Declaration)?;
-            let nullable = if self.accept_words(&["NOT", "NULL"]) {
+            let nullable = if self.accept_words(&[Keyword::Not, Keyword::Null]) {
                 false
             } else {
-                self.accept_word("NULL");
+                self.accept_word(Keyword::Null);
                 true
             };
             TypeBody::Alias { sql_type, nullable }
-        } else if self.accept_words(&["AS", "TABLE"]) {
+        } else if self.accept_words(&[Keyword::As, Keyword::Table]) {
             self.expect_symbol("(")?;
             let (columns, constraints) = self.table_elements()?;
             self.expect_symbol(")")?;
-            if self.is_word("WITH") {
+            if self.is_word(Keyword::With) {
                 return Err(SqlError::unsupported("A memory-optimized table type").at_line(line));
             }
             let table = CreateTable {
@@ -35,7 +36,7 @@ impl Parser<'_> {
                 file_groups: Default::default(),
             };
             TypeBody::Table(table)
-        } else if self.is_word("EXTERNAL") {
+        } else if self.is_word(Keyword::External) {
             return Err(SqlError::unsupported("CREATE TYPE … EXTERNAL NAME").at_line(line));
         } else {
             return Err(self.unexpected());
