@@ -13,18 +13,19 @@ use arrow::array::{
 use arrow::compute::{concat, concat_batches, take};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
-use datafusion::catalog::{Session, TableProvider};
+use datafusion::catalog::Session;
 use datafusion::common::{Column, DataFusionError, Result, ScalarValue};
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use parking_lot::Mutex;
 
 use super::again::Again;
+use super::computed::{Rows, computed, one_stream};
 use super::correlated::{outer_names, physical_plan, with_placeholders};
 use super::parameters::{OuterRow, Parameters, state_of};
 use super::pause::WORK_SPAN;
@@ -63,12 +64,6 @@ pub(super) struct ApplyTable {
     schema: SchemaRef,
 }
 
-impl fmt::Debug for ApplyTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApplyTable").field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
-
 impl ApplyTable {
     /// Names of columns must be unique on both sides together.
     pub fn new(left: LogicalPlan, right: LogicalPlan, kind: ApplyKind) -> Result<ApplyTable> {
@@ -95,7 +90,7 @@ impl ApplyTable {
     /// The table as a plan whose columns have no qualifiers.
     pub fn into_plan(self, name: &str) -> Result<LogicalPlan> {
         let names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
-        let scan = LogicalPlanBuilder::scan(name, provider_as_source(Arc::new(self)), None)?;
+        let scan = LogicalPlanBuilder::scan(name, provider_as_source(computed(self)), None)?;
         let exprs: Vec<Expr> = scan
             .schema()
             .columns()
@@ -108,20 +103,17 @@ impl ApplyTable {
 }
 
 #[async_trait]
-impl TableProvider for ApplyTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+impl Rows for ApplyTable {
+    const NAME: &'static str = "ApplyTable";
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
+    async fn plan(
         &self,
         session: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let state = state_of(session)?;
@@ -143,15 +135,7 @@ impl TableProvider for ApplyTable {
             left,
             inner: Arc::new(Inner { row, right, kind: self.kind.clone(), schema: Arc::clone(&self.schema) }),
         };
-        let plan = StreamingTableExec::try_new(
-            Arc::clone(&self.schema),
-            vec![Arc::new(partition)],
-            projection,
-            None,
-            false,
-            limit,
-        )?;
-        Ok(Arc::new(plan))
+        one_stream(partition, projection, limit)
     }
 }
 

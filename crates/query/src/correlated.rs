@@ -13,6 +13,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Subquery};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::apply::{ApplyKind, ApplyTable};
+use super::computed::{computed, rows_of};
 use super::function_table::FunctionTable;
 use super::in_order::in_order;
 use super::parameters::placeholder;
@@ -32,14 +33,14 @@ fn collect_outer(plan: &LogicalPlan, names: &mut BTreeSet<String>) -> Result<()>
         if let LogicalPlan::TableScan(scan) = node
             && let Ok(provider) = source_as_provider(&scan.source)
         {
-            if let Some(apply) = provider.as_ref().downcast_ref::<ApplyTable>() {
+            if let Some(apply) = rows_of::<ApplyTable>(provider.as_ref()) {
                 collect_outer(&apply.left, names)?;
                 collect_outer(&apply.right, names)?;
-            } else if let Some(function) = provider.as_ref().downcast_ref::<FunctionTable>() {
+            } else if let Some(function) = rows_of::<FunctionTable>(provider.as_ref()) {
                 for argument in &function.arguments {
                     collect_outer_of(argument, names)?;
                 }
-            } else if let Some(recursive) = provider.as_ref().downcast_ref::<RecursiveTable>() {
+            } else if let Some(recursive) = rows_of::<RecursiveTable>(provider.as_ref()) {
                 collect_outer(&recursive.anchor, names)?;
                 collect_outer(&recursive.step, names)?;
             }
@@ -114,22 +115,22 @@ fn table_with_placeholders(
     let source = |table: Arc<dyn datafusion::catalog::TableProvider>| {
         Ok(Some(datafusion::datasource::provider_as_source(table)))
     };
-    if let Some(apply) = provider.downcast_ref::<ApplyTable>() {
+    if let Some(apply) = rows_of::<ApplyTable>(provider) {
         let (left, right) = (with_placeholders(&apply.left, names)?, with_placeholders(&apply.right, names)?);
-        return source(Arc::new(ApplyTable::new(left, right, apply.kind.clone())?));
+        return source(computed(ApplyTable::new(left, right, apply.kind.clone())?));
     }
-    if let Some(function) = provider.downcast_ref::<FunctionTable>() {
+    if let Some(function) = rows_of::<FunctionTable>(provider) {
         let arguments = function
             .arguments
             .iter()
             .map(|argument| expr_with_placeholders(argument.clone(), names).map(|argument| argument.data))
             .collect::<Result<Vec<_>>>()?;
-        return source(Arc::new(function.with_arguments(arguments)));
+        return source(computed(function.with_arguments(arguments)));
     }
-    if let Some(recursive) = provider.downcast_ref::<RecursiveTable>() {
+    if let Some(recursive) = rows_of::<RecursiveTable>(provider) {
         let anchor = with_placeholders(&recursive.anchor, names)?;
         let step = with_placeholders(&recursive.step, names)?;
-        return source(Arc::new(recursive.with_plans(anchor, step)));
+        return source(computed(recursive.with_plans(anchor, step)));
     }
     Ok(None)
 }

@@ -6,17 +6,18 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
-use datafusion::catalog::{Session, TableProvider};
+use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::{Expr, TableType};
+use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use datafusion::physical_plan::streaming::PartitionStream;
 use tds::SqlType;
 
 use super::Datum;
+use super::computed::{Rows, one_stream};
 use super::output_column::OutputColumn;
 use super::parameters::{Parameters, state_of};
 use super::provider::{external, projected, read_once};
@@ -70,12 +71,6 @@ pub(super) struct FunctionTable {
     schema: SchemaRef,
 }
 
-impl fmt::Debug for FunctionTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FunctionTable").field("arguments", &self.arguments).finish_non_exhaustive()
-    }
-}
-
 impl FunctionTable {
     /// A call with arguments of the types `types`.
     pub fn new(function: TableFunction, arguments: Vec<Expr>, types: Vec<SqlType>) -> FunctionTable {
@@ -100,20 +95,17 @@ impl FunctionTable {
 }
 
 #[async_trait]
-impl TableProvider for FunctionTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+impl Rows for FunctionTable {
+    const NAME: &'static str = "FunctionTable";
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
+    async fn plan(
         &self,
         session: &dyn Session,
         projection: Option<&Vec<usize>>,
-        filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let state = state_of(session)?;
@@ -137,10 +129,8 @@ impl TableProvider for FunctionTable {
             columns: projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect()),
             schema: Arc::clone(&schema),
         };
-        let limit = limit.filter(|_| filters.is_empty());
         if Parameters::of(state).is_some() {
-            let plan = StreamingTableExec::try_new(schema, vec![Arc::new(call)], None, None, false, limit)?;
-            return Ok(Arc::new(plan));
+            return one_stream(call, None, limit);
         }
         read_once(schema, Some(Box::new(call.batches()?)), limit)
     }

@@ -11,6 +11,7 @@ pub mod bind;
 mod cancellation;
 mod clr;
 mod collation;
+mod computed;
 pub mod convert;
 mod correlated;
 mod cross_joins;

@@ -12,6 +12,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 
+use super::computed::rows_of;
 use super::function_table::FunctionTable;
 use super::provider::StoredTable;
 
@@ -65,7 +66,7 @@ pub(super) fn could_merge(plan: &Arc<dyn ExecutionPlan>, query: &LogicalPlan) ->
     query.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
             let provider = source_as_provider(&scan.source)?;
-            again &= provider.is::<StoredTable>() || provider.is::<FunctionTable>();
+            again &= provider.is::<StoredTable>() || rows_of::<FunctionTable>(provider.as_ref()).is_some();
         }
         Ok(if again { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
     })?;

@@ -17,6 +17,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 
+use super::computed::{Rows, computed};
 use super::key_range::{KeyRange, KeyedTable};
 use super::parameters::{Parameters, for_some_row, for_this_row, looks_out, state_of};
 use super::plan_operator::access;
@@ -259,35 +260,26 @@ type FileBatches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, SqlE
 
 impl FileTable {
     /// A table of batches in the Exact form.
-    pub fn new(
+    pub fn provider(
         schema: &Schema,
         batches: impl Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send + 'static,
-    ) -> FileTable {
-        FileTable { schema: plain(schema), rows: Mutex::new(Some(Box::new(batches))) }
-    }
-}
-
-impl fmt::Debug for FileTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileTable").field("columns", &self.schema.fields().len()).finish_non_exhaustive()
+    ) -> Arc<dyn TableProvider> {
+        computed(FileTable { schema: plain(schema), rows: Mutex::new(Some(Box::new(batches))) })
     }
 }
 
 #[async_trait]
-impl TableProvider for FileTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+impl Rows for FileTable {
+    const NAME: &'static str = "FileTable";
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
+    async fn plan(
         &self,
         _: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = projected(&self.schema, projection)?;

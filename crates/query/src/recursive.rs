@@ -7,16 +7,17 @@ use std::time::Instant;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
-use datafusion::catalog::{Session, TableProvider};
+use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::{Expr, LogicalPlan, TableType};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use parking_lot::Mutex;
 
 use super::again::Again;
+use super::computed::{Rows, one_stream};
 use super::correlated::physical_plan;
 use super::parameters::{Parameters, state_of};
 use super::pause::WORK_SPAN;
@@ -28,12 +29,6 @@ pub(super) struct WorkTable {
     rows: TurnRows,
 }
 
-impl fmt::Debug for WorkTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WorkTable")
-    }
-}
-
 impl WorkTable {
     /// No rows yet.
     pub fn new(schema: SchemaRef) -> WorkTable {
@@ -42,25 +37,21 @@ impl WorkTable {
 }
 
 #[async_trait]
-impl TableProvider for WorkTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+impl Rows for Arc<WorkTable> {
+    const NAME: &'static str = "WorkTable";
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
+    async fn plan(
         &self,
         _: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let rows = Arc::new(WorkRows { schema: Arc::clone(&self.schema), rows: Arc::clone(&self.rows) });
-        let plan = StreamingTableExec::try_new(self.schema(), vec![rows], projection, None, false, limit)?;
-        Ok(Arc::new(plan))
+        let rows = WorkRows { schema: Arc::clone(&self.schema), rows: Arc::clone(&self.rows) };
+        one_stream(rows, projection, limit)
     }
 }
 
@@ -101,12 +92,6 @@ pub(super) struct RecursiveTable {
     turns_max: Option<u64>,
 }
 
-impl fmt::Debug for RecursiveTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RecursiveTable")
-    }
-}
-
 impl RecursiveTable {
     /// Both plans give columns of the work table's schema.
     pub fn new(
@@ -125,20 +110,17 @@ impl RecursiveTable {
 }
 
 #[async_trait]
-impl TableProvider for RecursiveTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.work.schema)
+impl Rows for RecursiveTable {
+    const NAME: &'static str = "RecursiveTable";
+
+    fn schema(&self) -> &SchemaRef {
+        &self.work.schema
     }
 
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
+    async fn plan(
         &self,
         session: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let state = state_of(session)?;
@@ -146,15 +128,7 @@ impl TableProvider for RecursiveTable {
         let step = Box::pin(physical_plan(&Parameters::within(state, None), &self.step)).await?;
         let partition =
             RecursivePartition { anchor, step, work: Arc::clone(&self.work), turns_max: self.turns_max };
-        let plan = StreamingTableExec::try_new(
-            self.schema(),
-            vec![Arc::new(partition)],
-            projection,
-            None,
-            false,
-            limit,
-        )?;
-        Ok(Arc::new(plan))
+        one_stream(partition, projection, limit)
     }
 }
 

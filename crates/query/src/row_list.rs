@@ -1,6 +1,5 @@
 //! A table whose values are expressions that look at no row: they are computed when it is read.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -10,8 +9,10 @@ use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DFSchema, Result};
 use datafusion::datasource::MemTable;
-use datafusion::logical_expr::{Expr, TableType};
+use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
+
+use super::computed::Rows;
 
 /// Rows between two chances for others to have the thread.
 const YIELD_ROWS: usize = 1024;
@@ -23,12 +24,6 @@ pub(super) struct RowList {
     values: Vec<Vec<Expr>>,
 }
 
-impl fmt::Debug for RowList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowList").field("columns", &self.values.len()).finish_non_exhaustive()
-    }
-}
-
 impl RowList {
     /// `values` are lists of the same length, one for each column of the schema.
     pub fn new(schema: SchemaRef, values: Vec<Vec<Expr>>) -> RowList {
@@ -37,20 +32,17 @@ impl RowList {
 }
 
 #[async_trait]
-impl TableProvider for RowList {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+impl Rows for RowList {
+    const NAME: &'static str = "RowList";
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
+    async fn plan(
         &self,
         session: &dyn Session,
         projection: Option<&Vec<usize>>,
-        filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let options = RecordBatchOptions::new().with_row_count(Some(1));
@@ -73,6 +65,6 @@ impl TableProvider for RowList {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
         let table = MemTable::try_new(Arc::clone(&self.schema), vec![vec![batch]])?;
-        table.scan(session, projection, filters, limit).await
+        table.scan(session, projection, &[], limit).await
     }
 }

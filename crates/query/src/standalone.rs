@@ -58,8 +58,8 @@ impl Tables {
         I: IntoIterator<Item = Result<RecordBatch, SqlError>>,
         I::IntoIter: Send + 'static,
     {
-        let provider = FileTable::new(exact_schema(&columns).as_ref(), batches.into_iter());
-        self.add_table(name, BoundTable { columns, provider: Arc::new(provider) });
+        let provider = FileTable::provider(exact_schema(&columns).as_ref(), batches.into_iter());
+        self.add_table(name, BoundTable { columns, provider });
     }
 
     /// Adds a table that gives its rows by itself, such as a [`StoredTable`](super::StoredTable).

@@ -1,12 +1,11 @@
 //! FROM: tables, derived tables, common tables, joins.
 
-use std::sync::Arc;
-
 use datafusion::common::JoinType;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 
 use super::super::apply::{ApplyKind, ApplyTable};
+use super::super::computed::computed;
 use super::super::correlated::outer_names;
 use super::super::function_table::FunctionTable;
 use super::super::typed::{Typed, truth};
@@ -228,7 +227,7 @@ fn function_source(
         types.push(value.sql_type);
     }
     let columns = function.columns.clone();
-    let provider = Arc::new(FunctionTable::new(function, exprs, types));
+    let provider = computed(FunctionTable::new(function, exprs, types));
     binder.scan(BoundTable { columns, provider }, alias.unwrap_or(&name.name), name.schema.clone())
 }
 

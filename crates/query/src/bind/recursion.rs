@@ -6,6 +6,7 @@ use arrow::datatypes::{Field, Schema};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::LogicalPlanBuilder;
 
+use super::super::computed::computed;
 use super::super::datum::data_type;
 use super::super::recursive::{RecursiveTable, WorkTable};
 use super::aggregate::has_aggregate;
@@ -103,7 +104,7 @@ impl Binder<'_> {
             Some(0) => None,
             Some(turns) => Some(turns),
         };
-        let provider = Arc::new(RecursiveTable::new(anchor.plan, step.plan, work, turns));
+        let provider = computed(RecursiveTable::new(anchor.plan, step.plan, work, turns));
         let scan =
             LogicalPlanBuilder::scan(self.fresh(), provider_as_source(provider), None).map_err(plan_error)?;
         let exprs: Vec<_> = names.iter().map(|name| reference(name).alias(self.fresh())).collect();
@@ -115,8 +116,7 @@ impl Binder<'_> {
     pub(super) fn work_table(&self, name: &str) -> Option<BoundTable> {
         let recursions = self.recursions.borrow();
         let (_, columns, work) = recursions.iter().rfind(|(own, _, _)| same_name(own, name))?;
-        let provider: Arc<WorkTable> = Arc::clone(work);
-        Some(BoundTable { columns: columns.clone(), provider })
+        Some(BoundTable { columns: columns.clone(), provider: computed(Arc::clone(work)) })
     }
 }
 

@@ -9,6 +9,7 @@ use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Union};
 use tds::SqlType;
 
+use super::super::computed::computed;
 use super::super::datum::data_type;
 use super::super::row_list::RowList;
 use super::super::typed::{Typed, unify};
@@ -67,7 +68,7 @@ impl Binder<'_> {
                 let exprs =
                     by_column.into_iter().map(|(values, _)| values.into_iter().map(|value| value.expr));
                 let table = RowList::new(Arc::clone(&schema), exprs.map(Iterator::collect).collect());
-                listed_table(self, Arc::new(table), &schema)?
+                listed_table(self, computed(table), &schema)?
             }
             None => joined_rows(self, &by_column, rows.len())?,
         };

@@ -196,7 +196,7 @@ pub struct Family<K: 'static> {
 }
 
 /// Functions by their names.
-pub struct FunctionTable<K: 'static> {
+pub struct Functions<K: 'static> {
     families: &'static [Family<K>],
     by_name: HashMap<&'static [u8], &'static Function<K>>,
     longest: usize,
@@ -205,14 +205,14 @@ pub struct FunctionTable<K: 'static> {
 /// Bytes of a name that is looked up; a longer one is no function's.
 const NAME_MAX: usize = 40;
 
-impl<K> FunctionTable<K> {
+impl<K> Functions<K> {
     /// The functions of all families.
-    pub fn new(families: &'static [Family<K>]) -> FunctionTable<K> {
+    pub fn new(families: &'static [Family<K>]) -> Functions<K> {
         let functions = families.iter().flat_map(|family| family.functions);
         let by_name: HashMap<_, _> =
             functions.map(|function| (function.signature.name.as_bytes(), function)).collect();
         let longest = by_name.keys().map(|name| name.len()).max().unwrap_or(0).min(NAME_MAX);
-        FunctionTable { families, by_name, longest }
+        Functions { families, by_name, longest }
     }
 
     /// The function of a name in any case.

@@ -32,10 +32,10 @@ pub use time_zone::{TIME_ZONES, zone_now};
 pub(crate) use typing::is_convertible;
 pub use typing::{long_text, name_type, strict, wide_text};
 
-use function::{Family, Function, FunctionTable};
+use function::{Family, Function, Functions};
 
 /// The functions of the language. Those of a session come through [`Facts::function`](super::Facts::function).
-static TABLE: LazyLock<FunctionTable<Kernel>> = LazyLock::new(|| FunctionTable::new(FAMILIES));
+static TABLE: LazyLock<Functions<Kernel>> = LazyLock::new(|| Functions::new(FAMILIES));
 
 const FAMILIES: &[Family<Kernel>] = &[
     Family { title: "Choices", functions: as_written::CHOICES },

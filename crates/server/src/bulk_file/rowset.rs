@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
@@ -63,7 +62,7 @@ pub(crate) fn open(
         ..OutputColumn::expression(column.name.clone(), column.sql_type().clone(), column.flags.is_nullable())
     });
     let columns = outputs.collect();
-    let provider = Arc::new(FileTable::new(&schema, Batches { rows, pending: Vec::new(), ended: false }));
+    let provider = FileTable::provider(&schema, Batches { rows, pending: Vec::new(), ended: false });
     Ok(BoundTable { columns, provider })
 }
 

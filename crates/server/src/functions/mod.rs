@@ -7,13 +7,13 @@ mod system;
 use std::sync::{Arc, LazyLock};
 
 use query::Typed;
-use query::functions::function::{Family, FunctionTable, Signature, ValueKernel};
+use query::functions::function::{Family, Functions, Signature, ValueKernel};
 use tsql::SqlError;
 
 use crate::facts::Facts;
 
 /// The functions that need a session, in the form of the language's own.
-static TABLE: LazyLock<FunctionTable<ValueKernel<Facts>>> = LazyLock::new(|| FunctionTable::new(FAMILIES));
+static TABLE: LazyLock<Functions<ValueKernel<Facts>>> = LazyLock::new(|| Functions::new(FAMILIES));
 
 const FAMILIES: &[Family<ValueKernel<Facts>>] = &[
     Family { title: "Server and session", functions: system::FUNCTIONS },
