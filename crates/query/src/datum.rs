@@ -167,6 +167,7 @@ impl Datum {
                 4..=6 => from_unix(array.as_primitive::<TimestampMicrosecondType>().value(row), 10),
                 _ => Datum::Moment(big_endian(array.as_fixed_size_binary().value(row))),
             },
+            // The widths of these were compared with the array's type.
             SqlType::DateTimeOffset { .. } => {
                 let bytes = array.as_fixed_size_binary().value(row);
                 let offset = bytes.get(8..10).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0x80, 0]);

@@ -18,11 +18,15 @@ use crate::instance::registry::OpenSession;
 use crate::storage::{DatabaseFigures, Figures};
 
 /// Reads the tables when a function first asks for them.
-type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;
+type TableReader = Box<dyn Fn() -> Result<Vec<Arc<TableDefinition>>, SqlError> + Send + Sync>;
 /// Finds a table by its name.
-type TableFinder = Box<dyn Fn(&ObjectName) -> Option<Arc<TableDefinition>> + Send + Sync>;
+type TableFinder = Box<dyn Fn(&ObjectName) -> Result<Option<Arc<TableDefinition>>, SqlError> + Send + Sync>;
 /// Reads all modules.
-type ModuleReader = Box<dyn Fn() -> Vec<Arc<Module>> + Send + Sync>;
+type ModuleReader = Box<dyn Fn() -> Result<Vec<Arc<Module>>, SqlError> + Send + Sync>;
+/// Reads all types of users.
+type TypeReader = Box<dyn Fn() -> Result<Vec<UserType>, SqlError> + Send + Sync>;
+/// Finds the last identity value of a table by its `object_id`.
+type IdentityReader = Box<dyn Fn(i32) -> Result<Option<i64>, SqlError> + Send + Sync>;
 
 /// Finds the databases' figures when a view first asks for them.
 type FiguresReader = Box<dyn Fn() -> Option<DatabaseFigures> + Send + Sync>;
@@ -115,7 +119,7 @@ pub struct Facts {
     /// The error that a CATCH block handles.
     pub error: Option<SqlError>,
     /// Last identity values by `object_id`.
-    pub identities: Box<dyn Fn(i32) -> Option<i64> + Send + Sync>,
+    pub identities: IdentityReader,
     /// Reads views, procedures, functions, sequences and synonyms.
     pub module_reader: ModuleReader,
     /// In a trigger: the columns that were assigned.
@@ -123,7 +127,7 @@ pub struct Facts {
     /// Triggers that run, the innermost last.
     pub(crate) triggers: Vec<i32>,
     /// Reads types of users.
-    pub type_reader: Box<dyn Fn() -> Vec<UserType> + Send + Sync>,
+    pub type_reader: TypeReader,
     /// Finds one table without reading the others.
     pub(crate) table_finder: Option<TableFinder>,
     /// Takes the figures of a store of pages.
@@ -133,6 +137,8 @@ pub struct Facts {
     modules: OnceLock<Vec<Arc<Module>>>,
     types: OnceLock<Vec<UserType>>,
     reader: TableReader,
+    /// The first part of the catalogue that could not be read.
+    failure: OnceLock<SqlError>,
 }
 
 impl std::fmt::Debug for Facts {
@@ -174,11 +180,11 @@ impl Facts {
             date_first: 7,
             context_info: None,
             error: None,
-            identities: Box::new(|_| None),
-            module_reader: Box::new(Vec::new),
+            identities: Box::new(|_| Ok(None)),
+            module_reader: Box::new(|| Ok(Vec::new())),
             updated: None,
             triggers: Vec::new(),
-            type_reader: Box::new(Vec::new),
+            type_reader: Box::new(|| Ok(Vec::new())),
             table_finder: None,
             figures_reader: Box::new(|| None),
             figures: OnceLock::new(),
@@ -186,22 +192,37 @@ impl Facts {
             modules: OnceLock::new(),
             types: OnceLock::new(),
             reader,
+            failure: OnceLock::new(),
         }
+    }
+
+    /// What was read of the catalogue, or nothing; [`checked`](Self::checked) then returns the error. Views and
+    /// functions of metadata look at many things, and one place where they end asks whether all could be read.
+    pub fn noted<T: Default>(&self, read: Result<T, SqlError>) -> T {
+        read.unwrap_or_else(|error| {
+            self.failure.get_or_init(|| error);
+            T::default()
+        })
+    }
+
+    /// A result that was made of what these facts say. Errors: a part of the catalogue could not be read.
+    pub fn checked<T>(&self, result: T) -> Result<T, SqlError> {
+        self.failure.get().map_or(Ok(result), |error| Err(error.clone()))
     }
 
     /// All tables, temporary ones included.
     pub fn tables(&self) -> &[Arc<TableDefinition>] {
-        self.tables.get_or_init(|| (self.reader)())
+        self.tables.get_or_init(|| self.noted((self.reader)()))
     }
 
     /// All views, procedures, functions, sequences and synonyms.
     pub fn modules(&self) -> &[Arc<Module>] {
-        self.modules.get_or_init(|| (self.module_reader)())
+        self.modules.get_or_init(|| self.noted((self.module_reader)()))
     }
 
     /// All types of users.
     pub fn types(&self) -> &[UserType] {
-        self.types.get_or_init(|| (self.type_reader)())
+        self.types.get_or_init(|| self.noted((self.type_reader)()))
     }
 
     /// The user's type of the current database that a text such as `dbo.t` names.
@@ -245,7 +266,7 @@ impl Facts {
     /// The table of a name.
     pub fn find_name(&self, name: &ObjectName) -> Option<Arc<TableDefinition>> {
         if let Some(finder) = &self.table_finder {
-            return finder(name);
+            return self.noted(finder(name));
         }
         let database =
             if name.is_temporary() { "tempdb" } else { name.database.as_deref().unwrap_or(&self.database) };
@@ -263,6 +284,11 @@ impl Facts {
     /// The table of an id.
     pub fn by_id(&self, object_id: i64) -> Option<Arc<TableDefinition>> {
         self.tables().iter().find(|table| i64::from(table.object_id) == object_id).cloned()
+    }
+
+    /// The last identity value of a table, if one was given out.
+    pub fn last_identity(&self, object_id: i32) -> Option<i64> {
+        self.noted((self.identities)(object_id))
     }
 
     /// When the session logged in.

@@ -84,6 +84,9 @@ fn engine_error(error: &EngineError) -> SqlError {
     if let EngineError::DefinitionChanged { table } = error {
         return SqlError::definition_changed(table);
     }
+    if let EngineError::Internal { origin, .. } = error {
+        return SqlError { origin: Some(origin), ..SqlError::internal(error) };
+    }
     let (number, class) = match error.sql_error() {
         Some(number @ (823 | 824)) => (number, 24),
         Some(number @ 9001) => (number, 21),

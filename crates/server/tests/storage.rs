@@ -141,3 +141,113 @@ async fn altered_columns_and_text_of_code_pages_are_there_when_it_is_opened_agai
     let rows = "SELECT text, n, more, note FROM t ORDER BY text DESC; SELECT n FROM t WHERE text = N'я'";
     assert_eq!(lines(&mut session, rows).await, ["Я | 1.0 | 3 | NULL", "Ж | NULL | 3 | NULL", "1.0"]);
 }
+
+/// Changes the text that the store keeps with a table, behind the server's back.
+fn set_text(databases: &Databases, name: &str, change: impl FnOnce(&str) -> String) {
+    let table = databases.snapshot().tables().into_iter().find(|table| table.name.contains(name)).unwrap();
+    let mut transaction = databases.begin();
+    transaction.open(table.id).unwrap().set_properties(&change(&table.properties)).unwrap();
+    transaction.commit().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_catalogue_of_databases_is_no_empty_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = open(folder.path());
+    assert_eq!(lines(&mut session, "CREATE DATABASE sales; CREATE TABLE sales..t (id int)").await, [""; 0]);
+    drop(session);
+    let databases = Databases::open(folder.path(), true).unwrap();
+    let session_of = |instance: &Arc<Instance>| open_session(Arc::clone(instance), login(51));
+    let instance = Arc::new(Instance::new(databases.clone()).unwrap());
+    let mut session = session_of(&instance).unwrap();
+    let mut kept = String::new();
+    set_text(&databases, "directory", |text| {
+        kept = text.to_owned();
+        text.get(..text.len() / 2).unwrap().to_owned()
+    });
+    // A server that runs says it at every statement that asks for a database, and takes no login.
+    for batch in
+        ["SELECT name FROM sys.databases", "SELECT DB_ID('sales')", "CREATE DATABASE other", "USE sales"]
+    {
+        let answer = lines(&mut session, batch).await;
+        let damaged = answer.iter().any(|line| line.contains("catalogue of databases is damaged"));
+        assert!(damaged && answer.len() == 1, "{batch}: {answer:?}");
+    }
+    assert_eq!(session_of(&instance).err().unwrap().number, 596);
+    drop((session, instance, databases));
+    // It does not start with it, and removes nothing.
+    let refused = Databases::open(folder.path(), true).unwrap_err().to_string();
+    assert!(refused.contains("the catalogue of databases cannot be read"), "{refused}");
+    assert!(
+        std::fs::read_dir(folder.path())
+            .unwrap()
+            .any(|entry| { entry.unwrap().file_name().to_string_lossy().starts_with("sales-") })
+    );
+    let master = store::Engine::open(&folder.path().join("master"), store::EngineOptions::default()).unwrap();
+    let mut transaction = master.begin();
+    transaction.open_table("directory").unwrap().alter("directory", &kept).unwrap();
+    transaction.commit().unwrap();
+    drop(master);
+    assert_eq!(lines(&mut open(folder.path()), "SELECT COUNT(*) FROM sales..t").await, ["0"]);
+    // Nor is a catalogue that is gone that of a new server.
+    let master = store::Engine::open(&folder.path().join("master"), store::EngineOptions::default()).unwrap();
+    let mut transaction = master.begin();
+    transaction.open_table("directory").unwrap().drop().unwrap();
+    transaction.commit().unwrap();
+    drop(master);
+    let refused = Databases::open(folder.path(), true).unwrap_err().to_string();
+    assert!(refused.contains("it is missing, and there is a database in sales-"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_definition_is_an_error_of_all_that_lists_objects() {
+    let databases = Databases::in_memory(None).unwrap();
+    let instance = Arc::new(Instance::new(databases.clone()).unwrap());
+    let mut session = open_session(Arc::clone(&instance), login(51)).unwrap();
+    let made = "CREATE TABLE good (id int IDENTITY); CREATE TABLE bad (id int, b int); CREATE INDEX i ON bad (id) WHERE b = 1";
+    assert_eq!(lines(&mut session, made).await, [""; 0]);
+    let asked = [
+        "SELECT name FROM sys.tables",
+        "SELECT OBJECT_NAME(1)",
+        "SELECT OBJECT_ID('bad')",
+        "SELECT COL_LENGTH('bad', 'id')",
+        "SELECT name FROM sys.identity_columns",
+        "SELECT * FROM sys.fn_listextendedproperty(NULL, 'SCHEMA', 'dbo', 'TABLE', 'bad', NULL, NULL)",
+        "EXEC sp_tables",
+        "SELECT * FROM bad",
+        "SET IDENTITY_INSERT bad ON",
+        "INSERT bad VALUES (1, 1)",
+    ];
+    let cut = |text: &str| text.get(..text.len() - 5).unwrap().to_owned();
+    let misfit = |text: &str| text.replacen(r#""columns":["#, r#""columns":[],"other":["#, 1);
+    let filter = |text: &str| text.replace("=(1)", "=(").replace("b = 1", "b =").replace("b=1", "b=");
+    let mut kept = String::new();
+    set_text(&databases, "bad", |text| {
+        kept = text.to_owned();
+        cut(text)
+    });
+    for change in [&cut as &dyn Fn(&str) -> String, &misfit, &filter] {
+        assert_ne!(change(&kept), kept);
+        set_text(&databases, "bad", |_| change(&kept));
+        for batch in asked {
+            let answer = lines(&mut session, batch).await;
+            let damaged = answer
+                .iter()
+                .any(|line| line.starts_with("error 596") && line.contains("dbo.bad is damaged"));
+            assert!(damaged, "{batch}: {answer:?}");
+        }
+        // What does not ask for it goes on.
+        assert_eq!(lines(&mut session, "SELECT COUNT(*) FROM good").await, ["0"]);
+        assert_eq!(Instance::new(databases.clone()).unwrap_err().number, 596);
+    }
+    set_text(&databases, "bad", |_| kept.clone());
+    assert_eq!(lines(&mut session, "SELECT COUNT(*) FROM bad").await, ["0"]);
+    // A type of the user's own.
+    assert_eq!(lines(&mut session, "CREATE TYPE dbo.amount FROM decimal(9, 2)").await, [""; 0]);
+    set_text(&databases, "amount", cut);
+    for batch in ["SELECT name FROM sys.types", "DECLARE @a dbo.amount", "SELECT TYPE_ID('dbo.amount')"] {
+        let answer = lines(&mut session, batch).await;
+        assert!(answer.iter().any(|line| line.contains("definition of type")), "{batch}: {answer:?}");
+    }
+    assert_eq!(Instance::new(databases.clone()).unwrap_err().number, 596);
+}

@@ -1,6 +1,7 @@
 //! What the engine refuses, and what it finds broken.
 
 use std::io;
+use std::panic::Location;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -279,6 +280,14 @@ pub enum EngineError {
     /// An operation of the transaction failed half way; it can only be undone.
     #[error("the transaction has failed and can only be rolled back")]
     Doomed,
+    /// A defect of the engine: something that its own rules exclude.
+    #[error("{what}; this is a defect of the storage engine ({origin})")]
+    Internal {
+        /// What cannot be.
+        what: &'static str,
+        /// Where in the code it was noticed.
+        origin: &'static Location<'static>,
+    },
     /// A lock was not granted.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -288,6 +297,12 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// What cannot be, and is; with the place in the code.
+    #[track_caller]
+    pub(crate) fn internal(what: &'static str) -> Self {
+        Self::Internal { what, origin: Location::caller() }
+    }
+
     /// Whether the log has no room, for now.
     pub fn is_log_full(&self) -> bool {
         matches!(self, Self::LogFull { .. } | Self::LogDiskFull { .. })

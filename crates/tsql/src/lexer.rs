@@ -76,7 +76,7 @@ struct Lexer<'a> {
     quoted_identifier: bool,
 }
 
-impl Lexer<'_> {
+impl<'a> Lexer<'a> {
     fn run(mut self) -> Result<Vec<Token>, SqlError> {
         let mut tokens = Vec::new();
         while self.skip_blank()? {
@@ -168,7 +168,7 @@ impl Lexer<'_> {
                     self.at += 1;
                     self.digits();
                 }
-                Ok(TokenKind::Money(self.text.get(start..self.at).unwrap_or_default().to_string()))
+                Ok(TokenKind::Money(self.since(start).to_string()))
             }
             // `$action`, `$identity`, `$rowguid`.
             '$' if self.byte(1).is_ascii_alphabetic() => {
@@ -189,6 +189,11 @@ impl Lexer<'_> {
         before.is_ascii_alphanumeric() || matches!(before, b']' | b'"' | b'_' | b'.')
     }
 
+    /// The text from `start` to here. Both ends are next to an ASCII character or at an end of the text, so that there always is one.
+    fn since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
     /// A run up to `close`, where a doubled `close` stands for itself.
     fn delimited(&mut self, close: u8) -> Result<String, SqlError> {
         self.at += 1;
@@ -198,7 +203,7 @@ impl Lexer<'_> {
             let byte = self.byte(0);
             self.line += u32::from(byte == b'\n');
             if byte == close {
-                value.push_str(self.text.get(start..self.at).unwrap_or_default());
+                value.push_str(self.since(start));
                 self.at += 1;
                 if self.byte(0) != close {
                     return Ok(value);
@@ -207,7 +212,7 @@ impl Lexer<'_> {
             }
             self.at += 1;
         }
-        value.push_str(self.text.get(start..).unwrap_or_default());
+        value.push_str(self.since(start));
         Err(errors::UNCLOSED_QUOTE.with([&value.chars().take(128).collect::<String>()]))
     }
 
@@ -251,7 +256,7 @@ impl Lexer<'_> {
                 self.digits();
             }
         }
-        let text = self.text.get(start..self.at).unwrap_or_default().to_string();
+        let text = self.since(start).to_string();
         match (exponent, point) {
             (true, _) => TokenKind::Float(text),
             (_, true) => TokenKind::Decimal(text),
@@ -267,7 +272,7 @@ impl Lexer<'_> {
             }
             self.at += ch.len_utf8();
         }
-        self.text.get(start..self.at).unwrap_or_default().to_string()
+        self.since(start).to_string()
     }
 
     fn symbol(&mut self, ch: char) -> Result<TokenKind, SqlError> {

@@ -22,7 +22,9 @@ pub(super) fn to_variant(value: Datum, from: &SqlType) -> Result<Datum, SqlError
     let variant = Value::Variant(Box::new(inner));
     encode_value(&variant, &TypeInfo::new(SqlType::SqlVariant, true, None), &mut writer, ValuePlace::Row);
     let bytes = writer.finish().map_err(|error| SqlError::internal(error))?;
-    Ok(Datum::Binary(bytes.get(LENGTH_BYTES..).unwrap_or_default().to_vec()))
+    let value =
+        bytes.get(LENGTH_BYTES..).ok_or_else(|| SqlError::internal("a sql_variant without a length"))?;
+    Ok(Datum::Binary(value.to_vec()))
 }
 
 /// The value in a variant, and its type.

@@ -371,6 +371,7 @@ impl TableDefinition {
                 columns: positions(&index.columns),
                 clustered: index.clustered,
                 ignores_duplicates: index.options.ignore_dup_key,
+                // Checked when the definition was read.
                 filter: index.row_filter(self).ok()?,
             })
         });

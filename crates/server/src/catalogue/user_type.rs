@@ -50,9 +50,11 @@ impl UserType {
         serde_json::to_string(self).map(|json| format!("{MARK}{json}"))
     }
 
-    /// The type that the properties of a table of the store describe; None if they are of something else, or damaged.
-    pub fn of(properties: &str) -> Option<UserType> {
-        serde_json::from_str(properties.strip_prefix(MARK)?).ok()
+    /// The type that the properties of a table of the store describe; None if they are of something else.
+    ///
+    /// Errors: they are a type's, and damaged.
+    pub fn of(properties: &str) -> Result<Option<UserType>, serde_json::Error> {
+        properties.strip_prefix(MARK).map(serde_json::from_str).transpose()
     }
 
     /// Whether the properties of a table of the store are a type's.

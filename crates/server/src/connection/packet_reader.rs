@@ -21,6 +21,10 @@ pub(crate) struct PacketReader<R> {
     end: usize,
 }
 
+fn beyond() -> ConnectionError {
+    ConnectionError::Lost("bytes beyond what was read".to_owned())
+}
+
 impl<R: AsyncRead + Unpin> PacketReader<R> {
     /// Goes on with a conversation.
     pub fn new(io: R, conversation: Conversation) -> Self {
@@ -31,7 +35,7 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
     pub async fn event(&mut self) -> Result<Option<(Event, &[u8])>, ConnectionError> {
         let (event, shown_at) = loop {
             let shown_at = self.start;
-            let pending = self.buffer.get(self.start..self.end).unwrap_or_default();
+            let pending = self.buffer.get(self.start..self.end).ok_or_else(beyond)?;
             let Step { consumed, event } = self.conversation.next(pending)?;
             self.start += consumed;
             match event {
@@ -47,8 +51,7 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
             Event::BulkRows { payload, .. } => shown_at + payload.start..shown_at + payload.end,
             _ => 0..0,
         };
-        let lost = || ConnectionError::Lost("rows beyond what was read".to_owned());
-        Ok(Some((event, self.buffer.get(rows).ok_or_else(lost)?)))
+        Ok(Some((event, self.buffer.get(rows).ok_or_else(beyond)?)))
     }
 
     /// Where the conversation stands.
@@ -88,7 +91,7 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
         if wanted > self.buffer.len() {
             self.buffer.resize(wanted, 0);
         }
-        let space = self.buffer.get_mut(self.end..).unwrap_or_default();
+        let space = self.buffer.get_mut(self.end..).ok_or_else(beyond)?;
         let read = match self.io.read(space).await {
             // A client that closes its socket without a TLS farewell; between messages nothing is lost by it.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,

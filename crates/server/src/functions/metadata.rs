@@ -38,7 +38,7 @@ pub(super) const FUNCTIONS: &[Function<ValueKernel<Facts>>] = &[
     of_session("INDEXPROPERTY", &["table_id", "index", "property"], "int", indexproperty),
     of_session("IDENT_CURRENT", &["table"], "numeric(38, 0)", |call| {
         identity_of(call, |facts, table, identity| {
-            (facts.identities)(table.object_id).unwrap_or(identity.seed)
+            facts.last_identity(table.object_id).unwrap_or(identity.seed)
         })
     })
     .light(),
@@ -514,7 +514,8 @@ fn find<const N: usize>(
     let facts = Arc::clone(call.facts);
     strict(key, values.into_iter().zip(types).collect(), result, move |values| {
         let values = <&[Datum; N]>::try_from(values).ok();
-        Ok(values.and_then(|values| look(&facts, values)).unwrap_or(Datum::Null))
+        let values = values.ok_or_else(|| SqlError::internal("a function of metadata without its arguments"))?;
+        facts.checked(look(&facts, values).unwrap_or(Datum::Null))
     })
 }
 

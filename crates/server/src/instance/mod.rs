@@ -33,6 +33,7 @@ use crate::instance::sequences::Reserve;
 use crate::memory;
 use crate::memory::{MemoryBudget, Shares};
 use crate::storage::{Databases, TableId, TableInfo, same_text};
+use crate::store_error::store_error;
 
 /// First `object_id`; SQL Server's are of this size too.
 const OBJECT_ID_FIRST: i32 = 581_577_110;
@@ -101,7 +102,7 @@ impl Instance {
             loads: RecentLoads::default(),
             waits: Waits::default(),
         };
-        instance.restore_service();
+        instance.restore_service()?;
         let mut last = OBJECT_ID_FIRST;
         for info in instance.store.snapshot().tables() {
             if let Some(definition) = instance.definition(&info)? {
@@ -110,7 +111,7 @@ impl Instance {
             if let Some(module) = instance.module(&info)? {
                 last = last.max(module.definition.object_id);
             }
-            if let Some(table) = UserType::of(&info.properties).as_ref().and_then(UserType::table) {
+            if let Some(table) = user_type(&info)?.as_ref().and_then(UserType::table) {
                 last = last.max(table.last_object_id());
             }
         }
@@ -119,13 +120,14 @@ impl Instance {
     }
 
     /// Holds databases to the service objectives that were set last, as ALTER DATABASE keeps them.
-    fn restore_service(&self) {
-        for entry in &self.directory().databases {
+    fn restore_service(&self) -> Result<(), SqlError> {
+        for entry in &self.directory()?.databases {
             let tier = entry.service_objective.as_deref().and_then(ServiceTier::named);
             if let (Some(tier), Some(store)) = (tier, self.store.database(&entry.name)) {
                 store.engine().set_resource_limits(Some(tier.limits()));
             }
         }
+        Ok(())
     }
 
     /// Waits that belong to no database.
@@ -210,19 +212,26 @@ impl Instance {
     }
 
     /// Committed databases and schemas.
-    pub fn directory(&self) -> Arc<Directory> {
-        let text = self.store.snapshot().table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
-        self.directory_of(text)
+    ///
+    /// Errors: 596 if their catalogue is missing or damaged.
+    pub fn directory(&self) -> Result<Arc<Directory>, SqlError> {
+        self.directory_of(self.store.snapshot().table(DIRECTORY_KEY))
     }
 
-    /// The directory that a text describes.
-    pub(crate) fn directory_of(&self, text: Arc<str>) -> Arc<Directory> {
+    /// The directory that the catalogue's table keeps.
+    ///
+    /// Errors: 596 if the table is missing or damaged.
+    pub(crate) fn directory_of(&self, table: Option<TableInfo>) -> Result<Arc<Directory>, SqlError> {
+        let table = table.ok_or_else(|| SqlError::internal("the catalogue of databases is missing"))?;
+        let text = table.properties;
         let mut known = self.directory.lock();
         if !same_text(&known.0, &text) {
-            known.1 = Arc::new(serde_json::from_str(&text).unwrap_or_default());
+            known.1 = Arc::new(serde_json::from_str(&text).map_err(|error| {
+                SqlError::internal(format!("the catalogue of databases is damaged: {error}"))
+            })?);
         }
         known.0 = text;
-        Arc::clone(&known.1)
+        Ok(Arc::clone(&known.1))
     }
 
     /// The definition of a stored table; None for the directory, modules and types.
@@ -242,6 +251,7 @@ impl Instance {
         let definition: TableDefinition = serde_json::from_str(&info.properties).map_err(|error| {
             SqlError::internal(format!("the definition of table {} is damaged: {error}", info.name))
         })?;
+        check_stored(&definition, info)?;
         let definition = Arc::new(definition);
         definitions.insert(info.id, (Arc::clone(&info.properties), Arc::clone(&definition)));
         Ok(Some(definition))
@@ -299,14 +309,19 @@ impl Instance {
     }
 
     /// The last identity value as the committed rows of a table, and what it was set to, say; they are read.
-    pub fn stored_identity(&self, object_id: i32) -> Option<i64> {
+    ///
+    /// Errors: a definition that is damaged, rows that cannot be read.
+    pub fn stored_identity(&self, object_id: i32) -> Result<Option<i64>, SqlError> {
         let snapshot = self.store.snapshot();
-        snapshot.tables().into_iter().find_map(|info| {
-            let definition = self.definition(&info).ok()?.filter(|own| own.object_id == object_id)?;
-            let (position, identity) = definition.identity()?;
-            let rows = snapshot.scan(info.id, Some(vec![position]), None).ok()?;
-            identity.furthest(identities::furthest_identity(rows, &definition).ok()?)
-        })
+        for info in snapshot.tables() {
+            let Some(definition) = self.definition(&info)?.filter(|own| own.object_id == object_id) else {
+                continue;
+            };
+            let Some((position, identity)) = definition.identity() else { continue };
+            let rows = snapshot.scan(info.id, Some(vec![position]), None).map_err(store_error)?;
+            return Ok(identity.furthest(identities::furthest_identity(rows, &definition)?));
+        }
+        Ok(None)
     }
 
     /// Sets or forgets a table's last identity value.
@@ -359,6 +374,34 @@ impl Instance {
         let entry = identities.entry(object_id).or_insert(value);
         *entry = if increment > 0 { (*entry).max(value) } else { (*entry).min(value) };
     }
+}
+
+/// The user's type that a table of the store stands for; None if it is something else.
+///
+/// Errors: 596 if the properties are damaged.
+pub(crate) fn user_type(info: &TableInfo) -> Result<Option<UserType>, SqlError> {
+    UserType::of(&info.properties).map_err(|error| {
+        SqlError::internal(format!("the definition of type {} is damaged: {error}", info.name))
+    })
+}
+
+/// Errors: 596 if a definition says other things than the store has. Later readers of its filters rely on it.
+fn check_stored(definition: &TableDefinition, info: &TableInfo) -> Result<(), SqlError> {
+    let (declared, stored) = (definition.columns.len(), info.schema.fields().len());
+    if declared != stored {
+        return Err(SqlError::internal(format!(
+            "the definition of table {} is damaged: it has {declared} columns, and the rows have {stored}",
+            info.name
+        )));
+    }
+    definition.indexes.iter().try_for_each(|index| {
+        index.row_filter(definition).map(drop).map_err(|error| {
+            SqlError::internal(format!(
+                "the definition of table {} is damaged: the filter of index {}: {}",
+                info.name, index.name, error.message
+            ))
+        })
+    })
 }
 
 fn read_module(info: &TableInfo, json: &str) -> Result<Module, SqlError> {

@@ -33,7 +33,7 @@ impl EarlyEvents {
         }
     }
 
-    /// All of them; those that follow go through the channel.
+    /// All of them, none the second time; those that follow go through the channel.
     pub fn take(&self) -> Vec<Response> {
         self.events.lock().take().unwrap_or_default()
     }

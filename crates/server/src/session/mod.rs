@@ -99,7 +99,7 @@ impl Session {
         interpreter: &'static Interpreter,
     ) -> Result<Session, SqlError> {
         let wanted = if login.database.is_empty() { "master" } else { &login.database };
-        let directory = instance.directory();
+        let directory = instance.directory()?;
         let database = directory.database(wanted).map(|database| database.name.clone()).ok_or_else(|| {
             SqlError::new(
                 4060,
@@ -175,7 +175,9 @@ impl Session {
         self.application_locks.clear();
         self.last = LastStatement::default();
         let wanted = if self.login.database.is_empty() { "master" } else { &self.login.database };
-        if let Some(database) = self.instance.directory().database(wanted)
+        // If the catalogue cannot be read the session stays where it is, and its next statement says why.
+        if let Ok(directory) = self.instance.directory()
+            && let Some(database) = directory.database(wanted)
             && database.name != self.database
         {
             let old = std::mem::replace(&mut self.database, database.name.clone());

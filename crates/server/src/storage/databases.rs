@@ -145,6 +145,7 @@ impl Databases {
         }
         shared.master.engine().forget_recovered_decisions();
         if directory.is_none() {
+            refuse_unnamed(shared.folders.as_deref(), present)?;
             self.make_directory()?;
         }
         if let Some(folders) = &shared.folders {
@@ -315,7 +316,7 @@ impl Databases {
         let present = folders.list().map_err(|source| failed("list", source))?;
         let folder =
             (number..).map(|number| folder_name(name, number)).find(|folder| !present.contains(folder));
-        let folder = folder.unwrap_or_default();
+        let folder = folder.ok_or_else(|| failed("create", std::io::ErrorKind::AlreadyExists.into()))?;
         let made = folders.open(&folder, true).and_then(|volume| {
             folders.mark(&folder).map_err(|source| failed("mark", source))?;
             Engine::open_within(&shared.host, volume, options, &|_| false)
@@ -406,15 +407,39 @@ fn without_master(folders: &dyn Folders, present: &[String]) -> Result<(), Engin
     if present.iter().any(|folder| folder == MASTER) {
         return Ok(());
     }
+    match complete(folders, present)? {
+        Some(folder) => {
+            let reason = format!("it has a database in {folder}, but no {MASTER}");
+            Err(EngineError::DamagedDatabase { what: "the data directory", reason })
+        }
+        None => Ok(()),
+    }
+}
+
+/// The catalogue is made with the first databases, before any other can be. Errors: there are others, so that it was there and is gone.
+fn refuse_unnamed(folders: Option<&dyn Folders>, present: &[String]) -> Result<(), EngineError> {
+    let Some(folders) = folders else { return Ok(()) };
+    let every_server = |folder: &str| folder == MASTER || folder == TEMPDB || SYSTEM.contains(&folder);
+    let others: Vec<String> = present.iter().filter(|folder| !every_server(folder)).cloned().collect();
+    match complete(folders, &others)? {
+        Some(folder) => {
+            let reason = format!("it is missing, and there is a database in {folder}");
+            Err(EngineError::DamagedDatabase { what: "the catalogue of databases", reason })
+        }
+        None => Ok(()),
+    }
+}
+
+/// The first folder with a database that was neither being made nor dropped.
+fn complete<'f>(folders: &dyn Folders, present: &'f [String]) -> Result<Option<&'f str>, EngineError> {
     for folder in present {
         let files = folders.files(folder).map_err(|source| failed("list", source))?;
         let has = |name: &str| files.iter().any(|file| file == name);
         if has(CONTROL) && !has(MARK) {
-            let reason = format!("it has a database in {folder}, but no {MASTER}");
-            return Err(EngineError::DamagedDatabase { what: "the data directory", reason });
+            return Ok(Some(folder));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Removes a folder that the catalogue does not name, if it was being made or dropped when the power went.

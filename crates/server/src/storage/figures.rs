@@ -14,6 +14,7 @@ use store::{
 
 use crate::catalogue::{TableDefinition, name_key, store_key};
 use crate::storage::database::Database;
+use crate::storage::error::StoreError;
 use crate::storage::owners::Owners;
 
 /// Figures of a database of pages: those of tables as of one commit, the others as of the moment when they are asked for.
@@ -110,14 +111,14 @@ impl Figures {
         self.snapshot.table_of(object)
     }
 
-    /// Pages of all allocation units of a table; none if they cannot be read, which DBCC CHECKTABLE explains.
-    pub fn spaces(&self, table: &Table) -> Arc<Vec<AllocationUnitSpace>> {
+    /// Pages of all allocation units of a table. Errors: maps of pages that cannot be read.
+    pub fn spaces(&self, table: &Table) -> Result<Arc<Vec<AllocationUnitSpace>>, StoreError> {
         if let Some(known) = self.spaces.lock().get(&table.object) {
-            return Arc::clone(known);
+            return Ok(Arc::clone(known));
         }
-        let spaces = Arc::new(self.snapshot.allocation_units(&table.name).unwrap_or_default());
+        let spaces = Arc::new(self.snapshot.allocation_units(&table.name)?);
         self.spaces.lock().insert(table.object, Arc::clone(&spaces));
-        spaces
+        Ok(spaces)
     }
 
     /// Density and order of a table's pages. Errors: pages that cannot be read.

@@ -76,6 +76,7 @@ impl Folders for DirectoryFolders {
 
     fn files(&self, folder: &str) -> io::Result<Vec<String>> {
         let entries = fs::read_dir(self.path.join(folder))?;
+        // A name that is not Unicode is none of ours: it counts as a file without a name.
         let names = entries.map(|entry| Ok(entry?.file_name().into_string().unwrap_or_default()));
         names.collect()
     }

@@ -62,6 +62,7 @@ impl TableTrees {
         });
         let indexes = definition.indexes.iter().filter(|index| !index.columnstore);
         let indexes = indexes.filter_map(|index| {
+            // Filters of stored definitions were checked when they were read, and new ones when they were declared.
             let filter = match index.row_filter(definition).ok()? {
                 Some(filter) => filter_terms(&filter, definition)?,
                 None => Vec::new(),
@@ -165,6 +166,7 @@ impl PlacedIndex {
 
 /// Where a new table's pages go, by the text kept with it.
 pub(super) fn placement(properties: &str) -> Placement {
+    // A module's text, or a type's, is no table's: it has no rows to place.
     let groups = serde_json::from_str::<TableDefinition>(properties).map(|definition| definition.file_groups);
     let FileGroups { rows, large_values } = groups.unwrap_or_default();
     Placement { rows, large_values }

@@ -105,7 +105,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
                 view.set("is_persisted", bit(column.persisted));
             }
             if let (Kept::Identity, Some(identity)) = (kept, column.identity) {
-                let last = (context.facts.identities)(table.object_id);
+                let last = context.facts.last_identity(table.object_id);
                 view.set("seed_value", int(identity.seed));
                 view.set("increment_value", int(identity.increment));
                 view.set("last_value", last.map_or(Datum::Null, int));

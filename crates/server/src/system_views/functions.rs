@@ -51,38 +51,44 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
     match lower.as_str() {
         "dm_db_index_physical_stats" => {
             let parameters = vec![small, whole.clone(), whole.clone(), whole, text(128)];
-            Some(shaped(&name.name, parameters, physical::STATISTICS, move |arguments, view| {
-                physical::statistics(&facts, arguments, view)
+            Some(shaped(&name.name, facts, parameters, physical::STATISTICS, |facts, arguments, view| {
+                physical::statistics(facts, arguments, view)
             }))
         }
-        "dm_io_virtual_file_stats" => {
-            Some(shaped(&name.name, vec![small.clone(), small], FILE_STATS, move |arguments, view| {
-                let wanted = wanted(&facts, arguments.first(), None)?;
+        "dm_io_virtual_file_stats" => Some(shaped(
+            &name.name,
+            facts,
+            vec![small.clone(), small],
+            FILE_STATS,
+            |facts, arguments, view| {
+                let wanted = wanted(facts, arguments.first(), None)?;
                 let file = arguments.get(1).and_then(Datum::as_int);
                 for database in wanted {
                     let Some(figures) = facts.figures(&database.name) else { continue };
                     file_stats(figures, database.id, file, view);
                 }
                 Ok(())
+            },
+        )),
+        "dm_db_log_info" => {
+            Some(shaped(&name.name, facts, vec![whole], log::LOG_INFO, move |facts, arguments, view| {
+                let wanted = wanted(facts, arguments.first(), Some(&database))?;
+                for database in wanted {
+                    let Some(figures) = facts.figures(&database.name) else { continue };
+                    log::log_info(figures, database.id, view);
+                }
+                Ok(())
             }))
         }
-        "dm_db_log_info" => Some(shaped(&name.name, vec![whole], log::LOG_INFO, move |arguments, view| {
-            let wanted = wanted(&facts, arguments.first(), Some(&database))?;
-            for database in wanted {
-                let Some(figures) = facts.figures(&database.name) else { continue };
-                log::log_info(figures, database.id, view);
-            }
-            Ok(())
-        })),
         "fn_listextendedproperty" => {
-            let rows = move |arguments: &[Datum], view: &mut View| {
-                extended_properties::list(&facts, &database, arguments, view)
+            let rows = move |facts: &Arc<Facts>, arguments: &[Datum], view: &mut View| {
+                extended_properties::list(facts, &database, arguments, view)
             };
-            Some(shaped(&name.name, vec![text(128); 7], extended_properties::LISTED, rows))
+            Some(shaped(&name.name, facts, vec![text(128); 7], extended_properties::LISTED, rows))
         }
         "fn_helpcollations" => {
             let shape = "name sysname!\ndescription nvarchar(1000)!";
-            Some(shaped(&name.name, Vec::new(), shape, |_, view| {
+            Some(shaped(&name.name, facts, Vec::new(), shape, |_, _, view| {
                 for (name, description) in tds::collations() {
                     view.add([("name", Datum::Text(name)), ("description", Datum::Text(description))]);
                 }
@@ -91,7 +97,7 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
         }
         "dm_exec_sql_text" => {
             let handle = SqlType::VarBinary { length: Length::Units(64) };
-            let rows = move |arguments: &[Datum], view: &mut View| {
+            let rows = |facts: &Arc<Facts>, arguments: &[Datum], view: &mut View| {
                 let Some(Datum::Binary(wanted)) = arguments.first() else { return Ok(()) };
                 let texts = (facts.kept_texts)();
                 if let Some(kept) =
@@ -101,7 +107,7 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
                 }
                 Ok(())
             };
-            Some(shaped(&name.name, vec![handle], activity_of_sessions::SQL_TEXT, rows))
+            Some(shaped(&name.name, facts, vec![handle], activity_of_sessions::SQL_TEXT, rows))
         }
         "fn_dblog" => {
             let columns = View::new(log::LOG_RECORDS).columns;
@@ -111,7 +117,7 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
                     Some(figures) => log::log_records(&facts, figures, position(0), position(1))?,
                     None => Vec::new(),
                 };
-                Ok(rows.into())
+                facts.checked(rows.into())
             };
             let parameters = Some((name.name.clone(), vec![text(25), text(25)]));
             Some(TableFunction { columns, rows: Arc::new(rows), parameters, defaults: Vec::new() })
@@ -122,14 +128,15 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
 
 fn shaped(
     name: &str,
+    facts: Arc<Facts>,
     parameters: Vec<SqlType>,
     shape: &'static str,
-    fill: impl Fn(&[Datum], &mut View) -> Result<(), SqlError> + Send + Sync + 'static,
+    fill: impl Fn(&Arc<Facts>, &[Datum], &mut View) -> Result<(), SqlError> + Send + Sync + 'static,
 ) -> TableFunction {
     let rows = move |arguments: &[Datum]| {
         let mut view = View::shaped(shape);
-        waiting(|| fill(arguments, &mut view))?;
-        Ok(view.rows.into())
+        waiting(|| fill(&facts, arguments, &mut view))?;
+        facts.checked(view.rows.into())
     };
     let columns = View::shaped(shape).columns;
     TableFunction {

@@ -8,9 +8,11 @@ use query::Datum;
 use store::AllocationUnitSpace;
 use store::catalogue::Table;
 use store::page::UnitId;
+use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;
 use crate::storage::{Figures, IndexPages, index_of};
+use crate::store_error::store_error;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::indexes::{IndexRow, index_rows};
 use crate::view::{View, int, text};
@@ -129,13 +131,20 @@ impl Space {
 }
 
 /// Pages of a table's rows (`index` None), or of one of its nonclustered indexes.
-pub(crate) fn space_of(figures: &Figures, table: &Table, index: Option<&str>) -> Space {
+///
+/// Errors: maps of pages that cannot be read.
+pub(crate) fn space_of(figures: &Figures, table: &Table, index: Option<&str>) -> Result<Space, SqlError> {
     let wanted = index.map_or(IndexPages::Rows, IndexPages::Index);
     let mut space = Space::default();
-    for unit in figures.spaces(table).iter().filter(|unit| index_of(table, unit.unit) == Some(wanted)) {
+    for unit in figures
+        .spaces(table)
+        .map_err(store_error)?
+        .iter()
+        .filter(|unit| index_of(table, unit.unit) == Some(wanted))
+    {
         space.add(unit);
     }
-    space
+    Ok(space)
 }
 
 /// An index's only partition, and its heap or tree.
@@ -192,8 +201,9 @@ fn partition_stats(context: &Context<'_>, view: &mut View) {
     for table in context.tables() {
         let stored = stored(context, &table);
         for row in index_rows(&table) {
-            let space = stored
-                .map_or(Space::default(), |(figures, pages)| space_of(figures, pages, store_index(&row)));
+            let space = stored.map_or(Space::default(), |(figures, pages)| {
+                context.facts.noted(space_of(figures, pages, store_index(&row)))
+            });
             let pages = |count: u64| Datum::Int(count as i64);
             view.add([
                 ("partition_id", Datum::Int(partition_id(&table, row.id))),
@@ -219,7 +229,8 @@ fn allocation_units(context: &Context<'_>, group: &str, view: &mut View) {
     for table in context.tables() {
         let Some((figures, pages)) = stored(context, &table) else { continue };
         let rows = index_rows(&table);
-        for unit in figures.spaces(pages).iter() {
+        let units = context.facts.noted(figures.spaces(pages).map_err(store_error));
+        for unit in units.iter() {
             let row = rows.iter().find(|row| {
                 index_of(pages, unit.unit)
                     == Some(store_index(row).map_or(IndexPages::Rows, IndexPages::Index))

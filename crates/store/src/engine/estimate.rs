@@ -71,6 +71,7 @@ impl Snapshot {
         compression: Compression,
     ) -> Result<SavingsEstimate, EngineError> {
         let reader = self.reader();
+        // A tree without a page has no leaves.
         let leaves = levels(&reader, tree)?.pop().unwrap_or_default();
         let step = leaves.len().div_ceil(SAMPLE_PAGES as usize).max(1);
         let all: Vec<usize> = (0..tree.layout.columns.len()).collect();
@@ -106,7 +107,7 @@ fn estimate(
         now.add(&batch)?;
         then.add(&batch)?;
     }
-    let (sample_current_bytes, sample_requested_bytes) = (now.finish(), then.finish());
+    let (sample_current_bytes, sample_requested_bytes) = (now.finish()?, then.finish()?);
     let requested_bytes = match sample_current_bytes {
         0 => 0,
         sample => u128::from(current_bytes) * u128::from(sample_requested_bytes) / u128::from(sample),
@@ -132,15 +133,15 @@ impl Sample<'_> {
         while first < bound.rows() {
             first += self.block.append(&bound, first);
             if first < bound.rows() {
-                self.pages += self.block.full_pages().len() as u64;
+                self.pages += self.block.full_pages()?.len() as u64;
                 self.block.clear();
             }
         }
         Ok(())
     }
 
-    fn finish(mut self) -> u64 {
-        (self.pages + self.block.finish().len() as u64) * PAGE_BYTES as u64
+    fn finish(mut self) -> Result<u64, EngineError> {
+        Ok((self.pages + self.block.finish()?.len() as u64) * PAGE_BYTES as u64)
     }
 }
 

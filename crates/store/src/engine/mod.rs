@@ -382,7 +382,9 @@ impl Shared {
         let mut units = definition.units.into_iter();
         let properties = (definition.properties.as_str(), self.options.references);
         let mut table = Table::new(object, &definition.name, properties, layout, |id| {
-            let StoredUnit { first_iam, group } = units.next().unwrap_or_default();
+            let unit =
+                units.next().ok_or_else(|| EngineError::internal("a table of more units than are kept"))?;
+            let StoredUnit { first_iam, group } = unit;
             self.allocator.load_unit(id, group, first_iam)
         })?;
         let order = self.options.text_order;

@@ -1,5 +1,6 @@
 //! Pages being filled by a bulk writer of its own: no latch, no search, one pass per column.
 
+use crate::error::EngineError;
 use crate::page::{
     self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, PageId, PageType, SLOT_BYTES, STUB_BYTES, UnitId,
 };
@@ -189,25 +190,28 @@ impl PageBlock {
 
     /// The pages of a full block. Rows that wait for a page of their own go on waiting; without PAGE compression there are none, and
     /// this is [`finish`](Self::finish).
-    pub fn full_pages(&mut self) -> &mut [[u8; PAGE_BYTES]] {
+    pub fn full_pages(&mut self) -> Result<&mut [[u8; PAGE_BYTES]], EngineError> {
         if self.compressor.is_none() {
             return self.finish();
         }
-        let used = self.pages * PAGE_BYTES;
-        self.bytes.get_mut(..used).unwrap_or_default().as_chunks_mut().0
+        self.used_pages()
     }
 
     /// Ends the page being filled, and makes pages of all rows that wait. Returns all pages, complete but for address, log position and
     /// checksum; with PAGE compression they may be more than the block's capacity.
-    pub fn finish(&mut self) -> &mut [[u8; PAGE_BYTES]] {
+    pub fn finish(&mut self) -> Result<&mut [[u8; PAGE_BYTES]], EngineError> {
         while self.compressor.as_ref().is_some_and(|compressor| compressor.waiting() > 0) {
             let Some((compressor, page)) = self.next_compressed() else { break };
             compressor.finish(page);
             self.pages += 1;
         }
         self.close_page();
-        let used = self.pages * PAGE_BYTES;
-        self.bytes.get_mut(..used).unwrap_or_default().as_chunks_mut().0
+        self.used_pages()
+    }
+
+    fn used_pages(&mut self) -> Result<&mut [[u8; PAGE_BYTES]], EngineError> {
+        let pages = self.bytes.as_chunks_mut().0.get_mut(..self.pages);
+        pages.ok_or_else(|| EngineError::internal("a block with more pages than it has room for"))
     }
 
     /// Empties the block, to be filled again.

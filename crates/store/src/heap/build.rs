@@ -174,7 +174,7 @@ impl TreeBuilder {
     }
 
     fn finish_pages(&mut self) -> Result<(), EngineError> {
-        let leaves = self.block.finish();
+        let leaves = self.block.finish()?;
         if !self.last_leaf.is_some() && leaves.len() <= 1 {
             let Some(bytes) = leaves.first().copied() else { return Ok(()) };
             return self.write_root(Page::from_bytes(bytes));
@@ -194,7 +194,7 @@ impl TreeBuilder {
 
     /// Writes the leaves in the block; `more`: others follow, of rows that wait for a leaf or are still to come.
     fn flush(&mut self, more: bool) -> Result<(), EngineError> {
-        let mut pages = if more { self.block.full_pages() } else { self.block.finish() }.to_vec();
+        let mut pages = if more { self.block.full_pages()? } else { self.block.finish()? }.to_vec();
         self.block.clear();
         let count = pages.len();
         self.reserve(count + usize::from(more) - usize::from(self.next_leaf.is_some()))?;
@@ -212,7 +212,10 @@ impl TreeBuilder {
             entries.push(PageKeys::new(&self.tree, &leaf)?.entry(0, *id)?);
         }
         for run in neighbours(&ids) {
-            self.write(ids.get(run.clone()).unwrap_or_default(), pages.get_mut(run).unwrap_or_default())?;
+            match (ids.get(run.clone()), pages.get_mut(run)) {
+                (Some(ids), Some(pages)) => self.write(ids, pages)?,
+                _ => return Err(EngineError::internal("leaves without an address")),
+            }
         }
         entries.into_iter().try_for_each(|entry| self.push(0, entry))
     }

@@ -105,7 +105,9 @@ impl HeapLoad {
         }
         let mut records = std::mem::take(&mut self.records);
         loop {
-            let rest = bytes.get(found.bytes..).unwrap_or_default();
+            let rest = bytes
+                .get(found.bytes..)
+                .ok_or_else(|| EngineError::internal("more bytes of rows than came"))?;
             found.bytes += copier.make(rest, &mut records);
             let lengths = &records.lengths;
             if lengths.is_empty() {
@@ -161,7 +163,7 @@ impl HeapLoad {
             self;
         let unit = table.unit(UnitKind::InRow);
         // Rows get their addresses in the order in which they came: then none may wait for a later page.
-        let mut pages = if all || waiting.is_some() { block.finish() } else { block.full_pages() };
+        let mut pages = if all || waiting.is_some() { block.finish()? } else { block.full_pages()? };
         let mut addresses = Vec::new();
         while !pages.is_empty() {
             let wanted = (pages.len() as u32).div_ceil(EXTENT_PAGES);

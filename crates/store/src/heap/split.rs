@@ -109,7 +109,7 @@ impl TreeWriter<'_, '_> {
         fill(&mut image, page, first..count)?;
         self.heap.must_change(Change::Format { page: new, image: Box::new(image) })?;
         for slot in (first..count).rev() {
-            let row = page.row(slot).unwrap_or_default().to_vec();
+            let row = page.row(slot).ok_or_else(|| damaged(id, "a slot without a row"))?.to_vec();
             self.heap.must_change(Change::Remove { page: id, slot, shift: true, row })?;
         }
         let before = (page.previous(), page.next());

@@ -140,7 +140,10 @@ impl TreeWriter<'_, '_> {
         let tree = self.tree;
         let page = self.heap.leaf(tree, key)?;
         match find(tree, &page, key)? {
-            Place::At(slot) => Ok((page.id(), slot, page.row(slot).unwrap_or_default().to_vec())),
+            Place::At(slot) => match page.row(slot) {
+                Some(row) => Ok((page.id(), slot, row.to_vec())),
+                None => Err(damaged(page.id(), "a slot without a row")),
+            },
             Place::Before(_) => Err(EngineError::NoSuchKey),
         }
     }

@@ -108,7 +108,13 @@ impl OpenBlock {
         let replaced = records.is_some_and(|records| replace_nth(records, number, record));
         if replaced && block < self.position {
             let end = (start + length).next_multiple_of(UNIT_BYTES);
-            seal(self.bytes.get_mut(start - HEADER_BYTES..end).unwrap_or_default());
+            return match self.bytes.get_mut(start - HEADER_BYTES..end) {
+                Some(block) => {
+                    seal(block);
+                    true
+                }
+                None => false,
+            };
         }
         replaced
     }

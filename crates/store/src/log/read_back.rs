@@ -69,6 +69,7 @@ impl ReadBack {
         let bytes = block::read_block(&*file, lsn)?;
         // Its checksum was found right when it was read.
         let block = Block::parse_checked(&bytes, lsn.file, lsn.block);
+        // Without a record in it, the caller says that the log is damaged.
         let records = block.map(|block| block.places()).unwrap_or_default();
         Ok(ReadBlock { file: lsn.file, position: lsn.block, bytes, records })
     }

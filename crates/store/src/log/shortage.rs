@@ -108,6 +108,7 @@ impl Log {
         let cut = state.current.set_length(end).and_then(|()| state.current.sync());
         cut.map_err(|source| state.fail(self, "cut", number, source))?;
         state.allocated_bytes = end;
+        // What is not there is no commit record, as the error below says.
         let bytes = state.in_memory(lsn).unwrap_or_default();
         let decoded = LogRecord::decode(&bytes).ok().and_then(|record| match record.operation {
             Operation::Commit { row_counts } => {

@@ -88,9 +88,11 @@ impl ColumnBuilder {
                     let utf16 = matches!(self.kind, Kind::NChar(_));
                     for (row, start) in rows.starts.iter().enumerate() {
                         let place = usize::from(*start) + offset;
-                        let value = rows.bytes.get(place..place + width).unwrap_or_default();
                         if !null.is_some_and(|null| null.is_set(rows, row)) {
-                            push(data, value, utf16).ok_or(ColumnError::Damaged { row: first + row })?;
+                            let value = rows.bytes.get(place..place + width);
+                            value
+                                .and_then(|value| push(data, value, utf16))
+                                .ok_or(ColumnError::Damaged { row: first + row })?;
                         }
                         ends.push(data.len() as i32);
                     }
@@ -190,7 +192,7 @@ fn append_variable(
 ) -> Result<(), ColumnError> {
     let mut scratch = Vec::new();
     for (row, start) in rows.starts.iter().enumerate() {
-        let record = rows.bytes.get(usize::from(*start)..).unwrap_or_default();
+        let record = rows.bytes.get(usize::from(*start)..).ok_or(ColumnError::Damaged { row })?;
         if let Some((value, is_pointer)) = variable_value(record, part, index) {
             let value = if is_pointer {
                 scratch.clear();

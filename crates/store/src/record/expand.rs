@@ -123,7 +123,7 @@ impl<'a> Cells<'a> {
                     scratch.as_slice()
                 }
                 LONG => self.view.long(cell),
-                EMPTY..LONG => word.get(..cell.short_bytes()).unwrap_or_default(),
+                EMPTY..LONG => word.get(..cell.short_bytes()).ok_or(ColumnError::Damaged { row })?,
                 _ => return Err(ColumnError::Damaged { row }),
             };
             let read = match self.kind {

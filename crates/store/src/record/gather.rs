@@ -140,7 +140,9 @@ impl<'a> RowGatherer<'a> {
     ) -> Result<(), EngineError> {
         for (index, (page, rows)) in self.spans().enumerate() {
             let first = index * self.bitmap_bytes;
-            let nulls = self.nulls.get(first..first + self.bitmap_bytes).unwrap_or_default();
+            let nulls = self.nulls.get(first..first + self.bitmap_bytes);
+            let nulls =
+                nulls.ok_or_else(|| EngineError::internal("a page of rows without its NULL bitmap"))?;
             batch.append(page, rows, nulls, large)?;
         }
         self.clear();

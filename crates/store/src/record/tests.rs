@@ -71,7 +71,7 @@ pub fn through_pages(layout: &Layout, batch: &RecordBatch) -> RecordBatch {
     while first < bound.rows() {
         let taken = block.append(&bound, first);
         assert!(taken > 0);
-        for (index, bytes) in block.finish().iter_mut().enumerate() {
+        for (index, bytes) in block.finish().unwrap().iter_mut().enumerate() {
             set_address(bytes, PageId::new(1, index as u32), PageId::NONE, PageId::NONE);
             crate::page::seal(bytes);
             let page = Page::from_bytes(*bytes);
@@ -392,7 +392,7 @@ proptest! {
         let bound = BoundBatch::new(&layout, &batch, &mut values).unwrap();
         let mut block = PageBlock::new(UnitId::default(), &layout, 1, 100);
         block.append(&bound, 0);
-        let mut bytes = block.finish()[0];
+        let mut bytes = block.finish().unwrap()[0];
         for (place, byte) in damage {
             bytes[place] = byte;
         }
@@ -431,7 +431,7 @@ proptest! {
         let mut block = PageBlock::new(UnitId::default(), &layout, 20, 100);
         block.append(&bound, 0);
         let mut builder = BatchBuilder::new(&layout, &[], &ExpectedSizes::default()).unwrap();
-        for bytes in block.finish() {
+        for bytes in block.finish().unwrap() {
             for (place, byte) in &damage {
                 bytes[*place] = *byte;
             }
@@ -499,7 +499,7 @@ fn a_damaged_value_is_named_with_its_page_and_place() {
     let bound = BoundBatch::new(&layout, &batch, &mut NoLargeValues).unwrap();
     let mut block = PageBlock::new(UnitId::default(), &layout, 1, 100);
     block.append(&bound, 0);
-    let mut sound = block.finish()[0];
+    let mut sound = block.finish().unwrap()[0];
     set_address(&mut sound, PageId::new(1, 77), PageId::NONE, PageId::NONE);
     let length = usize::from(bound.lengths()[0]);
     // Header 4, date 3, count 2, bitmap 1, count of variable columns 2, one end 2, text 4.

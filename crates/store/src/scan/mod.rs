@@ -111,7 +111,9 @@ impl PageReader {
         // Up to the last page in use: the file may end there.
         let used = (EXTENT_PAGES - extent.used.leading_zeros()) as usize;
         buffer.resize(EXTENT_BYTES, 0);
-        let bytes = buffer.get_mut(..used * PAGE_BYTES).unwrap_or_default();
+        let bytes = buffer
+            .get_mut(..used * PAGE_BYTES)
+            .ok_or_else(|| EngineError::internal("an extent with more pages than one has"))?;
         let file = self.shared.pager.files.file(first.file)?;
         file.read(first.page, bytes, WaitType::PageIoLatchShared)?;
         let read = buffer.as_chunks::<PAGE_BYTES>().0;

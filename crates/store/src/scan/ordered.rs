@@ -42,12 +42,16 @@ impl KeySpan {
         let bound = |batch: &RecordBatch| {
             let keys = tree::keys_of(tree, batch)?;
             let key = keys.iter().flatten().next();
-            let key =
-                key.ok_or_else(|| EngineError::Schema { reason: "a bound without a row".to_owned() })?;
+            let mut key = key
+                .map(<[u8]>::to_vec)
+                .ok_or_else(|| EngineError::Schema { reason: "a bound without a row".to_owned() })?;
             // Without what ends it, a value is the beginning of all that begin with it.
-            let end = key.len() - if self.begins { VALUE_END_BYTES.min(key.len()) } else { 0 };
-            Ok::<_, EngineError>(key.get(..end).unwrap_or_default().to_vec())
+            if self.begins {
+                key.truncate(key.len().saturating_sub(VALUE_END_BYTES));
+            }
+            Ok::<_, EngineError>(key)
         };
+        // Without a bound, the span begins with the least key.
         let from = self.from.as_ref().map(bound).transpose()?.unwrap_or_default();
         let to = self.to.as_ref().map(bound).transpose()?;
         Ok(Span { from, end: to.and_then(|to| tree::after_prefix(&to)) })

@@ -42,7 +42,8 @@ impl MarkedExtents<'_> {
         // No run crosses a system extent, so it lies in one interval of the map.
         let bits: Vec<u32> = (first..first + run.count).filter(|bit| !maps::bit(&map, *bit)).collect();
         for bits in bits.chunk_by(|a, b| a + 1 == *b) {
-            let (first, count) = (bits.first().copied().unwrap_or_default(), bits.len() as u32);
+            let [first, ..] = *bits else { continue };
+            let count = bits.len() as u32;
             self.allocator
                 .must_change(NO_TRANSACTION, Change::SetBits { page, first, count, value: true })?;
         }

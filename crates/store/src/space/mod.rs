@@ -298,6 +298,7 @@ impl Allocator {
         let mut state = self.state.lock();
         for extent in extents {
             self.pager.cache.discard(extent);
+            // A file that was removed has nothing to give back.
             if let Ok(file) = self.pager.files.file(extent.file) {
                 file.discard(extent.extent);
             }

@@ -231,13 +231,14 @@ impl Index {
             }
         }
         let address = || Column::required("address", Kind::VarBinary(Some(8)));
+        let unknown = || EngineError::internal("an index of a column that its table does not have");
         let columns = sources
             .iter()
             .map(|source| match source {
-                Some(column) => layout.columns.get(*column).cloned().unwrap_or_else(address),
-                None => address(),
+                Some(column) => layout.columns.get(*column).cloned().ok_or_else(unknown),
+                None => Ok(address()),
             })
-            .collect();
+            .collect::<Result<_, _>>()?;
         let compression = definition.compression.unwrap_or_default();
         definition.compression = Some(compression);
         let rows = Arc::new(Layout::of_index(columns)?.with_compression(compression)?);
@@ -255,13 +256,15 @@ impl Index {
             key.extend(locator);
         }
         let key = KeyLayout::new(&rows, &key, order)?;
-        let place =
-            |column: usize| sources.iter().position(|source| *source == Some(column)).unwrap_or_default();
+        let place = |column: usize| {
+            let place = sources.iter().position(|source| *source == Some(column));
+            place.ok_or_else(|| EngineError::internal("an index without the key of its clustered tree"))
+        };
         let clustered = clustered
             .map(|tree| {
                 let columns = tree.key.columns.iter();
-                let columns = columns.map(|key| KeyColumn { column: place(key.column), ..key.clone() });
-                KeyLayout::new(&rows, &columns.collect::<Vec<_>>(), order)
+                let columns = columns.map(|key| Ok(KeyColumn { column: place(key.column)?, ..key.clone() }));
+                KeyLayout::new(&rows, &columns.collect::<Result<Vec<_>, EngineError>>()?, order)
             })
             .transpose()?;
         let filter = Filter::new(&definition.filter, layout, order)?;

@@ -302,6 +302,7 @@ impl KeyLayout {
                     record.get_mut(offset..offset + width)?.copy_from_slice(value.get(..width)?);
                 }
                 (IndexPlace::Fixed { .. }, None) => {}
+                // A NULL has no bytes; the bitmap tells it from an empty value.
                 (IndexPlace::Variable { .. }, value) => variable.push(value.unwrap_or_default()),
             }
         }

@@ -11,12 +11,11 @@ use crate::session::work::Work;
 use crate::storage::LockMode;
 
 /// Databases and schemas as the transaction sees them.
-pub(crate) fn of(work: &Work) -> Arc<Directory> {
+///
+/// Errors: 596 if their catalogue is missing or damaged.
+pub(crate) fn of(work: &Work) -> Result<Arc<Directory>, SqlError> {
     match &work.transactions.lock().session {
-        Some(transaction) => {
-            let text = transaction.table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
-            work.instance.directory_of(text)
-        }
+        Some(transaction) => work.instance.directory_of(transaction.table(DIRECTORY_KEY)),
         None => work.instance.directory(),
     }
 }
@@ -28,7 +27,7 @@ pub(crate) fn to_change(work: &Work) -> Result<Directory, SqlError> {
         Some(info) => transaction.open(info.id)?.lock(LockMode::Exclusive, timeout),
         None => Ok(()),
     })?;
-    Ok(of(work).as_ref().clone())
+    Ok(of(work)?.as_ref().clone())
 }
 
 /// Changes databases and schemas.

@@ -23,7 +23,7 @@ pub(crate) use query_scan::{ChangeScan, QueryScan};
 pub(crate) use variables::{VariableAccess, VariableTable};
 
 use crate::catalogue::{Module, TableDefinition, UserType, store_key};
-use crate::instance::Instance;
+use crate::instance::{Instance, user_type};
 use crate::storage::{StoreError, TableId, TableInfo, Transaction};
 use crate::store_error::{store_error, uncommittable};
 use crate::transactions::{SharedTransactions, TransactionAccess};
@@ -435,14 +435,14 @@ impl WorkView {
         Ok(module.map(|module| (info.id, module)))
     }
 
-    /// The type that the store keeps under a key.
-    pub fn user_type(&self, key: &str) -> Option<UserType> {
-        self.info(Place::Shared, key).and_then(|info| UserType::of(&info.properties))
+    /// The type that the store keeps under a key. Errors: 596 if it is damaged.
+    pub fn user_type(&self, key: &str) -> Result<Option<UserType>, SqlError> {
+        self.info(Place::Shared, key).as_ref().map_or(Ok(None), user_type)
     }
 
-    /// All types of users.
-    pub fn user_types(&self) -> Vec<UserType> {
-        self.infos().iter().filter_map(|info| UserType::of(&info.properties)).collect()
+    /// All types of users. Errors: 596 if one is damaged.
+    pub fn user_types(&self) -> Result<Vec<UserType>, SqlError> {
+        self.infos().iter().filter_map(|info| user_type(info).transpose()).collect()
     }
 
     /// All modules.

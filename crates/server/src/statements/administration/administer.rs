@@ -79,7 +79,7 @@ async fn alter_database(
     output: &mut Output,
 ) -> Result<(), SqlError> {
     let wanted = name.unwrap_or(&session.database).to_string();
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let Some(database) = directory.database(&wanted) else {
         let text = format!(
             "User does not have permission to alter database '{wanted}', the database does not exist, or the database is not in a state that allows access checks."
@@ -226,7 +226,7 @@ fn back_up(
     file: &str,
     replaces: bool,
 ) -> Result<(String, LogBackup, std::time::Duration), SqlError> {
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let Some(database) = directory.database(database) else {
         return Err(errors::UNKNOWN_DATABASE.with([database]));
     };

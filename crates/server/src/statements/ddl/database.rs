@@ -29,7 +29,7 @@ pub(crate) fn create_database(
         let text = format!("Database '{name}' already exists. Choose a different database name.");
         SqlError::new(1801, 16, 3, text)
     };
-    if directory::of(&session.work).database(name).is_some() {
+    if directory::of(&session.work)?.database(name).is_some() {
         return Err(exists());
     }
     let databases = session.instance.store().clone();
@@ -49,13 +49,14 @@ pub(crate) fn create_database(
 }
 
 /// The collation of columns of a database that name none, if it is not the server's.
-pub(crate) fn database_collation(session: &Session, database: &str) -> Option<String> {
-    directory::of(&session.work).database(database)?.collation.clone()
+pub(crate) fn database_collation(session: &Session, database: &str) -> Result<Option<String>, SqlError> {
+    let directory = directory::of(&session.work)?;
+    Ok(directory.database(database).and_then(|database| database.collation.clone()))
 }
 
 /// Takes a database out of the catalogue, then removes its files.
 pub(crate) fn drop_database(session: &mut Session, name: &str, if_exists: bool) -> Result<(), SqlError> {
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let Some(entry) = directory.database(name) else {
         return if if_exists { Ok(()) } else { Err(errors::CANNOT_DROP.with(["database", name])) };
     };

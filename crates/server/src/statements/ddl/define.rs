@@ -315,7 +315,7 @@ fn drop_schema(session: &mut Session, name: &str, if_exists: bool) -> Result<(),
     let type_in_use = session
         .work
         .view()
-        .user_types()
+        .user_types()?
         .into_iter()
         .find(|found| same_name(&found.database, &current) && same_name(&found.schema, name));
     let in_use = in_use

@@ -41,7 +41,7 @@ pub(crate) fn add_column(
             ),
         ));
     }
-    let environment = SessionEnvironment::new(session, frame);
+    let environment = SessionEnvironment::new(session, frame)?;
     let binder = Binder::new(&environment);
     let sql_type = match (&clause.sql_type, &clause.computed) {
         (Some(sql_type), _) => sql_type.clone(),
@@ -123,11 +123,11 @@ pub(crate) fn add_column(
         id: table.next_column_id(),
         row_guid: clause.row_guid,
         name: clause.name.clone(),
-        collation: clause
-            .collation
-            .clone()
-            .or_else(|| database::database_collation(session, &table.database))
-            .filter(|_| sql_type.is_character()),
+        collation: match &clause.collation {
+            _ if !sql_type.is_character() => None,
+            Some(collation) => Some(collation.clone()),
+            None => database::database_collation(session, &table.database)?,
+        },
         ansi_padding_off: !session.settings.ansi_padding && has_ansi_padding(&sql_type),
         sql_type,
         nullable,
@@ -167,7 +167,7 @@ pub(crate) fn add_constraint(
             add_key(table, key, settings)
         }
         ConstraintKind::Check(source) => {
-            let environment = SessionEnvironment::new(session, frame);
+            let environment = SessionEnvironment::new(session, frame)?;
             Binder::new(&environment).condition(&source.expr, &scope_of(table))?;
             table.checks.push(Check {
                 name: made("CK"),

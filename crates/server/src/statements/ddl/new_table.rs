@@ -43,7 +43,7 @@ pub(crate) fn home_of(session: &Session, name: &ObjectName) -> Result<(String, S
     if name.is_temporary() || name.is_variable() {
         return Ok(("tempdb".to_string(), "dbo".to_string()));
     }
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let wanted = name.database.as_deref().unwrap_or(&session.database);
     let database = directory.database(wanted).ok_or_else(|| errors::UNKNOWN_DATABASE.with([wanted]))?;
     let schema = name.schema.as_deref().unwrap_or("dbo");

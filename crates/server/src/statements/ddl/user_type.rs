@@ -37,7 +37,7 @@ pub(crate) fn create_type(session: &mut Session, create: &CreateType, frame: &Fr
         return Err(SqlError::new(219, 16, 1, text));
     }
     let (database, schema) = new_table::home_of(session, name)?;
-    let known = session.work.view().user_types();
+    let known = session.work.view().user_types()?;
     let id = known
         .iter()
         .filter(|known| same_name(&known.database, &database))
@@ -98,7 +98,7 @@ fn user_of_type(session: &Session, wanted: &UserType) -> Result<Option<String>, 
     if let Some(table) = view.tables()?.into_iter().find(|table| uses(&table.definition)) {
         return Ok(Some(table.definition.name.clone()));
     }
-    if let Some(other) = view.user_types().into_iter().find(|other| other.table().is_some_and(uses)) {
+    if let Some(other) = view.user_types()?.into_iter().find(|other| other.table().is_some_and(uses)) {
         return Ok(Some(other.name));
     }
     let modules = view.modules()?;

@@ -54,7 +54,7 @@ pub(crate) fn writer_with(
     fresh: bool,
 ) -> Result<TableWriter, SqlError> {
     let plan = {
-        let environment = SessionEnvironment::new(session, frame);
+        let environment = SessionEnvironment::new(session, frame)?;
         WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
     };
     // A statement that changes rows has locked them.
@@ -88,7 +88,7 @@ pub(crate) fn target_columns(
     columns: Option<&[String]>,
     table: &TableDefinition,
 ) -> Result<Vec<usize>, SqlError> {
-    let keeps = keeps_identity(session, table);
+    let keeps = keeps_identity(session, table)?;
     let Some(names) = columns else {
         let targets: Vec<usize> = table
             .columns
@@ -145,14 +145,10 @@ pub(crate) fn target_columns(
 }
 
 /// Whether SET IDENTITY_INSERT is on for the table.
-fn keeps_identity(session: &Session, table: &TableDefinition) -> bool {
-    let Some(name) = &session.settings.identity_insert else { return false };
-    session
-        .work
-        .find(name, &session.database)
-        .ok()
-        .flatten()
-        .is_some_and(|found| found.definition.object_id == table.object_id)
+fn keeps_identity(session: &Session, table: &TableDefinition) -> Result<bool, SqlError> {
+    let Some(name) = &session.settings.identity_insert else { return Ok(false) };
+    let found = session.work.find(name, &session.database)?;
+    Ok(found.is_some_and(|found| found.definition.object_id == table.object_id))
 }
 
 /// Options of a statement that rewrites a table.

@@ -44,8 +44,12 @@ pub(crate) fn degree_for(session: &Session, query: &Query, table: &OpenTable) ->
 
 /// MAXDOP of the query, else of the database, else of the server; 0 stands for all processors.
 fn max_degree(session: &Session, query: &Query) -> usize {
-    let of_database =
-        || directory::of(&session.work).database(&session.database).map_or(0, |database| database.max_dop);
+    // A catalogue that cannot be read is the error of the query itself, which is bound with it.
+    let of_database = || {
+        let directory = directory::of(&session.work).ok();
+        let database = directory.as_ref().and_then(|directory| directory.database(&session.database));
+        database.map_or(0, |database| database.max_dop)
+    };
     let of_server = || session.instance.max_dop();
     let limit = query.max_dop.unwrap_or_else(|| match of_database() {
         0 => of_server(),

@@ -347,7 +347,7 @@ async fn choose_among(
     frame: &Frame,
 ) -> Result<Chosen, SqlError> {
     let bound = {
-        let environment = SessionEnvironment::new(session, frame);
+        let environment = SessionEnvironment::new(session, frame)?;
         let environment = WithTables { inner: environment, tables: vec![(TARGET, table)] };
         let mut items = vec![SelectItem::Value { expr: target.row(), alias: None }];
         items.extend(select.items);

@@ -33,16 +33,17 @@ pub(crate) async fn refuse(session: &mut Session, error: SqlError, kind: DoneKin
 }
 
 /// Sends a result of one column of text: what SHOWPLAN shows of a batch, or of one of its statements.
-pub(crate) async fn show_plan_text(lines: Vec<String>, output: &mut Output) {
+pub(crate) async fn show_plan_text(lines: Vec<String>, output: &mut Output) -> Result<(), SqlError> {
     let column = OutputColumn::expression("StmtText", SqlType::NVarChar { length: Length::Max }, true);
     let texts: Vec<Datum> = lines.into_iter().map(Datum::Text).collect();
     let (schema, rows) = (exact_schema(std::slice::from_ref(&column)), texts.len() as u64);
     let columns = ResultColumns { columns: vec![column.wire()], schema: Arc::clone(&schema) };
+    let batch = RecordBatch::try_new(schema, vec![Datum::array(&texts, &column.sql_type)])
+        .map_err(|error| SqlError::internal(error))?;
     output.send(Response::Columns(columns)).await;
-    if let Ok(batch) = RecordBatch::try_new(schema, vec![Datum::array(&texts, &column.sql_type)]) {
-        output.send(Response::Batch(batch)).await;
-    }
+    output.send(Response::Batch(batch)).await;
     output.done(DoneKind::Statement, command::SELECT, Some(rows)).await;
+    Ok(())
 }
 
 /// Sends a notice.

@@ -31,7 +31,7 @@ pub(crate) fn find_type(
 ) -> Result<Option<UserType>, SqlError> {
     let database = name.database.as_deref().or(database).unwrap_or(&session.database);
     let schema = name.schema.as_deref().unwrap_or("dbo");
-    Ok(session.work.view().user_type(&UserType::key(database, schema, &name.name)))
+    session.work.view().user_type(&UserType::key(database, schema, &name.name))
 }
 
 /// What a declared type is. Errors: 2715 for a name that is none, `number` being the declaration's place in its list.

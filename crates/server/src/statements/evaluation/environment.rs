@@ -41,9 +41,10 @@ pub(crate) struct SessionEnvironment<'a> {
 }
 
 impl<'a> SessionEnvironment<'a> {
-    pub fn new(session: &'a Session, frame: &'a Frame) -> Self {
-        let facts = Arc::new(facts_of(session, frame));
-        SessionEnvironment { session, frame, facts }
+    /// Errors: 596 if the catalogue of databases cannot be read.
+    pub fn new(session: &'a Session, frame: &'a Frame) -> Result<Self, SqlError> {
+        let facts = Arc::new(facts_of(session, frame)?);
+        Ok(SessionEnvironment { session, frame, facts })
     }
 
     fn view(&self, name: &ObjectName) -> Result<Option<BoundTable>, SqlError> {
@@ -56,16 +57,17 @@ impl<'a> SessionEnvironment<'a> {
         };
         let tables = self.session.work.view();
         let known = OnceCell::new();
+        let facts = &self.facts;
         let rows = move |object_id: i32| {
             let known: &HashMap<i32, u64> = known.get_or_init(|| {
-                let tables = tables.tables().unwrap_or_default();
+                let tables = facts.noted(tables.tables());
                 tables.into_iter().map(|table| (table.definition.object_id, table.rows)).collect()
             });
             known.get(&object_id).map_or(0, |rows| *rows as i64)
         };
         let context = Context::new(&self.facts, &database, &rows);
         match system_views::view(name.schema.as_deref().unwrap_or(""), &name.name, &context) {
-            Some(view) => view.into_table().map(Some),
+            Some(view) => self.facts.checked(view)?.into_table().map(Some),
             None => Ok(None),
         }
     }
@@ -171,13 +173,13 @@ impl Environment for SessionEnvironment<'_> {
 }
 
 /// What functions know, as of now.
-pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Facts {
+///
+/// Errors: 596 if the catalogue of databases cannot be read.
+pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Result<Facts, SqlError> {
     let view = session.work.view();
-    let reader = Box::new(move || {
-        view.tables().unwrap_or_default().into_iter().map(|table| table.definition).collect()
-    });
+    let reader = Box::new(move || Ok(view.tables()?.into_iter().map(|table| table.definition).collect()));
     let instance = Arc::clone(&session.instance);
-    let mut facts = Facts::new(&session.database, directory::of(&session.work), reader);
+    let mut facts = Facts::new(&session.database, directory::of(&session.work)?, reader);
     facts.login = session.login.user.clone();
     facts.host = session.login.host.clone();
     facts.application = session.login.application.clone();
@@ -206,21 +208,24 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Facts {
     facts.context_info = session.settings.context_info.clone();
     facts.error = frame.error.clone();
     let modules = session.work.view();
-    facts.module_reader = Box::new(move || modules.modules().unwrap_or_default());
+    facts.module_reader = Box::new(move || modules.modules());
     facts.updated = frame.trigger.clone();
     facts.triggers.clone_from(&session.trigger_stack);
     let (finder, database) = (session.work.view(), session.database.clone());
     facts.table_finder = Some(Box::new(move |name| {
-        Some(finder.find(name, &database).ok()??.definition).filter(|_| !name.is_variable())
+        let found = finder.find(name, &database)?.filter(|_| !name.is_variable());
+        Ok(found.map(|table| table.definition))
     }));
     let types = session.work.view();
     facts.type_reader = Box::new(move || types.user_types());
     let store = session.instance.store().clone();
     facts.figures_reader = Box::new(move || Some(store.figures()));
     facts.identities = Box::new(move |object_id| {
-        instance.last_identity(object_id).or_else(|| instance.stored_identity(object_id))
+        instance
+            .last_identity(object_id)
+            .map_or_else(|| instance.stored_identity(object_id), |last| Ok(Some(last)))
     });
-    facts
+    Ok(facts)
 }
 
 /// A stored table for queries.

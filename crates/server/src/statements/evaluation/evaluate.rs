@@ -21,7 +21,7 @@ pub(crate) async fn value(
     frame: &Frame,
 ) -> Result<(Datum, SqlType), SqlError> {
     let typed = {
-        let environment = SessionEnvironment::new(session, frame);
+        let environment = SessionEnvironment::new(session, frame)?;
         Binder::new(&environment).value(expr, &Scope::empty())?
     };
     let sql_type = typed.sql_type.clone();
@@ -33,7 +33,7 @@ pub(crate) async fn value(
 /// Whether a condition is true.
 pub(crate) async fn condition(session: &mut Session, expr: &Expr, frame: &Frame) -> Result<bool, SqlError> {
     let condition = {
-        let environment = SessionEnvironment::new(session, frame);
+        let environment = SessionEnvironment::new(session, frame)?;
         Binder::new(&environment).condition(expr, &Scope::empty())?
     };
     let instance = std::sync::Arc::clone(&session.instance);
@@ -43,7 +43,7 @@ pub(crate) async fn condition(session: &mut Session, expr: &Expr, frame: &Frame)
 
 /// A query bound to a plan.
 pub(crate) fn bind(session: &Session, query: &Query, frame: &Frame) -> Result<BoundQuery, SqlError> {
-    let environment = SessionEnvironment::new(session, frame);
+    let environment = SessionEnvironment::new(session, frame)?;
     let bound = Binder::new(&environment).query(query, None)?;
     if query.for_clause.is_some() { without_empty_text(bound) } else { Ok(bound) }
 }

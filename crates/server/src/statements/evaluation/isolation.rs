@@ -59,7 +59,7 @@ pub(crate) fn check_snapshot(session: &Session, table: &OpenTable) -> Result<(),
         return Ok(());
     }
     let name = &table.definition.database;
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let entry = directory.database(name);
     if !entry.is_some_and(DatabaseEntry::allows_snapshot) {
         return Err(errors::SNAPSHOT_NOT_ALLOWED.with([name]));

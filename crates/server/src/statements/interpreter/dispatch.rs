@@ -321,7 +321,7 @@ async fn show_statement(
         let bound = evaluate::bind(session, &query, frame).map_err(|error| error.at_line(statement.line))?;
         let instance = Arc::clone(&session.instance);
         let lines = instance.engine().show_plan(&bound).await?;
-        answer::show_plan_text(show_plan::below(change, lines), output).await;
+        answer::show_plan_text(show_plan::below(change, lines), output).await?;
     }
     Ok(())
 }

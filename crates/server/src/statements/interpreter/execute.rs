@@ -100,8 +100,11 @@ async fn run_batch(session: &mut Session, text: &str, output: &mut Output) {
     }
     let switches =
         matches!(parsed.statements.as_slice(), [Statement { kind: StatementKind::SetOption(_), .. }]);
-    if session.settings.show_plan && !switches {
-        answer::show_plan_text(vec![text.to_owned()], output).await;
+    if session.settings.show_plan
+        && !switches
+        && let Err(error) = answer::show_plan_text(vec![text.to_owned()], output).await
+    {
+        return answer::refuse(session, error, DoneKind::Statement, output).await;
     }
     scopes::enter(&mut session.work);
     let result = dispatch::run(session, &parsed.statements, &mut frame, output).await;

@@ -81,7 +81,7 @@ pub(crate) async fn raise(
         let (value, sql_type) = evaluate::value(session, argument, frame).await?;
         values.push(if value.is_null() { "(null)".to_string() } else { display(&value, &sql_type) });
     }
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let known = message
         .as_int()
         .and_then(|number| directory.messages.iter().find(|message| i64::from(message.number) == number));

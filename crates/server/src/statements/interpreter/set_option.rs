@@ -119,7 +119,7 @@ pub(crate) async fn use_database(
     kind: DoneKind,
     output: &mut Output,
 ) -> Result<(), SqlError> {
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let database = directory.database(name).ok_or_else(|| errors::UNKNOWN_DATABASE.with([name]))?;
     let old = std::mem::replace(&mut session.database, database.name.clone());
     let new = session.database.clone();

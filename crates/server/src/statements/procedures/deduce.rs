@@ -224,7 +224,7 @@ impl Deduction<'_> {
                     }
                 }
                 MergeAction::Insert { columns, values } => {
-                    let types = self.column_types(&merge.target, columns.as_deref());
+                    let types = self.column_types(&merge.target, columns.as_deref())?;
                     for (index, value) in values.iter().enumerate() {
                         if let Some(value) = value {
                             self.expr(value, place, types.get(index))?;
@@ -237,7 +237,7 @@ impl Deduction<'_> {
     }
 
     fn insert(&mut self, insert: &Insert) -> Result<(), SqlError> {
-        let types = self.column_types(&insert.table, insert.columns.as_deref());
+        let types = self.column_types(&insert.table, insert.columns.as_deref())?;
         match &insert.source {
             InsertSource::Values(rows) => {
                 for row in rows {
@@ -255,12 +255,12 @@ impl Deduction<'_> {
     }
 
     /// Types of the columns that an INSERT gives values to.
-    fn column_types(&self, table: &ObjectName, columns: Option<&[String]>) -> Vec<SqlType> {
-        let Ok(Some(table)) = self.session.work.find(table, &self.session.database) else {
-            return Vec::new();
+    fn column_types(&self, table: &ObjectName, columns: Option<&[String]>) -> Result<Vec<SqlType>, SqlError> {
+        let Some(table) = self.session.work.find(table, &self.session.database)? else {
+            return Ok(Vec::new());
         };
         let all = &table.definition.columns;
-        match columns {
+        Ok(match columns {
             Some(names) => names
                 .iter()
                 .map(|name| {
@@ -277,7 +277,7 @@ impl Deduction<'_> {
                 })
                 .map(|column| column.sql_type.clone())
                 .collect(),
-        }
+        })
     }
 
     /// A query whose columns are wanted as `types`.

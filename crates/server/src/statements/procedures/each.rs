@@ -52,7 +52,7 @@ pub(crate) async fn for_each(
     let names = if tables {
         names_of_tables(session, &parameters.text(4).unwrap_or_default(), frame).await?
     } else {
-        let directory = directory::of(&session.work);
+        let directory = directory::of(&session.work)?;
         directory.databases.iter().map(|database| database.name.clone()).collect()
     };
     let mark = parameters.text(1).filter(|mark| !mark.is_empty()).unwrap_or_else(|| "?".to_string());

@@ -218,7 +218,7 @@ fn property_owner(
         }
         return Ok((Keeper::Database, PropertyOwner::DATABASE));
     };
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let entry = directory.database(database).ok_or_else(|| errors::UNKNOWN_DATABASE.with([database]))?;
     if !matches!(kind, "SCHEMA" | "USER") {
         return Err(missing());

@@ -62,14 +62,14 @@ struct Used {
 }
 
 impl Used {
-    fn add(&mut self, figures: &Figures, table: &OpenTable) {
-        let Some(pages) = figures.table(&table.definition) else { return };
-        let rows = space_of(figures, pages, None);
+    fn add(&mut self, figures: &Figures, table: &OpenTable) -> Result<(), SqlError> {
+        let Some(pages) = figures.table(&table.definition) else { return Ok(()) };
+        let rows = space_of(figures, pages, None)?;
         let of_indexes = index_rows(&table.definition);
         let of_indexes = of_indexes.iter().filter(|row| row.id > 1).filter_map(|row| row.name);
         let (mut used, mut reserved) = (rows.used(), rows.reserved());
         for index in of_indexes {
-            let space = space_of(figures, pages, Some(index));
+            let space = space_of(figures, pages, Some(index))?;
             used += space.used();
             reserved += space.reserved();
         }
@@ -78,6 +78,7 @@ impl Used {
         self.reserved += reserved;
         self.data += data;
         self.index += used.saturating_sub(data);
+        Ok(())
     }
 
     fn cells(&self) -> [Datum; 4] {
@@ -143,7 +144,7 @@ fn space_of_table(session: &Session, database: &str, name: &str) -> Result<View,
     let mut used = Used::default();
     let figures = session.instance.store().figures_of(&table.definition.database);
     if let Some(figures) = figures.filter(|_| table.place == Place::Shared) {
-        waiting(|| used.add(&figures, &table));
+        waiting(|| used.add(&figures, &table))?;
     }
     let columns: Vec<_> =
         [("name", "nvarchar(128)"), ("rows", "char(20)")].into_iter().chain(RESERVED).collect();
@@ -156,7 +157,7 @@ fn space_of_table(session: &Session, database: &str, name: &str) -> Result<View,
 }
 
 fn space_of_database(session: &Session, database: &str, one: bool) -> Result<Vec<View>, SqlError> {
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let entry = directory.database(database).ok_or_else(|| errors::UNKNOWN_DATABASE.with([database]))?;
     let mut used = Used::default();
     let (mut size, mut free) = (0, 0);
@@ -164,9 +165,9 @@ fn space_of_database(session: &Session, database: &str, one: bool) -> Result<Vec
     if let Some(figures) = figures {
         let tables = session.work.view().tables()?;
         waiting(|| {
-            let own = tables.iter().filter(|table| same_name(&table.definition.database, database));
-            own.for_each(|table| used.add(&figures, table));
-        });
+            let mut own = tables.iter().filter(|table| same_name(&table.definition.database, database));
+            own.try_for_each(|table| used.add(&figures, table))
+        })?;
         for file in figures.engine().data_files() {
             size += file.size_pages;
             free += file.free_pages;
@@ -194,7 +195,7 @@ pub(crate) fn compression_savings(
 ) -> Result<View, SqlError> {
     let parameters = SAVINGS.bind(arguments)?;
     let database = database.filter(|name| !name.is_empty()).unwrap_or(&session.database);
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let schema = parameters.text(0).unwrap_or_else(|| "dbo".to_string());
     if directory.database(database).and_then(|entry| entry.schema(&schema)).is_none() {
         let text = format!("The schema '{schema}' specified for parameter schema_name does not exist.");

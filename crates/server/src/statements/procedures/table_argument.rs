@@ -146,7 +146,9 @@ fn fill(
         let mut rest = table.rows.as_slice();
         while !rest.is_empty() || decoder.rows_buffered() > 0 {
             let consumed = decoder.decode(rest).map_err(|error| bulk_error::value(&error, &sent))?;
-            rest = rest.get(consumed..).unwrap_or_default();
+            rest = rest
+                .get(consumed..)
+                .ok_or_else(|| SqlError::internal("more rows were decoded than were sent"))?;
             if decoder.rows_buffered() == 0 {
                 return Err(SqlError::internal("rows that were found whole could not be decoded"));
             }

@@ -159,7 +159,7 @@ fn a_fill_factor_leaves_its_share_of_each_page_free() {
     for (percent, rows_per_page) in [(100, 78), (10, 8), (50, 39), (1, 1)] {
         let mut block = PageBlock::new(UnitId::default(), &layout, 1, percent);
         assert_eq!(block.append(&bound, 0), rows_per_page, "{percent} %");
-        let page = crate::page::Page::from_bytes(block.finish()[0]);
+        let page = crate::page::Page::from_bytes(block.finish().unwrap()[0]);
         assert_eq!(usize::from(page.slot_count()), rows_per_page);
         assert_eq!(page.free_bytes(), 8096 - 103 * rows_per_page);
         assert_eq!(page.rows().map(|(_, row)| row.len()).sum::<usize>(), 101 * rows_per_page);

@@ -200,7 +200,7 @@ fn pages_of(layout: &Layout, batch: &RecordBatch) -> (Vec<Arc<Page>>, Compressio
     let bound = BoundBatch::new(layout, batch, &mut values).unwrap();
     let mut block = PageBlock::new(UnitId::default(), layout, 10_000, 100);
     assert_eq!(block.append(&bound, 0), batch.num_rows());
-    let pages = block.finish().iter().map(|bytes| Arc::new(Page::from_bytes(*bytes))).collect();
+    let pages = block.finish().unwrap().iter().map(|bytes| Arc::new(Page::from_bytes(*bytes))).collect();
     (pages, block.compression_counts())
 }
 
@@ -446,7 +446,7 @@ proptest! {
             }
         }
         let in_parts: Vec<_> =
-            block.finish().iter().map(|bytes| Arc::new(Page::from_bytes(*bytes))).collect();
+            block.finish().unwrap().iter().map(|bytes| Arc::new(Page::from_bytes(*bytes))).collect();
         // Which rows a page is planned with depends on how many there are. But a page never takes fewer than it would without
         // anchors and dictionary.
         let rows_alone = layout.clone().with_compression(Compression::Row).unwrap();

@@ -14,7 +14,7 @@ fn lying(layout: &Layout, batch: &RecordBatch, values: &mut MemoryValues) -> Opt
     let mut block = PageBlock::new(UnitId::default(), layout, 40, 100);
     assert_eq!(block.append(&bound, 0), bound.rows());
     let mut gatherer = RowGatherer::new(layout);
-    for (index, bytes) in block.finish().iter_mut().enumerate() {
+    for (index, bytes) in block.finish().unwrap().iter_mut().enumerate() {
         set_address(bytes, PageId::new(1, index as u32), PageId::NONE, PageId::NONE);
         gatherer.push_page(&Arc::new(Page::from_bytes(*bytes))).unwrap();
     }

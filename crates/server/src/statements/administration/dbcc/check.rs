@@ -352,8 +352,10 @@ fn shown_name(definition: &TableDefinition) -> String {
 }
 
 fn rows_message(figures: Option<&Figures>, definition: &TableDefinition, rows: u64, name: &str) -> Message {
-    let pages =
-        figures.and_then(|figures| Some(space_of(figures, figures.table(definition)?, None).in_row_data));
+    // Maps that cannot be read are among the errors that the check reports beside this.
+    let pages = figures
+        .and_then(|figures| space_of(figures, figures.table(definition)?, None).ok())
+        .map(|space| space.in_row_data);
     let text = format!("There are {rows} rows in {} pages for object \"{name}\".", pages.unwrap_or(0));
     Message { object_id: definition.object_id, ..Message::new(2593, 10, text) }
 }

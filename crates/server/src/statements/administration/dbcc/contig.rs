@@ -99,7 +99,7 @@ pub(crate) async fn run(
         shown.iter().for_each(|shown| view.push(row(shown, fast)));
         return dbcc::rows(session, &view, output).await;
     }
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let database_id = directory.database(&session.database).map_or(0, |database| database.id);
     for shown in &shown {
         for line in report(shown, database_id, fast) {

@@ -171,7 +171,7 @@ pub(crate) fn database_named(
     session: &Session,
     argument: Option<&Argument>,
 ) -> Result<DatabaseEntry, SqlError> {
-    let directory = directory::of(&session.work);
+    let directory = directory::of(&session.work)?;
     let found = match argument {
         None | Some(Argument::Null | Argument::Number(0)) => directory.database(&session.database),
         Some(Argument::Number(id)) => {
@@ -250,7 +250,7 @@ async fn log_space(
     }
     let mut view = View::new(LOG_SPACE);
     let figures = session.instance.store().figures();
-    for database in &directory::of(&session.work).databases {
+    for database in &directory::of(&session.work)?.databases {
         let Some(figures) = figures.of(&database.name) else { continue };
         let space = figures.engine().log_space();
         view.push(vec![

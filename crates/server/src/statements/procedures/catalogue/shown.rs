@@ -126,7 +126,7 @@ impl Shown {
 
 /// The database that a procedure was called in: `database..sp_tables`, or the current one. Errors: 911.
 pub(crate) fn shown_by(session: &Session, database: Option<&str>, frame: &Frame) -> Result<Shown, SqlError> {
-    let facts = environment::facts_of(session, frame);
+    let facts = environment::facts_of(session, frame)?;
     let wanted = database.filter(|database| !database.is_empty()).unwrap_or(&session.database);
     let entry = facts.directory.database(wanted).ok_or_else(|| errors::UNKNOWN_DATABASE.with([wanted]))?;
     let tables = session
