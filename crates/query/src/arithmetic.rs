@@ -37,6 +37,8 @@ pub fn bind(left: Typed, operator: BinaryOperator, right: Typed) -> Result<Typed
     let common = types::common_type(&left.sql_type, &right.sql_type);
     let bits = matches!(operator, BinaryOperator::BitAnd | BinaryOperator::BitOr | BinaryOperator::BitXor);
     let usable = if bits { is_integer(&common) || common == SqlType::Bit } else { is_numeric(&common) };
+    let float = matches!(common, SqlType::Float | SqlType::Real);
+    let usable = usable && !(float && operator == BinaryOperator::Modulo);
     if !usable || (common == SqlType::Bit && !bits) {
         return Err(incompatible(&left, operator, &right));
     }
@@ -65,6 +67,9 @@ pub fn negate(value: Typed) -> Result<Typed, SqlError> {
     if let (Some(Datum::Float(float)), SqlType::Float) = (&value.constant, &value.sql_type) {
         return Typed::constant(Datum::Float(-float), SqlType::Float);
     }
+    if !is_numeric(&value.sql_type) || value.sql_type == SqlType::Bit {
+        return Err(invalid_operand(&value.sql_type, "minus"));
+    }
     let zero = Typed::constant(Datum::Int(0), SqlType::TinyInt)?;
     if value.sql_type.is_decimal() {
         // Zero of the same shape, so that the precision does not grow.
@@ -87,12 +92,7 @@ pub fn complement(value: Typed) -> Result<Typed, SqlError> {
         }));
     }
     if !is_integer(&sql_type) {
-        return Err(SqlError::new(
-            8117,
-            16,
-            1,
-            format!("Operand data type {} is invalid for '~' operator.", type_name(&sql_type)),
-        ));
+        return Err(invalid_operand(&sql_type, "'~'"));
     }
     let tiny = sql_type == SqlType::TinyInt;
     Ok(call("complement", vec![value], sql_type, move |arguments| match arguments.first() {
@@ -129,16 +129,25 @@ fn incompatible(left: &Typed, operator: BinaryOperator, right: &Typed) -> SqlErr
         BinaryOperator::BitOr => "'|'",
         BinaryOperator::BitXor => "'^'",
     };
+    let (one, other) = (type_name(&left.sql_type), type_name(&right.sql_type));
+    if !types::is_convertible(&left.sql_type, &right.sql_type) {
+        return SqlError::type_clash(&one, &other);
+    }
+    if one == other && left.sql_type != SqlType::Bit {
+        return invalid_operand(&left.sql_type, name);
+    }
     SqlError::new(
         402,
         16,
         1,
-        format!(
-            "The data types {} and {} are incompatible in the {name} operator.",
-            type_name(&left.sql_type),
-            type_name(&right.sql_type)
-        ),
+        format!("The data types {one} and {other} are incompatible in the {name} operator."),
     )
+}
+
+/// 8117: no operand of this type.
+fn invalid_operand(sql_type: &SqlType, operator: &str) -> SqlError {
+    let text = format!("Operand data type {} is invalid for {operator} operator.", type_name(sql_type));
+    SqlError::new(8117, 16, 1, text)
 }
 
 fn concatenate(left: Typed, right: Typed) -> Result<Typed, SqlError> {

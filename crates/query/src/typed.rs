@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Expr, cast as arrow_cast, lit};
 use datafusion::physical_expr::create_physical_expr;
 use tds::{CodePage, Collation, Length, SqlType};
 
-use super::convert::{convert_in, in_code_page, length_limit};
+use super::convert::{convert_in, in_code_page, length_limit, type_name};
 use super::datum::{Datum, data_type};
 use super::scalar::{LONG_BYTES, Scalar, long_constant, sql_error_of};
 use super::types;
@@ -149,6 +149,9 @@ impl Typed {
         }
         if self.untyped_null {
             return Ok(Typed::constant(Datum::Null, to.clone())?.collated(collation));
+        }
+        if !types::is_convertible(&self.sql_type, to) {
+            return Err(SqlError::no_conversion(&type_name(&self.sql_type), &type_name(to)));
         }
         if let Some(value) = &self.constant {
             // A constant that cannot be converted fails when it is evaluated, not here: it may never be.
@@ -337,7 +340,7 @@ pub fn unify(values: Vec<Typed>) -> Result<(Vec<Typed>, SqlType), SqlError> {
     for value in values.iter().filter(|value| !value.untyped_null) {
         common = Some(match common {
             None => value.sql_type.clone(),
-            Some(common) => types::common_type(&common, &value.sql_type),
+            Some(common) => types::agreed_type(&common, &value.sql_type)?,
         });
     }
     let common = common.unwrap_or(SqlType::Int);

@@ -2,8 +2,9 @@
 //! T-SQL reference).
 
 use tds::{Length, SqlType};
+use tsql::SqlError;
 
-use super::convert::length_limit;
+use super::convert::{length_limit, type_name};
 
 /// Rank in the precedence list; the operand of the lower rank is converted.
 fn precedence(sql_type: &SqlType) -> u8 {
@@ -74,6 +75,37 @@ pub fn common_type(left: &SqlType, right: &SqlType) -> SqlType {
         }
         other => other.clone(),
     }
+}
+
+/// As [`common_type`], for values of which one is converted to the other's type by itself.
+///
+/// Errors: 206 for types without such a conversion.
+pub fn agreed_type(left: &SqlType, right: &SqlType) -> Result<SqlType, SqlError> {
+    if is_convertible(left, right) {
+        return Ok(common_type(left, right));
+    }
+    let (high, low) = if precedence(left) >= precedence(right) { (left, right) } else { (right, left) };
+    Err(SqlError::type_clash(&type_name(low), &type_name(high)))
+}
+
+/// Whether values of a type can become values of another at all. What is left out here is decided value by value.
+pub fn is_convertible(from: &SqlType, to: &SqlType) -> bool {
+    let days = |sql_type: &SqlType| matches!(sql_type, SqlType::DateTime | SqlType::SmallDateTime);
+    let guid = |sql_type: &SqlType| *sql_type == SqlType::UniqueIdentifier;
+    let pair = |one: &SqlType, other: &SqlType| {
+        is_moment(one) && (is_numeric(other) || guid(other))
+            || guid(one) && (is_numeric(other) || days(other))
+            || *one == SqlType::Date && matches!(other, SqlType::Time { .. })
+    };
+    !(pair(from, to) || pair(to, from))
+}
+
+/// The types of moments that do not count days.
+pub fn is_moment(sql_type: &SqlType) -> bool {
+    matches!(
+        sql_type,
+        SqlType::Date | SqlType::Time { .. } | SqlType::DateTime2 { .. } | SqlType::DateTimeOffset { .. }
+    )
 }
 
 /// char, varchar, nchar, nvarchar of any length.

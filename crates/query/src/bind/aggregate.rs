@@ -18,6 +18,7 @@ use super::super::convert::{length_limit, text_length, type_name};
 use super::super::functions::{self, Aggregate as Kind, Kernel, Written};
 use super::super::typed::{Typed, call};
 use super::super::types::{as_decimal, bounded_decimal, is_integer};
+use super::clause::Clause;
 use super::scope::{InnerAggregates, outer, reference};
 use super::{Binder, Scope};
 use tsql::SqlError;
@@ -242,7 +243,7 @@ impl Binder<'_> {
                     1 => qualified_rows(parts, grouping.below),
                     _ => parts.join("."),
                 };
-                Err(errors::NOT_GROUPED.with([&name]))
+                Err(self.not_grouped(&name))
             }
             // A column of the query around this one is a constant here.
             (Ast::Column(_), _) => Ok(Some(bound)),
@@ -262,12 +263,7 @@ impl Binder<'_> {
             Owner::Ungrouped => false,
         };
         if !own {
-            return Err(SqlError::new(
-                147,
-                15,
-                1,
-                "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.",
-            ));
+            return Err(self.misplaced_aggregate());
         }
         let (value, result) = aggregate_column(self, call, scope)?;
         finished(value, result, &call.name)
@@ -285,7 +281,7 @@ impl Binder<'_> {
         }
         let missing = || SqlError::internal("an aggregate with too few arguments");
         let first = call.arguments.first().ok_or_else(missing)?;
-        let value = self.value(first, scope)?;
+        let value = self.of_clause(Clause::Aggregate, || self.value(first, scope))?;
         let sql_type = value.sql_type.clone();
         let value_collation = value.collation;
         let invalid = || {
@@ -301,6 +297,11 @@ impl Binder<'_> {
             )
         };
         match kind {
+            Kind::Count | Kind::CountBig | Kind::ApproximateCount | Kind::Least | Kind::Greatest
+                if is_large_object(&sql_type) =>
+            {
+                Err(invalid())
+            }
             Kind::Count | Kind::CountBig | Kind::ApproximateCount => {
                 let distinct = call.distinct || kind == Kind::ApproximateCount;
                 let argument = if distinct { key(&value) } else { value.expr.clone() };
@@ -402,6 +403,11 @@ impl Binder<'_> {
             }
         }
     }
+}
+
+/// The types of before varchar(max), and xml: no aggregate counts or orders them.
+fn is_large_object(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::Text | SqlType::NText | SqlType::Image)
 }
 
 fn qualified_rows(parts: &[String], scope: &Scope<'_>) -> String {

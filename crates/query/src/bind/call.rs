@@ -30,14 +30,9 @@ impl Binder<'_> {
         let signature = &function.signature;
         check_form(call, signature, &function.kernel)?;
         match function.kernel {
-            Kernel::Window(Window::ContinuousPercentile | Window::DiscretePercentile)
-                if call.over.is_none() =>
-            {
+            Kernel::Window(_) if call.over.is_none() => {
                 let text = format!("The function '{}' must have an OVER clause.", call.name);
                 Err(SqlError::new(10753, 15, 1, text))
-            }
-            Kernel::Window(_) if call.over.is_none() => {
-                Err(errors::UNKNOWN_FUNCTION.with([&call.name.to_lowercase()]))
             }
             Kernel::Window(_) => self.window_call(call, scope),
             Kernel::Aggregate(_) if call.over.is_some() => self.window_call(call, scope),

@@ -11,7 +11,7 @@ use super::super::like::{Pattern, function_name};
 use super::super::scalar::Scalar;
 use super::super::size::{check_repeated, check_subquery};
 use super::super::typed::{Typed, call_with, common_collation};
-use super::super::types::{common_type, is_text};
+use super::super::types::{common_type, is_convertible, is_text};
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
 use tsql::expression::{Comparison, Expr as Ast};
@@ -142,7 +142,7 @@ fn in_query(
 ) -> Result<Expr, SqlError> {
     let (mut subquery, columns) = binder.subquery(query, scope)?;
     let [column] = columns.as_slice() else { return Err(one_column()) };
-    let common = common_type(&value.sql_type, &column.value.sql_type);
+    let common = compared_type(&value, &column.value)?;
     let inner = column.value.clone().cast(&common)?;
     let name = binder.fresh();
     let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
@@ -181,7 +181,7 @@ fn quantified(
     let (subquery, columns) = binder.subquery(query, scope)?;
     check_repeated(&value.expr)?;
     let [column] = columns.as_slice() else { return Err(one_column()) };
-    let common = common_type(&value.sql_type, &column.value.sql_type);
+    let common = compared_type(&value, &column.value)?;
     let inner = key(&column.value.clone().cast(&common)?);
     let value = key(&value.cast(&common)?);
     let aggregated = |aggregate: Expr| -> Result<Expr, SqlError> {
@@ -292,6 +292,15 @@ fn common_of(left: &Typed, right: &Typed) -> SqlType {
     }
 }
 
+/// As [`common_of`]. Errors: 206 for types that cannot be compared.
+fn compared_type(left: &Typed, right: &Typed) -> Result<SqlType, SqlError> {
+    let known = !(left.untyped_null || right.untyped_null);
+    if known && !is_convertible(&left.sql_type, &right.sql_type) {
+        return Err(SqlError::type_clash(&type_name(&left.sql_type), &type_name(&right.sql_type)));
+    }
+    Ok(common_of(left, right))
+}
+
 fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr, Expr), SqlError> {
     let common = common_of(&left, &right);
     let incomparable = |sql_type: &SqlType| {
@@ -305,6 +314,10 @@ fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr
                 | SqlType::Udt { .. }
         )
     };
+    if left.sql_type == SqlType::Xml || right.sql_type == SqlType::Xml {
+        let text = "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
+        return Err(SqlError::new(305, 16, 1, text));
+    }
     if incomparable(&left.sql_type) || incomparable(&right.sql_type) {
         let name = match comparison {
             Comparison::Equal => "equal to",
@@ -325,6 +338,7 @@ fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr
             ),
         ));
     }
+    compared_type(&left, &right)?;
     let collation = match (left.collation, right.collation) {
         (Some(one), _) if left.explicit && !right.explicit => Some(one),
         (_, Some(other)) if right.explicit && !left.explicit => Some(other),

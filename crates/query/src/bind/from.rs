@@ -1,5 +1,7 @@
 //! FROM: tables, derived tables, common tables, joins.
 
+use std::collections::HashSet;
+
 use datafusion::common::JoinType;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
@@ -9,6 +11,8 @@ use super::super::computed::computed;
 use super::super::correlated::outer_names;
 use super::super::function_table::FunctionTable;
 use super::super::typed::{Typed, truth};
+use super::clause::Clause;
+use super::exposed::refuse_same_names;
 use super::recursion::{not_recursive, recursion_of};
 use super::scope::reference;
 use super::{Binder, BoundQuery, BoundTable, Scope, ScopeColumn, plan_error};
@@ -41,6 +45,7 @@ impl Binder<'_> {
         sources: &[TableSource],
         parent: Option<&Scope<'_>>,
     ) -> Result<Source, SqlError> {
+        refuse_same_names(sources)?;
         let mut sources = sources.iter();
         let Some(first) = sources.next() else {
             let plan = LogicalPlanBuilder::empty(true).build().map_err(plan_error)?;
@@ -97,7 +102,8 @@ impl Binder<'_> {
                 let condition = match on {
                     Some(on) => {
                         let columns = left.columns.iter().chain(&right.columns).cloned().collect();
-                        Some(self.condition(on, &Scope::of(columns, parent))?)
+                        let scope = Scope::of(columns, parent);
+                        Some(self.of_clause(Clause::On, || self.condition(on, &scope))?)
                     }
                     None => None,
                 };
@@ -334,6 +340,7 @@ fn aliased(bound: BoundQuery, alias: &str, names: Option<&[String]>) -> Result<S
     let plan_names: Vec<String> =
         bound.plan.schema().fields().iter().map(|field| field.name().clone()).collect();
     let mut columns = Vec::with_capacity(plan_names.len());
+    let mut known = HashSet::with_capacity(plan_names.len());
     for (index, (mut output, plan_name)) in bound.columns.into_iter().zip(plan_names).enumerate() {
         if let Some(name) = names.and_then(|names| names.get(index)) {
             output.name = name.clone();
@@ -344,6 +351,14 @@ fn aliased(bound: BoundQuery, alias: &str, names: Option<&[String]>) -> Result<S
                 16,
                 2,
                 format!("No column name was specified for column {} of '{alias}'.", index + 1),
+            ));
+        }
+        if !known.insert(output.name.to_lowercase()) {
+            return Err(SqlError::new(
+                8156,
+                16,
+                1,
+                format!("The column '{}' was specified multiple times for '{alias}'.", output.name),
             ));
         }
         let value = Typed::new(reference(&plan_name), output.sql_type.clone(), output.nullable)

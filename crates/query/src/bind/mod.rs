@@ -7,7 +7,9 @@
 
 mod aggregate;
 mod call;
+mod clause;
 mod condition;
+mod exposed;
 mod for_clause;
 mod from;
 mod grouping;
@@ -16,6 +18,8 @@ mod rows;
 mod scope;
 mod select;
 mod set;
+#[cfg(test)]
+mod tests;
 mod turn;
 mod value;
 mod window;
@@ -135,6 +139,8 @@ pub struct Binder<'e> {
     selects: Cell<usize>,
     /// Conditions being bound belong to a value (CASE, IIF), where the engine has no EXISTS.
     in_value: Cell<bool>,
+    /// The part of a SELECT that is being bound.
+    clause: Cell<clause::Clause>,
     common_tables: RefCell<Vec<CommonTable>>,
     /// Hints of the view or common table that is being bound: they are those of its tables.
     hints: Cell<TableHints>,
@@ -165,6 +171,7 @@ impl<'e> Binder<'e> {
             depth: Cell::new(0),
             selects: Cell::new(0),
             in_value: Cell::new(false),
+            clause: Cell::default(),
             common_tables: RefCell::new(Vec::new()),
             hints: Cell::default(),
             recursions: RefCell::new(Vec::new()),

@@ -12,6 +12,7 @@ use super::super::convert::type_name;
 use super::super::rows_as_text::TextColumn;
 use super::super::typed::{Typed, call, constant_of};
 use super::aggregate::{Grouping, first_by_key, has_own_aggregate};
+use super::clause::Clause;
 use super::for_clause::is_nested;
 use super::scope::{InnerAggregates, natural_name, reference};
 use super::window::Windows;
@@ -75,6 +76,12 @@ impl Binder<'_> {
     /// A query. `parent` is the scope of the query around it.
     pub fn query(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
         let before = self.common_tables.borrow().len();
+        for (index, table) in query.with.iter().enumerate() {
+            if query.with.iter().skip(index + 1).any(|other| same_name(&other.name, &table.name)) {
+                let text = format!("Duplicate common table expression name '{}' was specified.", table.name);
+                return Err(SqlError::new(239, 16, 1, text));
+            }
+        }
         self.common_tables.borrow_mut().extend(query.with.iter().cloned());
         if query.max_recursion.is_some() {
             self.max_recursion.set(query.max_recursion);
@@ -193,8 +200,8 @@ fn query_within(
     };
     // Above a set operator only output columns can be ordered by: by name, or as the first SELECT writes them.
     let mut sorts = Vec::new();
-    for item in &query.order_by {
-        let position = output_position(item, &bound.columns, &[])?;
+    for (place, item) in (1..).zip(&query.order_by) {
+        let position = output_position(item, place, &bound.columns, &[])?;
         let position = position.or_else(|| position_in_list(&item.expr, &query.body)).ok_or_else(|| {
             SqlError::new(
                 104,
@@ -231,13 +238,17 @@ fn bound_select(
     parent: Option<&Scope<'_>>,
 ) -> Result<BoundQuery, SqlError> {
     binder.count_select()?;
+    if select.into.is_some() {
+        // The caller takes INTO out of the first SELECT of a statement.
+        return Err(SqlError::syntax_keyword("INTO"));
+    }
     let source = binder.from(&select.from, parent)?;
     let (plain_windows, wanted) = (Windows::default(), Cell::new(false));
     let mut scope = Scope::of(source.columns, parent);
     let mut plan = source.plan;
     scope.inner_aggregates = InnerAggregates::Refused;
     if let Some(filter) = &select.filter {
-        let filter = binder.condition(filter, &scope)?;
+        let filter = binder.of_clause(Clause::Where, || binder.condition(filter, &scope))?;
         plan = LogicalPlanBuilder::from(plan)
             .filter(filter)
             .and_then(LogicalPlanBuilder::build)
@@ -261,7 +272,7 @@ fn bound_select(
     }
     let windows = Windows::default();
     let sets = select.grouping_sets.as_deref().filter(|_| !select.group_by.is_empty());
-    let mut keys = group_keys(binder, &select.group_by, &scope)?;
+    let mut keys = binder.of_clause(Clause::GroupBy, || group_keys(binder, &select.group_by, &scope))?;
     for (_, above) in keys.iter_mut().filter(|_| sets.is_some()) {
         above.nullable = true;
     }
@@ -271,7 +282,7 @@ fn bound_select(
     above.columns = above_columns(&scope, &grouping);
     above.grouping = Some(&grouping);
     let having = match &select.having {
-        Some(having) => Some(binder.condition(having, &above)?),
+        Some(having) => Some(binder.of_clause(Clause::Having, || binder.condition(having, &above))?),
         None => None,
     };
     above.windows = Some(&windows);
@@ -303,6 +314,9 @@ fn group_keys(
             ));
         }
         let below = binder.value(expr, scope)?;
+        if matches!(below.sql_type, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml) {
+            return Err(not_sortable(&below.sql_type));
+        }
         let name = binder.fresh();
         let above = Typed { expr: reference(&name), constant: None, ..below.clone() };
         keys.push((below, above));
@@ -367,12 +381,11 @@ fn bound_items(binder: &Binder<'_>, items: &[SelectItem], scope: &Scope<'_>) -> 
                     })
                 {
                     let table = column.table.clone().unwrap_or_default();
-                    return Err(errors::NOT_GROUPED.with([&format!("{table}.{}", column.output.name)]));
+                    return Err(binder.not_grouped(&format!("{table}.{}", column.output.name)));
                 }
             }
-            SelectItem::Value { expr, alias } => {
-                bound.push(bound_item(binder, expr, alias.as_deref(), scope)?)
-            }
+            SelectItem::Value { expr, alias } => bound
+                .push(binder.of_clause(Clause::List, || bound_item(binder, expr, alias.as_deref(), scope))?),
             SelectItem::Assign { expr, .. } => bound.push(bound_item(binder, expr, None, scope)?),
         }
     }
@@ -417,19 +430,34 @@ fn order_values(
     scope: &Scope<'_>,
 ) -> Result<Vec<Result<usize, Typed>>, SqlError> {
     let outputs: Vec<OutputColumn> = items.iter().map(|item| item.output.clone()).collect();
-    query
-        .order_by
-        .iter()
-        .map(|item| match output_position(item, &outputs, items)? {
-            Some(position) => Ok(Ok(position)),
-            None => Ok(Err(binder.value(&item.expr, scope)?)),
-        })
-        .collect()
+    let mut order: Order = Vec::with_capacity(query.order_by.len());
+    for (place, item) in (1..).zip(&query.order_by) {
+        let own = match output_position(item, place, &outputs, items)? {
+            Some(position) => Ok(position),
+            None => Err(binder.of_clause(Clause::OrderBy, || binder.value(&item.expr, scope))?),
+        };
+        let again = |before: &Result<usize, Typed>| match (before, &own) {
+            (Ok(before), Ok(own)) => before == own,
+            (Err(before), Err(own)) => before.expr == own.expr && matches!(own.expr, Expr::Column(_)),
+            _ => false,
+        };
+        if order.iter().any(again) {
+            return Err(SqlError::new(
+                169,
+                15,
+                1,
+                "A column has been specified more than once in the order by list. Columns in the order by list must be unique.",
+            ));
+        }
+        order.push(own);
+    }
+    Ok(order)
 }
 
 /// The output column that an ORDER BY item names: by position, by alias, or by being written the same.
 fn output_position(
     item: &OrderItem,
+    place: usize,
     outputs: &[OutputColumn],
     items: &[Item],
 ) -> Result<Option<usize>, SqlError> {
@@ -462,6 +490,12 @@ fn output_position(
             }
             Ok(found.map(|(position, _)| position))
         }
+        Ast::Literal(_) => Err(SqlError::new(
+            408,
+            16,
+            1,
+            format!("A constant expression was encountered in the ORDER BY list, position {place}."),
+        )),
         other => Ok(items.iter().position(|item| item.written.as_ref() == Some(other))),
     }
 }
@@ -679,17 +713,26 @@ fn window(function: WindowFunctionDefinition, arguments: Vec<Expr>, order_by: Ve
     }))
 }
 
+/// 305 and 306: values that have no order.
+fn not_sortable(sql_type: &SqlType) -> SqlError {
+    if *sql_type == SqlType::Xml {
+        let text = "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
+        return SqlError::new(305, 16, 1, text);
+    }
+    SqlError::new(
+        306,
+        16,
+        2,
+        "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.",
+    )
+}
+
 fn sort(value: &Typed, item: &OrderItem) -> Result<Sort, SqlError> {
     if matches!(
         value.sql_type,
         SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::Json | SqlType::Udt { .. }
     ) {
-        return Err(SqlError::new(
-            306,
-            16,
-            2,
-            "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.",
-        ));
+        return Err(not_sortable(&value.sql_type));
     }
     // NULL is the lowest value.
     Ok(Sort::new(key(value), !item.descending, !item.descending))

@@ -5,7 +5,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Union};
 use tds::SqlType;
 
 use super::super::collation::key;
-use super::super::types::common_type;
+use super::super::types::{agreed_type, common_type};
 use super::scope::reference;
 use super::select::{is_null_literal, output_values};
 use super::{Binder, BoundQuery, OutputColumn, Scope, plan_error};
@@ -26,6 +26,14 @@ impl Binder<'_> {
         let mut chain = Vec::new();
         let mut first = body;
         while let QueryBody::Set { operator, all, left, right } = first {
+            if matches!(right.as_ref(), QueryBody::Select(select) if select.into.is_some()) {
+                return Err(SqlError::new(
+                    196,
+                    15,
+                    1,
+                    "SELECT INTO must be the first query in a statement containing a UNION, INTERSECT or EXCEPT operator.",
+                ));
+            }
             chain.push((*operator, *all, right.as_ref()));
             first = left.as_ref();
         }
@@ -114,7 +122,8 @@ fn common_columns(parts: &[BoundQuery]) -> Result<Vec<OutputColumn>, SqlError> {
             column.sql_type = match (*null, own_null) {
                 (true, false) => value.0.sql_type.clone(),
                 (false, true) => column.sql_type.clone(),
-                _ => common_type(&column.sql_type, &value.0.sql_type),
+                (true, true) => common_type(&column.sql_type, &value.0.sql_type),
+                (false, false) => agreed_type(&column.sql_type, &value.0.sql_type)?,
             };
             *null &= own_null;
             column.nullable |= value.0.nullable;
