@@ -5,7 +5,7 @@ use std::io;
 use formats::bcp::{RejectedRow, declare};
 use formats::{ConvertOptions, FileSpec, Format, FormatError, Location};
 use load::TableName;
-use load::report::{bytes, grouped};
+use load::report::{bytes, grouped, row_words};
 use tds::Column;
 
 use crate::args::{ConvertArgs, FileArgs};
@@ -49,9 +49,10 @@ pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {
     if !arguments.quiet {
         let refused = if refused > 0 { format!(", {} refused", grouped(refused)) } else { String::new() };
         eprintln!(
-            "{}: {} rows{refused}, {}",
+            "{}: {} {}{refused}, {}",
             target.location,
             grouped(converted.rows),
+            row_words(converted.rows).0,
             bytes(converted.bytes as f64)
         );
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use load::report::grouped;
+use load::report::{grouped, row_words};
 use load::{LoadOptions, LoadPlan, RecoveryModel, TableDescription, TableName};
 use rows::Mapping;
 use rows::mapping::{Form, field_for};
@@ -31,7 +31,8 @@ pub fn run(arguments: &DescribeArgs) -> Result<(), Failure> {
 
 fn write_table(description: &TableDescription, out: &mut impl Write) -> io::Result<()> {
     let kind = if description.is_view { "view".to_owned() } else { description.storage.to_string() };
-    writeln!(out, "{} ({kind}), {} rows", description.name, grouped(description.rows))?;
+    let (noun, _) = row_words(description.rows);
+    writeln!(out, "{} ({kind}), {} {noun}", description.name, grouped(description.rows))?;
     let recovery = match description.database.recovery_model {
         Some(RecoveryModel::Simple) => "SIMPLE",
         Some(RecoveryModel::BulkLogged) => "BULK_LOGGED",

@@ -2,7 +2,7 @@
 
 use formats::{Format, Location};
 use load::read::RowSource;
-use load::report::grouped;
+use load::report::{grouped, row_words};
 use load::{ExportReport, TableName, table_query};
 use rows::Form;
 use rows::mapping::{GuidForm, OffsetForm, ReadOptions, Scale7};
@@ -68,7 +68,7 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     let mut rows = 0;
     let exported = load::export(stream, |batch| {
         rows += batch.num_rows() as u64;
-        bar.set_message(format!("{} rows", grouped(rows)));
+        bar.set_message(format!("{} {}", grouped(rows), row_words(rows).0));
         writer.write(&batch)
     });
     bar.finish_and_clear();

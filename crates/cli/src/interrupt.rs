@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
 use std::{io, process, thread};
 
-use load::report::grouped;
+use load::report::{grouped, row_words};
 
 /// Exit codes of an interrupted process are this plus the signal's number, as shells have it.
 #[cfg(unix)]
@@ -99,14 +99,19 @@ fn told(rows: Rows) -> String {
             "the table is as it was; the stage {stage} may be left behind, and DROP TABLE removes it"
         );
     }
-    let committed = grouped(rows.before.saturating_add(rows.committed));
+    let committed = rows.before.saturating_add(rows.committed);
+    let (noun, verb) = row_words(committed);
+    let committed = format!("{} {noun} {verb} committed", grouped(committed));
     match (rows.committing, rows.statement) {
         (_, true) => "it is not known whether the statement under way takes effect".to_owned(),
-        (0, false) => format!("{committed} rows are committed, nothing else is"),
-        (committing, false) => format!(
-            "{committed} rows are committed; it is not known whether the {} rows of the batch under way are",
-            grouped(committing)
-        ),
+        (0, false) => format!("{committed}, nothing else is"),
+        (committing, false) => {
+            let (noun, verb) = row_words(committing);
+            format!(
+                "{committed}; it is not known whether the {} {noun} of the batch under way {verb}",
+                grouped(committing)
+            )
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::datatypes::{Field, Schema};
 use formats::bcp::HostReader;
 use formats::{Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
-use load::report::grouped;
+use load::report::{grouped, row_words};
 use load::{
     BatchTransaction, Client, LoadError, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName,
     Tolerance, create_table_statement, roomy_length, roomy_schema,
@@ -396,7 +396,8 @@ fn transfer(
             interrupt::note(progress);
         }
         bar.set_position(read.load(Ordering::Relaxed));
-        bar.set_message(format!("{} rows", grouped(progress.rows_committed.max(progress.rows_sent))));
+        let rows = progress.rows_committed.max(progress.rows_sent);
+        bar.set_message(format!("{} {}", grouped(rows), row_words(rows).0));
     });
     bar.finish_and_clear();
     loaded.map(Some).map_err(|error| {
@@ -564,7 +565,8 @@ fn show(
             eprintln!("logging: {}", logged.line());
         }
         if refused > 0 {
-            eprintln!("{}: {} rows were refused", source.name, grouped(refused));
+            let were = if refused == 1 { "row was" } else { "rows were" };
+            eprintln!("{}: {} {were} refused", source.name, grouped(refused));
         }
     }
     Ok(())

@@ -72,7 +72,8 @@ impl Logged {
             (true, false) => format!("rows minimally logged, indexes not: {}", reasons(failed)),
             (false, _) => format!("fully logged: {}", reasons(failed)),
         };
-        format!("{} batch{plural}, {} rows, {model}: {how}", count(*batches), count(*rows))
+        let noun = if *rows == 1 { "row" } else { "rows" };
+        format!("{} batch{plural}, {} {noun}, {model}: {how}", count(*batches), count(*rows))
     }
 
     /// The figures of [the line](Self::line) as JSON, for programs.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use formats::{CsvOptions, Format, Location};
-use load::report::grouped;
+use load::report::{grouped, row_words};
 use load::{BulkInsertOptions, Client, ExecuteResult, TableName, bulk_insert_statement};
 use serde_json::json;
 
@@ -48,7 +48,8 @@ pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
                 .map_err(|source| Failure::Stream { stream: "output", source })?;
         } else if !arguments.quiet {
             messages.iter().for_each(|message| eprintln!("{message}"));
-            eprintln!("{file}: {} rows, {seconds:.3} s", grouped(done.rows_affected));
+            let rows = done.rows_affected;
+            eprintln!("{file}: {} {}, {seconds:.3} s", grouped(rows), row_words(rows).0);
         }
     }
     Ok(())

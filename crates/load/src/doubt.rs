@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tds::Value;
 
+use crate::report::row_words;
 use crate::{
     client::Client,
     error::Error,
@@ -60,7 +61,7 @@ pub(crate) fn settle(client: &mut Client, plan: &LoadPlan, error: LoadError) -> 
 
 /// Counts alone prove something only where every row is known to be this load's, or to have been there before.
 fn judged(plan: &LoadPlan, error: &LoadError, rows: u64) -> Look {
-    let seen = format!("the table has {rows} rows now");
+    let seen = format!("the table has {rows} {} now", row_words(rows).0);
     // Dropped duplicates and triggers make other numbers of rows than were sent.
     let is_exact = plan.count_rule == CountRule::Exact && !plan.hints.fire_triggers;
     let before = plan.rows_before.filter(|_| is_exact);

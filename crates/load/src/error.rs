@@ -146,7 +146,7 @@ pub enum Error {
         limit: std::time::Duration,
     },
     /// The server counted other rows than were sent; the batch was rolled back unless `committed`.
-    #[error("the server reports {acknowledged} rows for a batch of {sent}{}", if *committed { "; the batch is committed" } else { "; the batch was rolled back" })]
+    #[error("the server reports {acknowledged} {} for a batch of {sent}{}", crate::report::row_words(*acknowledged).0, if *committed { "; the batch is committed" } else { "; the batch was rolled back" })]
     CountMismatch {
         /// Rows sent.
         sent: u64,

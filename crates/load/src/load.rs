@@ -21,6 +21,7 @@ use crossbeam_channel::{Sender, bounded};
 use encoder::encode_all;
 use sender::PieceSender;
 
+use crate::report::row_words;
 use crate::{
     client::Client,
     doubt::{Finding, Look, settle},
@@ -100,14 +101,19 @@ impl fmt::Display for LoadError {
         let finding = self.look.as_ref().map(|look| look.finding);
         match (self.rows_committed, self.rows_in_doubt) {
             (rows, 0) if finding == Some(Finding::Committed) => {
-                write!(f, "; {rows} rows are committed, those of this batch included")?;
+                let (noun, verb) = row_words(rows);
+                write!(f, "; {rows} {noun} {verb} committed, those of this batch included")?;
             }
             (0, 0) => f.write_str("; nothing was committed")?,
             (0, _) => f.write_str("; nothing before it was committed")?,
-            (rows, _) => write!(f, "; {rows} rows before it are committed")?,
+            (rows, _) => {
+                let (noun, verb) = row_words(rows);
+                write!(f, "; {rows} {noun} before it {verb} committed")?;
+            }
         }
         if self.rows_in_doubt > 0 {
-            write!(f, "; it is not known whether its {} rows are committed", self.rows_in_doubt)?;
+            let (noun, verb) = row_words(self.rows_in_doubt);
+            write!(f, "; it is not known whether its {} {noun} {verb} committed", self.rows_in_doubt)?;
         }
         match &self.look {
             Some(look) => write!(f, " ({})", look.seen),

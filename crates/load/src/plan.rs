@@ -6,6 +6,7 @@ use arrow::datatypes::Schema;
 use rows::{BulkHints, Plan, PlanNote, insert_bulk_statement};
 use tds::{LengthClass, TypeInfo};
 
+use crate::report::row_words;
 use crate::{
     client::Client,
     describe::{RecoveryModel, Storage, TableDescription},
@@ -238,7 +239,7 @@ fn occupancy(target: &TableDescription) -> String {
     let secondary = target.secondary_indexes().count();
     let mut text = match target.rows {
         0 => "empty".to_owned(),
-        rows => format!("{} rows", grouped(rows)),
+        rows => format!("{} {}", grouped(rows), row_words(rows).0),
     };
     if secondary > 0 {
         text.push_str(&format!(", {secondary} further index{}", if secondary == 1 { "" } else { "es" }));

@@ -94,8 +94,9 @@ impl fmt::Display for LoadReport {
         let plural = if self.batches == 1 { "" } else { "es" };
         writeln!(
             f,
-            "{} rows in {} batch{plural}, {:.3} s",
+            "{} {} in {} batch{plural}, {:.3} s",
             grouped(self.rows),
+            row_words(self.rows).0,
             grouped(self.batches),
             self.elapsed.as_secs_f64()
         )?;
@@ -121,7 +122,8 @@ impl fmt::Display for LoadReport {
 
 impl fmt::Display for ExportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} rows, {:.3} s", grouped(self.rows), self.elapsed.as_secs_f64())?;
+        let (noun, _) = row_words(self.rows);
+        writeln!(f, "{} {noun}, {:.3} s", grouped(self.rows), self.elapsed.as_secs_f64())?;
         writeln!(
             f,
             "{} on the wire, {} rows/s, {}/s",
@@ -147,6 +149,11 @@ fn write_cpu(f: &mut fmt::Formatter<'_>, cpu: Option<Duration>, rows: u64) -> fm
         0 => Ok(()),
         rows => write!(f, ", {:.0} ns a row", cpu.as_secs_f64() * 1e9 / rows as f64),
     }
+}
+
+/// The noun and the verb for so many rows: `row`, `is` of one.
+pub fn row_words(rows: u64) -> (&'static str, &'static str) {
+    if rows == 1 { ("row", "is") } else { ("rows", "are") }
 }
 
 /// `1234567` as `1,234,567`.

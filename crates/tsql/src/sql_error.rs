@@ -72,34 +72,6 @@ impl SqlError {
         self
     }
 
-    /// Whether the error ends the whole batch rather than the statement (parse and name errors at run
-    /// time, conversion errors and everything that dooms a transaction do).
-    pub fn ends_batch(&self) -> bool {
-        let ends_connection = self.class >= 20;
-        ends_connection
-            || matches!(
-                self.number,
-                102 | 105
-                    | 113
-                    | 156
-                    | 207
-                    | 208
-                    | 209
-                    | 241
-                    | 242
-                    | 245
-                    | 293
-                    | 295
-                    | 911
-                    | 1205
-                    | 3609
-                    | 3616
-                    | 8114
-                    | 9420
-            )
-            || self.class >= 17
-    }
-
     /// 174 and 189: a function called with the wrong number of arguments.
     pub fn argument_count(name: &str, least: usize, most: usize) -> Self {
         match least == most {

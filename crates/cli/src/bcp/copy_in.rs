@@ -8,6 +8,7 @@ use formats::bcp::{
     ByteOrderMark, FormatFile, HostReadOptions, HostReader, Suffered, Tolerance as FileTolerance,
 };
 use formats::{Compression, FormatError, Location, Reason};
+use load::report::row_words;
 use load::{Client, LoadPlan, SourceBatch, TableDescription, TableName, Tolerance};
 use rows::{BulkHints, CastOptions, Mapping, Plan};
 use tds::{Column, ColumnFlags, TypeInfo};
@@ -123,7 +124,8 @@ impl Copy<'_> {
         // Also after a failure: the refused rows are known.
         let finished = self.refusals.finish();
         let report = outcome.map_err(End::from)?;
-        let left = Some(format!("{} rows are committed", report.rows));
+        let (noun, verb) = row_words(report.rows);
+        let left = Some(format!("{} {noun} {verb} committed", report.rows));
         for message in &report.messages {
             self.console.diagnostic(&Diagnostic::information(message));
         }
@@ -146,7 +148,9 @@ impl Copy<'_> {
     fn judge(&self, cut_off: bool) -> Result<(), End> {
         let refused = self.refusals.count();
         if refused > 0 {
-            self.console.warn(&format!("{refused} rows were refused and are not in the table"));
+            let (rows, are) = row_words(refused);
+            let were = if refused == 1 { "was" } else { "were" };
+            self.console.warn(&format!("{refused} {rows} {were} refused and {are} not in the table"));
         }
         match self.job.strict && (refused > 0 || cut_off) {
             true => Err(End::quiet()),

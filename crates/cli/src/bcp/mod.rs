@@ -25,6 +25,8 @@ use console::Console;
 use diagnostic::Diagnostic;
 use formats::FormatError;
 
+use load::report::row_words;
+
 use crate::ExitStatus;
 
 /// Runs a command line without the program's name.
@@ -158,10 +160,12 @@ impl From<load::LoadError> for End {
     fn from(error: load::LoadError) -> Self {
         let (committed, doubtful) = (error.rows_committed, error.rows_in_doubt);
         let seen = error.look.as_ref().map(|look| format!(" ({})", look.seen)).unwrap_or_default();
+        let (noun, verb) = row_words(committed);
+        let more = row_words(doubtful).1;
         let left = match doubtful {
-            0 => format!("{committed} rows are committed{seen}"),
+            0 => format!("{committed} {noun} {verb} committed{seen}"),
             _ => format!(
-                "{committed} rows are committed; it is not known whether {doubtful} more are committed{seen}"
+                "{committed} {noun} {verb} committed; it is not known whether {doubtful} more {more} committed{seen}"
             ),
         };
         Self { left: Some(left), in_doubt: doubtful > 0, ..Self::from(error.source) }

@@ -18,7 +18,7 @@ use super::super::convert::{length_limit, text_length, type_name};
 use super::super::functions::{self, Aggregate as Kind, Kernel, Written};
 use super::super::typed::{Typed, call};
 use super::super::types::{as_decimal, bounded_decimal, is_integer};
-use super::clause::Clause;
+use super::clause::{Clause, misplaced_aggregate, not_grouped};
 use super::scope::{InnerAggregates, outer, reference};
 use super::{Binder, Scope};
 use tsql::SqlError;
@@ -243,7 +243,7 @@ impl Binder<'_> {
                     1 => qualified_rows(parts, grouping.below),
                     _ => parts.join("."),
                 };
-                Err(self.not_grouped(&name))
+                Err(not_grouped(self.clause.get(), &name))
             }
             // A column of the query around this one is a constant here.
             (Ast::Column(_), _) => Ok(Some(bound)),
@@ -263,7 +263,7 @@ impl Binder<'_> {
             Owner::Ungrouped => false,
         };
         if !own {
-            return Err(self.misplaced_aggregate());
+            return Err(misplaced_aggregate(self.clause.get()));
         }
         let (value, result) = aggregate_column(self, call, scope)?;
         finished(value, result, &call.name)

@@ -6,7 +6,7 @@ use datafusion::logical_expr::lit;
 use tds::SqlType;
 
 use super::super::functions::function::{Call, Signature};
-use super::super::functions::{self, Kernel, Window, Written};
+use super::super::functions::{self, Kernel, Written};
 use super::super::scalar::Scalar;
 use super::super::size::check_repeated;
 use super::super::typed::{Typed, call_with};

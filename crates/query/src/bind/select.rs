@@ -12,7 +12,7 @@ use super::super::convert::type_name;
 use super::super::rows_as_text::TextColumn;
 use super::super::typed::{Typed, call, constant_of};
 use super::aggregate::{Grouping, first_by_key, has_own_aggregate};
-use super::clause::Clause;
+use super::clause::{Clause, not_grouped};
 use super::for_clause::is_nested;
 use super::scope::{InnerAggregates, natural_name, reference};
 use super::window::Windows;
@@ -381,7 +381,7 @@ fn bound_items(binder: &Binder<'_>, items: &[SelectItem], scope: &Scope<'_>) -> 
                     })
                 {
                     let table = column.table.clone().unwrap_or_default();
-                    return Err(binder.not_grouped(&format!("{table}.{}", column.output.name)));
+                    return Err(not_grouped(binder.clause.get(), &format!("{table}.{}", column.output.name)));
                 }
             }
             SelectItem::Value { expr, alias } => bound

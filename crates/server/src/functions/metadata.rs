@@ -514,7 +514,8 @@ fn find<const N: usize>(
     let facts = Arc::clone(call.facts);
     strict(key, values.into_iter().zip(types).collect(), result, move |values| {
         let values = <&[Datum; N]>::try_from(values).ok();
-        let values = values.ok_or_else(|| SqlError::internal("a function of metadata without its arguments"))?;
+        let values =
+            values.ok_or_else(|| SqlError::internal("a function of metadata without its arguments"))?;
         facts.checked(look(&facts, values).unwrap_or(Datum::Null))
     })
 }

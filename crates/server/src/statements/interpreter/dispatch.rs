@@ -31,6 +31,7 @@ use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::isolation;
 use crate::statements::interpreter::messages::{self, Raised, raise, thrown_error};
+use crate::statements::interpreter::reach;
 use crate::statements::interpreter::set_option::{set_option, use_database};
 use crate::statements::interpreter::show_plan;
 use crate::statements::interpreter::transaction;
@@ -109,18 +110,21 @@ async fn guarded(
     if error.is_cancelled() || output.stopped() {
         return Ok(Flow::Stop);
     }
-    // What ends a transaction by itself, and any error under XACT_ABORT, loses the transaction. RAISERROR leaves that
+    // What ends a transaction by itself, a failed conversion, and any error under XACT_ABORT, loses the transaction. RAISERROR leaves that
     // to its caller.
     let aborts =
         session.settings.abort_transaction && !matches!(statement.kind, StatementKind::RaisError { .. });
     let is_tried = frame.tries > 0 && error.class < 20;
-    if error.ends_transaction() || error.number == fire::ERROR_IN_TRIGGER || (aborts && error.class > 10) {
+    if reach::loses_transaction(&error)
+        || error.number == fire::ERROR_IN_TRIGGER
+        || (aborts && error.class > 10)
+    {
         uncommittable::lose_transaction(session, &error, is_tried, output).await;
     }
     if is_tried {
         return Err(error);
     }
-    let ends = error.ends_batch() || aborts;
+    let ends = reach::ends_batch(&error) || aborts;
     answer::refuse(session, error, frame.done_kind(), output).await;
     Ok(if ends { Flow::Stop } else { Flow::Next })
 }

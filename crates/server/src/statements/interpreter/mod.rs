@@ -6,6 +6,7 @@ pub(crate) mod function_body;
 pub(crate) mod light;
 mod light_text;
 pub(crate) mod messages;
+mod reach;
 pub(crate) mod set_option;
 pub(crate) mod show_plan;
 pub(crate) mod transaction;
