@@ -256,7 +256,7 @@ impl Error {
         }
     }
 
-    /// The same error when it is known that the request had no effect.
+    /// The error to report once it is known that the request had no effect.
     pub fn settled(self) -> Self {
         self.without_doubt()
     }

@@ -153,7 +153,7 @@ impl fmt::Debug for LentClient {
 pub struct Query {
     /// The statement.
     pub sql: String,
-    /// Its parameters: name with `@`, declared type, value. Without any it is sent as a batch.
+    /// Parameters: name with `@`, declared type, value. Without any it is sent as a batch.
     pub parameters: Vec<(String, SqlType, Value)>,
     /// The rows' form.
     pub form: Form,

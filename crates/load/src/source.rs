@@ -11,7 +11,7 @@ pub struct Origin {
     pub row: u64,
     /// Offset of its first byte, after decompression, where the source has such.
     pub byte_offset: Option<u64>,
-    /// Its bytes as they stood in the source, if they were kept.
+    /// Bytes as they stood in the source, if they were kept.
     pub raw: Option<Vec<u8>>,
 }
 
@@ -54,7 +54,7 @@ impl SourceBatch {
         Self { batch, origins: Some(origins), first: 0, counted: 0, unread: Vec::new() }
     }
 
-    /// The same batch with the rows, in the source's order, that stood among its own and could not be read. Its own rows must
+    /// Adds the rows that stood among the batch's own and could not be read, in the source's order. Its own rows must
     /// know their origins. A load that tolerates no refused row fails at the first of them.
     #[must_use]
     pub fn with_unread(self, unread: Vec<UnreadRow>) -> Self {
@@ -92,7 +92,7 @@ impl SourceBatch {
         }
     }
 
-    /// The same rows, of which the first has this number if the source does not say.
+    /// Numbers the rows from `counted` on, unless the source says where they stood.
     pub(crate) fn counted_from(self, counted: u64) -> Self {
         Self { counted, ..self }
     }

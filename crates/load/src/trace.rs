@@ -15,7 +15,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Of the connection that the current span is.
+    /// Creates the trace of the connection whose span is current.
     pub(crate) fn new() -> Self {
         Self { connection: Span::current(), request: Span::none(), began: None }
     }

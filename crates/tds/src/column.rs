@@ -79,7 +79,7 @@ impl ColumnFlags {
     pub const HIDDEN: u16 = 0x2000;
     /// Part of the key, in browse mode.
     pub const KEY: u16 = 0x4000;
-    /// It is not known whether the column may be NULL.
+    /// The sender does not know whether the column may be NULL.
     pub const NULLABILITY_UNKNOWN: u16 = 0x8000;
 
     /// True if all bits of `flag` are set.

@@ -11,9 +11,9 @@ use crate::type_token;
 pub struct TableParameter {
     /// Database of the table type; empty in all that clients send.
     pub database: String,
-    /// Its schema; may be empty.
+    /// Schema; may be empty.
     pub schema: String,
-    /// Its name; may be empty, for a procedure's parameter has one type only.
+    /// Name; may be empty, for a procedure's parameter has one type only.
     pub name: String,
     /// Columns in the order of the type; None: no rows, whatever the columns are.
     pub columns: Option<Vec<Column>>,

@@ -112,7 +112,7 @@ impl TransactionMessage {
 }
 
 impl TransactionRequest {
-    /// What it asks for, without its names.
+    /// Which request this is, without the names that it carries.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::GetDtcAddress(_) => "get DTC address",

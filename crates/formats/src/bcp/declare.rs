@@ -8,7 +8,7 @@ use tds::{Collation, Column, SqlType};
 pub struct DeclarationError {
     /// Which column, from 1.
     pub number: usize,
-    /// Its declaration.
+    /// Declaration.
     pub text: String,
     /// What is wrong with it.
     pub problem: String,

@@ -25,7 +25,7 @@ pub struct FormatFile {
 /// One field of a data file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostField {
-    /// What its bytes are.
+    /// The form of its bytes.
     pub host_type: HostType,
     /// Width of the length in front of it, in bytes: 0 (none), 1, 2, 4 or 8.
     pub prefix_length: u8,

@@ -127,7 +127,7 @@ impl HostReader {
         Self::with_block_bytes(Box::new(input), name, format_file, columns, options, BLOCK_BYTES)
     }
 
-    /// As [`HostReader::new`], reading `block_bytes` at a time. What is read does not depend on it.
+    /// Works like [`HostReader::new`], but reads `block_bytes` at a time. The size does not change what is read.
     ///
     /// # Errors
     /// As [`HostReader::open`].

@@ -26,7 +26,7 @@ pub struct RejectedRow {
     pub raw: Vec<u8>,
     /// If `raw` is not the file's own bytes but text decoded from them: what it was decoded from.
     pub raw_encoding: Option<Encoding>,
-    /// Its fields, for error files that print rows.
+    /// Fields, for error files that print rows.
     pub fields: Vec<RejectedField>,
     /// Columns of the table that no field fills. The vendor's error file has an empty field for each.
     pub columns_missing: usize,

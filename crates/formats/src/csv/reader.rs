@@ -107,7 +107,7 @@ impl CsvReader {
         self.rejects.as_ref()
     }
 
-    /// As [`CsvReader::new`], reading about `block_bytes` (at least one) at a time. What is read does not depend on it.
+    /// Works like [`CsvReader::new`], but reads about `block_bytes` (at least one) at a time. The size does not change what is read.
     ///
     /// # Errors
     /// As [`CsvReader::open`].

@@ -85,7 +85,7 @@ impl Exponent {
 }
 
 impl Spelling {
-    /// Of one number. `places`: digits in front of the point, unless the number is zero.
+    /// The spelling of one number. `places` counts the digits before the point, unless the number is zero.
     pub(super) fn of(
         integer: &[u8],
         fraction: &[u8],

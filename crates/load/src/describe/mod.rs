@@ -68,7 +68,7 @@ pub enum Storage {
 /// One index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDescription {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// B-tree or columnstore or another kind, as `sys.indexes.type` numbers them.
     pub kind: u8,
@@ -76,33 +76,33 @@ pub struct IndexDescription {
     pub key: Vec<(String, bool)>,
     /// No two rows have the same key.
     pub is_unique: bool,
-    /// It is the primary key.
+    /// Whether it is the primary key.
     pub is_primary_key: bool,
     /// Duplicate keys are dropped with a warning instead of an error; row counts then differ from what is sent.
     pub ignores_duplicate_keys: bool,
-    /// It is out of use.
+    /// Whether it is out of use.
     pub is_disabled: bool,
 }
 
 /// One trigger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TriggerDescription {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// It runs instead of the statement.
+    /// Whether it runs instead of the statement.
     pub is_instead_of: bool,
-    /// It is out of use.
+    /// Whether it is out of use.
     pub is_disabled: bool,
 }
 
 /// One CHECK or FOREIGN KEY constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConstraintDescription {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// FOREIGN KEY, or else CHECK.
     pub is_foreign_key: bool,
-    /// It is out of use.
+    /// Whether it is out of use.
     pub is_disabled: bool,
     /// The server does not know that all rows obey it.
     pub is_not_trusted: bool,
@@ -111,13 +111,13 @@ pub struct ConstraintDescription {
 /// The table's database.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DatabaseDescription {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What its log is for; `None` if the catalogue does not say.
+    /// The recovery model; `None` if the catalogue does not say.
     pub recovery_model: Option<RecoveryModel>,
-    /// Its collation.
+    /// Collation.
     pub collation: Option<String>,
-    /// Its compatibility level.
+    /// Compatibility level.
     pub compatibility_level: Option<u8>,
 }
 

@@ -5,9 +5,9 @@ use std::fmt;
 /// Something of a table that its stage cannot have, or that would be lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
-    /// What it is.
+    /// Its kind.
     pub kind: ObstacleKind,
-    /// Its name; empty for what is of the table as a whole.
+    /// Name; empty for what is of the table as a whole.
     pub name: String,
 }
 

@@ -26,11 +26,11 @@ pub(super) fn with_suffix(name: &str, suffix: &str) -> String {
 /// A table like the shape's, under another name; its constraints' names get a suffix.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'a> {
-    /// What it is to be like.
+    /// The shape that the new table gets.
     pub shape: &'a TableShape,
-    /// Its name.
+    /// Name.
     pub table: &'a TableName,
-    /// What its constraints' names end with. Constraints of a schema cannot share a name.
+    /// Suffix of the constraints' names: no two constraints of a schema may share a name.
     pub suffix: &'a str,
 }
 

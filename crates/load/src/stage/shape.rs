@@ -31,11 +31,11 @@ pub struct TableShape {
 /// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnShape {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its type as CREATE TABLE takes it; an alias type keeps its name.
+    /// Type as CREATE TABLE takes it; an alias type keeps its name.
     pub type_text: String,
-    /// It takes NULL.
+    /// Whether it takes NULL.
     pub is_nullable: bool,
     /// Collation of a character column.
     pub collation: Option<String>,
@@ -119,9 +119,9 @@ pub enum Compression {
 /// An index, or the index of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexShape {
-    /// Its name, which is the constraint's.
+    /// Name, which is the constraint's.
     pub name: String,
-    /// Its kind.
+    /// Kind.
     pub kind: IndexKind,
     /// The constraint that it is of.
     pub key_kind: Option<KeyKind>,
@@ -147,14 +147,14 @@ pub struct IndexShape {
     pub is_for_sequential_keys: bool,
     /// DATA_COMPRESSION.
     pub compression: Compression,
-    /// Its file group, if it is not the default one.
+    /// File group, if it is not the default one.
     pub file_group: Option<String>,
 }
 
 /// A CHECK constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckShape {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// The condition, in parentheses.
     pub definition: String,
@@ -165,7 +165,7 @@ pub struct CheckShape {
 /// A FOREIGN KEY constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignKeyShape {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// The columns.
     pub columns: Vec<String>,
@@ -184,7 +184,7 @@ pub struct ForeignKeyShape {
 /// How far a constraint is obeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// It is out of use.
+    /// Whether it is out of use.
     pub is_disabled: bool,
     /// The server does not know that all rows obey it.
     pub is_not_trusted: bool,

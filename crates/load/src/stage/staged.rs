@@ -60,11 +60,11 @@ pub enum StageKind {
 /// A stage that was found on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundStage {
-    /// Its name.
+    /// Name.
     pub name: TableName,
     /// The table that its load was for.
     pub target: String,
-    /// Its load.
+    /// Id of its load.
     pub load_id: String,
     /// The load's mode.
     pub mode: String,
@@ -72,7 +72,7 @@ pub struct FoundStage {
     pub strategy: String,
     /// When it was made, by the server's clock.
     pub created: String,
-    /// Its rows, as the catalogue counts them.
+    /// Rows, as the catalogue counts them.
     pub rows: u64,
 }
 
@@ -92,7 +92,7 @@ impl Stage {
         }
     }
 
-    /// Its name: that of the target with the load's behind it.
+    /// The name: that of the target with the load's behind it.
     pub fn name(&self) -> &TableName {
         &self.name
     }

@@ -28,7 +28,7 @@ pub struct CastOptions {
 /// The first value of a column that cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// Its index in the array.
+    /// Index in the array.
     pub(crate) index: usize,
     pub(crate) reason: CellErrorReason,
 }

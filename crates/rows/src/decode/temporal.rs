@@ -12,7 +12,7 @@ use crate::text::write;
 pub(super) struct Moment {
     /// Since 0001-01-01.
     pub days: u32,
-    /// Of 10^-scale s since midnight.
+    /// Units of 10^-scale seconds since midnight.
     pub ticks: u64,
 }
 

@@ -10,7 +10,7 @@ pub const SECONDS_PER_DAY: u32 = 86_400;
 pub struct Clock {
     /// Since midnight, below 86,400.
     pub seconds: u32,
-    /// Of the second, below 10^9.
+    /// Nanoseconds of the second, below 10^9.
     pub nanoseconds: u32,
     /// Non-zero digits followed the ninth.
     pub finer: bool,

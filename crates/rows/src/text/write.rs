@@ -160,7 +160,7 @@ pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// As [`float`], for 32 bits; the exponent begins at 1E7.
+/// Prints a 32-bit number as [`float`] does; the exponent form begins at 1E7.
 pub(crate) fn real(out: &mut Vec<u8>, value: f32) {
     if (1e-5..1e7).contains(&value.abs()) {
         out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());

@@ -39,9 +39,9 @@ pub struct LogBackup {
     pub to: Lsn,
     /// Pages of minimally logged loads in it.
     pub pages: u64,
-    /// Those that belong there but could not be read: of loads that had not written them yet, or damaged.
+    /// Pages that belong to the backup but could not be read: damaged ones, and those that a load had not written yet.
     pub unreadable_pages: Vec<PageId>,
-    /// Its size.
+    /// Size.
     pub bytes: u64,
 }
 

@@ -34,9 +34,9 @@ pub struct DatabaseBackup {
     pub to: Lsn,
     /// Pages in it; one that was written while the backup was taken is counted once more.
     pub pages: u64,
-    /// Those that belong there but could not be read: of loads that had not written them yet, or damaged.
+    /// Pages that belong to the backup but could not be read: damaged ones, and those that a load had not written yet.
     pub unreadable_pages: Vec<PageId>,
-    /// Its size.
+    /// Size.
     pub bytes: u64,
 }
 

@@ -42,7 +42,7 @@ pub struct BufferCache {
 pub struct CacheCounts {
     /// Pages in it.
     pub pages: u64,
-    /// Those of them that differ from the disk.
+    /// Pages that differ from the disk.
     pub dirty_pages: u64,
     /// Most pages that it holds, but for those in use.
     pub limit_pages: u64,
@@ -50,7 +50,7 @@ pub struct CacheCounts {
     pub most_pages: u64,
     /// Pages asked of it ("Page lookups").
     pub lookups: u64,
-    /// Those that had to be read ("Page reads"); the hit ratio is what is left.
+    /// Look-ups that had to read the disk ("Page reads"). The others are hits.
     pub misses: u64,
     /// Pages given up for others.
     pub evictions: u64,
@@ -71,7 +71,7 @@ pub struct Frame {
 pub struct FrameState {
     /// The page; None until it is read or formatted.
     pub page: Option<Arc<Page>>,
-    /// It differs from what is on disk.
+    /// Whether it differs from what is on disk.
     pub dirty: bool,
 }
 
@@ -293,7 +293,7 @@ impl BufferCache {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
-    /// What it holds and did.
+    /// Figures of what the cache holds and has done.
     pub fn counts(&self) -> CacheCounts {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         CacheCounts {

@@ -19,9 +19,9 @@ use crate::page::{self, PAGE_BYTES, Page, PageId};
 /// Where a transaction stands in the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogPosition {
-    /// Its first record; zero: none yet.
+    /// First record; zero: none yet.
     pub first: Lsn,
-    /// Its last record, from which undoing starts.
+    /// Last record, from which undoing starts.
     pub last: Lsn,
     /// Log space kept for undoing it.
     pub reserved_bytes: u64,

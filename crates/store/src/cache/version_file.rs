@@ -38,7 +38,7 @@ pub(crate) struct SpilledPage {
 }
 
 impl VersionFile {
-    /// Of this volume; made when it is first needed.
+    /// Prepares a version file on this volume; the file is made when it is first needed.
     pub fn new(volume: &Arc<dyn Volume>) -> Arc<Self> {
         Arc::new(Self { volume: Arc::clone(volume), places: Mutex::default() })
     }

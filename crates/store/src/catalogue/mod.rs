@@ -18,9 +18,9 @@ use table_map::{References, TableMap};
 /// A table as of one commit, or as one transaction sees it.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// Its id, never used again.
+    /// Id, never used again.
     pub object: u32,
-    /// Its name.
+    /// Name.
     pub name: Arc<str>,
     /// The caller's own text.
     pub properties: Arc<str>,
@@ -30,9 +30,9 @@ pub struct Table {
     pub layout: Arc<Layout>,
     /// Rows.
     pub rows: u64,
-    /// Its tree; None: a heap.
+    /// Tree; None: a heap.
     pub clustered: Option<Arc<Tree>>,
-    /// Its nonclustered indexes.
+    /// Nonclustered indexes.
     pub indexes: Vec<Index>,
     /// Number of the next one.
     pub(crate) next_index: u16,

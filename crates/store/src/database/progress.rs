@@ -23,7 +23,7 @@ pub struct RecoveryProgress<'a> {
     pub step: RecoveryStep,
     /// Bytes of the log that are done again, or changes that are undone.
     pub done: u64,
-    /// Of so many.
+    /// The total, in the same unit.
     pub of: u64,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Teller<'a> {
 }
 
 impl<'a> Teller<'a> {
-    /// Of a database at `path`.
+    /// Tells about a database at `path`.
     pub fn new(on: Option<&'a OnRecovery>, path: PathBuf) -> Teller<'a> {
         Teller { on, path, told: Instant::now(), records: 0 }
     }

@@ -28,7 +28,7 @@ use crate::space::room::Room;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// That of no other database that this process has opened.
+    /// A number that no other database opened by this process has.
     pub number: u64,
     pub volume: Arc<dyn Volume>,
     pub options: EngineOptions,
@@ -51,7 +51,7 @@ pub(crate) struct Shared {
     pub counters: CounterCells,
     /// Held by the one that backs up the log.
     pub backups: Mutex<()>,
-    /// What it has decided for several databases.
+    /// Decisions on transactions over several databases.
     pub(crate) decisions: Decisions,
     pub governor: Governor,
     pub catalogue_iam: PageId,

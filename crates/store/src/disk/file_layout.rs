@@ -11,9 +11,9 @@ pub const LEAST_FILE_BYTES: u64 = 16 * EXTENT_BYTES as u64;
 /// A file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileGroup {
-    /// Its number, `data_space_id`; never used again.
+    /// Number, `data_space_id`; never used again.
     pub id: u16,
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Whether tables go there that name no group.
     pub is_default: bool,
@@ -38,11 +38,11 @@ pub enum FileGrowth {
 /// What is declared of a data file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DataFileOptions {
-    /// Its logical name; empty: `data-<number>`.
+    /// Logical name; empty: `data-<number>`.
     pub name: String,
-    /// Its size at first, 1 MB at least; 0: a little more than that.
+    /// Size at first, 1 MB at least; 0: a little more than that.
     pub size_bytes: u64,
-    /// What it may grow to (`MAXSIZE`); None: no limit.
+    /// Limit of its growth (`MAXSIZE`); None: no limit.
     pub limit_bytes: Option<u64>,
     /// How it grows.
     pub growth: FileGrowth,
@@ -51,13 +51,13 @@ pub struct DataFileOptions {
 /// A data file as the control file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataFileDefinition {
-    /// Its number, from 1.
+    /// Number, from 1.
     pub number: u16,
     /// The group that it belongs to, for good.
     pub group: u16,
-    /// Its logical name.
+    /// Logical name.
     pub name: String,
-    /// What it may grow to.
+    /// Limit of its growth.
     pub limit_bytes: Option<u64>,
     /// How it grows.
     pub growth: FileGrowth,
@@ -83,7 +83,7 @@ pub struct FileLayout {
 }
 
 impl FileLayout {
-    /// That of a new database: so many files in PRIMARY.
+    /// Returns the layout of a new database with this many files in PRIMARY.
     pub fn primary(files: u16) -> Self {
         Self {
             groups: vec![FileGroup {

@@ -16,9 +16,9 @@ use crate::page::{self, EXTENT_BYTES, PAGE_BYTES, Page, PageId};
 /// One data file.
 #[derive(Debug)]
 pub struct DataFile {
-    /// Its number, from 1.
+    /// Number, from 1.
     pub number: u16,
-    /// Its file group.
+    /// File group.
     pub group: u16,
     path: PathBuf,
     file: Arc<dyn VolumeFile>,

@@ -320,11 +320,11 @@ pub struct Usage {
     pub cached_pages: usize,
     /// Older versions of pages that are kept for snapshots.
     pub page_versions: usize,
-    /// Those of them that are in a file, since memory is to hold no more.
+    /// Page versions that were moved to a file because memory is limited.
     pub spilled_page_versions: usize,
     /// Extents of all data files.
     pub extents: u64,
-    /// Those of them that belong to nobody.
+    /// Extents that no unit owns.
     pub free_extents: u64,
 }
 

@@ -40,7 +40,7 @@ pub struct PageStatistics {
     pub extents: u64,
     /// How often the next page is in another extent than the one before it.
     pub extent_switches: u64,
-    /// Of a tree: the share of pages that do not follow the page before them on disk. Of a heap: of its extents likewise.
+    /// Share of a tree's pages that do not follow their predecessor on disk; for a heap, the same share of its extents.
     pub fragmentation_percent: f64,
     /// The share of extents that do not follow the extent before them on disk, in the order in which pages are read.
     /// That order is by key for a tree, by map for anything else.
@@ -80,7 +80,7 @@ impl PageStatistics {
         self.pages.div_ceil(u64::from(EXTENT_PAGES))
     }
 
-    /// Those that there are ("Actual Count").
+    /// Changes of extent that there are ("Actual Count").
     pub fn actual_count(&self) -> u64 {
         if self.pages == 0 { 0 } else { self.extent_switches + 1 }
     }

@@ -90,13 +90,13 @@ pub struct AllocationUnitSpace {
     pub unit: UnitId,
     /// `IN_ROW_DATA`, `ROW_OVERFLOW_DATA` or `LOB_DATA`.
     pub kind: &'static str,
-    /// Its file group (`data_space_id`).
+    /// File group (`data_space_id`).
     pub group: u16,
     /// Pages that belong to it: those of its extents, and its IAM pages.
     pub total_pages: u64,
-    /// Those of them in use.
+    /// Pages in use.
     pub used_pages: u64,
-    /// Those of them that hold rows or values: without IAM pages and upper levels of a tree.
+    /// Pages that hold rows or values, without IAM pages and upper levels of a tree.
     pub data_pages: u64,
 }
 

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Counters {
     /// Transactions begun.
     pub transactions: u64,
-    /// Those that were committed and had written something.
+    /// Transactions that wrote something and committed.
     pub write_transactions: u64,
-    /// Those that were undone and had written something.
+    /// Transactions that wrote something and were undone.
     pub rolled_back: u64,
     /// Rows that bulk writers wrote.
     pub bulk_rows: u64,

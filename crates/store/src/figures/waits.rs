@@ -100,7 +100,7 @@ pub struct WaitCount {
     pub total: Duration,
     /// The longest.
     pub longest: Duration,
-    /// Of it the time from when the waiter could go on until it did.
+    /// Part of the time: from when the waiter could go on until it did.
     pub signal: Duration,
 }
 

@@ -65,7 +65,7 @@ pub(crate) enum Fill {
 }
 
 impl Fill {
-    /// Of a load.
+    /// How a load fills pages: a load that locks the table keeps to the fill factor.
     pub fn of(locks_table: bool) -> Self {
         if locks_table { Fill::AsDeclared } else { Fill::Up }
     }

@@ -119,9 +119,9 @@ pub(crate) struct Request<'a> {
     pub timeout: Duration,
     /// Ends the wait when it is set.
     pub interrupt: Option<&'a AtomicBool>,
-    /// Of a circle of waiters the one with the least priority gives way, and of several
+    /// The waiter with the least priority gives way in a circle of waits.
     pub priority: i8,
-    /// the one that has least to undo, in bytes of log, and of several the youngest.
+    /// Bytes of log to undo. Of several waiters with the least priority the one with the least cost gives way, then the youngest.
     pub cost: u64,
 }
 
@@ -193,7 +193,7 @@ enum Outcome {
 const INTERRUPT_LOOK: Duration = Duration::from_millis(20);
 
 impl LockTable {
-    /// Of a database that is one of several: their numbers differ.
+    /// Creates the lock table of one of several databases, which have different numbers.
     pub fn within(space: &LockSpace, database: u64, waits: &Arc<Waits>) -> Self {
         Self { space: space.clone(), database, waits: Arc::clone(waits) }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Decisions {
 type Parts = Option<Vec<(Arc<Log>, Lsn)>>;
 
 impl Decisions {
-    /// Of a coordinator whose log goes on in this virtual log file, which no opening before had.
+    /// Creates the decisions of a coordinator whose log continues in this virtual log file, which no earlier opening had.
     pub fn new(log_file: u32, recovered: impl IntoIterator<Item = u64>) -> Self {
         Self {
             next: AtomicU64::new(u64::from(log_file) << 32),

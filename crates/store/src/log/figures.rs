@@ -76,7 +76,7 @@ impl LogOperation {
         }
     }
 
-    /// That of a record; a compensation is called what it does.
+    /// The kind of a record; a compensation counts as what it does.
     pub fn of(record: &LogRecord) -> Self {
         match &record.operation {
             Operation::Begin => Self::BeginTransaction,
@@ -177,7 +177,7 @@ impl LogContext {
         }
     }
 
-    /// That of a page; `in_tree` says whether its table is a clustered tree.
+    /// The kind of a page; `in_tree` says whether its table is a clustered tree.
     pub fn of(bytes: &[u8; PAGE_BYTES], in_tree: impl FnOnce(u32) -> bool) -> Self {
         let unit = page::unit(bytes);
         match page::page_type(bytes) {
@@ -245,7 +245,7 @@ impl LogCounts {
         }
     }
 
-    /// Those that are not zero.
+    /// The counts that are not zero.
     pub fn rows(&self) -> Vec<LogCount> {
         let rows = LogOperation::ALL.into_iter().zip(&self.counts);
         rows.flat_map(|(operation, row)| {

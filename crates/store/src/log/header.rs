@@ -17,7 +17,7 @@ pub(crate) struct LogFileHeader {
 }
 
 impl LogFileHeader {
-    /// That of an existing file.
+    /// Reads the header of an existing file.
     pub fn read(volume: &Arc<dyn Volume>, number: u32) -> Result<Self, EngineError> {
         let name = file_name(number);
         let io = |operation| {

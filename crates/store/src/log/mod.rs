@@ -117,13 +117,13 @@ pub struct LogFlushes {
 /// A virtual log file, as `sys.dm_db_log_info` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VirtualLogFile {
-    /// Its sequence number.
+    /// Sequence number.
     pub number: u32,
     /// Size that it has or may grow to.
     pub size_bytes: u64,
     /// Bytes in use.
     pub used_bytes: u64,
-    /// It is being written.
+    /// Whether it is being written.
     pub is_current: bool,
 }
 

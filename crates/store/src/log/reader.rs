@@ -14,19 +14,19 @@ use crate::page::{PageId, UnitId};
 /// One record as `sys.fn_dblog` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRow {
-    /// Its position.
+    /// Position.
     pub lsn: Lsn,
-    /// What it does.
+    /// The operation.
     pub operation: LogOperation,
     /// What kind of page it is about.
     pub context: LogContext,
-    /// It undoes another record.
+    /// Whether it undoes another record.
     pub is_compensation: bool,
     /// The transaction; 0 for what belongs to none. Those of the engine itself have the highest bit set.
     pub transaction: u64,
     /// The transaction's record before; zero: none.
     pub previous: Lsn,
-    /// Its length.
+    /// Length.
     pub length_bytes: u32,
     /// The allocation unit of the page; None: a map, or no page.
     pub unit: Option<UnitId>,

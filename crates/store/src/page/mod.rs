@@ -128,9 +128,9 @@ impl ExtentId {
 /// Where a row of a heap is, for as long as it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowId {
-    /// Its page.
+    /// Page.
     pub page: PageId,
-    /// Its slot.
+    /// Slot.
     pub slot: u16,
 }
 

@@ -21,7 +21,7 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    /// Those that every table has.
+    /// The units that every table has.
     pub const ALL: [Self; 3] = [Self::InRow, Self::Overflow, Self::Large];
 
     pub(crate) fn id(self, object: u32) -> UnitId {
@@ -32,7 +32,7 @@ impl UnitKind {
         UnitId { object, index }
     }
 
-    /// Its place among the units that every table has.
+    /// The place among the units that every table has.
     pub(crate) fn place(self) -> usize {
         match self {
             Self::InRow | Self::Index(_) => 0,
@@ -101,7 +101,7 @@ pub struct Unit {
     pub group: u16,
     /// Where its IAM chain starts.
     pub first_iam: PageId,
-    /// Its extents in the order of the file numbers and positions in which they were given.
+    /// Extents in the order of the file numbers and positions in which they were given.
     pub extents: Arc<Vec<ExtentUse>>,
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct TakenPage {
     pub kind: UnitKind,
     /// The page.
     pub page: PageId,
-    /// It is the first of an extent that the unit did not have.
+    /// Whether it is the first page of an extent that is new to the unit.
     pub is_first: bool,
 }
 

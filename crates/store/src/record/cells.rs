@@ -121,7 +121,7 @@ impl<'a> CellColumn<'a> {
         column
     }
 
-    /// Its cells.
+    /// The cells.
     pub fn view(&self) -> CellView<'_> {
         CellView {
             codes: &self.cells.codes,

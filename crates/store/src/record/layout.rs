@@ -12,9 +12,9 @@ use crate::page::ROW_LIMIT_BYTES;
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it holds.
+    /// The kind of values that it holds.
     pub kind: Kind,
     /// Whether it may be null.
     pub nullable: bool,
@@ -196,7 +196,7 @@ impl Layout {
         self.columns.get(..self.columns.len() - self.hidden).unwrap_or_default()
     }
 
-    /// The same columns with another compression. Refused if a row of fixed columns alone could be too long as a CD record: a
+    /// Returns the layout of these columns under another compression. Refused if a row of fixed columns alone could be too long as a CD record: a
     /// row that fits uncompressed must fit compressed, and the other way round.
     pub fn with_compression(mut self, compression: Compression) -> Result<Self, EngineError> {
         self.compression = compression;

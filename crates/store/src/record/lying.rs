@@ -45,7 +45,7 @@ impl LyingRows {
         })
     }
 
-    /// The same rows as a batch of the columns in `projection`.
+    /// Decodes the columns in `projection` into a batch.
     pub fn batch(&self, projection: &[usize]) -> Result<RecordBatch, EngineError> {
         let expected = ExpectedSizes { rows: self.rows, ..ExpectedSizes::default() };
         let mut batch = BatchBuilder::new(&self.layout, projection, &expected)?;
@@ -85,7 +85,7 @@ pub enum LyingValue {
 }
 
 impl ValuePlace {
-    /// That of a column of a table; None: there is none.
+    /// Returns the form of a table's column, or `None` if there is none.
     pub fn of(layout: &Layout, column: usize) -> Option<Self> {
         let (definition, position) = (layout.columns.get(column)?, layout.positions.get(column)?);
         let bitmap = layout.fixed_bytes + 2;

@@ -642,7 +642,7 @@ fn pad(value: &[u8], padding: &[u8], out: &mut [u8]) -> Result<(), &'static str>
     Ok(())
 }
 
-/// As [`put`], without a call where the value is short: its first and last bytes, which may overlap.
+/// Writes like [`put`], but without a call for short values: it stores their first and last bytes, which may overlap.
 #[inline]
 pub(super) fn put_short(out: &mut [u8], at: usize, value: &[u8]) {
     let Some(place) = out.get_mut(at..at + value.len()) else { return };

@@ -33,7 +33,7 @@ impl<'a> StoredRow<'a> {
         Self { record, information }
     }
 
-    /// Its record as it is outside of its page. None: it is damaged.
+    /// The record as it is outside of its page. None: it is damaged.
     pub fn record(self) -> Option<Cow<'a, [u8]>> {
         match self.information.filter(|_| is_compressed(self.record)) {
             Some(information) => information.expand_record(self.record).map(Cow::Owned),
@@ -41,7 +41,7 @@ impl<'a> StoredRow<'a> {
         }
     }
 
-    /// Its columns. None: it is damaged.
+    /// The columns. None: it is damaged.
     pub fn columns(self, layout: &'a Layout) -> Option<RowColumns<'a>> {
         let form = match is_compressed(self.record) {
             true => {

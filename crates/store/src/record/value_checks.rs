@@ -14,7 +14,7 @@ pub(super) enum Text {
 }
 
 impl Text {
-    /// That of a column of variable or padded values; None: values of this form cannot be copied to it.
+    /// Returns the checks for a column of variable or padded values, or `None` if values of this form cannot be copied to it.
     pub fn of(kind: Kind, form: ValueForm) -> Option<Self> {
         if form.prefix != LengthPrefix::Short || form.content == ValueContent::SwappedHalves {
             return None;

@@ -5,7 +5,7 @@
 pub struct ValueForm {
     /// How a value says its length.
     pub prefix: LengthPrefix,
-    /// What its bytes are.
+    /// The form of its bytes.
     pub content: ValueContent,
     /// Most bytes that a value may have, whatever its column allows.
     pub limit_bytes: usize,

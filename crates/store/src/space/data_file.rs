@@ -5,17 +5,17 @@ use crate::disk::file_layout::FileGrowth;
 /// A data file and how full it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataFileSpace {
-    /// Its number, from 1.
+    /// Number, from 1.
     pub file: u16,
-    /// Its name in the database's directory.
+    /// Name in the database's directory.
     pub name: String,
-    /// Its logical name.
+    /// Logical name.
     pub logical_name: String,
-    /// Its file group (`data_space_id`).
+    /// File group (`data_space_id`).
     pub group: u16,
     /// The group's name.
     pub group_name: String,
-    /// Its size in pages.
+    /// Size in pages.
     pub size_pages: u64,
     /// Pages of extents that belong to nobody.
     pub free_pages: u64,

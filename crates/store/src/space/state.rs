@@ -40,7 +40,7 @@ pub struct FileSpace {
     cursor: usize,
     /// How often it is still to be passed over.
     skip: u32,
-    /// It is being emptied: nothing more is given of it.
+    /// Whether the file is being emptied, so that none of its extents is given away.
     pub is_closed: bool,
 }
 

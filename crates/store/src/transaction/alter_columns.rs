@@ -46,9 +46,9 @@ impl ColumnSource {
 /// A column of a table as it is to be.
 #[derive(Debug, Clone)]
 pub struct NewColumn {
-    /// Its definition.
+    /// Definition.
     pub column: Column,
-    /// Its values in the rows that are there.
+    /// Values in the rows that are there.
     pub source: ColumnSource,
 }
 

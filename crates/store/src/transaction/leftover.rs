@@ -28,7 +28,7 @@ pub(crate) struct Leftovers {
 }
 
 impl Leftovers {
-    /// Of a transaction that begins.
+    /// Creates the list for a transaction that begins.
     pub fn new(shared: &Arc<Shared>) -> Arc<Self> {
         Arc::new(Self { shared: Arc::clone(shared), waiting: Mutex::new(Some(Vec::new())) })
     }

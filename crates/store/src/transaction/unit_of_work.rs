@@ -157,7 +157,7 @@ impl Transaction {
         table
     }
 
-    /// What its statements read.
+    /// What the transaction's statements read.
     pub fn reads(&mut self) -> &mut Reads {
         &mut self.reads
     }

@@ -20,7 +20,7 @@ use crate::record::stored::StoredRow;
 /// What is declared of a clustered key or a nonclustered index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDefinition {
-    /// Its name, for error messages; a nonclustered index is found by it.
+    /// Name, for error messages; a nonclustered index is found by it.
     pub name: String,
     /// Columns in order.
     pub key: Vec<KeyColumn>,
@@ -79,7 +79,7 @@ pub struct Tree {
     pub layout: Arc<Layout>,
     /// What they order by; unique.
     pub key: KeyLayout,
-    /// Its root, which never moves.
+    /// Root, which never moves.
     pub root: PageId,
     pub(crate) unit: UnitKind,
 }
@@ -163,9 +163,9 @@ pub enum RowLocator {
 /// A nonclustered index of a table.
 #[derive(Debug, Clone)]
 pub struct Index {
-    /// Its number in the table, from 2, never used again.
+    /// Number in the table, from 2, never used again.
     pub id: u16,
-    /// Its tree.
+    /// Tree.
     pub tree: Arc<Tree>,
     pub(crate) unit: Unit,
     pub(crate) shape: Arc<IndexShape>,

@@ -268,7 +268,7 @@ impl KeyLayout {
         Some(entry(grid, child))
     }
 
-    /// The same key as another index record, leading elsewhere.
+    /// Builds an index record of the same key that leads to another child.
     pub fn index_record_of(&self, record: &[u8], child: PageId) -> Option<Vec<u8>> {
         if is_compressed(record) {
             let cells = self.parse_entry(record)?;

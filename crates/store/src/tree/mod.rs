@@ -42,7 +42,7 @@ pub(crate) struct PageKeys<'a> {
 }
 
 impl<'a> PageKeys<'a> {
-    /// Of a leaf, or of an upper page.
+    /// Reads the keys of a leaf or of an upper page.
     pub fn new(tree: &'a Tree, page: &'a Page) -> Result<Self, EngineError> {
         let rows = PageRows::new(page);
         let rows = rows.ok_or_else(|| damaged(page.id(), "its compression information cannot be read"))?;

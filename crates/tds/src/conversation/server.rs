@@ -129,7 +129,7 @@ pub enum Event {
 /// The answer to PRELOGIN.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreloginAnswer {
-    /// Its packets. They go out also if the ends do not agree: the client explains itself from them.
+    /// Packets of the answer. They are sent even if the two ends do not agree, so that the client can say why.
     pub packets: Vec<u8>,
     /// What comes then.
     pub next: Result<AfterPrelogin, NegotiationError>,

@@ -77,7 +77,7 @@ impl ServiceTier {
         }
     }
 
-    /// Its database throughput units; None: it had none.
+    /// The database throughput units; None: it had none.
     pub fn dtu(self) -> Option<u32> {
         match self {
             Self::Basic => Some(5),
@@ -91,7 +91,7 @@ impl ServiceTier {
         }
     }
 
-    /// What it allows: the log rate of [`megabytes_per_minute`](Self::megabytes_per_minute), and a processor core per 100 DTU.
+    /// The limits of the tier: the log rate of [`megabytes_per_minute`](Self::megabytes_per_minute), and a processor core per 100 DTU.
     pub fn limits(self) -> ResourceLimits {
         let (megabytes, _) = self.megabytes_per_minute();
         ResourceLimits {

@@ -25,7 +25,7 @@ pub struct Anchor<'p> {
 pub struct Coded {
     /// The cell.
     pub cell: Cell,
-    /// Of a long cell; see [`CellView::heads`].
+    /// First bytes of a long cell; see [`CellView::heads`].
     pub head: u16,
     /// Bytes, and those of an end offset.
     pub cost: u16,
@@ -90,7 +90,7 @@ impl<'p> Anchor<'p> {
         Some(Anchor::new(Cow::Owned(bytes)))
     }
 
-    /// Its bytes.
+    /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -212,7 +212,7 @@ impl<'p> Anchor<'p> {
         }
     }
 
-    /// The same as [`code`](Self::code) with the bytes of a long cell appended to `data`.
+    /// Codes a cell as [`code`](Self::code) does, and appends the bytes of a long cell to `data`.
     #[inline]
     pub fn shorten(&self, cell: Cell, long: &[u8], data: &mut Vec<u8>) -> Cell {
         if cell.is_complex() {

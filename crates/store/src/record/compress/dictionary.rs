@@ -334,7 +334,7 @@ fn slot_of(value: &Stored) -> usize {
     (mixed >> 44) as usize
 }
 
-/// Of the first, the middle and the last eight bytes: what differs elsewhere only shares a slot.
+/// Hashes the first, the middle and the last eight bytes. Values that differ only elsewhere share a slot.
 pub fn hash(bytes: &[u8], head: u16) -> u64 {
     let word =
         |chunk: Option<&[u8; 8]>| chunk.map_or_else(|| cell::pack(bytes), |chunk| u64::from_le_bytes(*chunk));

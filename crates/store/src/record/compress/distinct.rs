@@ -51,7 +51,7 @@ impl Distinct {
         found.is_some()
     }
 
-    /// They, of the column that they were found in.
+    /// The distinct values, as a view of the column in which they were found.
     pub fn view<'v>(&'v self, of: &CellView<'v>) -> CellView<'v> {
         let codes = self.codes.get(..self.count).unwrap_or_default();
         let words = self.words.get(..self.count).unwrap_or_default();

@@ -93,7 +93,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Of so many columns.
+    /// Creates an empty grid of this many columns.
     pub fn new(columns: usize) -> Self {
         Self { columns: (0..columns).map(|_| GridColumn::default()).collect(), data: Vec::new(), first: 0 }
     }

@@ -81,7 +81,7 @@ impl FromStr for Compression {
 pub struct CompressionCounts {
     /// Full pages that were tried.
     pub attempts: u64,
-    /// Those that were kept compressed, because it paid.
+    /// Pages that were kept compressed because that saved space.
     pub successes: u64,
 }
 

@@ -145,7 +145,7 @@ impl<'a> CdRecord<'a> {
     }
 }
 
-/// The same cell with its bytes in `data`.
+/// Copies the bytes of a long cell to `data` and returns the cell for them.
 pub(crate) fn owned(cell: Cell, bytes: &[u8], data: &mut Vec<u8>) -> Cell {
     if !cell.is_long() {
         return cell;

@@ -63,7 +63,7 @@ pub struct RowLengths {
 }
 
 impl RowLengths {
-    /// Of so many rows that have no values yet.
+    /// Starts with this many rows, which have no values yet.
     pub fn start(&mut self, columns: usize, rows: usize) {
         self.bytes.clear();
         self.bytes.resize(rows, fixed_bytes(columns) as u16);

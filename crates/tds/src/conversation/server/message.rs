@@ -10,13 +10,13 @@ use crate::version::TdsVersion;
 /// A whole message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What it is.
+    /// Its kind.
     pub packet_type: PacketType,
     /// Status of the first packet, where the reset bits are.
     pub status: Status,
     /// The client took it back: it is answered with a DONE alone.
     pub ignored: bool,
-    /// What it carries.
+    /// The bytes that it carries.
     pub payload: Vec<u8>,
 }
 
