@@ -131,7 +131,7 @@ fn incompatible(left: &Typed, operator: BinaryOperator, right: &Typed) -> SqlErr
     };
     let (one, other) = (type_name(&left.sql_type), type_name(&right.sql_type));
     if !types::is_convertible(&left.sql_type, &right.sql_type) {
-        return SqlError::type_clash(&one, &other);
+        return errors::TYPE_CLASH.with([&one, &other]);
     }
     if one == other && left.sql_type != SqlType::Bit {
         return invalid_operand(&left.sql_type, name);

@@ -17,6 +17,7 @@ use super::datum::{Datum, data_type};
 use super::scalar::{LONG_BYTES, Scalar, long_constant, sql_error_of};
 use super::types;
 use tsql::SqlError;
+use tsql::errors;
 
 /// A bound value: what computes it, and what T-SQL says of it.
 #[derive(Debug, Clone)]
@@ -151,7 +152,7 @@ impl Typed {
             return Ok(Typed::constant(Datum::Null, to.clone())?.collated(collation));
         }
         if !types::is_convertible(&self.sql_type, to) {
-            return Err(SqlError::no_conversion(&type_name(&self.sql_type), &type_name(to)));
+            return Err(errors::NO_CONVERSION.with([&type_name(&self.sql_type), &type_name(to)]));
         }
         if let Some(value) = &self.constant {
             // A constant that cannot be converted fails when it is evaluated, not here: it may never be.

@@ -3,6 +3,7 @@
 
 use tds::{Length, SqlType};
 use tsql::SqlError;
+use tsql::errors;
 
 use super::convert::{length_limit, type_name};
 
@@ -85,7 +86,7 @@ pub fn agreed_type(left: &SqlType, right: &SqlType) -> Result<SqlType, SqlError>
         return Ok(common_type(left, right));
     }
     let (high, low) = if precedence(left) >= precedence(right) { (left, right) } else { (right, left) };
-    Err(SqlError::type_clash(&type_name(low), &type_name(high)))
+    Err(errors::TYPE_CLASH.with([&type_name(low), &type_name(high)]))
 }
 
 /// Whether values of a type can become values of another at all. What is left out here is decided value by value.

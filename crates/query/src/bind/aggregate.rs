@@ -22,7 +22,6 @@ use super::clause::{Clause, misplaced_aggregate, not_grouped};
 use super::scope::{InnerAggregates, outer, reference};
 use super::{Binder, Scope};
 use tsql::SqlError;
-use tsql::errors;
 use tsql::expression::{Expr as Ast, FunctionCall};
 
 /// The grouped expressions of a SELECT, and the aggregates met while binding what stands above them.

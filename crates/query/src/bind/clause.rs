@@ -1,6 +1,7 @@
 //! Which clause is being bound: errors of aggregates and of columns that are not grouped by name it.
 
 use tsql::SqlError;
+use tsql::errors;
 
 use super::Binder;
 
@@ -61,7 +62,7 @@ pub(super) fn not_grouped(clause: Clause, column: &str) -> SqlError {
     let (number, place) = match clause {
         Clause::Having => (8121, "HAVING clause"),
         Clause::OrderBy => (8127, "ORDER BY clause"),
-        _ => return SqlError::not_grouped(column),
+        _ => return errors::NOT_GROUPED.with([column]),
     };
     let quote = if number == 8127 { '"' } else { '\'' };
     let text = format!(

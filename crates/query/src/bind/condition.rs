@@ -14,6 +14,7 @@ use super::super::typed::{Typed, call_with, common_collation};
 use super::super::types::{common_type, is_convertible, is_text};
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::{Comparison, Expr as Ast};
 use tsql::query::Query;
 
@@ -296,7 +297,7 @@ fn common_of(left: &Typed, right: &Typed) -> SqlType {
 fn compared_type(left: &Typed, right: &Typed) -> Result<SqlType, SqlError> {
     let known = !(left.untyped_null || right.untyped_null);
     if known && !is_convertible(&left.sql_type, &right.sql_type) {
-        return Err(SqlError::type_clash(&type_name(&left.sql_type), &type_name(&right.sql_type)));
+        return Err(errors::TYPE_CLASH.with([&type_name(&left.sql_type), &type_name(&right.sql_type)]));
     }
     Ok(common_of(left, right))
 }

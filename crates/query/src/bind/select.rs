@@ -240,7 +240,7 @@ fn bound_select(
     binder.count_select()?;
     if select.into.is_some() {
         // The caller takes INTO out of the first SELECT of a statement.
-        return Err(SqlError::syntax_keyword("INTO"));
+        return Err(errors::SYNTAX_KEYWORD.with(["INTO"]));
     }
     let source = binder.from(&select.from, parent)?;
     let (plain_windows, wanted) = (Windows::default(), Cell::new(false));

@@ -20,7 +20,7 @@ use tds::{Collation, SqlType};
 use tsql::ast::{CreateTable, ModuleBody, StatementKind};
 use tsql::bulk_file::BulkRowset;
 use tsql::hints::TableHints;
-use tsql::{ObjectName, SqlError, parse_batch, same_name};
+use tsql::{ObjectName, SqlError, errors, parse_batch, same_name};
 
 use super::{Binder, BoundTable, Environment, ScalarFunction, ViewQuery};
 use crate::facts::Facts;
@@ -86,7 +86,7 @@ impl Environment for Declared {
     fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError> {
         let of_dbo = name.schema.as_deref().is_none_or(|schema| same_name(schema, "dbo"));
         let found = self.tables.table(&ObjectName::bare(&name.name), hints);
-        found.ok().filter(|_| of_dbo).ok_or_else(|| SqlError::invalid_object(&name.to_string()))
+        found.ok().filter(|_| of_dbo).ok_or_else(|| errors::INVALID_OBJECT.with([&name.to_string()]))
     }
 
     fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError> {
@@ -117,7 +117,7 @@ impl Environment for Declared {
 
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
         let found = self.variables.iter().find(|(own, _)| same_name(own, name));
-        found.map(|(_, variable)| variable.clone()).ok_or_else(|| SqlError::undeclared_variable(name))
+        found.map(|(_, variable)| variable.clone()).ok_or_else(|| errors::UNDECLARED_VARIABLE.with([name]))
     }
 
     fn facts(&self) -> Arc<dyn Facts> {
