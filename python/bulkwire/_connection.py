@@ -97,8 +97,8 @@ class Connection:
             types: with `create`, SQL types of some columns: `{"code": "char(3)"}`.
             truncate: empty the table first, once it is known that the data fits its columns; the same as `mode="truncate"`.
             mode: what becomes of the rows that are there. "append" keeps them, "truncate" empties the table first, "replace" changes
-                old rows for new ones in one transaction. "upsert" updates rows by `key` and inserts the others; "insert-new" inserts the
-                rows whose key is new.
+                old rows for new ones in one transaction. "upsert" updates rows by `key` and inserts the others; "insert-new" inserts
+                the rows whose key is new.
             key: the key's columns, for "upsert" and "insert-new".
             strategy: the way of the rows: "auto", "direct" (into the table), "heap-then-key" (into a stage whose indexes are built
                 afterwards), or "swap" (into a stage with indexes). A stage takes the table's place when all rows are there.

@@ -187,7 +187,7 @@ impl Connection {
                             &load_options,
                             progress,
                         )?;
-                        return Ok((done.plan, done.staged, Some(done.published)));
+                        return Ok((done.plan, done.staged, Some((done.table, done.published))));
                     }
                     choices = chosen.choices;
                 }
@@ -201,7 +201,7 @@ impl Connection {
                 let report = load::load(client, &plan, batches, progress)?;
                 Ok((plan, report, None))
             })?;
-        Ok(LoadReport::new(&target, &plan, report, published))
+        Ok(LoadReport::new(&plan, report, published))
     }
 
     /// Inserts or updates: (inserted, updated, report of the load into the temporary table).

@@ -44,17 +44,16 @@ pub(crate) struct LoadReport {
 
 impl LoadReport {
     pub(crate) fn new(
-        target: &TableName,
         plan: &load::LoadPlan,
         report: Report,
-        published: Option<Published>,
+        published: Option<(TableName, Published)>,
     ) -> Self {
         // A stage has a name that nobody has asked for.
-        let table = if published.is_some() { target } else { &plan.table };
+        let table = published.as_ref().map_or(&plan.table, |(table, _)| table);
         let choices = plan.choices.iter();
         let choices =
             choices.map(|choice| (choice.setting.to_owned(), choice.value.clone(), choice.reason.clone()));
-        let published = published.as_ref();
+        let published = published.as_ref().map(|(_, published)| published);
         Self {
             plan: choices.collect(),
             inserted: published.map(|published| published.inserted),

@@ -111,6 +111,63 @@ def test_columns_are_mapped_and_truncated_first(bulkwire_db):
     assert bulkwire_db.fetch("SELECT COUNT(*), MIN(label) FROM t") == [(3, "Ada")]
 
 
+KEYED = "CREATE TABLE t (id int NOT NULL CONSTRAINT pk PRIMARY KEY, v nvarchar(10)); INSERT INTO t VALUES (1, N'old'), (2, N'old')"
+
+
+def keyed(ids, values):
+    return pa.table({"id": pa.array(ids, pa.int32()), "v": pa.array(values, pa.string())})
+
+
+def test_modes_say_what_becomes_of_the_rows_that_are_there(bulkwire_db):
+    bulkwire_db.execute(KEYED)
+    report = bulkwire_db.load("t", keyed([2, 3], ["b", "c"]), mode="upsert", key="id")
+    assert (report.rows, report.inserted, report.updated, report.unchanged) == (2, 1, 1, 0)
+    assert (report.published_by, report.table) == ("merge", "[dbo].[t]")
+    assert "1 inserted, 1 updated, 0 unchanged" in str(report)
+    assert ("mode", "upsert") in [choice[:2] for choice in report.plan]
+    report = bulkwire_db.load("t", keyed([3, 4], ["x", "d"]), mode="insert-new", key=["id"])
+    assert (report.inserted, report.unchanged) == (1, 1)
+    assert bulkwire_db.fetch("SELECT * FROM t ORDER BY id") == [(1, "old"), (2, "b"), (3, "c"), (4, "d")]
+    for strategy in (None, "heap-then-key", "swap"):
+        report = bulkwire_db.load("t", keyed([7, 8, 9], ["x"] * 3), mode="replace", strategy=strategy)
+        assert report.inserted == 3
+        assert report.published_by in ("switch", "rename")
+        assert bulkwire_db.fetch("SELECT COUNT(*), MIN(id) FROM t") == [(3, 7)]
+    assert bulkwire_db.fetch("SELECT name FROM sys.indexes WHERE object_id = OBJECT_ID('t')") == [("pk",)]
+    report = bulkwire_db.load("t", keyed([5], ["y"]), mode="truncate")
+    assert (report.inserted, report.published_by) == (None, None)
+    bulkwire_db.load("t", keyed([6], ["y"]), mode="append", strategy="direct")
+    assert bulkwire_db.fetch("SELECT id FROM t ORDER BY id") == [(5,), (6,)]
+    with bulkwire_db.transaction():
+        bulkwire_db.load("t", keyed([1], ["z"]), mode="replace")
+        assert bulkwire_db.in_transaction
+    assert bulkwire_db.fetch("SELECT id FROM t") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"mode": "merge"}, bulkwire.UsageError, "is no mode: append, truncate, replace"),
+        ({"strategy": "fast"}, bulkwire.UsageError, "is no strategy"),
+        ({"mode": "upsert"}, bulkwire.UsageError, "needs the key"),
+        ({"key": "id"}, bulkwire.UsageError, "takes no key"),
+        ({"mode": "replace", "truncate": True}, bulkwire.UsageError, "truncate=True"),
+        ({"mode": "replace", "create": True}, bulkwire.UsageError, "create=True"),
+        ({"mode": "replace", "strategy": "direct"}, bulkwire.UsageError, "only a stage"),
+        ({"strategy": "swap"}, bulkwire.PlanError, "needs an empty table"),
+        ({"mode": "upsert", "key": "w"}, bulkwire.PlanError, '"w" cannot be a key'),
+        ({"mode": "upsert", "key": "id"}, bulkwire.PlanError, r"2 rows of the source have the key \(3\)"),
+        ({"mode": "replace"}, bulkwire.ServerError, "duplicate key"),
+    ],
+)
+def test_a_mode_that_cannot_be_had_changes_nothing(bulkwire_db, keywords, error, message):
+    bulkwire_db.execute(KEYED)
+    with pytest.raises(error, match=message):
+        bulkwire_db.load("t", keyed([3, 3], ["c", "d"]), **keywords)
+    assert bulkwire_db.fetch("SELECT * FROM t ORDER BY id") == [(1, "old"), (2, "old")]
+    assert bulkwire_db.fetch("SELECT name FROM sys.tables") == [("t",)]
+
+
 def test_a_report_says_what_was_done(bulkwire_db):
     bulkwire_db.execute(DEFINITION)
     report = bulkwire_db.load("t", TABLE, batch_rows=2, table_lock=True)

@@ -143,6 +143,9 @@ pub struct FailedLoad {
     pub line: Option<u64>,
 }
 
+/// "There is already an object named ..." (sys.messages).
+const NAME_TAKEN: i32 = 2714;
+
 const NESTED: &str = "--nested-as-json stores such values as JSON text";
 
 impl Failure {
@@ -274,6 +277,13 @@ impl Failure {
             }
             load::Error::NoTable { .. } if matches!(self, Failure::Plan { .. }) => {
                 Some("--create makes the table from the source's columns")
+            }
+            load::Error::Server(server)
+                if matches!(self, Failure::Statement { .. }) && server.first().number == NAME_TAKEN =>
+            {
+                Some(
+                    "there is such a table already, or another load has just made it; without --create rows go into it",
+                )
             }
             load::Error::Server(server) if server.is_about_the_stream() => {
                 Some("--bisect sends such a batch again in parts; --batch-rows makes smaller ones")

@@ -76,12 +76,12 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
         // A load that failed has no further use for its connection, unless the new table is to go again.
         client.close_failed_loads();
     }
-    if arguments.create
-        && let Some(first) = sources.first_mut()
-    {
-        // The source is read twice: once to size the columns, once to load it.
-        first.location = first.location.spool()?;
-        create(&mut client, &table, first, arguments)?;
+    if arguments.create {
+        for source in &mut sources {
+            // The source is read twice: once to size the columns, once to load it.
+            source.location = source.location.spool()?;
+        }
+        create(&mut client, &table, &sources, arguments)?;
     }
     let rejects = rejects(arguments)?;
     let mut refused_before = 0;
@@ -226,17 +226,22 @@ pub(crate) fn source(file: &str, arguments: &LoadArgs) -> Result<Source, Failure
 pub(crate) fn create(
     client: &mut Client,
     table: &TableName,
-    source: &Source,
+    sources: &[Source],
     arguments: &LoadArgs,
 ) -> Result<(), Failure> {
-    let Kind::Typed(format) = &source.kind else {
+    let typed: Option<Vec<_>> = sources
+        .iter()
+        .map(|source| match &source.kind {
+            Kind::Typed(format) => Some((&source.location, format, source.compression)),
+            Kind::Host(_) => None,
+        })
+        .collect();
+    let typed = typed.unwrap_or_default();
+    let Some((_, format, _)) = typed.first() else {
         return Err(Failure::Usage("--create needs a file that says what is in it".to_owned()));
     };
     // Rows that will be refused have no say in the columns.
-    let measured = match tolerates_rows(arguments) {
-        true => formats::measure_readable(&source.location, format, source.compression)?,
-        false => formats::measure(&source.location, format, source.compression)?,
-    };
+    let measured = formats::measure_all(&typed, tolerates_rows(arguments))?;
     let schema = match format {
         Format::Csv(_) => roomy_schema(&measured.schema()),
         Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => measured.schema(),

@@ -49,7 +49,7 @@ pub use format::Format;
 pub use infer::{InferredColumn, InferredSchema, infer};
 pub use ipc::{IpcCompression, IpcContainer, IpcOptions};
 pub use location::{Location, Spooled};
-pub use measure::{measure, measure_batches, measure_readable};
+pub use measure::{measure, measure_all, measure_batches, measure_readable};
 pub use parquet::{ParquetCompression, ParquetOptions};
 pub use partitioned_files::PartitionedFiles;
 pub use row_positions::RowPositions;

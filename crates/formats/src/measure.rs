@@ -9,7 +9,7 @@ use parquet::file::metadata::ParquetMetaData;
 
 use crate::csv::CsvReader;
 use crate::damage::contained;
-use crate::infer::{infer, infer_reader};
+use crate::infer::{Inference, infer, infer_reader};
 use crate::parquet::CountedChunks;
 use crate::{BatchReader, Compression, Format, FormatError, InferredColumn, InferredSchema, Location};
 
@@ -47,6 +47,56 @@ pub fn measure_readable(
     let mut reader = CsvReader::open(location, options, compression, BATCH_ROWS)?;
     reader.rejects();
     infer_reader(reader, None)
+}
+
+/// Measures sources that go into one table, of which the first has its columns: types of text, longest values and NULLs are
+/// those of all together. `skips_bad_rows` as for [`measure_readable`].
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_all(
+    sources: &[(&Location, &Format, Compression)],
+    skips_bad_rows: bool,
+) -> Result<InferredSchema, FormatError> {
+    let single = |(location, format, compression): &(&Location, &Format, Compression)| match skips_bad_rows {
+        true => measure_readable(location, format, *compression),
+        false => measure(location, format, *compression),
+    };
+    let texts: Option<Vec<_>> = sources
+        .iter()
+        .map(|(location, format, compression)| match format {
+            Format::Csv(options) => Some((location, options, *compression)),
+            _ => None,
+        })
+        .collect();
+    match (texts, sources) {
+        (_, []) => Ok(InferredSchema { columns: Vec::new(), rows: 0, is_complete: true }),
+        (_, [source]) => single(source),
+        (Some(texts), _) => {
+            let mut inference: Option<Inference> = None;
+            for (location, options, compression) in texts {
+                let mut reader = CsvReader::open(location, options, compression, BATCH_ROWS)?;
+                if skips_bad_rows {
+                    reader.rejects();
+                }
+                inference.get_or_insert_with(|| Inference::of(&reader.schema())).read(reader, None)?;
+            }
+            Ok(inference.map(Inference::finish).unwrap_or_else(|| finish(Vec::new(), 0)))
+        }
+        (None, [first, rest @ ..]) => {
+            let mut all = single(first)?;
+            for source in rest {
+                let other = single(source)?;
+                all.rows += other.rows;
+                for column in &mut all.columns {
+                    if let Some(found) = other.columns.iter().find(|found| found.name == column.name) {
+                        column.widen(found);
+                    }
+                }
+            }
+            Ok(all)
+        }
+    }
 }
 
 /// Measures batches of `schema`: longest texts and binaries, NULLs.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use arrow::datatypes::Schema;
 use rows::{BulkHints, Plan, PlanNote, insert_bulk_statement};
-use tds::{LengthClass, TypeInfo};
+use tds::{Length, LengthClass, SqlType, TypeInfo};
 
 use crate::report::row_words;
 use crate::{
@@ -105,6 +105,14 @@ impl LoadPlan {
                     choose("not loaded", columns.join(", "), "not in the source; the server fills them");
                 }
             }
+        }
+        let unsized_columns = unsized_columns(&rows);
+        if !unsized_columns.is_empty() {
+            choose(
+                "(max) columns",
+                unsized_columns.join(", "),
+                "their values are sent in pieces and may leave the row; a length, if there is one, loads faster",
+            );
         }
         let (table_lock, reason) = table_lock(target, options);
         choose("TABLOCK", on_off(table_lock), reason);
@@ -233,6 +241,20 @@ fn refuse_identity(target: &TableDescription, schema: &Schema, options: &LoadOpt
         true => Err(Error::Identity { column: name.to_owned() }),
         false => Ok(()),
     }
+}
+
+/// Columns of `varchar(max)`, `nvarchar(max)` and `varbinary(max)` that are loaded.
+fn unsized_columns(plan: &Plan) -> Vec<String> {
+    let is_unsized = |sql_type: &SqlType| {
+        matches!(
+            sql_type,
+            SqlType::VarChar { length: Length::Max }
+                | SqlType::NVarChar { length: Length::Max }
+                | SqlType::VarBinary { length: Length::Max }
+        )
+    };
+    let columns = plan.declared_columns().iter().filter(|column| is_unsized(column.sql_type()));
+    columns.map(|column| column.name.clone()).collect()
 }
 
 fn occupancy(target: &TableDescription) -> String {

@@ -267,3 +267,60 @@ fn clr_types_come_back_from_text_by_every_way() {
         assert!(refused.code == 1 && refused.stderr.contains("shape"), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn a_new_table_has_room_for_the_values_of_all_files() {
+    let fixture = Fixture::new();
+    fixture.file("a.csv", "n,s,d\n1,short,1.5\n");
+    fixture.file("b.csv", format!("d,s,n\n2.25,{},5000000000\n", "x".repeat(130)));
+    let ran = fixture.ok(&["load", "t", "a.csv", "b.csv", "--create"]);
+    for column in ["[n] bigint NULL", "[s] nvarchar(200) NULL", "[d] decimal(9, 2) NULL"] {
+        assert!(ran.stderr.contains(column), "{}", ran.stderr);
+    }
+    assert_eq!(fixture.rows("SELECT n, LEN(s), d FROM t ORDER BY n"), "1,5,1.50\n5000000000,130,2.25\n");
+    // Files that say their types: the first has them, all have their lengths.
+    fixture.ok(&["export", "--query", "SELECT 1 AS n, N'ab' AS s", "a.parquet"]);
+    fixture.ok(&[
+        "export",
+        "--query",
+        "SELECT 2 AS n, REPLICATE(CAST(N'ab' AS nvarchar(max)), 40) AS s",
+        "b.arrow",
+    ]);
+    let ran = fixture.ok(&["load", "u", "a.parquet", "b.arrow", "--create"]);
+    assert!(ran.stderr.contains("[s] nvarchar(100) NULL"), "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT n, LEN(s) FROM u ORDER BY n"), "1,2\n2,80\n");
+}
+
+#[test]
+fn two_loads_that_make_one_table_do_not_mix() {
+    let fixture = Fixture::new();
+    fixture.file("a.csv", "n\n1\n2\n");
+    for round in 0..4 {
+        let table = format!("t{round}");
+        let words = ["load", &table, "a.csv", "--create", "--quiet"];
+        let both = std::thread::scope(|scope| {
+            let other = scope.spawn(|| fixture.run(&words));
+            [fixture.run(&words), other.join().unwrap()]
+        });
+        let [won, lost] = if both[0].code == 0 {
+            both
+        } else {
+            let [a, b] = both;
+            [b, a]
+        };
+        assert_eq!((won.code, lost.code), (0, 1), "{}{}", won.stderr, lost.stderr);
+        assert!(lost.stderr.contains("There is already an object named"), "{}", lost.stderr);
+        assert!(lost.stderr.contains("without --create rows go into it"), "{}", lost.stderr);
+        assert_eq!(fixture.rows(&format!("SELECT COUNT(*) FROM {table}")), "2\n");
+    }
+}
+
+#[test]
+fn a_plan_names_columns_without_a_length() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int, s nvarchar(max), b varbinary(max), sized varchar(10))");
+    fixture.file("a.csv", "n,s,sized\n1,x,y\n");
+    let ran = fixture.ok(&["load", "t", "a.csv", "--dry-run"]);
+    assert!(ran.stderr.contains("(max) columns  s "), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("sized "), "{}", ran.stderr);
+}

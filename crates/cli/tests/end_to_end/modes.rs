@@ -1,6 +1,9 @@
 //! `bulkwire load --mode` and `--strategy`.
 
-use crate::fixture::Fixture;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::fixture::{Fixture, PASSWORD};
 
 const OLD: &str = "CREATE TABLE dbo.t (id int NOT NULL CONSTRAINT pk PRIMARY KEY, v nvarchar(10) NULL); \
      CREATE INDEX ix ON dbo.t (v); INSERT INTO dbo.t VALUES (1, N'old'), (2, N'old')";
@@ -154,4 +157,60 @@ fn options_that_exclude_each_other_are_refused() {
         assert!(ran.stderr.contains(message), "{words:?}: {}", ran.stderr);
     }
     assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "2\n");
+}
+
+/// A server with one fault, and the table.
+fn faulty(rule: &str) -> Fixture {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("{{\"seed\": 1, \"rules\": [{rule}]}}")).unwrap();
+    let fixture = Fixture::with(|options| options.faults = Some(file.path().to_owned()));
+    fixture.sql(OLD);
+    fixture.file("a.csv", "id,v\n2,b\n3,c\n");
+    fixture
+}
+
+#[test]
+fn a_killed_load_leaves_the_table_as_it_was_and_a_stage_that_names_it() {
+    // The commits of a load: the stage is made, its batch is loaded, it is published.
+    for nth in [2, 3] {
+        let rule =
+            format!("{{\"fault\": \"silence\", \"on\": \"commit\", \"when\": \"before\", \"nth\": {nth}}}");
+        let fixture = faulty(&rule);
+        let mut load = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
+            .args(["load", "t", "a.csv", "--mode", "replace", "--quiet"])
+            .current_dir(fixture.path(""))
+            .env("BULKWIRE_URL", fixture.url("Encrypt=Off"))
+            .env("BULKWIRE_PASSWORD", PASSWORD)
+            .spawn()
+            .unwrap();
+        while fixture.rows("SELECT COUNT(*) FROM sys.extended_properties WHERE name = N'bulkwire.load'")
+            == "0\n"
+        {
+            assert!(load.try_wait().unwrap().is_none(), "the load ended before its commit");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        load.kill().unwrap();
+        load.wait().unwrap();
+        assert_eq!(fixture.rows("SELECT * FROM t ORDER BY id"), "1,old\n2,old\n");
+        assert_eq!(stages(&fixture), "1\n");
+    }
+}
+
+#[test]
+fn a_lost_answer_to_the_last_commit_is_looked_up() {
+    for (when, code) in [("after", 0), ("before", 1)] {
+        for mode in [&["--mode", "replace"][..], &["--mode", "upsert", "--key", "id"]] {
+            let fixture = faulty(&format!(
+                "{{\"fault\": \"cut\", \"on\": \"commit\", \"when\": \"{when}\", \"nth\": 3}}"
+            ));
+            let ran = fixture.run(&[&["load", "t", "a.csv"], mode].concat());
+            assert_eq!(ran.code, code, "{when} {mode:?}: {}", ran.stderr);
+            let said = if code == 0 { "so its rows are in the table" } else { "[dbo].[t] is as it was" };
+            assert!(ran.stderr.contains(said), "{when} {mode:?}: {}", ran.stderr);
+            let rows = fixture.rows("SELECT COUNT(*) FROM t WHERE v <> N'old'");
+            assert_eq!(rows, if code == 0 { "2\n" } else { "0\n" }, "{when} {mode:?}");
+            assert_eq!(stages(&fixture), "0\n", "{when} {mode:?}");
+        }
+    }
 }

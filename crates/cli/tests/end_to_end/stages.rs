@@ -142,6 +142,130 @@ fn a_table_made_from_a_shape_has_that_shape() {
     }
 }
 
+/// A reproducible source of numbers below a bound (xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+
+    fn of<'a>(&mut self, texts: &[&'a str]) -> &'a str {
+        texts[self.below(texts.len())]
+    }
+
+    fn half(&mut self) -> bool {
+        self.below(2) == 0
+    }
+}
+
+/// CREATE TABLE of any columns, keys and indexes.
+fn any_table(name: &str, numbers: &mut Numbers) -> Vec<String> {
+    let types = [
+        "int",
+        "bigint",
+        "smallint",
+        "tinyint",
+        "bit",
+        "decimal(19, 4)",
+        "numeric(5, 0)",
+        "money",
+        "smallmoney",
+        "float",
+        "real",
+        "date",
+        "datetime",
+        "smalldatetime",
+        "datetime2(3)",
+        "time(7)",
+        "datetimeoffset(2)",
+        "char(5)",
+        "varchar(40)",
+        "nchar(3)",
+        "nvarchar(25)",
+        "nvarchar(max)",
+        "varbinary(16)",
+        "binary(4)",
+        "uniqueidentifier",
+        "varchar(max)",
+        "varbinary(max)",
+        "sql_variant",
+        "xml",
+    ];
+    let mut columns =
+        vec!["k0 int NOT NULL".to_owned(), "k1 varchar(20) NOT NULL".to_owned(), "k2 date NULL".to_owned()];
+    for index in 0..numbers.below(8) {
+        let sql_type = numbers.of(&types);
+        let is_text = sql_type.contains("char");
+        let collation = if is_text && numbers.half() { " COLLATE Latin1_General_100_CI_AI" } else { "" };
+        let null = if numbers.half() { "NULL" } else { "NOT NULL" };
+        let default = match (numbers.below(3), sql_type) {
+            (0, "int" | "bigint" | "float") => {
+                format!(" CONSTRAINT [df {name} {index}] DEFAULT ({index} + 1)")
+            }
+            (0, _) if is_text => " DEFAULT 'it''s'".to_owned(),
+            _ => String::new(),
+        };
+        columns.push(format!("[c {index}] {sql_type}{collation} {null}{default}"));
+    }
+    if numbers.half() {
+        columns.push("made AS (k0 * 2)".to_owned());
+    }
+    let compression = numbers.of(&["NONE", "ROW", "PAGE"]);
+    let clustered = numbers.below(3);
+    let clustering = if clustered == 1 { "CLUSTERED" } else { "NONCLUSTERED" };
+    if clustered != 2 || numbers.half() {
+        let order = numbers.of(&["k0", "k0 DESC", "k0, k1", "k1 DESC, k0"]);
+        columns.push(format!("CONSTRAINT [pk {name}] PRIMARY KEY {clustering} ({order})"));
+    }
+    if numbers.half() {
+        columns.push(format!("CONSTRAINT ck_{name} CHECK (k0 > {})", numbers.below(100)));
+    }
+    let compressed = if clustered == 1 { "NONE" } else { compression };
+    let mut all = vec![format!(
+        "CREATE TABLE dbo.{name} ({}) WITH (DATA_COMPRESSION = {compressed})",
+        columns.join(", ")
+    )];
+    if clustered == 2 {
+        let unique = numbers.of(&["", "UNIQUE "]);
+        all.push(format!(
+            "CREATE {unique}CLUSTERED INDEX cx ON dbo.{name} (k1, k0) WITH (DATA_COMPRESSION = {compression})"
+        ));
+    }
+    for index in 0..numbers.below(3) {
+        let included = numbers.of(&["", " INCLUDE (k2)"]);
+        let filter = numbers.of(&["", " WHERE k0 > 5", " WHERE k0 IS NOT NULL"]);
+        let options = numbers.of(&["", " WITH (FILLFACTOR = 60)", " WITH (DATA_COMPRESSION = PAGE)"]);
+        all.push(format!("CREATE INDEX [ix {index}] ON dbo.{name} (k1 DESC){included}{filter}{options}"));
+    }
+    all
+}
+
+#[test]
+fn any_shape_comes_back_from_its_script() {
+    let fixture = Fixture::new();
+    let mut client = client(&fixture);
+    let mut numbers = Numbers(0x2545_F491_4F6C_DD1D);
+    for round in 0..60 {
+        let name = format!("t{round}");
+        let statements = any_table(&name, &mut numbers);
+        for statement in &statements {
+            client.execute(statement).unwrap_or_else(|error| panic!("{error}\n{statement}"));
+        }
+        let shape = TableShape::read(&mut client, &table(&format!("dbo.{name}"))).unwrap();
+        let copy = TableName { name: format!("{name}__b"), ..shape.name.clone() };
+        let script = Script { shape: &shape, table: &copy, suffix: "__b" };
+        for statement in [vec![script.create()], script.indexes(), script.constraints()].concat() {
+            client.execute(&statement).unwrap_or_else(|error| panic!("{error}\n{statement}"));
+        }
+        let read = TableShape::read(&mut client, &copy).unwrap();
+        assert_eq!(renamed(read, &shape.name, "__b"), shape, "{statements:#?}");
+    }
+}
+
 #[test]
 fn readers_of_a_replaced_table_see_the_old_rows_or_the_new() {
     let fixture = Fixture::new();

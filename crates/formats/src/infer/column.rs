@@ -23,6 +23,10 @@ impl Tally {
         Self { name: name.to_owned(), shape: Shape::Unseen, lengths: TextLengths::default(), nulls: 0 }
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Looks at the values of a Utf8 array.
     pub(super) fn observe(&mut self, array: &dyn Array) {
         let Some(texts) = array.as_string_opt::<i32>() else { return };

@@ -50,6 +50,21 @@ pub struct InferredColumn {
     pub scale: Option<u8>,
 }
 
+impl InferredColumn {
+    /// Makes room for another column's values; the type stays.
+    pub(crate) fn widen(&mut self, other: &Self) {
+        self.max_chars = self.max_chars.max(other.max_chars);
+        self.max_utf16_units = self.max_utf16_units.max(other.max_utf16_units);
+        self.max_utf8_bytes = self.max_utf8_bytes.max(other.max_utf8_bytes);
+        self.max_binary_bytes = self.max_binary_bytes.max(other.max_binary_bytes);
+        self.nulls += other.nulls;
+        self.ascii_only &= other.ascii_only;
+        if other.field.is_nullable() && !self.field.is_nullable() {
+            self.field = self.field.clone().with_nullable(true);
+        }
+    }
+}
+
 impl InferredSchema {
     /// The columns' fields as an Arrow schema.
     pub fn schema(&self) -> Schema {
@@ -81,30 +96,61 @@ pub fn infer(
 /// # Errors
 /// As the reader's.
 pub fn infer_reader(reader: CsvReader, rows_max: Option<u64>) -> Result<InferredSchema, FormatError> {
-    let rejects = reader.handed_back().cloned();
-    let mut tallies: Vec<Tally> =
-        reader.schema().fields().iter().map(|field| Tally::new(field.name())).collect();
-    let mut rows = 0;
-    let mut is_complete = true;
-    for batch in reader {
-        let batch = batch?;
-        // Only to be rid of them.
-        drop(rejects.as_ref().map(Rejects::take));
-        let wanted = rows_max.map_or(u64::MAX, |rows_max| rows_max - rows);
-        if wanted == 0 {
-            is_complete = false;
-            break;
-        }
-        let taken = (batch.num_rows() as u64).min(wanted) as usize;
-        is_complete &= taken == batch.num_rows();
-        observe(&mut tallies, &batch.slice(0, taken));
-        rows += taken as u64;
-        if !is_complete {
-            break;
-        }
+    let mut inference = Inference::of(&reader.schema());
+    inference.read(reader, rows_max)?;
+    Ok(inference.finish())
+}
+
+/// What is known of the columns of one or more texts.
+pub(crate) struct Inference {
+    tallies: Vec<Tally>,
+    rows: u64,
+    is_complete: bool,
+}
+
+impl Inference {
+    /// Of columns of which nothing is known yet.
+    pub(crate) fn of(schema: &Schema) -> Self {
+        let tallies = schema.fields().iter().map(|field| Tally::new(field.name())).collect();
+        Self { tallies, rows: 0, is_complete: true }
     }
-    let columns = tallies.into_iter().map(|tally| tally.finish(is_complete)).collect();
-    Ok(InferredSchema { columns, rows, is_complete })
+
+    /// Reads a text to its end, or to `rows_max` rows. Its columns are found by name if it has all of them, or else by their
+    /// places.
+    pub(crate) fn read(&mut self, reader: CsvReader, rows_max: Option<u64>) -> Result<(), FormatError> {
+        let rejects = reader.handed_back().cloned();
+        let schema = reader.schema();
+        let by_name: Option<Vec<usize>> =
+            self.tallies.iter().map(|tally| schema.index_of(tally.name()).ok()).collect();
+        for batch in reader {
+            let batch = batch?;
+            // Only to be rid of them.
+            drop(rejects.as_ref().map(Rejects::take));
+            let wanted = rows_max.map_or(u64::MAX, |rows_max| rows_max.saturating_sub(self.rows));
+            if wanted == 0 {
+                self.is_complete = false;
+                break;
+            }
+            let taken = (batch.num_rows() as u64).min(wanted) as usize;
+            self.is_complete &= taken == batch.num_rows();
+            let batch = match &by_name {
+                Some(indexes) => batch.project(indexes)?,
+                None => batch,
+            };
+            observe(&mut self.tallies, &batch.slice(0, taken));
+            self.rows += taken as u64;
+            if !self.is_complete {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> InferredSchema {
+        let Self { tallies, rows, is_complete } = self;
+        let columns = tallies.into_iter().map(|tally| tally.finish(is_complete)).collect();
+        InferredSchema { columns, rows, is_complete }
+    }
 }
 
 fn observe(tallies: &mut [Tally], batch: &RecordBatch) {

@@ -207,6 +207,18 @@ fn choices(
                 false => "no unique index of the table has it: every row of the table is read and locked",
             };
             choices.push(choice("key", &key, reason));
+            let absent: Vec<&str> = target
+                .columns
+                .iter()
+                .filter(|column| !column.is_computed && !column.is_rowversion && !column.is_identity)
+                .map(|column| column.column.name.as_str())
+                .filter(|name| !merge.has_column(name))
+                .collect();
+            if !absent.is_empty() {
+                let reason =
+                    "not in the source; kept in rows that are there, filled by the server in new ones";
+                choices.push(choice("not loaded", &absent.join(", "), reason));
+            }
         }
     }
     choices

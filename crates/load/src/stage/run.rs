@@ -11,11 +11,14 @@ use crate::{
     options::LoadOptions,
     plan::LoadPlan,
     report::LoadReport,
+    table_name::TableName,
 };
 
 /// What a load through a stage did.
 #[derive(Debug, Clone)]
 pub struct StagedReport {
+    /// The target.
+    pub table: TableName,
     /// How the rows were loaded into the stage.
     pub plan: LoadPlan,
     /// How they came there.
@@ -44,7 +47,7 @@ where
         return Err(LoadError::before_rows(Error::internal("a load without a stage was to be staged")));
     };
     stage.create(client).map_err(nothing)?;
-    let done = run(client, &stage, plan, schema, source, options, progress);
+    let done = run(client, &target.name, &stage, plan, schema, source, options, progress);
     if done.as_ref().is_err_and(|error| error.rows_in_doubt == 0) {
         // The first error matters more; what is left of the stage can be found.
         let _ = stage.drop(client);
@@ -52,8 +55,10 @@ where
     done
 }
 
+#[expect(clippy::too_many_arguments, reason = "the arguments of load_staged, and what it made of them")]
 fn run<S, E>(
     client: &mut Client,
+    table: &TableName,
     stage: &Stage,
     stage_plan: &StagePlan,
     schema: &Schema,
@@ -90,7 +95,7 @@ where
         batches: staged.batches,
         bytes_on_wire: staged.bytes_on_wire,
     });
-    Ok(StagedReport { plan, staged, published })
+    Ok(StagedReport { table: table.clone(), plan, staged, published })
 }
 
 /// An error that has not touched the target.
