@@ -7,6 +7,7 @@ mod spelling;
 
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
+use rows::mapping::SQL_TYPE_KEY;
 
 use crate::bcp::Rejects;
 use crate::csv::{CsvOptions, CsvReader};
@@ -61,6 +62,10 @@ impl InferredColumn {
         self.ascii_only &= other.ascii_only;
         if other.field.is_nullable() && !self.field.is_nullable() {
             self.field = self.field.clone().with_nullable(true);
+        }
+        // A declared type that not both have may be too short for the other's values.
+        if other.field.metadata().get(SQL_TYPE_KEY) != self.field.metadata().get(SQL_TYPE_KEY) {
+            self.field.metadata_mut().remove(SQL_TYPE_KEY);
         }
     }
 }
