@@ -2,7 +2,7 @@
 
 use arrow::datatypes::Schema;
 use rows::Plan;
-use tds::{Column, SqlType, Value};
+use tds::{Column, Length, SqlType, Value};
 
 use crate::{
     client::Client,
@@ -30,6 +30,8 @@ struct MergeColumn {
     is_key: bool,
     is_identity: bool,
     comparison: Comparison,
+    /// The binary type that holds every value.
+    binary: &'static str,
 }
 
 /// How it is seen that a value is another one.
@@ -255,7 +257,7 @@ impl MergeColumn {
         match self.comparison {
             // Bytes that differ in trailing zeros alone are equal to the server.
             Comparison::Bytes => {
-                format!("DATALENGTH({side}.{name}), CONVERT(varbinary(max), {side}.{name})")
+                format!("DATALENGTH({side}.{name}), CONVERT({}, {side}.{name})", self.binary)
             }
             Comparison::Value | Comparison::Never => format!("{side}.{name}"),
         }
@@ -277,6 +279,12 @@ fn merge_column(column: &Column, described: Option<&ColumnDescription>, is_key: 
         is_key,
         is_identity: described.is_some_and(|described| described.is_identity),
         comparison: comparison(column.sql_type()),
+        binary: match column.sql_type() {
+            SqlType::VarChar { length: Length::Max }
+            | SqlType::NVarChar { length: Length::Max }
+            | SqlType::VarBinary { length: Length::Max } => "varbinary(max)",
+            _ => "varbinary(8000)",
+        },
     }
 }
 

@@ -173,24 +173,32 @@ fn catalogue_batch(table: &TableName) -> String {
 
 /// What hangs on a table beside its definition: a word for the kind, and a name.
 fn other_obstacles_query(id: &str) -> String {
+    // Texts of the catalogue have collations of their own, which cannot be joined with those of names.
+    let one = |text: &str| format!("{text} COLLATE DATABASE_DEFAULT");
+    let (name, table_name, schema_name) = (one("k.name"), one("o.name"), one("s.name"));
+    let (state, permission, user) = (one("p.state_desc"), one("p.permission_name"), one("u.name"));
+    let plain = one("name");
     [
         format!(
-            "SELECT 'referring key' AS kind, k.name + ' of ' + s.name + '.' + o.name AS name FROM sys.foreign_keys AS k \
-             JOIN sys.tables AS o ON o.object_id = k.parent_object_id JOIN sys.schemas AS s ON s.schema_id = o.schema_id \
-             WHERE k.referenced_object_id = {id}"
+            "SELECT 'referring key' AS kind, {name} + N' of ' + {schema_name} + N'.' + {table_name} AS name \
+             FROM sys.foreign_keys AS k JOIN sys.tables AS o ON o.object_id = k.parent_object_id \
+             JOIN sys.schemas AS s ON s.schema_id = o.schema_id WHERE k.referenced_object_id = {id}"
         ),
-        format!("SELECT 'trigger', name FROM sys.triggers WHERE parent_id = {id}"),
+        format!("SELECT 'trigger', {plain} FROM sys.triggers WHERE parent_id = {id}"),
         format!(
-            "SELECT 'permission', p.state_desc + ' ' + p.permission_name + ' to ' + u.name FROM sys.database_permissions AS p \
+            "SELECT 'permission', {state} + N' ' + {permission} + N' to ' + {user} FROM sys.database_permissions AS p \
              JOIN sys.database_principals AS u ON u.principal_id = p.grantee_principal_id WHERE p.class = 1 AND p.major_id = {id}"
         ),
-        format!("SELECT 'property', name FROM sys.extended_properties WHERE class IN (1, 7) AND major_id = {id}"),
-        format!("SELECT 'statistics', name FROM sys.stats WHERE object_id = {id} AND user_created = 1"),
-        format!("SELECT 'full text', '' FROM sys.fulltext_indexes WHERE object_id = {id}"),
-        format!("SELECT 'tracking', '' FROM sys.change_tracking_tables WHERE object_id = {id}"),
+        format!(
+            "SELECT 'property', {plain} FROM sys.extended_properties WHERE class IN (1, 7) AND (major_id = {id} \
+             OR major_id IN (SELECT object_id FROM sys.objects WHERE parent_object_id = {id}))"
+        ),
+        format!("SELECT 'statistics', {plain} FROM sys.stats WHERE object_id = {id} AND user_created = 1"),
+        format!("SELECT 'full text', N'' FROM sys.fulltext_indexes WHERE object_id = {id}"),
+        format!("SELECT 'tracking', N'' FROM sys.change_tracking_tables WHERE object_id = {id}"),
         format!(
             "SELECT CASE WHEN EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.object_id = o.object_id) THEN 'indexed view' \
-             ELSE 'bound module' END, o.name FROM sys.objects AS o JOIN sys.sql_modules AS m ON m.object_id = o.object_id \
+             ELSE 'bound module' END, {table_name} FROM sys.objects AS o JOIN sys.sql_modules AS m ON m.object_id = o.object_id \
              WHERE m.is_schema_bound = 1 AND EXISTS (SELECT 1 FROM sys.sql_expression_dependencies AS d \
              WHERE d.referencing_id = o.object_id AND d.referenced_id = {id})"
         ),

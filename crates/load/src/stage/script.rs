@@ -74,11 +74,6 @@ impl Script<'_> {
         checks.chain(foreign_keys).chain(escalation).collect()
     }
 
-    /// DROP TABLE.
-    pub fn drop(&self) -> String {
-        format!("DROP TABLE IF EXISTS {}", self.table)
-    }
-
     /// The statements that give the table the shape's name, which nothing has any more, and its constraints theirs.
     pub fn rename(&self) -> Vec<String> {
         let schema = self.table.schema.as_deref().unwrap_or("dbo");

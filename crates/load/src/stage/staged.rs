@@ -294,7 +294,7 @@ impl fmt::Display for FoundStage {
 }
 
 fn drop_statement(table: &TableName) -> String {
-    format!("DROP TABLE IF EXISTS {table}")
+    format!("IF OBJECT_ID({}, 'U') IS NOT NULL DROP TABLE {table}", literal(&table.to_string()))
 }
 
 /// Runs `work` in a transaction of its own, or in the caller's.
