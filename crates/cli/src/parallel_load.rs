@@ -306,14 +306,14 @@ fn prepare_target(
     arguments: &LoadArgs,
     rows_before: u64,
 ) -> Result<(), Failure> {
-    if arguments.create
-        && let Some(first) = sources.first_mut()
-    {
+    if arguments.create {
         let exists = arguments.writers.is_resumable() && client.describe(table).is_ok();
         if !exists {
-            // The source is read twice: once to size the columns, once to load it.
-            first.location = first.location.spool()?;
-            load_command::create(client, table, first, arguments)?;
+            for source in sources.iter_mut() {
+                // The source is read twice: once to size the columns, once to load it.
+                source.location = source.location.spool()?;
+            }
+            load_command::create(client, table, sources, arguments)?;
         }
     }
     if arguments.modes.truncates() && rows_before == 0 && !arguments.dry_run {
