@@ -37,6 +37,17 @@ class Connection:
         datetimeoffset: str,
         datetime2_7: str,
     ) -> Reader: ...
+    def read_ranges(
+        self,
+        sql: str | None,
+        params: Any,
+        options: dict[str, Any],
+        *,
+        batch_rows: int,
+        guid: str,
+        datetimeoffset: str,
+        datetime2_7: str,
+    ) -> Reader: ...
     def load(
         self,
         table: str,
@@ -149,6 +160,9 @@ class Reader:
         """The columns: an object with `__arrow_c_schema__`."""
     @property
     def column_names(self) -> list[str]: ...
+    @property
+    def plan(self) -> str | None:
+        """The plan of a read over several connections, each choice with its reason; `None` for a read over this one."""
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __iter__(self) -> Reader: ...

@@ -172,9 +172,14 @@ class Connection:
 
     def read(
         self,
-        sql: str,
+        sql: str | None = None,
         params: Params = None,
         *,
+        table: str | None = None,
+        readers: int | str = 1,
+        split_by: str | None = None,
+        consistent: str | None = None,
+        gentle: bool = False,
         batch_rows: int = 65_536,
         guid: str = "bytes",
         datetimeoffset: str = "utc",
@@ -188,6 +193,14 @@ class Connection:
         Args:
             sql: one query. A second result set is an error, since it would be lost.
             params: parameters.
+            table: read this table instead of a query.
+            readers: read over so many new connections (1 to 64), or over as many as make it faster ("auto"). The rows come in ranges
+                of the table's clustered key, in its order; the reader's `plan` says how they are split. This connection is free
+                meanwhile.
+            split_by: the column that splits the rows. A query needs one; it must be a query that may stand in FROM.
+            consistent: "snapshot" (SNAPSHOT transactions that begin together) or "lock" (a shared lock until the end), so that all
+                rows are of one point in time.
+            gentle: short statements, no transaction over two of them, first victim of a deadlock.
             batch_rows: rows of a record batch.
             guid: `uniqueidentifier` as "bytes" (16 of them, in the order in which the text is written) or "text".
             datetimeoffset: as "utc" (a timestamp in UTC: the instant is kept, the offset is not) or "text".
@@ -195,7 +208,18 @@ class Connection:
                 refused) or "text".
         """
         given = plain(params)
-        return self._native.read(sql, given, batch_rows=batch_rows, guid=guid, datetimeoffset=datetimeoffset, datetime2_7=datetime2_7)
+        if (sql is None) == (table is None):
+            raise UsageError("read takes a query, or table=…")
+        form: dict[str, Any] = {
+            "batch_rows": batch_rows,
+            "guid": guid,
+            "datetimeoffset": datetimeoffset,
+            "datetime2_7": datetime2_7,
+        }
+        if sql is not None and str(readers) == "1" and split_by is None and consistent is None and not gentle:
+            return self._native.read(sql, given, **form)
+        options = {"table": table, "readers": str(readers), "split_by": split_by, "consistent": consistent, "gentle": gentle}
+        return self._native.read_ranges(sql, given, options, **form)
 
     def execute(self, sql: str, params: Params = None) -> Execution:
         """Run statements and skip the rows that they return; see `read` and `fetch` for those.

@@ -22,6 +22,7 @@ use crate::interrupt::{self, Latest};
 use crate::load_report::LoadReport;
 use crate::parameters::{self, Parameter};
 use crate::reader::{self, Reader};
+use crate::row_source::Wanted;
 use crate::source::{self, Batches, BoxedError};
 use crate::{failure, python_value};
 
@@ -145,6 +146,26 @@ impl Connection {
         let parameters = parameters::from_python(params)?;
         let form = reader::form(py, guid, datetimeoffset, datetime2_7)?;
         Reader::start(py, self.lend(py)?, Query { sql: sql.to_owned(), parameters, form, batch_rows })
+    }
+
+    /// Reads over connections of their own. `options` is the dictionary that `bulkwire.Connection.read` makes of its keywords.
+    #[pyo3(signature = (sql, params, options, *, batch_rows, guid, datetimeoffset, datetime2_7))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of Python's read()")]
+    fn read_ranges(
+        &self,
+        py: Python<'_>,
+        sql: Option<&str>,
+        params: Option<&Bound<'_, PyAny>>,
+        options: &Bound<'_, PyDict>,
+        batch_rows: usize,
+        guid: &str,
+        datetimeoffset: &str,
+        datetime2_7: &str,
+    ) -> PyResult<Reader> {
+        let parameters = parameters::from_python(params)?;
+        let form = reader::form(py, guid, datetimeoffset, datetime2_7)?;
+        let wanted = Wanted::from_python(py, sql, parameters, form, batch_rows, options)?;
+        Reader::start_readers(py, self.lend(py)?, wanted)
     }
 
     /// Loads data. `options` is the dictionary that `bulkwire.Connection.load` makes of its keywords.

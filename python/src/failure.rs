@@ -1,5 +1,6 @@
 //! Errors of the Rust rooms as exceptions of `bulkwire._exceptions`.
 
+use load::read::ReadError;
 use load::{Error, LoadError, ServerError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -51,6 +52,11 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
             _ => "PlanError",
         },
         Error::Encode(_) | Error::TableName { .. } | Error::SeveralResults => "UsageError",
+        Error::Read(error) => match *error {
+            ReadError::Option(_) => "UsageError",
+            ReadError::Split { .. } => "PlanError",
+            _ => "ConnectError",
+        },
         Error::CountMismatch { .. } => "CountMismatchError",
         Error::TimedOut { .. } => "TimedOutError",
         Error::Cancelled => "CancelledError",

@@ -14,6 +14,7 @@ use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader, PySchema};
 use rows::mapping::{Form, GuidForm, OffsetForm, ReadOptions, Scale7};
 
 use crate::failure;
+use crate::row_source::{Rows, Wanted};
 
 /// How often signals are looked at.
 const PULSE: Duration = Duration::from_millis(100);
@@ -22,8 +23,9 @@ const PULSE: Duration = Duration::from_millis(100);
 #[pyclass(frozen, module = "bulkwire")]
 pub(crate) struct Reader {
     schema: SchemaRef,
-    rows: Mutex<Option<RowStream>>,
+    rows: Mutex<Option<Rows>>,
     failed: Failed,
+    plan: Option<String>,
 }
 
 /// The error that ended a stream which was handed on: Arrow's consumers turn it into one of their own.
@@ -62,7 +64,7 @@ impl Reader {
         loop {
             match py.detach(|| rows.schema(PULSE)) {
                 Ok(Waited::Ready(schema)) => {
-                    return Ok(Self { schema, rows: Mutex::new(Some(rows)), failed: Failed::default() });
+                    return Ok(Self::new(schema, Rows::One(rows), None));
                 }
                 Ok(Waited::NotYet) => {
                     if let Err(raised) = py.check_signals() {
@@ -75,7 +77,33 @@ impl Reader {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<RowStream>> {
+    /// Plans a read over several connections, starts it and waits for its columns.
+    pub(crate) fn start_readers(py: Python<'_>, client: LentClient, wanted: Wanted) -> PyResult<Self> {
+        let (mut rows, plan) = wanted.start(py, client)?;
+        loop {
+            match py.detach(|| rows.columns(Some(PULSE))) {
+                Ok(Waited::Ready((_, schema))) => {
+                    return Ok(Self::new(schema, Rows::Several(rows), Some(plan)));
+                }
+                Ok(Waited::NotYet) => {
+                    if let Err(raised) = py.check_signals() {
+                        py.detach(|| drop(rows));
+                        return Err(raised);
+                    }
+                }
+                Err(error) => {
+                    py.detach(|| drop(rows));
+                    return Err(failure::from_error(py, error));
+                }
+            }
+        }
+    }
+
+    fn new(schema: SchemaRef, rows: Rows, plan: Option<String>) -> Self {
+        Self { schema, rows: Mutex::new(Some(rows)), failed: Failed::default(), plan }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Rows>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -142,6 +170,12 @@ impl Reader {
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The plan of a read over several connections, each choice with its reason; `None` for a read over this one.
+    #[getter]
+    fn plan(&self) -> Option<&str> {
+        self.plan.as_deref()
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -221,7 +255,7 @@ impl Reader {
 /// The stream as the Arrow C interface hands it on. Runs on the consumer's thread, whichever that is.
 struct Stream {
     schema: SchemaRef,
-    rows: RowStream,
+    rows: Rows,
     failed: Failed,
 }
 

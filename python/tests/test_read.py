@@ -163,3 +163,63 @@ def test_fetch_refuses_what_python_cannot_hold(bulkwire_db):
 def test_messages_are_kept(bulkwire_db):
     done = bulkwire_db.execute("PRINT 'hello'")
     assert [message.text for message in done.messages] == ["hello"]
+
+
+@pytest.fixture
+def keyed(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE k (id int NOT NULL PRIMARY KEY, name nvarchar(20), x decimal(9, 2))")
+    bulkwire_db.execute("INSERT INTO k SELECT value, CONCAT(N'name ', value), value / 4.0 FROM GENERATE_SERIES(1, 20000)")
+    return bulkwire_db
+
+
+@pytest.mark.parametrize("readers", [1, 4, "auto"])
+@pytest.mark.parametrize("consistent", [None, "snapshot", "lock"])
+def test_several_readers_give_every_row_in_order(keyed, readers, consistent):
+    if consistent == "snapshot":
+        [(database,)] = keyed.fetch("SELECT DB_NAME()")
+        keyed.execute(f"ALTER DATABASE [{database}] SET ALLOW_SNAPSHOT_ISOLATION ON")
+    reader = keyed.read(table="k", readers=readers, consistent=consistent, batch_rows=1000)
+    # The connection only planned.
+    assert keyed.fetch("SELECT COUNT(*) FROM k") == [(20_000,)]
+    assert ("clustered key" if readers == 4 else "not at all") in reader.plan
+    table = reader.to_arrow()
+    assert table.column("id").to_pylist() == list(range(1, 20_001))
+    assert table == keyed.read("SELECT * FROM k ORDER BY id").to_arrow()
+
+
+def test_a_query_is_split_by_a_column(keyed):
+    query = "SELECT id, x FROM k WHERE id % @m = 1"
+    expected = keyed.read(query, {"m": 3}).to_polars()
+    found = keyed.read(query, {"m": 3}, readers=3, split_by="id", gentle=True).to_polars()
+    assert found.sort("id").equals(expected.sort("id"))
+    assert keyed.read("SELECT id FROM k").plan is None
+
+
+def test_readers_that_are_closed_leave_nothing_behind(keyed):
+    with keyed.read(table="k", readers=4, batch_rows=100) as reader:
+        assert pa.record_batch(next(reader)).num_rows == 100
+    with pytest.raises(bulkwire.UsageError, match="closed"):
+        next(reader)
+    # No reader holds a lock or a snapshot any more.
+    keyed.execute("DROP TABLE k")
+
+
+def test_reads_that_make_no_sense_are_refused(keyed):
+    for arguments, kind, words in [
+        ({}, bulkwire.UsageError, "query"),
+        ({"sql": "SELECT 1", "table": "k"}, bulkwire.UsageError, "query"),
+        ({"table": "k", "readers": 0}, bulkwire.UsageError, "readers"),
+        ({"table": "k", "consistent": "always"}, bulkwire.UsageError, "consistent"),
+        ({"table": "k", "split_by": "nothing"}, bulkwire.PlanError, "no such column"),
+        ({"table": "missing", "readers": 2}, bulkwire.NoTableError, "missing"),
+        ({"sql": "SELECT * FROM k", "consistent": "lock"}, bulkwire.UsageError, "locked"),
+        ({"sql": "SELECT 1 / (id - 15000) AS q, id FROM k", "split_by": "id", "readers": 2}, bulkwire.ServerError, "Divide by zero"),
+    ]:
+        with pytest.raises(kind, match=words):
+            keyed.read(**arguments).to_arrow()
+    keyed.execute("CREATE TABLE #t (id int PRIMARY KEY)")
+    with pytest.raises(bulkwire.UsageError, match="temporary"):
+        keyed.read(table="#t", readers=2)
+    with keyed.transaction(), pytest.raises(bulkwire.UsageError, match="transaction"):
+        keyed.read(table="k", readers=2)
+    assert keyed.fetch("SELECT COUNT(*) FROM k") == [(20_000,)]

@@ -18,7 +18,7 @@ use crate::database::{not_set, unknown, unknown_value};
 use crate::error::{from_load, from_unavailable, refused, unsupported};
 use crate::objects::{self, Filter};
 use crate::statement::{Cancel, Statement};
-use crate::{info, option_values, statistics};
+use crate::{info, option_values, partitions, statistics};
 
 /// What a connection and its statements share.
 pub(crate) struct Shared {
@@ -204,8 +204,8 @@ impl adbc_core::Connection for Connection {
         self.end(false)
     }
 
-    fn read_partition(&self, _partition: impl AsRef<[u8]>) -> Result<Reader> {
-        Err(unsupported("a partitioned result"))
+    fn read_partition(&self, partition: impl AsRef<[u8]>) -> Result<Reader> {
+        partitions::read(&self.shared.client, partition.as_ref())
     }
 }
 

@@ -54,6 +54,7 @@ pub(crate) fn from_load(error: load::Error) -> Error {
         load::Error::TimedOut { .. } => Status::Timeout,
         load::Error::Cancelled => Status::Cancelled,
         load::Error::SeveralResults => Status::InvalidState,
+        load::Error::Read(_) => Status::InvalidArguments,
         _ => Status::Internal,
     };
     Error { vendor_code: number.unwrap_or_default(), details, ..refused(status, error.to_string()) }

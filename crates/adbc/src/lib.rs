@@ -23,6 +23,7 @@ mod markers;
 mod objects;
 mod odbc_types;
 mod option_values;
+mod partitions;
 mod statement;
 mod statistics;
 

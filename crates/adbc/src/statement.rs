@@ -19,7 +19,7 @@ use crate::connection::Shared;
 use crate::database::{not_set, unknown, unknown_value};
 use crate::error::{from_load, from_unavailable, invalid, refused, unsupported};
 use crate::ingest::{Ingest, IngestOptions};
-use crate::{markers, option_values};
+use crate::{markers, option_values, partitions};
 
 /// Options of this driver's own.
 const BATCH_ROWS: &str = "bulkwire.ingest.batch_rows";
@@ -31,6 +31,8 @@ const TABLE_MODE: &str = "bulkwire.ingest.mode";
 const KEY: &str = "bulkwire.ingest.key";
 const STRATEGY: &str = "bulkwire.ingest.strategy";
 const READ_BATCH_ROWS: &str = "bulkwire.read.batch_rows";
+const READ_PARTITIONS: &str = "bulkwire.read.partitions";
+const READ_SPLIT_BY: &str = "bulkwire.read.split_by";
 
 /// How long to wait for columns before waiting on: there is no signal to look for here.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -45,6 +47,8 @@ pub struct Statement {
     target: Option<String>,
     ingest: IngestOptions,
     read_batch_rows: usize,
+    read_partitions: u64,
+    read_split_by: Option<String>,
 }
 
 impl std::fmt::Debug for Statement {
@@ -65,6 +69,8 @@ impl Statement {
             target: None,
             ingest: IngestOptions::default(),
             read_batch_rows: load::BATCH_ROWS,
+            read_partitions: partitions::PARTITIONS,
+            read_split_by: None,
         }
     }
 
@@ -87,7 +93,8 @@ impl Statement {
     }
 }
 
-fn open_stream(
+/// Sends a query and waits for its columns.
+pub(crate) fn open_stream(
     client: &SharedClient,
     sql: String,
     parameters: Vec<Parameter>,
@@ -129,7 +136,7 @@ impl adbc_core::Statement for Statement {
         }
         let Some(bound) = self.bound.take() else {
             let (schema, rows) = self.stream(self.sql()?.to_owned(), Vec::new())?;
-            return Ok(Box::new(Results { schema, rows: Some(rows), rest: None }));
+            return Ok(Box::new(Results::of_one(schema, rows)));
         };
         let (sql, naming) = self.parameterised()?;
         let client = self.connection.client.clone();
@@ -190,7 +197,11 @@ impl adbc_core::Statement for Statement {
     }
 
     fn execute_partitions(&mut self) -> Result<PartitionedResult> {
-        Err(unsupported("a partitioned result"))
+        if self.bound.is_some() {
+            return Err(unsupported("a partitioned result of bound rows"));
+        }
+        let mut client = self.lend()?;
+        partitions::split(&mut client, self.sql()?, self.read_partitions, self.read_split_by.as_deref())
     }
 
     fn get_parameter_schema(&self) -> Result<Schema> {
@@ -282,6 +293,8 @@ impl Optionable for Statement {
                     let strategy = text.parse().map_err(|_| unknown_value(&name, &text))?;
                     self.ingest.strategy = Some(strategy);
                 }
+                READ_PARTITIONS => self.read_partitions = option_values::count(&name, value)?,
+                READ_SPLIT_BY => self.read_split_by = Some(option_values::text(&name, value)?),
                 READ_BATCH_ROWS => {
                     let rows = option_values::count(&name, value)?;
                     self.read_batch_rows =
@@ -308,6 +321,7 @@ impl Optionable for Statement {
 
     fn get_option_int(&self, key: OptionStatement) -> Result<i64> {
         match key.as_ref() {
+            READ_PARTITIONS => Ok(i64::try_from(self.read_partitions).unwrap_or(i64::MAX)),
             READ_BATCH_ROWS => Ok(i64::try_from(self.read_batch_rows).unwrap_or(i64::MAX)),
             other => Err(not_set(other)),
         }
@@ -343,10 +357,17 @@ impl Executions {
 }
 
 /// The rows of all executions, one after the other.
-struct Results {
+pub(crate) struct Results {
     schema: SchemaRef,
     rows: Option<RowStream>,
     rest: Option<Executions>,
+}
+
+impl Results {
+    /// The rows of one execution.
+    pub(crate) fn of_one(schema: SchemaRef, rows: RowStream) -> Self {
+        Self { schema, rows: Some(rows), rest: None }
+    }
 }
 
 impl Iterator for Results {

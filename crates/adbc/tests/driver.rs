@@ -202,7 +202,6 @@ fn a_statement_needs_a_query_and_forgets_it_for_a_target() {
         (schema.field(0).data_type(), schema.field(1).data_type()),
         (&DataType::Int32, &DataType::Utf8)
     );
-    assert_eq!(status(statement.execute_partitions()), Status::NotImplemented);
     // It runs as often as it is asked to.
     for _ in 0..2 {
         assert_eq!(statement.execute().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 1);
@@ -490,4 +489,61 @@ fn a_cancelled_statement_leaves_its_connection_usable() {
     drop(done);
     asking.join().unwrap();
     assert_eq!(number(&mut connection, "SELECT 1 AS n"), 1);
+}
+
+/// The numbers in the first column of a partition, read over a connection of its own.
+fn partition_numbers(server: &RunningServer, partition: &[u8]) -> Vec<i32> {
+    let reader = connection(server).read_partition(partition).unwrap();
+    reader
+        .map(Result::unwrap)
+        .flat_map(|batch| batch.column(0).as_primitive::<Int32Type>().values().to_vec())
+        .collect()
+}
+
+#[test]
+fn partitions_have_every_row_once_and_are_read_by_other_connections() {
+    let server = server();
+    let mut own = connection(&server);
+    run(
+        &mut own,
+        "CREATE TABLE t (n int NOT NULL PRIMARY KEY, s nvarchar(20)); \
+         INSERT INTO t SELECT value, CONCAT(N'text ', value % 7) FROM GENERATE_SERIES(1, 5000)",
+    )
+    .unwrap();
+    let option = |name: &str| OptionStatement::Other(name.to_owned());
+    for (sql, split_by, count) in [
+        ("SELECT * FROM t", None, 5),
+        ("SELECT n, s FROM t WHERE n > 0", Some("n"), 5),
+        ("SELECT n, s FROM t", Some("S"), 5),
+        ("SELECT n, s FROM t ORDER BY n", None, 1),
+    ] {
+        let mut statement = own.new_statement().unwrap();
+        statement.set_sql_query(sql).unwrap();
+        statement.set_option(option("bulkwire.read.partitions"), OptionValue::Int(5)).unwrap();
+        if let Some(column) = split_by {
+            statement.set_option(option("bulkwire.read.split_by"), column.into()).unwrap();
+        }
+        let result = statement.execute_partitions().unwrap();
+        let found = result.partitions.len();
+        assert!(found == count || (split_by == Some("S") && found > 1), "{sql}: {found} partitions");
+        assert_eq!(result.schema.fields().len(), 2);
+        assert_eq!(result.rows_affected, -1);
+        let mut numbers: Vec<i32> =
+            result.partitions.iter().flat_map(|partition| partition_numbers(&server, partition)).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=5000).collect::<Vec<_>>(), "{sql}");
+        let partition = &result.partitions[0];
+        let elsewhere = database(&format!("mssql://{}/tempdb", server.address())).new_connection().unwrap();
+        assert_eq!(status(elsewhere.read_partition(partition)), Status::InvalidState);
+        assert_eq!(status(own.read_partition(&partition[1..])), Status::InvalidArguments);
+    }
+    let mut statement = own.new_statement().unwrap();
+    statement.set_sql_query("SELECT * FROM t").unwrap();
+    let result = statement.execute_partitions().unwrap();
+    run(&mut own, "ALTER TABLE t ADD more int").unwrap();
+    assert_eq!(status(own.read_partition(&result.partitions[0])), Status::InvalidState);
+    statement.set_option(option("bulkwire.read.split_by"), "nothing".into()).unwrap();
+    assert_eq!(status(statement.execute_partitions()), Status::InvalidArguments);
+    statement.bind(batch(&[1], &[None])).unwrap();
+    assert_eq!(status(statement.execute_partitions()), Status::NotImplemented);
 }
