@@ -74,25 +74,37 @@ fn id_of_object(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
 }
 
 fn object_name_or_schema(call: &Call<'_, Facts>, wants_name: bool) -> Result<Typed, SqlError> {
-    lookup(call, SqlType::Int, name_type(), move |facts, value| {
-        let id = value.as_int()?;
-        let (schema, object) = match system_views::view_of_id(id) {
-            Some((schema, view)) => (schema.to_string(), view.to_string()),
-            None => {
-                let of_table = facts.tables().iter().find_map(|table| {
-                    let object = table.objects().into_iter().find(|o| i64::from(o.object_id) == id)?;
-                    Some((table.schema.clone(), object.name.to_string()))
-                });
-                let module = || {
-                    let mut modules = facts.modules().iter().map(|module| &module.definition);
-                    let module = modules.find(|module| i64::from(module.object_id) == id)?;
-                    Some((module.schema.clone(), module.name.clone()))
-                };
-                of_table.or_else(module)?
-            }
-        };
-        Some(Datum::Text(if wants_name { object } else { schema }))
+    let shown = move |(schema, object)| Datum::Text(if wants_name { object } else { schema });
+    if call.arguments.len() < 2 {
+        return lookup(call, SqlType::Int, name_type(), move |facts, id| {
+            schema_and_name(facts, id.as_int()?, None).map(shown)
+        });
+    }
+    let types = (SqlType::Int, SqlType::Int);
+    pair(call, types, name_type(), move |facts, id, database| {
+        let number = database.as_int();
+        let databases = &facts.directory.databases;
+        let database = databases.iter().find(|database| Some(i64::from(database.id)) == number)?;
+        schema_and_name(facts, id.as_int()?, Some(&database.name)).map(shown)
     })
+}
+
+/// Schema and name of an object: a system view, a table or what belongs to it, or a module. None for `database`: of any.
+fn schema_and_name(facts: &Facts, id: i64, database: Option<&str>) -> Option<(String, String)> {
+    if let Some((schema, view)) = system_views::view_of_id(id) {
+        return Some((schema.to_string(), view.to_string()));
+    }
+    let within = |own: &str| database.is_none_or(|database| same_name(own, database));
+    let of_table = facts.tables().iter().filter(|table| within(&table.database)).find_map(|table| {
+        let object = table.objects().into_iter().find(|object| i64::from(object.object_id) == id)?;
+        Some((table.schema.clone(), object.name.to_string()))
+    });
+    let module = || {
+        let mut modules = facts.modules().iter().map(|module| &module.definition);
+        let module = modules.find(|module| i64::from(module.object_id) == id && within(&module.database))?;
+        Some((module.schema.clone(), module.name.clone()))
+    };
+    of_table.or_else(module)
 }
 
 fn schema_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {

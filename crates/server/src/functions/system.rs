@@ -54,8 +54,8 @@ pub(super) const FUNCTIONS: &[Function<ValueKernel<Facts>>] = &[
         .light(),
     of_session("SUSER_ID", &[], "int", |_| number(1, SqlType::Int)).optional(&["login"]),
     of_session("USER_NAME", &[], "nvarchar(128)", user_name).optional(&["user_id"]).light(),
-    of_session("USER_ID", &[], "int", |_| number(1, SqlType::Int)).optional(&["user"]),
-    of_session("DATABASE_PRINCIPAL_ID", &[], "int", |_| number(1, SqlType::Int)).optional(&["principal"]),
+    of_session("USER_ID", &[], "int", user_id).optional(&["user"]),
+    of_session("DATABASE_PRINCIPAL_ID", &[], "int", user_id).optional(&["principal"]),
     of_session("USER", &[], "nvarchar(128)", |_| text("dbo")).written("USER"),
     of_session("CURRENT_USER", &[], "nvarchar(128)", |_| text("dbo")).written("CURRENT_USER"),
     of_session("SESSION_USER", &[], "nvarchar(128)", |_| text("dbo")).written("SESSION_USER"),
@@ -186,8 +186,14 @@ fn has_dbaccess(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
 }
 
 fn is_member(call: &Call<'_, Facts>, server: bool) -> Result<Typed, SqlError> {
-    lookup(call, name_type(), SqlType::Int, move |_, value| {
-        member_of(value.as_text()?, server).map(|is| Datum::Int(i64::from(is)))
+    let answer = move |role: &Datum| member_of(role.as_text()?, server).map(|is| Datum::Int(i64::from(is)));
+    if call.arguments.len() < 2 {
+        return lookup(call, name_type(), SqlType::Int, move |_, role| answer(role));
+    }
+    // Nobody but the login, who is dbo, has roles.
+    pair(call, (name_type(), name_type()), SqlType::Int, move |facts, role, principal| {
+        let own = if server { facts.login.as_str() } else { "dbo" };
+        answer(role).filter(|_| principal.as_text().is_some_and(|name| same_name(name, own)))
     })
 }
 
@@ -210,14 +216,27 @@ fn cursor_status(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     })
 }
 
+/// The users of every database, by their numbers.
+const USERS: [&str; 5] = ["public", "dbo", "guest", "INFORMATION_SCHEMA", "sys"];
+
 fn user_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     if call.arguments.is_empty() {
         return text("dbo");
     }
     lookup(call, SqlType::Int, name_type(), |_, value| {
-        let users = ["public", "dbo", "guest", "INFORMATION_SCHEMA", "sys"];
-        let user = users.get(usize::try_from(value.as_int()?).ok()?)?;
+        let user = USERS.get(usize::try_from(value.as_int()?).ok()?)?;
         Some(Datum::Text(user.to_string()))
+    })
+}
+
+fn user_id(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
+    if call.arguments.is_empty() {
+        return number(1, SqlType::Int);
+    }
+    lookup(call, name_type(), SqlType::Int, |_, value| {
+        let name = value.as_text()?;
+        let id = USERS.iter().position(|user| same_name(user, name))?;
+        i64::try_from(id).ok().map(Datum::Int)
     })
 }
 
