@@ -172,40 +172,42 @@ pub(crate) fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
     rows
 }
 
-fn indexes(context: &Context<'_>, view: &mut View) {
+/// Shows each index of the database's tables, and heaps as indexes of number 0.
+fn each_index(context: &Context<'_>, mut show: impl FnMut(&TableDefinition, &IndexRow<'_>)) {
     for table in context.tables() {
-        for row in index_rows(&table) {
-            let description = match row.kind {
-                0 => "HEAP",
-                1 => "CLUSTERED",
-                5 => "CLUSTERED COLUMNSTORE",
-                6 => "NONCLUSTERED COLUMNSTORE",
-                _ => "NONCLUSTERED",
-            };
-            view.add([
-                ("object_id", int(table.object_id)),
-                ("name", optional(row.name)),
-                ("index_id", int(row.id)),
-                ("type", int(row.kind)),
-                ("type_desc", text(description)),
-                ("is_unique", bit(row.unique)),
-                ("is_primary_key", bit(row.primary)),
-                ("is_unique_constraint", bit(row.constraint)),
-                ("fill_factor", int(row.options.fill_factor)),
-                ("ignore_dup_key", bit(row.options.ignore_dup_key)),
-                ("is_padded", bit(row.options.pad_index)),
-                ("is_disabled", bit(row.options.disabled)),
-                ("has_filter", bit(row.filter.is_some())),
-                (
-                    "filter_definition",
-                    row.filter.map_or(Datum::Null, |filter| text(&definition_text(filter))),
-                ),
-            ]);
-            if let Some(group) = group_of(context, &table, &row) {
-                view.set("data_space_id", int(group));
-            }
-        }
+        index_rows(&table).iter().for_each(|row| show(&table, row));
     }
+}
+
+fn indexes(context: &Context<'_>, view: &mut View) {
+    each_index(context, |table, row| {
+        let description = match row.kind {
+            0 => "HEAP",
+            1 => "CLUSTERED",
+            5 => "CLUSTERED COLUMNSTORE",
+            6 => "NONCLUSTERED COLUMNSTORE",
+            _ => "NONCLUSTERED",
+        };
+        view.add([
+            ("object_id", int(table.object_id)),
+            ("name", optional(row.name)),
+            ("index_id", int(row.id)),
+            ("type", int(row.kind)),
+            ("type_desc", text(description)),
+            ("is_unique", bit(row.unique)),
+            ("is_primary_key", bit(row.primary)),
+            ("is_unique_constraint", bit(row.constraint)),
+            ("fill_factor", int(row.options.fill_factor)),
+            ("ignore_dup_key", bit(row.options.ignore_dup_key)),
+            ("is_padded", bit(row.options.pad_index)),
+            ("is_disabled", bit(row.options.disabled)),
+            ("has_filter", bit(row.filter.is_some())),
+            ("filter_definition", row.filter.map_or(Datum::Null, |filter| text(&definition_text(filter)))),
+        ]);
+        if let Some(group) = group_of(context, table, row) {
+            view.set("data_space_id", int(group));
+        }
+    });
 }
 
 /// The file group of an index's pages; None: it has none.
@@ -228,52 +230,46 @@ fn columns_of<'t>(table: &'t TableDefinition, row: &'t IndexRow<'t>) -> Vec<(i32
 }
 
 fn index_columns(context: &Context<'_>, view: &mut View) {
-    for table in context.tables() {
-        for row in index_rows(&table) {
-            for (ordinal, (column_id, descending, included)) in (1_i64..).zip(columns_of(&table, &row)) {
-                view.add([
-                    ("object_id", int(table.object_id)),
-                    ("index_id", int(row.id)),
-                    ("index_column_id", int(ordinal)),
-                    ("column_id", int(column_id)),
-                    ("key_ordinal", int(if included { 0 } else { ordinal })),
-                    ("is_descending_key", bit(descending)),
-                    ("is_included_column", bit(included)),
-                ]);
-            }
+    each_index(context, |table, row| {
+        for (ordinal, (column_id, descending, included)) in (1_i64..).zip(columns_of(table, row)) {
+            view.add([
+                ("object_id", int(table.object_id)),
+                ("index_id", int(row.id)),
+                ("index_column_id", int(ordinal)),
+                ("column_id", int(column_id)),
+                ("key_ordinal", int(if included { 0 } else { ordinal })),
+                ("is_descending_key", bit(descending)),
+                ("is_included_column", bit(included)),
+            ]);
         }
-    }
+    });
 }
 
 fn stats(context: &Context<'_>, view: &mut View) {
-    for table in context.tables() {
-        for row in index_rows(&table).iter().filter(|row| row.id > 0) {
-            view.add([
-                ("object_id", int(table.object_id)),
-                ("name", optional(row.name)),
-                ("stats_id", int(row.id)),
-                ("has_filter", bit(row.filter.is_some())),
-                (
-                    "filter_definition",
-                    row.filter.map_or(Datum::Null, |filter| text(&definition_text(filter))),
-                ),
-            ]);
+    each_index(context, |table, row| {
+        if row.id == 0 {
+            return;
         }
-    }
+        view.add([
+            ("object_id", int(table.object_id)),
+            ("name", optional(row.name)),
+            ("stats_id", int(row.id)),
+            ("has_filter", bit(row.filter.is_some())),
+            ("filter_definition", row.filter.map_or(Datum::Null, |filter| text(&definition_text(filter)))),
+        ]);
+    });
 }
 
 fn stats_columns(context: &Context<'_>, view: &mut View) {
-    for table in context.tables() {
-        for row in index_rows(&table) {
-            let keys = columns_of(&table, &row).into_iter().filter(|(_, _, included)| !included);
-            for (ordinal, (column_id, ..)) in (1_i64..).zip(keys) {
-                view.add([
-                    ("object_id", int(table.object_id)),
-                    ("stats_id", int(row.id)),
-                    ("stats_column_id", int(ordinal)),
-                    ("column_id", int(column_id)),
-                ]);
-            }
+    each_index(context, |table, row| {
+        let keys = columns_of(table, row).into_iter().filter(|(_, _, included)| !included);
+        for (ordinal, (column_id, ..)) in (1_i64..).zip(keys) {
+            view.add([
+                ("object_id", int(table.object_id)),
+                ("stats_id", int(row.id)),
+                ("stats_column_id", int(ordinal)),
+                ("column_id", int(column_id)),
+            ]);
         }
-    }
+    });
 }
