@@ -596,6 +596,11 @@ pub enum AlterAction {
         /// ENABLE rather than DISABLE.
         enabled: bool,
     },
+    /// SWITCH TO.
+    SwitchRows {
+        /// The table that gets the rows.
+        target: ObjectName,
+    },
     /// Accepted and without effect (SET).
     Nothing,
 }

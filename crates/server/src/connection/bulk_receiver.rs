@@ -17,6 +17,7 @@ use crate::bulk_error;
 use crate::connection::ConnectionError;
 use crate::connection::packet_reader::PacketReader;
 use crate::session::{Cancellation, StopOnDrop};
+use crate::transport::Broken;
 
 /// Bytes gathered before they go to the rows' thread.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -79,18 +80,23 @@ pub(crate) struct Load<F> {
 pub(crate) async fn receive<R, F>(
     reader: &mut PacketReader<R>,
     load: Load<F>,
+    broken: &Broken,
 ) -> Result<Received, ConnectionError>
 where
     R: AsyncRead + Unpin,
     F: FnOnce() -> Box<dyn RowSink> + Send + 'static,
 {
     reader.expect_bulk(true);
-    let outcome = receive_rows(reader, load).await;
+    let outcome = receive_rows(reader, load, broken).await;
     reader.expect_bulk(false);
     outcome
 }
 
-async fn receive_rows<R, F>(reader: &mut PacketReader<R>, load: Load<F>) -> Result<Received, ConnectionError>
+async fn receive_rows<R, F>(
+    reader: &mut PacketReader<R>,
+    load: Load<F>,
+    broken: &Broken,
+) -> Result<Received, ConnectionError>
 where
     R: AsyncRead + Unpin,
     F: FnOnce() -> Box<dyn RowSink> + Send + 'static,
@@ -105,7 +111,7 @@ where
     // However this ends, also by being dropped, the thread must not go on to a commit.
     let stop = StopOnDrop { cancellation: cancellation.clone(), task: None };
     let mut complete = false;
-    let mut attention = match receive_packets(reader, &chunks, spare).await {
+    let mut attention = match receive_packets(reader, &chunks, spare, broken).await {
         Ok(End::Complete) => {
             complete = true;
             false
@@ -160,6 +166,7 @@ async fn receive_packets<R: AsyncRead + Unpin>(
     reader: &mut PacketReader<R>,
     chunks: &mpsc::Sender<Vec<u8>>,
     mut spare: mpsc::UnboundedReceiver<Vec<u8>>,
+    broken: &Broken,
 ) -> Result<End, ConnectionError> {
     let mut chunk = Vec::new();
     loop {
@@ -177,7 +184,12 @@ async fn receive_packets<R: AsyncRead + Unpin>(
             let full = std::mem::replace(&mut chunk, next);
             // The worker has gone if the load has failed: the rest is read and dropped.
             if !full.is_empty() {
-                let _ = chunks.send(full).await;
+                // The rows' thread may wait for a lock, and nothing is read meanwhile.
+                tokio::select! {
+                    biased;
+                    _ = chunks.send(full) => {}
+                    () = broken.wait() => return Err(ConnectionError::CutOff),
+                }
             }
         }
         if ends {

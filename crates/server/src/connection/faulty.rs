@@ -15,7 +15,7 @@ use crate::faults::{
     ConnectionFaults, Ending, Failure, Faults, Happening, Moment, Point, RequestFault, RequestKind,
 };
 use crate::session::request::Request;
-use crate::transport::{Line, LineControl};
+use crate::transport::{Broken, Line, LineControl};
 
 /// Read at once by what forgets it.
 const REST_BYTES: usize = 4 << 10;
@@ -45,16 +45,13 @@ pub(super) enum Loss {
 
 impl FaultyLine {
     /// Puts a socket under the rules that hold for it before its login.
-    pub fn open(socket: TcpStream, faults: &Arc<Faults>, spid: u16) -> (Line, FaultyLine) {
+    pub fn open(socket: TcpStream, faults: &Arc<Faults>, spid: u16) -> (Line, Broken, FaultyLine) {
         let connection = faults.connection(spid);
         let control = Arc::new(LineControl::new(connection.name()));
         let mut line = FaultyLine { faults: connection, control: Arc::clone(&control) };
         line.take_line_faults();
-        let socket = match faults.concern_lines() {
-            true => Line::relayed(socket, control),
-            false => Line::Socket(socket),
-        };
-        (socket, line)
+        let (socket, broken) = Line::new(socket, faults.concern_lines().then_some(control));
+        (socket, broken, line)
     }
 
     /// A login has come: what becomes of it.

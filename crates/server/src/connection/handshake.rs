@@ -30,7 +30,7 @@ use crate::options::EncryptionPolicy;
 use crate::serving::Front;
 use crate::session::Session;
 use crate::statements::open_session;
-use crate::transport::{Line, Transport};
+use crate::transport::{Broken, Line, Transport};
 
 /// A logged-in connection.
 pub(crate) struct Connection {
@@ -40,6 +40,7 @@ pub(crate) struct Connection {
     pub version: TdsVersion,
     pub packet_size_bytes: usize,
     pub spid: u16,
+    pub broken: Broken,
     pub faults: Option<FaultyLine>,
 }
 
@@ -56,11 +57,14 @@ pub(super) async fn open(
     // TLS that comes first reads its own bytes: they are looked at, and left where they are.
     let seen = socket.peek(&mut first).await?;
     let first = first.get(..seen).unwrap_or_default();
-    let (line, faults) = match &shared.faults {
-        None => (Line::Socket(socket), None),
+    let (line, broken, faults) = match &shared.faults {
+        None => {
+            let (line, broken) = Line::new(socket, None);
+            (line, broken, None)
+        }
         Some(faults) => {
-            let (line, faults) = FaultyLine::open(socket, faults, spid);
-            (line, Some(faults))
+            let (line, broken, faults) = FaultyLine::open(socket, faults, spid);
+            (line, broken, Some(faults))
         }
     };
     let transport = match (conversation.next(first)?.event, &shared.identity) {
@@ -95,7 +99,7 @@ pub(super) async fn open(
     if shared.options.log_requests {
         request_log::login(spid, &login, transport.is_encrypted());
     }
-    let peer = Peer { address, spid, faults };
+    let peer = Peer { address, spid, broken, faults };
     log_in(transport, conversation, *login, shared, instance, peer).await
 }
 
@@ -114,6 +118,7 @@ fn offer(shared: &Front) -> Offer {
 struct Peer {
     address: IpAddr,
     spid: u16,
+    broken: Broken,
     faults: Option<FaultyLine>,
 }
 
@@ -124,7 +129,7 @@ async fn log_in(
     login: Login7,
     shared: &Front,
     instance: Option<&Arc<Instance>>,
-    Peer { address, spid, mut faults }: Peer,
+    Peer { address, spid, broken, mut faults }: Peer,
 ) -> Result<Option<Connection>, ConnectionError> {
     let is_encrypted = transport.is_encrypted();
     let packet_size = granted_packet_size(login.packet_size_bytes, is_encrypted);
@@ -202,5 +207,14 @@ async fn log_in(
     span.record("application", login.app_name.as_str());
     info!(library = login.client_interface_name, is_encrypted, packet_size, "login");
     let packet_size_bytes = packet_size as usize;
-    Ok(Some(Connection { transport, conversation, session, version, packet_size_bytes, spid, faults }))
+    Ok(Some(Connection {
+        transport,
+        conversation,
+        session,
+        version,
+        packet_size_bytes,
+        spid,
+        broken,
+        faults,
+    }))
 }

@@ -44,7 +44,7 @@ use crate::statements::dml::fire;
 use crate::statements::dml::load_note;
 use crate::statements::interpreter::execute;
 use crate::statements::interpreter::light;
-use crate::transport::Transport;
+use crate::transport::{Broken, Transport};
 
 /// Events between the session and the wire: enough to overlap their work, few enough to bound memory.
 const EVENTS_QUEUED: usize = 2;
@@ -53,7 +53,7 @@ const LINGER_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the client leaves or an error ends the connection.
 pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Result<(), ConnectionError> {
-    let Connection { transport, conversation, session, version, packet_size_bytes, spid, faults } =
+    let Connection { transport, conversation, session, version, packet_size_bytes, spid, broken, faults } =
         connection;
     let (read, write) = tokio::io::split(transport);
     let killed = session.killed();
@@ -67,6 +67,7 @@ pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Resul
         bulk: None,
         killed,
         secret: false,
+        broken,
         faults,
     };
     while requests.exchange().await? {}
@@ -86,6 +87,7 @@ struct Requests {
     killed: Killed,
     /// The request that is logged mentions secrets.
     secret: bool,
+    broken: Broken,
     /// Injected ones.
     faults: Option<FaultyLine>,
 }
@@ -415,7 +417,7 @@ impl Requests {
         let received = tokio::select! {
             biased;
             () = self.killed.wait() => return self.end_killed().await,
-            received = bulk_receiver::receive(&mut self.reader, load) => received,
+            received = bulk_receiver::receive(&mut self.reader, load, &self.broken) => received,
         };
         let received = match received {
             Ok(received) => received,

@@ -247,6 +247,26 @@ impl TransactionTable<'_> {
         Ok(self.part.open()?.open(&table).drop()?)
     }
 
+    /// Gives the table's rows to `target`, which has none and is alike but for indexes that it lacks. No row is copied.
+    pub fn switch_to(&mut self, target: TableId) -> Result<(), StoreError> {
+        self.part.settle()?;
+        let from = self.alone()?;
+        self.insert_waiting(&from)?;
+        let to = TransactionTable { part: self.part, id: target }.alone()?;
+        // What only the source has stays with it, over no rows.
+        let mut trees = TableTrees::present(&from).indexes;
+        for of_target in TableTrees::present(&to).indexes {
+            if let Some(place) = trees.iter().position(|own| own.is_like(&of_target)) {
+                trees.remove(place);
+            }
+        }
+        let inner = self.part.open()?;
+        trees.iter().try_for_each(|index| inner.open(&from).drop_index(&index.definition.name))?;
+        inner.exchange_rows(&from, &to)?;
+        trees.iter().try_for_each(|index| index.create(&mut inner.open(&from)))?;
+        Ok(())
+    }
+
     /// Removes all rows of a table.
     pub fn truncate(&mut self) -> Result<(), StoreError> {
         self.part.settle()?;

@@ -158,6 +158,11 @@ impl TableTrees {
 }
 
 impl PlacedIndex {
+    /// Whether two indexes hold the same, in the same group.
+    pub fn is_like(&self, other: &PlacedIndex) -> bool {
+        self.group == other.group && self.definition.is_like(&other.definition)
+    }
+
     /// Makes it and fills it with the rows that are there.
     pub fn create(&self, table: &mut WriteTable<'_>) -> Result<(), EngineError> {
         table.create_index_on(&self.definition, self.group.as_deref())

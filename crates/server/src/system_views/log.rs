@@ -188,18 +188,17 @@ fn lsn(text: &str) -> Result<Lsn, SqlError> {
 
 /// What allocation units are called: the table, and the index if it is one.
 struct UnitNames<'f> {
-    figures: &'f Figures,
-    /// Definitions by the engine's number of their table.
-    tables: std::collections::HashMap<u32, &'f TableDefinition>,
+    /// Tables and their definitions by the number that their pages carry.
+    tables: std::collections::HashMap<u32, (&'f store::catalogue::Table, &'f TableDefinition)>,
 }
 
 impl<'f> UnitNames<'f> {
     fn new(facts: &'f Facts, figures: &'f Figures) -> UnitNames<'f> {
-        let tables = facts
-            .tables()
-            .iter()
-            .filter_map(|definition| Some((figures.table(definition)?.object, definition.as_ref())));
-        UnitNames { figures, tables: tables.collect() }
+        let tables = facts.tables().iter().filter_map(|definition| {
+            let table = figures.table(definition)?.as_ref();
+            Some((table.storage, (table, definition.as_ref())))
+        });
+        UnitNames { tables: tables.collect() }
     }
 
     /// Name and partition.
@@ -208,8 +207,7 @@ impl<'f> UnitNames<'f> {
         if unit.object == store::page::unit::CATALOGUE {
             return ("sys.objects".to_string(), None);
         }
-        let Some(table) = self.figures.table_of(unit.object) else { return unknown() };
-        let Some(definition) = self.tables.get(&unit.object) else { return unknown() };
+        let Some((table, definition)) = self.tables.get(&unit.object) else { return unknown() };
         let name = definition.qualified_name();
         match index_of(table, unit) {
             Some(IndexPages::Rows) => {

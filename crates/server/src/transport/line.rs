@@ -2,10 +2,10 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::transport::relay;
@@ -17,17 +17,97 @@ const RELAYED_BYTES: usize = 256 << 10;
 /// A connection's bytes.
 pub(crate) enum Line {
     /// The socket.
-    Socket(TcpStream),
+    Socket(Socket),
     /// This end of a relay.
     Relayed(DuplexStream),
 }
 
+/// A socket that may be watched while nobody reads it.
+#[derive(Clone)]
+pub(crate) struct Socket(Arc<TcpStream>);
+
+/// Notices that a connection is broken, also while its bytes are left unread. It does not keep the socket open.
+pub(crate) struct Broken {
+    socket: Weak<TcpStream>,
+    control: Option<Arc<LineControl>>,
+}
+
 impl Line {
-    /// Puts a relay before the socket.
-    pub(crate) fn relayed(socket: TcpStream, control: Arc<LineControl>) -> Line {
-        let (near, far) = tokio::io::duplex(RELAYED_BYTES);
-        tokio::spawn(relay::run(socket, far, control));
-        Line::Relayed(near)
+    /// A socket, behind a relay if there is a control for one, and what notices its end.
+    pub fn new(socket: TcpStream, control: Option<Arc<LineControl>>) -> (Line, Broken) {
+        let socket = Socket(Arc::new(socket));
+        let broken = Broken { socket: Arc::downgrade(&socket.0), control: control.clone() };
+        let line = match control {
+            None => Line::Socket(socket),
+            Some(control) => {
+                let (near, far) = tokio::io::duplex(RELAYED_BYTES);
+                tokio::spawn(relay::run(socket, far, control));
+                Line::Relayed(near)
+            }
+        };
+        (line, broken)
+    }
+}
+
+impl Socket {
+    /// The socket itself.
+    pub fn inner(&self) -> &TcpStream {
+        &self.0
+    }
+}
+
+impl Broken {
+    /// Waits until the client has reset the connection, or it has been cut; for ever if neither happens.
+    pub async fn wait(&self) {
+        let Some(socket) = self.socket.upgrade() else { return };
+        let reset = async {
+            if socket.ready(Interest::ERROR).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        match &self.control {
+            None => reset.await,
+            Some(control) => tokio::select! {
+                () = reset => {}
+                _ = control.cut_asked() => {}
+            },
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.0.poll_read_ready(cx))?;
+            match self.0.try_read(buf.initialize_unfilled()) {
+                Ok(read) => {
+                    buf.advance(read);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.0.poll_write_ready(cx))?;
+            match self.0.try_write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return Poll::Ready(written),
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(socket2::SockRef::from(&*self.0).shutdown(std::net::Shutdown::Write))
     }
 }
 

@@ -21,7 +21,7 @@ use tokio_rustls::server::TlsStream;
 
 pub use certificate::{CertificateError, CertificateSource, TlsIdentity};
 use handshake_shim::HandshakeShim;
-pub(crate) use line::Line;
+pub(crate) use line::{Broken, Line};
 pub(crate) use relay::LineControl;
 
 /// The byte stream under a connection, whatever protects it.

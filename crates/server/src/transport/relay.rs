@@ -11,12 +11,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
-use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::faults::{Direction, Ending, LinkShape, Point, PointAct};
 use crate::log;
+use crate::transport::line::Socket;
 
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -101,7 +101,8 @@ impl LineControl {
         log::line(format!("fault: {}: {what} at byte {at_byte} {}", self.name, direction.name()));
     }
 
-    async fn cut_asked(&self) -> Ending {
+    /// Waits until the connection is to end.
+    pub async fn cut_asked(&self) -> Ending {
         let mut asked = self.cut.subscribe();
         loop {
             if let Some(ending) = *asked.borrow_and_update() {
@@ -116,9 +117,9 @@ impl LineControl {
 }
 
 /// Carries bytes until the server has closed its end, the client has gone, or the line is cut.
-pub(super) async fn run(mut socket: TcpStream, far: DuplexStream, control: Arc<LineControl>) {
+pub(super) async fn run(socket: Socket, far: DuplexStream, control: Arc<LineControl>) {
     let ending = {
-        let (from_client, to_client) = socket.split();
+        let (from_client, to_client) = tokio::io::split(socket.clone());
         let (from_server, to_server) = tokio::io::split(far);
         let up = pump(from_client, to_server, Direction::ToServer, &control);
         let down = pump(from_server, to_client, Direction::ToClient, &control);
@@ -142,9 +143,10 @@ pub(super) async fn run(mut socket: TcpStream, far: DuplexStream, control: Arc<L
     match ending {
         Some(Ending::Reset) => {
             // If it cannot be set the client sees an orderly end.
-            let _ = SockRef::from(&socket).set_linger(Some(Duration::ZERO));
+            let _ = SockRef::from(socket.inner()).set_linger(Some(Duration::ZERO));
         }
         Some(Ending::Close) => {
+            let mut socket = socket;
             let _ = socket.shutdown().await;
             let mut rest = vec![0; CHUNK_MIN_BYTES];
             let drained = async { while matches!(socket.read(&mut rest).await, Ok(1..)) {} };

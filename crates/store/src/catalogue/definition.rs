@@ -47,6 +47,10 @@ pub(crate) fn rows_of(table: &Table) -> Result<RecordBatch, EngineError> {
         put_page(&mut out, index.tree.root);
         put_definition(&mut out, &index.tree.definition);
     }
+    // Most tables have the pages that they began with.
+    if table.storage != table.object {
+        out.u32(table.storage);
+    }
     let bytes = out.into_bytes();
     let parts: Vec<&[u8]> = bytes.chunks(PART_BYTES).collect();
     let object = table.object as i32;
@@ -62,6 +66,7 @@ pub(crate) fn rows_of(table: &Table) -> Result<RecordBatch, EngineError> {
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub object: u32,
+    pub storage: u32,
     pub name: String,
     pub properties: String,
     pub compression: Compression,
@@ -147,9 +152,14 @@ impl Definition {
             let (unit, root) = (take_unit(&mut reader)?, take_page(&mut reader)?);
             indexes.push(StoredIndex { id, unit, root, definition: take_definition(&mut reader)? });
         }
+        let storage = match reader.remaining() {
+            0 => object,
+            _ => reader.u32("storage")?,
+        };
         reader.finish("definition")?;
         Ok(Self {
             object,
+            storage,
             name,
             properties,
             compression,

@@ -20,6 +20,8 @@ use table_map::{References, TableMap};
 pub struct Table {
     /// Id, never used again.
     pub object: u32,
+    /// The number that its pages carry: its own id, or that of the table which it has exchanged its rows with.
+    pub storage: u32,
     /// Name.
     pub name: Arc<str>,
     /// The caller's own text.
@@ -142,6 +144,7 @@ impl Table {
         ];
         let mut table = Self {
             object,
+            storage: object,
             name: name.into(),
             properties: Arc::default(),
             refers_to: Arc::default(),

@@ -154,11 +154,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Forgets what was noted of a table that is gone.
-    pub fn forget_table(&self, object: u32) {
-        self.pager.note_tree(object, false);
-        self.room.forget_table(object);
-        self.compression.lock().retain(|unit, _| unit.object != object);
+    /// Forgets what was noted of the pages of a table that is gone.
+    pub fn forget_storage(&self, storage: u32) {
+        self.pager.note_tree(storage, false);
+        self.room.forget_storage(storage);
+        self.compression.lock().retain(|unit, _| unit.object != storage);
     }
 
     /// Adds to a table's counts of compressed pages.

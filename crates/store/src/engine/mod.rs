@@ -177,12 +177,16 @@ impl Engine {
 
     /// How often pages of a table were compressed since the database was opened, whatever became of the transactions.
     pub fn compression_counts(&self, object: u32) -> CompressionCounts {
-        self.shared.compression_counts(UnitKind::InRow.id(object))
+        self.shared.compression_counts(UnitKind::InRow.id(self.storage_of(object)))
     }
 
     /// How often pages of a nonclustered index were compressed, by its number in the table.
     pub fn index_compression_counts(&self, object: u32, index: u16) -> CompressionCounts {
-        self.shared.compression_counts(UnitKind::Index(index).id(object))
+        self.shared.compression_counts(UnitKind::Index(index).id(self.storage_of(object)))
+    }
+
+    fn storage_of(&self, object: u32) -> u32 {
+        self.shared.catalogue.read().tables.get(object).map_or(object, |table| table.storage)
     }
 
     /// What the log and the cache hold.
@@ -362,11 +366,11 @@ impl Shared {
         let mut tables = TableMap::default();
         tables.put(CATALOGUE, Some(table));
         for definition in Definition::read(&rows)? {
-            let object = definition.object;
+            let (object, storage) = (definition.object, definition.storage);
             let rows = counts.get(&object).copied().unwrap_or(0);
             let table = self.load_table(definition, rows)?;
-            self.pager.note_tree(object, table.clustered.is_some());
-            self.next_object.fetch_max(object + 1, Ordering::AcqRel);
+            self.pager.note_tree(storage, table.clustered.is_some());
+            self.next_object.fetch_max(object.max(storage) + 1, Ordering::AcqRel);
             tables.put(object, Some(Arc::new(table)));
         }
         *self.catalogue.write() = Arc::new(Catalogue { sequence: 0, tables });
@@ -376,24 +380,25 @@ impl Shared {
 
 impl Shared {
     fn load_table(&self, definition: Definition, rows: u64) -> Result<Table, EngineError> {
-        let Definition { object, clustered, .. } = definition;
+        let Definition { object, storage, clustered, .. } = definition;
         let key = clustered.as_ref().map(|(_, definition)| definition);
         let layout = Tree::table_layout(definition.columns, key)?.with_compression(definition.compression)?;
         let mut units = definition.units.into_iter();
         let properties = (definition.properties.as_str(), self.options.references);
-        let mut table = Table::new(object, &definition.name, properties, layout, |id| {
+        let mut table = Table::new(storage, &definition.name, properties, layout, |id| {
             let unit =
                 units.next().ok_or_else(|| EngineError::internal("a table of more units than are kept"))?;
             let StoredUnit { first_iam, group } = unit;
             self.allocator.load_unit(id, group, first_iam)
         })?;
+        table.object = object;
         let order = self.options.text_order;
         if let Some((root, definition)) = clustered {
             table.clustered = Some(Arc::new(Tree::clustered(&table.layout, definition, root, order)?));
         }
         for stored in definition.indexes {
             let StoredUnit { first_iam, group } = stored.unit;
-            let unit = self.allocator.load_unit(UnitKind::Index(stored.id).id(object), group, first_iam)?;
+            let unit = self.allocator.load_unit(UnitKind::Index(stored.id).id(storage), group, first_iam)?;
             let tree = table.clustered.as_deref();
             let index =
                 Index::new(stored.id, stored.definition, &table.layout, tree, stored.root, unit, order)?;

@@ -85,7 +85,7 @@ impl Room {
     }
 
     /// The table is gone.
-    pub fn forget_table(&self, object: u32) {
+    pub fn forget_storage(&self, object: u32) {
         self.units.lock().retain(|unit, _| unit.object != object);
     }
 

@@ -74,9 +74,10 @@ impl WriteTable<'_> {
                 EngineError::Schema { reason: "a table has had too many indexes".to_owned() }
             })?;
             let group = group.unwrap_or(working.unit(UnitKind::InRow).group);
+            let storage = working.storage;
             this.work.put(working);
             let owner = Owner { table: &name, index: Some(&definition.name) };
-            let unit = UnitKind::Index(id).id(object);
+            let unit = UnitKind::Index(id).id(storage);
             let unit = this.shared.allocator.create_unit(this.id, unit, group, owner)?;
             let order = this.shared.options.text_order;
             with_heap(this, object, |heap| heap.plant_index(id, definition.clone(), unit, order))?;

@@ -55,7 +55,7 @@ pub(super) fn plant(
             let definition = index.tree.definition.clone();
             heap.plant_index(index.id, definition, index.unit, order)?;
         }
-        heap.shared.pager.note_tree(object, heap.table.clustered.is_some());
+        heap.shared.pager.note_tree(heap.table.storage, heap.table.clustered.is_some());
         Ok(())
     })
 }

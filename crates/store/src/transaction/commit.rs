@@ -161,10 +161,15 @@ impl Ready {
         if changed {
             count(&shared.counters.write_transactions, 1);
         }
-        let dropped = transaction.work.changed.entries().filter(|(_, table)| table.is_none());
-        for (object, _) in dropped {
+        let changed = || transaction.work.changed.entries();
+        let kept: Vec<u32> = changed().filter_map(|(_, table)| Some(table?.storage)).collect();
+        for (object, _) in changed().filter(|(_, table)| table.is_none()) {
             shared.row_counts.lock().remove(&object);
-            shared.forget_table(object);
+            // Its pages may be those of another table by now.
+            let storage = shared.catalogue.read().tables.get(object).map_or(object, |table| table.storage);
+            if !kept.contains(&storage) {
+                shared.forget_storage(storage);
+            }
         }
         let sequence = publish(transaction);
         drop(turn.take());

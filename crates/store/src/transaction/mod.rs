@@ -9,6 +9,7 @@ mod beside;
 mod change_alone;
 mod commit;
 mod end;
+mod exchange;
 mod leftover;
 mod locks;
 mod reads;

@@ -42,6 +42,16 @@ pub struct IndexDefinition {
 }
 
 impl IndexDefinition {
+    /// Whether two indexes of tables that are alike hold the same: names and how full pages are made may differ.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.key == other.key
+            && self.included == other.included
+            && self.filter == other.filter
+            && self.unique == other.unique
+            && self.is_constraint == other.is_constraint
+            && self.compression.unwrap_or_default() == other.compression.unwrap_or_default()
+    }
+
     /// A unique key of a constraint over these columns, ascending, pages full.
     pub fn unique(name: impl Into<String>, columns: &[usize]) -> Self {
         Self {

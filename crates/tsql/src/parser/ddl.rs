@@ -411,6 +411,8 @@ impl Parser<'_> {
             AlterAction::SwitchConstraints { names, enabled }
         } else if self.accept_word(Keyword::Rebuild) {
             AlterAction::Rebuild(self.rebuild_settings("ALTER TABLE")?)
+        } else if self.accept_word("SWITCH") {
+            self.switch_rows()?
         } else if self.at_trigger_switch() {
             self.trigger_switch()?
         } else if self.is_word(Keyword::Set)
@@ -427,6 +429,21 @@ impl Parser<'_> {
             return Err(self.unexpected());
         };
         Ok(StatementKind::AlterTable { table, check, action })
+    }
+
+    /// `TO table`, after SWITCH. Tables have no partitions.
+    fn switch_rows(&mut self) -> Parsed<AlterAction> {
+        let refused = |what: &str, line| Err(SqlError::unsupported(what).at_line(line));
+        if self.is_word("PARTITION") {
+            return refused("SWITCH PARTITION", self.line());
+        }
+        self.expect_word("TO")?;
+        let target = self.object_name()?;
+        match (self.is_word("PARTITION"), self.is_word("WITH")) {
+            (true, _) => refused("SWITCH TO … PARTITION", self.line()),
+            (_, true) => refused("SWITCH … WITH", self.line()),
+            _ => Ok(AlterAction::SwitchRows { target }),
+        }
     }
 
     fn name_list(&mut self) -> Parsed<Vec<String>> {

@@ -23,6 +23,7 @@ use crate::statements::ddl::module;
 use crate::statements::ddl::new_table;
 use crate::statements::ddl::redefine;
 use crate::statements::ddl::sequence;
+use crate::statements::ddl::switch;
 use crate::statements::ddl::trigger::{drop_triggers, switch_triggers};
 use crate::statements::ddl::user_type::{create_type, drop_type, resolve_statement};
 use crate::statements::dml::references;
@@ -170,7 +171,7 @@ fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
     Ok(())
 }
 
-fn existing(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
+pub(super) fn existing(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
     session
         .work
         .find(name, &session.database)?
@@ -187,6 +188,9 @@ fn alter_table(
     if let AlterAction::SwitchTriggers { names, enabled } = action {
         return switch_triggers(session, name, names.as_deref(), *enabled);
     }
+    if let AlterAction::SwitchRows { target } = action {
+        return switch::run(session, name, target);
+    }
     let table = existing(session, name)?;
     let mut definition = table.definition.as_ref().clone();
     match action {
@@ -194,6 +198,7 @@ fn alter_table(
         AlterAction::Several(actions) => {
             actions.iter().try_for_each(|action| alter_table(session, name, check, action, frame))
         }
+        AlterAction::SwitchRows { .. } => Err(SqlError::internal("SWITCH without a target")),
         AlterAction::Rebuild(settings) => index::rebuild_table(session, &table, settings),
         AlterAction::Add { columns, constraints } => {
             let keyed: Vec<String> = constraints.iter().flat_map(key_columns).collect();

@@ -15,5 +15,6 @@ pub(crate) mod redefine;
 pub(crate) mod rename;
 pub(crate) mod sequence;
 pub(crate) mod snapshot_options;
+pub(crate) mod switch;
 pub(crate) mod trigger;
 pub(crate) mod user_type;
