@@ -296,6 +296,23 @@ fn a_cap_holds_each_session_to_its_rate_and_shows_as_a_wait() {
             "SELECT CAST(SUM(wait_time_ms) AS int) FROM sys.dm_os_wait_stats WHERE wait_type = '{wait}'"
         );
         assert!(scalar(&mut client, &waited) >= 300, "{application}");
+        let own = format!(
+            "SELECT CAST(SUM(wait_time_ms) AS int) FROM sys.dm_exec_session_wait_stats WHERE session_id = @@SPID AND wait_type = '{wait}'"
+        );
+        assert!(scalar(&mut client, &own) >= 300, "{application}");
+        // While it waits, others see it.
+        let mut watcher = connect(&server);
+        assert_no_error(&client.batch(BULK));
+        client.socket.write_all(&packets(PacketType::BulkLoad, &bulk_payload(&ids))).unwrap();
+        let now = format!(
+            "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE wait_type = '{wait}' AND status = 'suspended'"
+        );
+        assert!(comes_to(&mut watcher, &now, 1), "{application}");
+        assert_eq!(rows_loaded(&client.answer()), Some(5_000));
+        let others = format!(
+            "SELECT COUNT(*) FROM sys.dm_exec_session_wait_stats WHERE session_id = @@SPID AND wait_type = '{wait}'"
+        );
+        assert_eq!(scalar(&mut watcher, &others), 0, "{application}");
     }
 }
 

@@ -74,6 +74,10 @@ fn two_writers_that_ask_for_one_key_take_turns() {
     let rows = second.rows();
     assert_eq!(rows.iter().map(arrow::array::RecordBatch::num_rows).sum::<usize>(), 1);
     assert_no_error(&second.batch("ROLLBACK"));
+    // The wait is known as its session's.
+    let waits = "SELECT COUNT(*) FROM sys.dm_exec_session_wait_stats WHERE session_id = @@SPID AND wait_type LIKE 'LCK_M_%'";
+    assert!(scalar(&mut second, waits) > 0);
+    assert_eq!(scalar(&mut first, waits), 0);
     assert_eq!(scalar(&mut first, "SELECT COUNT(*) FROM ledger"), 1);
 }
 

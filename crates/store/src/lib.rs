@@ -75,7 +75,7 @@ pub use engine::pages::{PageStatistics, ScanDetail};
 pub use engine::space::{AllocationUnitSpace, LogReuseWait, LogSpace};
 pub use engine::{Engine, MEMORY_CACHE_BYTES, Usage};
 pub use error::{EngineError, LockError};
-pub use figures::{Counters, FileIo, WaitCount, WaitType, Waits};
+pub use figures::{Counters, FileIo, SessionWaits, WaitCount, WaitType, Waits};
 pub use lock::{LockMode, LockRow, LockStatus, Resource};
 pub use log::{
     LogContext, LogCount, LogFlushes, LogOperation, LogOptions, LogReader, LogRow, VirtualLogFile,

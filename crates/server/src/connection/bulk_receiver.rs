@@ -3,6 +3,9 @@
 //! After an error the rest of the message is read and thrown away: closing early would give the client a broken pipe
 //! for a reason.
 
+use std::sync::Arc;
+
+use store::SessionWaits;
 use tds::bulk::{BulkEvent, BulkStream};
 use tds::conversation::server::Event;
 use tds::{Column, RowSpan};
@@ -74,6 +77,8 @@ pub(crate) struct Load<F> {
     pub cancellation: Cancellation,
     /// Largest row in bytes.
     pub row_max_bytes: usize,
+    /// What the session waits for.
+    pub waits: Arc<SessionWaits>,
 }
 
 /// Receives the message.
@@ -101,12 +106,12 @@ where
     R: AsyncRead + Unpin,
     F: FnOnce() -> Box<dyn RowSink> + Send + 'static,
 {
-    let Load { sink, threads, cancellation, row_max_bytes } = load;
+    let Load { sink, threads, cancellation, row_max_bytes, waits } = load;
     let (chunks, queue) = mpsc::channel::<Vec<u8>>(CHUNKS_QUEUED);
     let (spent, spare) = mpsc::unbounded_channel();
     let stop = cancellation.clone();
     let span = Span::current();
-    let rows = move || span.in_scope(|| decode(sink(), queue, &spent, &stop, row_max_bytes));
+    let rows = move || span.in_scope(|| waits.during(|| decode(sink(), queue, &spent, &stop, row_max_bytes)));
     let mut worker = threads.spawn_blocking(rows);
     // However this ends, also by being dropped, the thread must not go on to a commit.
     let stop = StopOnDrop { cancellation: cancellation.clone(), task: None };

@@ -368,6 +368,8 @@ impl Requests {
         let mut session = self.session()?;
         let cancellation = Cancellation::new();
         session.watch(&cancellation);
+        let waits = session.seat.waits();
+        session.seat.note_request(true);
         let (course, fault_sink) = match &mut self.faults {
             Some(faults) => faults.bulk().await,
             None => (Course::Goes(Duration::ZERO), None),
@@ -413,6 +415,7 @@ impl Requests {
             threads: self.shared.work.clone(),
             cancellation,
             row_max_bytes: self.shared.options.limits.row_bytes,
+            waits,
         };
         let received = tokio::select! {
             biased;
@@ -426,6 +429,7 @@ impl Requests {
         };
         let Ok(mut session) = returned.await else { return Err(self.lost("no session").await) };
         let open = self.bulk_done(received, &mut session).await;
+        session.seat.note_request(false);
         self.session = Some(session);
         match loss {
             Some(loss) => self.lose_answer(loss, open?).await,

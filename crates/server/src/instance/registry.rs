@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 use query::facts;
+use store::SessionWaits;
 use tokio::sync::watch;
 
 use crate::instance::isolation_level;
@@ -42,6 +43,8 @@ pub(crate) struct Activity {
     pub isolation_level: AtomicU8,
     /// BEGIN TRANSACTIONs without their COMMIT.
     pub transactions: AtomicU32,
+    /// What it waits for.
+    pub waits: Arc<SessionWaits>,
 }
 
 /// All open sessions. Their ids may repeat after 65,000 logins, so each entry has a number of its own.
@@ -84,6 +87,11 @@ impl Place {
         self.killed.clone()
     }
 
+    /// What the session waits for.
+    pub fn waits(&self) -> Arc<SessionWaits> {
+        Arc::clone(&self.activity.waits)
+    }
+
     /// Tells others that a request begins or has ended.
     pub fn note_request(&self, runs: bool) {
         let moment = if runs { &self.activity.request_began } else { &self.activity.request_ended };
@@ -115,6 +123,7 @@ impl Sessions {
                 request_ended: AtomicI64::new(now),
                 isolation_level: AtomicU8::new(isolation_level::READ_COMMITTED),
                 transactions: AtomicU32::new(0),
+                waits: Arc::default(),
             }),
         };
         let activity = Arc::clone(&session.activity);

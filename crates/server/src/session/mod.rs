@@ -15,6 +15,7 @@ pub(crate) mod prepared;
 pub(crate) mod request;
 pub mod response;
 pub(crate) mod settings;
+pub(crate) mod waited;
 pub(crate) mod work;
 
 use std::collections::HashMap;

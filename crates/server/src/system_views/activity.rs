@@ -1,10 +1,11 @@
 //! What goes on: waits, locks, requests, counters, the use of what a service tier allows.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use query::Datum;
-use store::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier};
+use store::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier, WaitType};
 
 use crate::catalogue::TableDefinition;
 use crate::storage::{Figures, file_id};
@@ -45,6 +46,14 @@ const LOCKS: &str = "
     request_owner_guid uniqueidentifier
     request_owner_lockspace_id nvarchar(32)! =
     lock_owner_address varbinary(8)";
+
+const SESSION_WAIT_STATS: &str = "
+    session_id smallint!
+    wait_type nvarchar(60)!
+    waiting_tasks_count bigint!
+    wait_time_ms bigint!
+    max_wait_time_ms bigint!
+    signal_wait_time_ms bigint!";
 
 const WAITING_TASKS: &str = "
     waiting_task_address varbinary(8)
@@ -104,6 +113,7 @@ const SERVICE_OBJECTIVES: &str = "
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("dm_os_wait_stats", WAIT_STATS, wait_stats),
+    Entry::new("dm_exec_session_wait_stats", SESSION_WAIT_STATS, session_wait_stats),
     Entry::new("dm_os_performance_counters", COUNTERS, performance_counters),
     Entry::new("dm_tran_locks", LOCKS, locks),
     Entry::new("dm_os_waiting_tasks", WAITING_TASKS, waiting_tasks),
@@ -135,6 +145,22 @@ fn wait_stats(context: &Context<'_>, view: &mut View) {
             ("max_wait_time_ms", milliseconds(longest)),
             ("signal_wait_time_ms", milliseconds(signal)),
         ]);
+    }
+}
+
+/// Those of the sessions that are open. What a parallel query's other threads wait for is counted for the server alone.
+fn session_wait_stats(context: &Context<'_>, view: &mut View) {
+    for session in (context.facts.sessions)() {
+        for wait in session.activity.waits.counts() {
+            view.add([
+                ("session_id", int(session.spid)),
+                ("wait_type", text(wait.wait.name())),
+                ("waiting_tasks_count", Datum::Int(wait.count as i64)),
+                ("wait_time_ms", milliseconds(wait.total)),
+                ("max_wait_time_ms", milliseconds(wait.longest)),
+                ("signal_wait_time_ms", milliseconds(wait.signal)),
+            ]);
+        }
     }
 }
 
@@ -326,7 +352,7 @@ fn waiting_tasks(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// The session's own request, and those of others that wait for locks: of what else others do nothing is kept.
+/// The session's own request, those of others that wait for locks, and whatever else others run.
 fn requests(context: &Context<'_>, view: &mut View) {
     let facts = context.facts;
     let current = facts.current().map_or(Datum::Null, |database| int(database.id));
@@ -338,9 +364,11 @@ fn requests(context: &Context<'_>, view: &mut View) {
         ("database_id", current),
         ("open_transaction_count", Datum::Int(facts.transaction_count)),
     ]);
+    let mut shown = vec![facts.spid];
     for LockWaiter { session, lock, of, blocker } in
         waiters(context).filter(|waiter| waiter.session != facts.spid)
     {
+        shown.push(session);
         let (database, ..) = of;
         let since = facts.now - i64::try_from(lock.waited.as_micros()).unwrap_or(0).saturating_mul(10);
         view.add([
@@ -356,6 +384,26 @@ fn requests(context: &Context<'_>, view: &mut View) {
             ("wait_resource", Datum::Text(wait_resource(context, of, &lock))),
             ("open_transaction_count", int(1)),
             ("transaction_id", Datum::Int(lock.transaction as i64)),
+        ]);
+    }
+    let sessions = (facts.sessions)();
+    for session in sessions.iter().filter(|session| !shown.contains(&session.spid)) {
+        let activity = &session.activity;
+        if !activity.is_running.load(Ordering::Relaxed) {
+            continue;
+        }
+        let now = activity.waits.now();
+        let name = |wait: Option<WaitType>| wait.map_or("", WaitType::name);
+        view.add([
+            ("session_id", int(session.spid)),
+            ("start_time", Datum::Moment(activity.request_began.load(Ordering::Relaxed))),
+            ("status", text(if now.is_some() { "suspended" } else { "running" })),
+            // In which database it works is not kept.
+            ("database_id", int(0)),
+            ("wait_type", now.map_or(Datum::Null, |(wait, _)| text(wait.name()))),
+            ("wait_time", milliseconds(now.map_or(Duration::ZERO, |(_, waited)| waited))),
+            ("last_wait_type", text(name(now.map(|(wait, _)| wait).or(activity.waits.last())))),
+            ("open_transaction_count", Datum::Int(activity.transactions.load(Ordering::Relaxed).into())),
         ]);
     }
 }

@@ -3,10 +3,12 @@
 
 mod counters;
 mod io;
+pub(crate) mod session_waits;
 mod waits;
 
 pub use counters::Counters;
 pub(crate) use counters::{CounterCells, count};
 pub use io::FileIo;
 pub(crate) use io::IoCounts;
+pub use session_waits::SessionWaits;
 pub use waits::{WaitCount, WaitType, Waits};

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::session_waits;
 use crate::lock_mode::LockMode;
 
 /// What work waits for, with SQL Server's names.
@@ -125,8 +126,13 @@ impl Default for Waits {
 }
 
 impl Waits {
-    /// Notes a wait.
+    /// Notes a wait, here and for the session that this thread works for.
     pub fn add(&self, wait: WaitType, total: Duration, signal: Duration) {
+        self.add_here(wait, total, signal);
+        session_waits::ended(wait, total, signal);
+    }
+
+    pub(super) fn add_here(&self, wait: WaitType, total: Duration, signal: Duration) {
         if let Some(cell) = self.cells.get(wait.index()) {
             let total_ns = total.as_nanos() as u64;
             cell.count.fetch_add(1, Ordering::Relaxed);
@@ -138,6 +144,7 @@ impl Waits {
 
     /// Runs what is a wait from start to end.
     pub fn during<T>(&self, wait: WaitType, work: impl FnOnce() -> T) -> T {
+        session_waits::began(wait);
         let start = Instant::now();
         let result = work();
         self.add(wait, start.elapsed(), Duration::ZERO);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::LockError;
-use crate::figures::{WaitType, Waits};
+use crate::figures::{WaitType, Waits, session_waits};
 use crate::lock_mode::LockMode;
 use crate::page::{PageId, RowId};
 
@@ -216,6 +216,7 @@ impl LockTable {
         let start = Instant::now();
         let deadline = start.checked_add(request.timeout);
         if !request.timeout.is_zero() {
+            session_waits::began(WaitType::Lock(mode));
             state.break_circles((self.database, request.transaction));
         }
         let result = loop {

@@ -99,6 +99,20 @@ fn run(volume: &MemoryVolume, seed: u64) -> Vec<Commit> {
     commits
 }
 
+/// Says where a look at the tables failed.
+struct Place {
+    seed: u64,
+    done: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("seed {}, cut after {}", self.seed, self.done);
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Tally {
     /// Distinct moments of distinct workloads.
@@ -124,6 +138,7 @@ fn cut_everywhere(seed: u64, tally: &Tally) {
             Ok(engine) => engine,
             Err(error) => panic!("seed {seed}, cut after {done}: {error}"),
         };
+        let _place = Place { seed, done };
         let found = contents(&engine);
         let index = acknowledged.unwrap_or(0);
         let in_flight = commits.get(index + 1).filter(|commit| commit.began <= done);

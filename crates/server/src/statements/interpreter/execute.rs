@@ -12,6 +12,7 @@ use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::request::Request;
 use crate::session::response::{DoneKind, Response, StatementDone};
+use crate::session::waited::Waited;
 use crate::session::work::scopes;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::isolation;
@@ -35,7 +36,8 @@ pub async fn execute(
     session.watch(&cancellation);
     session.place(Placement::default());
     let running = Running::new(&cancellation, session.instance.engine().memory());
-    running.all(run_request(session, request, Output::new(events, cancellation))).await;
+    let waits = session.seat.waits();
+    Waited::new(waits, running.all(run_request(session, request, Output::new(events, cancellation)))).await;
 }
 
 /// Runs a [light](Session::is_light) request, which begins on its connection's thread. The first events go to
@@ -52,7 +54,8 @@ pub(crate) async fn execute_early(
     session.place(placement.clone());
     let running = Running::new(&cancellation, session.instance.engine().memory());
     let output = Output::new(events, cancellation).beginning_early(early, placement);
-    running.all(run_request(session, request, output)).await;
+    let waits = session.seat.waits();
+    Waited::new(waits, running.all(run_request(session, request, output))).await;
 }
 
 async fn run_request(session: &mut Session, request: Request, mut output: Output) {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
 use super::tier::ResourceLimits;
+use crate::figures::WaitType;
 
 /// Utilisation of 15 seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,6 +37,16 @@ impl ResourceSample {
 pub(super) enum Cause {
     Log,
     Processor,
+}
+
+impl Cause {
+    /// The wait that this is.
+    pub fn wait(self) -> WaitType {
+        match self {
+            Self::Log => WaitType::LogRateGovernor,
+            Self::Processor => WaitType::ResourceGovernorIdle,
+        }
+    }
 }
 
 /// Length of a sample.

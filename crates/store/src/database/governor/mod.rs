@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 
-use crate::figures::{WaitType, Waits};
+use crate::figures::{Waits, session_waits};
 use crate::log::Log;
 use meter::{Cause, Meter};
 
@@ -74,6 +74,9 @@ impl Governor {
         let start = Instant::now();
         let mut cause = None;
         while let Some((delay, because)) = self.delay(log.written_bytes()) {
+            if cause.is_none() {
+                session_waits::began(because.wait());
+            }
             cause = Some(because);
             if interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Acquire)) {
                 break;
@@ -81,11 +84,7 @@ impl Governor {
             std::thread::sleep(delay.min(LOOK));
         }
         if let Some(cause) = cause {
-            let wait = match cause {
-                Cause::Log => WaitType::LogRateGovernor,
-                Cause::Processor => WaitType::ResourceGovernorIdle,
-            };
-            self.waits.add(wait, start.elapsed(), Duration::ZERO);
+            self.waits.add(cause.wait(), start.elapsed(), Duration::ZERO);
         }
     }
 

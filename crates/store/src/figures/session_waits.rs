@@ -1,0 +1,77 @@
+//! What one session waits for, by the thread that works for it.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::waits::{WaitCount, WaitType, Waits};
+
+/// The waits of one session.
+#[derive(Debug, Default)]
+pub struct SessionWaits {
+    waits: Waits,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What it waits for, and since when.
+    now: Option<(WaitType, Instant)>,
+    last: Option<WaitType>,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<SessionWaits>>> = const { RefCell::new(None) };
+}
+
+/// The session outside comes back, even if work panics.
+struct Outside(Option<Arc<SessionWaits>>);
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        let outside = self.0.take();
+        CURRENT.with(|current| current.replace(outside));
+    }
+}
+
+impl SessionWaits {
+    /// Does work of the session on this thread.
+    pub fn during<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
+        let _outside = Outside(CURRENT.with(|current| current.replace(Some(Arc::clone(self)))));
+        work()
+    }
+
+    /// All types that it has waited for.
+    pub fn counts(&self) -> Vec<WaitCount> {
+        self.waits.counts()
+    }
+
+    /// What it waits for now, and how long it has.
+    pub fn now(&self) -> Option<(WaitType, Duration)> {
+        self.state.lock().now.map(|(wait, since)| (wait, since.elapsed()))
+    }
+
+    /// What it waited for last.
+    pub fn last(&self) -> Option<WaitType> {
+        self.state.lock().last
+    }
+}
+
+/// The session that this thread works for begins to wait. The end is told by [`ended`].
+pub(crate) fn began(wait: WaitType) {
+    of_current(|session| session.state.lock().now = Some((wait, Instant::now())));
+}
+
+/// A wait of the session that this thread works for has ended.
+pub(super) fn ended(wait: WaitType, total: Duration, signal: Duration) {
+    of_current(|session| {
+        session.waits.add_here(wait, total, signal);
+        *session.state.lock() = State { now: None, last: Some(wait) };
+    });
+}
+
+fn of_current(note: impl FnOnce(&SessionWaits)) {
+    CURRENT.with_borrow(|current| current.as_deref().map(note));
+}
