@@ -9,6 +9,7 @@ mod build;
 mod compressed;
 mod crash;
 mod disk_full;
+mod exchange;
 mod faults;
 mod figures;
 mod groups;
