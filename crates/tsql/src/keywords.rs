@@ -396,6 +396,7 @@ others {
     Sparse "SPARSE",
     Start "START",
     Statusonly "STATUSONLY",
+    Switch "SWITCH",
     Synonym "SYNONYM",
     SystemTime "SYSTEM_TIME",
     SystemVersioning "SYSTEM_VERSIONING",

@@ -177,16 +177,12 @@ impl Engine {
 
     /// How often pages of a table were compressed since the database was opened, whatever became of the transactions.
     pub fn compression_counts(&self, object: u32) -> CompressionCounts {
-        self.shared.compression_counts(UnitKind::InRow.id(self.storage_of(object)))
+        self.shared.compression_counts(UnitKind::InRow.id(storage_of(&self.shared, object)))
     }
 
     /// How often pages of a nonclustered index were compressed, by its number in the table.
     pub fn index_compression_counts(&self, object: u32, index: u16) -> CompressionCounts {
-        self.shared.compression_counts(UnitKind::Index(index).id(self.storage_of(object)))
-    }
-
-    fn storage_of(&self, object: u32) -> u32 {
-        self.shared.catalogue.read().tables.get(object).map_or(object, |table| table.storage)
+        self.shared.compression_counts(UnitKind::Index(index).id(storage_of(&self.shared, object)))
     }
 
     /// What the log and the cache hold.
@@ -343,6 +339,11 @@ fn cache_of(
         Some(host) => BufferCache::within(&host.budget, files, log),
         None => Arc::new(BufferCache::new(files, log, options.cache_bytes / crate::page::PAGE_BYTES)),
     }
+}
+
+/// The number that the pages of a table carry.
+fn storage_of(shared: &Shared, object: u32) -> u32 {
+    shared.catalogue.read().tables.get(object).map_or(object, |table| table.storage)
 }
 
 impl Shared {

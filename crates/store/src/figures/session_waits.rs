@@ -59,7 +59,7 @@ impl SessionWaits {
     }
 }
 
-/// The session that this thread works for begins to wait. The end is told by [`ended`].
+/// The session that this thread works for begins to wait, until [`ended`].
 pub(crate) fn began(wait: WaitType) {
     of_current(|session| session.state.lock().now = Some((wait, Instant::now())));
 }

@@ -411,7 +411,7 @@ impl Parser<'_> {
             AlterAction::SwitchConstraints { names, enabled }
         } else if self.accept_word(Keyword::Rebuild) {
             AlterAction::Rebuild(self.rebuild_settings("ALTER TABLE")?)
-        } else if self.accept_word("SWITCH") {
+        } else if self.accept_word(Keyword::Switch) {
             self.switch_rows()?
         } else if self.at_trigger_switch() {
             self.trigger_switch()?
@@ -434,12 +434,12 @@ impl Parser<'_> {
     /// `TO table`, after SWITCH. Tables have no partitions.
     fn switch_rows(&mut self) -> Parsed<AlterAction> {
         let refused = |what: &str, line| Err(SqlError::unsupported(what).at_line(line));
-        if self.is_word("PARTITION") {
+        if self.is_word(Keyword::Partition) {
             return refused("SWITCH PARTITION", self.line());
         }
-        self.expect_word("TO")?;
+        self.expect_word(Keyword::To)?;
         let target = self.object_name()?;
-        match (self.is_word("PARTITION"), self.is_word("WITH")) {
+        match (self.is_word(Keyword::Partition), self.is_word(Keyword::With)) {
             (true, _) => refused("SWITCH TO … PARTITION", self.line()),
             (_, true) => refused("SWITCH … WITH", self.line()),
             _ => Ok(AlterAction::SwitchRows { target }),
