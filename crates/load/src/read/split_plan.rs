@@ -84,7 +84,7 @@ impl SplitPlan {
         let chosen = match (is_split, &described, &options.split_by) {
             (false, Some(table), _) if table.storage == Storage::Clustered => {
                 // One statement, but one that can be resumed.
-                by_clustered_key(client, table).or_else(|_| Err("one reader was asked for".to_owned()))
+                by_clustered_key(client, table).map_err(|_| "one reader was asked for".to_owned())
             }
             (false, ..) => Err("one reader was asked for".to_owned()),
             (true, Some(table), None) => by_clustered_key(client, table),
