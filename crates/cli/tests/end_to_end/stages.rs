@@ -343,6 +343,38 @@ fn a_load_that_dies_before_it_publishes_leaves_its_target_alone_and_a_stage_to_b
 }
 
 #[test]
+fn what_only_a_switch_keeps_is_there_afterwards_or_the_publication_is_refused() {
+    let fixture = Fixture::new();
+    fixture.sql(
+        "CREATE TABLE dbo.t (id int NOT NULL CONSTRAINT pk_t PRIMARY KEY, v nvarchar(10) NULL, twice AS (id * 2) PERSISTED, \
+         CONSTRAINT ck_t CHECK (id > -1)); CREATE INDEX ix_t ON dbo.t (v) WHERE id > 3; INSERT INTO dbo.t VALUES (1, N'old'); \
+         EXEC sp_addextendedproperty 'about', 'a table', 'SCHEMA', 'dbo', 'TABLE', 't', 'COLUMN', 'v'",
+    );
+    fixture.sql("CREATE TRIGGER dbo.tr ON dbo.t AFTER INSERT AS PRINT 'inserted'");
+    let mut client = client(&fixture);
+    let shape = TableShape::read(&mut client, &table("dbo.t")).unwrap();
+    let kinds = [ObstacleKind::Trigger, ObstacleKind::ExtendedProperty];
+    assert_eq!(shape.obstacles_to_rename().iter().map(|obstacle| obstacle.kind).collect::<Vec<_>>(), kinds);
+    for strategy in [Strategy::HeapThenKey, Strategy::Swap] {
+        let stage = staged(&mut client, "dbo.t", Mode::Replace, strategy, &batch(0..10, "new")).unwrap();
+        match publish(&mut client, &stage) {
+            Ok(published) => {
+                assert_eq!((published.inserted, published.how), (10, How::Switched));
+                assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t WHERE v = N'new'"), 10);
+            }
+            // A server that does not switch.
+            Err(failed) => {
+                assert_eq!(obstacles(&failed), kinds, "{failed}");
+                assert!(failed.to_string().contains("Incorrect syntax near 'SWITCH'"), "{failed}");
+                assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t WHERE v = N'old'"), 1);
+                stage.drop(&mut client).unwrap();
+            }
+        }
+        assert_eq!(TableShape::read(&mut client, &table("dbo.t")).unwrap(), shape);
+    }
+}
+
+#[test]
 fn a_ledger_row_is_written_in_the_transaction_of_the_publication() {
     let fixture = Fixture::new();
     fixture.sql("CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL); CREATE TABLE dbo.ledger (n int)");
