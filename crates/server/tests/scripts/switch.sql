@@ -196,3 +196,14 @@ info: Caution: Changing any part of an object name could break scripts and store
 info: Caution: Changing any part of an object name could break scripts and stored procedures.
 2
 NULL
+
+-- Definitions and collations count as the catalogue shows them, however they were written.
+CREATE TABLE written (id int NOT NULL, v varchar(5), twice AS id * 2, CONSTRAINT ck_written CHECK (id > 0)); CREATE INDEX ix ON written (v) WHERE id > 1
+----
+
+CREATE TABLE shown (id int NOT NULL, v varchar(5) COLLATE SQL_Latin1_General_CP1_CI_AS, twice AS ([id]*(2)), CONSTRAINT ck_shown CHECK (([id]>(0)))); CREATE INDEX ix ON shown (v) WHERE ([id]>(1)); INSERT shown (id) VALUES (7)
+----
+
+ALTER TABLE shown SWITCH TO written; SELECT id, twice FROM written
+----
+7 | 14

@@ -6,7 +6,7 @@ use tsql::ObjectName;
 use tsql::SqlError;
 
 use crate::catalogue::{
-    Check, ColumnDefinition, ForeignKey, Index, KeyConstraint, TableDefinition, same_name,
+    Check, ColumnDefinition, ForeignKey, Index, KeyConstraint, TableDefinition, definition_text, same_name,
 };
 use crate::session::Session;
 use crate::session::work::OpenTable;
@@ -115,7 +115,7 @@ fn check_column(
             );
             return Err(failed(4965, &text));
         }
-        (Some(one), Some(two)) if one != two => {
+        (Some(one), Some(two)) if definition_text(one) != definition_text(two) => {
             let text = format!(
                 "Computed column '{name}' defined as '{one}' in table '{source}' is different from the same column in table '{target}' defined as '{two}'."
             );
@@ -130,7 +130,8 @@ fn check_column(
         );
         return Err(failed_because(4944, &text));
     }
-    if own.collation() != other.collation() || own.collation != other.collation {
+    // A column that names none has that of its database, which a catalogue shows by name.
+    if own.collation() != other.collation() {
         return differs(4945, "collation");
     }
     if own.persisted != other.persisted {
@@ -279,7 +280,7 @@ impl<'d> Tree<'d> {
             == (other.clustered, other.unique, other.kind, other.columnstore, other.disabled)
             && columns(self.columns, other.columns)
             && names(&self.include, &other.include)
-            && self.filter == other.filter
+            && self.filter.as_deref().map(definition_text) == other.filter.as_deref().map(definition_text)
             && texts(self.group, other.group)
             && (self.clustered || self.compression == other.compression)
     }
@@ -306,7 +307,10 @@ fn check_constraints(session: &Session, from: &OpenTable, to: &OpenTable) -> Res
 
 fn check_check(check: &Check, from: &TableDefinition, source: &str, target: &str) -> Result<(), SqlError> {
     // The best of those that say the same.
-    let same = from.checks.iter().filter(|own| own.text == check.text);
+    let same = {
+        let text = definition_text(&check.text);
+        from.checks.iter().filter(move |own| definition_text(&own.text) == text)
+    };
     let Some(own) =
         same.max_by(|one, two| promise(one.trusted, one.disabled).cmp(&promise(two.trusted, two.disabled)))
     else {
