@@ -3,7 +3,7 @@
     python clients/bench_parallel_reads.py --binaries target/release [--rows 200000] [--delay-ms 10]
 
 The embedded server delays each direction of its connections (`--faults`), so that nothing computes meanwhile.
-Every export is one Arrow file in the order of the key, with the SHA-256 of the first. The median of the rounds
+The embedded server delays each direction of its connections (`--faults`), and nothing computes meanwhile.
 is printed, and the ratio to the first number of readers. Rounds alternate: a busy moment hits all.
 """
 
