@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from . import _bulkwire
 from ._bulkwire import Execution, LoadReport, Reader
@@ -79,6 +79,10 @@ class Connection:
         drop_time_zone: bool = False,
         empty_as_null: bool = False,
         date_order: str | None = None,
+        writers: int | Literal["auto"] | None = None,
+        retry_for: float | None = None,
+        load_id: str | None = None,
+        ledger_schema: str = "dbo",
         on_progress: OnProgress = None,
     ) -> LoadReport:
         """Load data into a table. The data streams: only a few record batches are in memory at a time.
@@ -116,6 +120,13 @@ class Connection:
             drop_time_zone: store the local time of zoned timestamps where the column has no offset.
             empty_as_null: empty text is NULL.
             date_order: how text such as 01/02/2024 is read, "mdy" or "dmy"; refused otherwise.
+            writers: connections that load at the same time, or "auto" for as many as pay. The others connect as this one did. Not in a
+                transaction, nor into a temporary table.
+            retry_for: seconds for which errors are tried again that may pass: broken connections, deadlocks, a busy service.
+            load_id: a name under which the database notes which rows are committed, in the tables `bulkwire_load*`. The same load,
+                called again after it was broken off, then goes on behind them and ends with every row there once; called again after
+                its end it loads nothing. Data that differs from what was committed is refused.
+            ledger_schema: the schema of these tables.
             on_progress: a function that gets a `Progress` about ten times a second, or `True` for a display.
 
         Returns:
@@ -131,6 +142,13 @@ class Connection:
             raise UsageError(f"truncate=True is mode='truncate', and not mode={mode!r}")
         if create and (mode not in (None, "append") or strategy not in (None, "auto", "direct")):
             raise UsageError("create=True makes a new table, which has neither rows nor indexes: leave mode and strategy out")
+        if writers is not None and writers != "auto" and (isinstance(writers, bool) or not 1 <= writers <= 256):
+            raise UsageError(f"writers must be a number from 1 to 256, or 'auto', not {writers!r}")
+        if retry_for is not None and not 0 <= retry_for <= 31_536_000:
+            raise UsageError(f"retry_for must be a number of seconds, not {retry_for!r}")
+        if load_id is not None and not 1 <= len(load_id) <= 128:
+            raise UsageError("load_id must have 1 to 128 characters")
+        writers = 0 if writers == "auto" else writers
         options = _options(locals())
         return self._shown(table, on_progress, lambda call: self._native.load(table, data, options, call))
 
@@ -322,11 +340,25 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The native options: every one of them, from the keywords that a method has."""
     order = [_order(item) for item in given.get("order", ())]
     pairs = {name: list((given.get(name) or {}).items()) for name in ("types", "columns")}
-    plain = {name: given.get(name) for name in ("batch_rows", "table_lock", "replacement", "date_order", "mode", "strategy")}
+    plain = {name: given.get(name) for name in _PLAIN}
     key = given.get("key") or ()
     flags = {name: bool(given.get(name)) for name in _FLAGS}
-    return {**plain, **flags, **pairs, "order": order, "key": [key] if isinstance(key, str) else list(key)}
+    schema = given.get("ledger_schema") or "dbo"
+    keys = [key] if isinstance(key, str) else list(key)
+    return {**plain, **flags, **pairs, "order": order, "key": keys, "ledger_schema": schema}
 
+
+_PLAIN = (
+    "batch_rows",
+    "table_lock",
+    "replacement",
+    "date_order",
+    "mode",
+    "strategy",
+    "writers",
+    "retry_for",
+    "load_id",
+)
 
 _FLAGS = (
     "create",

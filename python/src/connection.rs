@@ -1,13 +1,15 @@
 //! A connection, shared between Python objects and worked on by one of them at a time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 use load::stage::{Route, load_staged};
 use load::{
-    Client, Config, Error, LentClient, LoadError, LoadOptions, LoadPlan, Mode, Progress, Query, SharedClient,
-    StagePlan, Strategy, TableName, create_table_statement, roomy_length, roomy_schema,
+    Client, Config, Error, Ledger, LedgerPlace, LentClient, LoadError, LoadIdentity, LoadOptions, LoadPlan,
+    Mode, Progress, Query, RetryPolicy, SharedClient, SourceIdentity, StagePlan, Strategy, TableName,
+    WholeLoad, create_table_statement, load_whole, roomy_length, roomy_schema,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -187,6 +189,38 @@ impl Connection {
             true => Some(create_statement(py, &target, &source, measured.as_ref(), &options)?),
             false => None,
         };
+        if options.is_whole() {
+            let identity = options.identity(py, data, &target)?;
+            let done = self.transfer(py, source, on_progress, |client, schema, batches, progress| {
+                let ledger = identity
+                    .map(|identity| {
+                        Ledger::open(client, LedgerPlace::beside(&target, &options.ledger_schema), identity)
+                    })
+                    .transpose()
+                    .map_err(nothing)?;
+                if let Some(statement) = &statement {
+                    // A load that is continued finds the table that it has made.
+                    let exists = ledger.is_some() && client.describe(&target).is_ok();
+                    if !exists {
+                        client.execute(statement).map_err(nothing)?;
+                    }
+                }
+                let described = client.describe(&target).map_err(nothing)?;
+                let direct = if options.truncates() { Mode::Truncate } else { Mode::Append };
+                let (mode, strategy) = way.unwrap_or((direct, Strategy::Auto));
+                let load = WholeLoad {
+                    target: &described,
+                    mode,
+                    strategy,
+                    options: &load_options,
+                    writers: options.writers.map_or(Some(1), |writers| (writers > 0).then_some(writers)),
+                    retry: RetryPolicy::lasting(Duration::from_secs_f64(options.retry_for.unwrap_or(0.0))),
+                    ledger: ledger.as_ref(),
+                };
+                load_whole(client, &load, schema, batches, progress)
+            })?;
+            return Ok(LoadReport::whole(&target, done));
+        }
         let (plan, report, published) =
             self.transfer(py, source, on_progress, |client, schema, batches, progress| {
                 if let Some(statement) = &statement {
@@ -399,6 +433,12 @@ struct Options {
     drop_time_zone: bool,
     empty_as_null: bool,
     date_order: Option<String>,
+    /// Connections; 0: as many as pay.
+    writers: Option<usize>,
+    /// Seconds.
+    retry_for: Option<f64>,
+    load_id: Option<String>,
+    ledger_schema: String,
 }
 
 impl Options {
@@ -408,6 +448,31 @@ impl Options {
             failure::usage(options.py(), format!("date_order must be \"mdy\" or \"dmy\", not \"{text}\""))
         })?;
         Ok(this)
+    }
+
+    /// Whether more than one connection may load, something is tried again, or the load can be continued.
+    fn is_whole(&self) -> bool {
+        self.writers.is_some() || self.retry_for.is_some() || self.load_id.is_some()
+    }
+
+    /// Who the load is in the ledger, if it has a name.
+    fn identity(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        target: &TableName,
+    ) -> PyResult<Option<LoadIdentity>> {
+        let Some(load_id) = self.load_id.clone() else { return Ok(None) };
+        let way = self.way().map_err(|error| failure::from_error(py, error))?;
+        let mode = match (way, self.truncates()) {
+            (Some((mode, Strategy::Auto)), _) => mode.word().to_owned(),
+            (Some((mode, strategy)), _) => format!("{} by {strategy}", mode.word()),
+            (None, true) => "truncate".to_owned(),
+            (None, false) => "append".to_owned(),
+        };
+        let (name, fingerprint) = source::identity(data)?;
+        let sources = vec![SourceIdentity { name, fingerprint }];
+        Ok(Some(LoadIdentity { load_id, target: target.clone(), mode, sources, command: String::new() }))
     }
 
     fn truncates(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use load::report::{bytes, grouped};
 use load::stage::How;
-use load::{LoadReport as Report, Published, TableName};
+use load::{LoadReport as Report, Published, TableName, WholeReport};
 use pyo3::prelude::*;
 
 /// What a load did, and where its time went. The four phases overlap, so their sum may exceed `seconds`.
@@ -40,9 +40,30 @@ pub(crate) struct LoadReport {
     unchanged: Option<u64>,
     /// How the stage came into the table: "switch", "rename" or "merge".
     published_by: Option<&'static str>,
+    /// Connections that loaded.
+    writers: usize,
+    /// How often something was tried again.
+    retries: u64,
+    /// Rows that an earlier run of the same load had committed.
+    rows_committed_before: u64,
+    /// What kept the load from being faster; `None` where that was not measured.
+    limited_by: Option<String>,
 }
 
 impl LoadReport {
+    /// The report of a load over any number of connections.
+    pub(crate) fn whole(target: &TableName, done: WholeReport) -> Self {
+        let WholeReport { plan, loaded, published } = done;
+        let Some(loaded) = loaded else { return Self::staged(target, Report::default()) };
+        Self {
+            writers: loaded.writers,
+            retries: loaded.retries,
+            rows_committed_before: loaded.rows_skipped,
+            limited_by: Some(loaded.limit.to_string()),
+            ..Self::new(target, &plan, loaded.load, published)
+        }
+    }
+
     pub(crate) fn new(
         plan: &load::LoadPlan,
         report: Report,
@@ -87,6 +108,10 @@ impl LoadReport {
             updated: None,
             unchanged: None,
             published_by: None,
+            writers: 1,
+            retries: 0,
+            rows_committed_before: 0,
+            limited_by: None,
         }
     }
 

@@ -81,6 +81,15 @@ pub(crate) fn measured(data: &Bound<'_, PyAny>) -> PyResult<Option<InferredSchem
     measured.map(Some).map_err(|error| failure::named(py, "SourceError", error.to_string()))
 }
 
+/// What data is called, and what it was: a file by its path and content, anything else by neither.
+pub(crate) fn identity(data: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
+    let Some(path) = path_of(data)? else { return Ok(("data".to_owned(), String::new())) };
+    let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+    let fingerprint = formats::fingerprint(&Location::Path(path))
+        .map_err(|error| failure::named(data.py(), "SourceError", error.to_string()))?;
+    Ok((absolute.to_string_lossy().into_owned(), fingerprint.unwrap_or_default()))
+}
+
 fn typed(schema: SchemaRef, batches: Batches) -> Source {
     Source { schema, batches, has_names: true, is_text: false }
 }

@@ -1,12 +1,15 @@
 //! Ingestion: bound rows into a table, by bulk load.
 
+use std::time::Duration;
+
 use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::IngestMode;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::Schema;
 use load::stage::{Route, load_staged};
 use load::{
-    Client, LoadOptions, LoadPlan, Mode, StagePlan, Strategy, TableName, create_table_statement, roomy_length,
+    Client, LoadOptions, LoadPlan, Mode, RetryPolicy, StagePlan, Strategy, TableName, WholeLoad,
+    create_table_statement, load_whole, roomy_length,
 };
 use rows::mapping::{CreateOptions, StringType};
 
@@ -23,6 +26,10 @@ pub(crate) struct IngestOptions {
     pub(crate) table_mode: Option<String>,
     pub(crate) key: Vec<String>,
     pub(crate) strategy: Option<Strategy>,
+    /// Connections, where an option says so; 0: as many as pay.
+    pub(crate) writers: Option<usize>,
+    /// Seconds for which errors are tried again that may pass.
+    pub(crate) retry_for: Option<u32>,
     /// All rows, if they are at hand: the text columns of a new table then get lengths that fit.
     pub(crate) sample: Option<RecordBatch>,
 }
@@ -38,6 +45,8 @@ impl Default for IngestOptions {
             table_mode: None,
             key: Vec::new(),
             strategy: None,
+            writers: None,
+            retry_for: None,
             sample: None,
         }
     }
@@ -58,6 +67,23 @@ impl Ingest<'_> {
         self.prepare(client, &table, &schema)?;
         let described = client.describe(&table).map_err(from_load)?;
         let options = &self.options.load;
+        let IngestOptions { writers, retry_for, .. } = self.options;
+        if writers.is_some() || retry_for.is_some() {
+            let (mode, strategy) = way.unwrap_or((Mode::Append, Strategy::Direct));
+            let patience = Duration::from_secs(retry_for.unwrap_or(0).into());
+            let load = WholeLoad {
+                target: &described,
+                mode,
+                strategy,
+                options,
+                writers: writers.map_or(Some(1), |writers| (writers > 0).then_some(writers)),
+                retry: RetryPolicy::lasting(patience),
+                ledger: None,
+            };
+            let done = load_whole(client, &load, &schema, rows, &mut |_| {}).map_err(from_failed_load)?;
+            let published = done.published.map(|done| done.inserted.saturating_add(done.updated));
+            return Ok(published.unwrap_or_else(|| done.loaded.map_or(0, |loaded| loaded.load.rows)));
+        }
         if let Some((mode, strategy)) = way {
             let chosen = StagePlan::choose(client, &described, &schema, mode, strategy, options);
             let chosen = chosen.map_err(from_load)?;

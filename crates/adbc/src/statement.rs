@@ -30,6 +30,8 @@ const DROP_TIME_ZONE: &str = "bulkwire.ingest.drop_time_zone";
 const TABLE_MODE: &str = "bulkwire.ingest.mode";
 const KEY: &str = "bulkwire.ingest.key";
 const STRATEGY: &str = "bulkwire.ingest.strategy";
+const WRITERS: &str = "bulkwire.ingest.writers";
+const RETRY_FOR: &str = "bulkwire.ingest.retry_for";
 const READ_BATCH_ROWS: &str = "bulkwire.read.batch_rows";
 const READ_PARTITIONS: &str = "bulkwire.read.partitions";
 const READ_SPLIT_BY: &str = "bulkwire.read.split_by";
@@ -295,6 +297,23 @@ impl Optionable for Statement {
                 }
                 READ_PARTITIONS => self.read_partitions = option_values::count(&name, value)?,
                 READ_SPLIT_BY => self.read_split_by = Some(option_values::text(&name, value)?),
+                WRITERS => {
+                    let text = option_values::text(&name, value)?;
+                    self.ingest.writers = Some(match text.as_str() {
+                        "auto" => 0,
+                        text => text
+                            .parse()
+                            .ok()
+                            .filter(|writers| (1..=256).contains(writers))
+                            .ok_or_else(|| unknown_value(&name, text))?,
+                    });
+                }
+                RETRY_FOR => {
+                    let seconds = option_values::count(&name, value)?;
+                    self.ingest.retry_for = Some(
+                        u32::try_from(seconds).map_err(|_| invalid(format!("option {name} is too large")))?,
+                    );
+                }
                 READ_BATCH_ROWS => {
                     let rows = option_values::count(&name, value)?;
                     self.read_batch_rows =

@@ -96,18 +96,6 @@ pub enum Failure {
         /// The system's words.
         source: io::Error,
     },
-    /// The stage of a load that is to be continued is gone.
-    #[error(
-        "stage {stage} is gone, and with it {rows} rows of load \"{load_id}\": begin again with: bulkwire loads forget '{load_id}'"
-    )]
-    StageGone {
-        /// The stage.
-        stage: String,
-        /// The load.
-        load_id: String,
-        /// Rows that were committed into it.
-        rows: u64,
-    },
     /// A file cannot be looked at.
     #[error("{file}: {source}")]
     Unreadable {

@@ -18,6 +18,7 @@ mod host_file;
 mod interrupt;
 mod load_command;
 mod loaded_file;
+mod loads_command;
 mod parallel_load;
 mod progress;
 mod query_command;
@@ -51,6 +52,7 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
     if let Some(status) = as_bcp(&words) {
         return status;
     }
+    let command = loads_command::command_of(&words);
     let arguments = Arguments::parse_from(words);
     if !matches!(arguments.command, Command::Serve(_) | Command::Bench(_)) {
         trace::subscribe(arguments.log_level);
@@ -58,12 +60,13 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
     // Servers and benchmarks have signals of their own.
     match arguments.command {
         Command::Serve(_) | Command::Bench(_) => {}
-        Command::Load(_) | Command::Bcp(_) => watch_signals(Left::Batches),
+        Command::Load(_) | Command::Loads(_) | Command::Bcp(_) => watch_signals(Left::Batches),
         Command::Query(_) => watch_signals(Left::Unknown),
         _ => watch_signals(Left::Nothing),
     }
     let done = match arguments.command {
-        Command::Load(arguments) => load_command::run(&arguments).map(status_of),
+        Command::Load(arguments) => load_command::run(&arguments, command).map(status_of),
+        Command::Loads(arguments) => loads_command::run(arguments).map(status_of),
         Command::Export(arguments) => export_command::run(&arguments).map(success),
         Command::Convert(arguments) => convert_command::run(&arguments).map(status_of),
         Command::Sniff(arguments) => sniff_command::run(&arguments).map(success),

@@ -50,8 +50,8 @@ pub(crate) enum Kind {
 /// Refused rows that are shown; the file of `--rejects` has all of them.
 pub(crate) const REJECTS_SHOWN_MAX: u64 = 10;
 
-/// Loads the files one after another.
-pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
+/// Loads the files one after another. `command` is what continues the load, if it breaks.
+pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
     let table: TableName =
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
     let way = Way::of(arguments)?;
@@ -70,7 +70,7 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
     }
     let mut client = connection::open(&arguments.connection)?;
     if arguments.writers.is_asked() {
-        return parallel_load::run(&mut client, &table, sources, &way, arguments);
+        return parallel_load::run(&mut client, &table, sources, &way, arguments, command);
     }
     if !arguments.create {
         // A load that failed has no further use for its connection, unless the new table is to go again.

@@ -33,9 +33,10 @@ pub fn run(
     mut sources: Vec<Source>,
     way: &Way,
     arguments: &LoadArgs,
+    command: Option<String>,
 ) -> Result<Outcome, Failure> {
     let retry = retry(arguments);
-    let ledger = open_ledger(client, table, &sources, way, arguments)?;
+    let ledger = open_ledger(client, table, &sources, way, arguments, command)?;
     if let Some(ledger) = ledger.as_ref().filter(|ledger| ledger.state() == LoadState::Done) {
         if !arguments.quiet {
             let id = ledger.load_id();
@@ -247,6 +248,7 @@ fn open_ledger(
     sources: &[Source],
     way: &Way,
     arguments: &LoadArgs,
+    command: Option<String>,
 ) -> Result<Option<Ledger>, Failure> {
     let asked = &arguments.writers;
     if !asked.is_resumable() || arguments.dry_run {
@@ -270,7 +272,13 @@ fn open_ledger(
         Some(name) => name.clone(),
         None => default_load_id(&target, &identities),
     };
-    let identity = LoadIdentity { load_id, target, mode: way.words(), sources: identities };
+    let identity = LoadIdentity {
+        load_id,
+        target,
+        mode: way.words(),
+        sources: identities,
+        command: command.unwrap_or_default(),
+    };
     let place = LedgerPlace::beside(table, &asked.ledger_schema);
     Ok(Some(Ledger::open(client, place, identity)?))
 }

@@ -141,11 +141,7 @@ impl StagedLoad {
         }
         match ledger.rows_before() {
             0 => self.make(client, arguments),
-            rows => Err(Failure::StageGone {
-                stage: self.stage.name().to_string(),
-                load_id: ledger.load_id().to_owned(),
-                rows,
-            }),
+            rows => Err(Error::StageGone { stage: self.stage.name().to_string(), rows }.into()),
         }
     }
 

@@ -131,6 +131,16 @@ pub enum Error {
         /// What differs.
         what: String,
     },
+    /// The stage of a load that is to be continued is gone.
+    #[error(
+        "the stage {stage} is gone, and with it {rows} rows that were committed; forget the load and begin again"
+    )]
+    StageGone {
+        /// Its name.
+        stage: String,
+        /// Rows that were committed into it.
+        rows: u64,
+    },
     /// What several connections would be needed for cannot be done on one alone.
     #[error("{wish} cannot be had {place}")]
     NotAlone {

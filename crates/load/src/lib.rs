@@ -67,6 +67,7 @@ mod table_name;
 mod trace;
 mod transport;
 mod upsert;
+mod whole_load;
 
 pub use bulk::{BulkLoad, BulkProgress};
 pub use bulk_insert::{BulkInsertOptions, bulk_insert_statement};
@@ -98,3 +99,4 @@ pub use source::{Origin, Origins, SourceBatch, UnreadRow};
 pub use stage::{Mode, Published, Stage, StageError, StagePlan, Strategy, TableShape};
 pub use table_name::{TableName, literal, quoted};
 pub use upsert::{UpsertReport, upsert};
+pub use whole_load::{WholeLoad, WholeReport, load_whole};

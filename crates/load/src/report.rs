@@ -16,7 +16,7 @@ pub struct Phases {
 }
 
 /// The result of a finished load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoadReport {
     /// Rows committed; the server's count agrees.
     pub rows: u64,

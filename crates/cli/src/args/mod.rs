@@ -4,6 +4,7 @@ mod connection;
 mod convert;
 mod export;
 mod files;
+mod loads;
 mod modes;
 mod writers;
 
@@ -19,6 +20,7 @@ pub use connection::ConnectionArgs;
 pub use convert::ConvertArgs;
 pub use export::{Datetime2Form, ExportArgs};
 pub use files::{CompressionName, FileArgs, FormatName};
+pub use loads::{LoadsAction, LoadsArgs, LoadsListArgs, LoadsNamedArgs};
 pub use modes::ModeArgs;
 pub use writers::{WriterArgs, WriterCount};
 
@@ -39,6 +41,8 @@ pub struct Arguments {
 pub enum Command {
     /// Load files into a table
     Load(Box<LoadArgs>),
+    /// List, continue or forget loads that the database has notes of (load --resume)
+    Loads(LoadsArgs),
     /// Export a table or a query's result to a file
     Export(Box<ExportArgs>),
     /// Convert a file into another format, offline

@@ -3,6 +3,7 @@
 use std::{
     ops::Range,
     sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
 };
 
 use arrow::record_batch::RecordBatch;
@@ -17,14 +18,44 @@ pub(super) struct Chunk {
     /// Its rows' numbers in the source, those that cannot be loaded included.
     pub(super) rows: Range<u64>,
     pub(super) batches: Vec<SourceBatch>,
+    /// What they take in memory.
+    pub(super) bytes: u64,
 }
+
+/// Time that a chunk should take: long enough that its commit does not count, short enough that writers end together and
+/// little is sent again.
+const CHUNK_TIME: Duration = Duration::from_millis(500);
+/// Bytes of rows in memory. Two chunks of a writer are in memory at a time.
+const BYTES_MIN: u64 = 64 << 10;
+const BYTES_MAX: u64 = 20 << 20;
+/// What a load begins with, before the writers' pace is known.
+const BYTES_FIRST: u64 = 128 << 10;
 
 /// How large chunks are made.
 #[derive(Debug)]
 pub(super) struct ChunkSize {
-    pub(super) rows_max: u64,
-    /// Bytes in memory; changes while the load runs. 0: no limit.
-    pub(super) bytes_max: AtomicU64,
+    rows_max: u64,
+    /// Bytes in memory; 0: no limit.
+    bytes_max: AtomicU64,
+}
+
+impl ChunkSize {
+    /// Chunks of so many rows at most. Unless that number is fixed, their bytes follow the writers' pace.
+    pub(super) fn new(rows_max: u64, is_fixed: bool) -> Self {
+        Self { rows_max, bytes_max: AtomicU64::new(if is_fixed { 0 } else { BYTES_FIRST }) }
+    }
+
+    /// Follows a writer's pace: it needed so long for a chunk of so many bytes.
+    pub(super) fn adapt(&self, bytes: u64, taken: Duration) {
+        let most = self.bytes_max.load(Ordering::Relaxed);
+        // The last chunk of a source says little.
+        if most == 0 || bytes < most / 2 {
+            return;
+        }
+        let ratio = CHUNK_TIME.as_secs_f64() / taken.as_secs_f64().max(f64::MIN_POSITIVE);
+        let wanted = (most as f64 * ratio.clamp(0.5, 2.0)) as u64;
+        self.bytes_max.store(wanted.clamp(BYTES_MIN, BYTES_MAX), Ordering::Relaxed);
+    }
 }
 
 /// Cuts the batches of a source into chunks.
@@ -74,11 +105,11 @@ impl<'a> Chunker<'a> {
 
     /// Hands over the rows that are left.
     pub(super) fn finish<E>(&mut self, hand_over: &mut impl FnMut(Chunk) -> Result<(), E>) -> Result<(), E> {
-        self.bytes = 0;
+        let bytes = std::mem::take(&mut self.bytes);
         let batches = std::mem::take(&mut self.open);
         match batches.is_empty() {
             true => Ok(()),
-            false => hand_over(Chunk { source: self.source, rows: self.rows.clone(), batches }),
+            false => hand_over(Chunk { source: self.source, rows: self.rows.clone(), batches, bytes }),
         }
     }
 

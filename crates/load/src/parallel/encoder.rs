@@ -25,7 +25,7 @@ const CHUNK_BYTES: usize = 512 * 1024;
 /// What the encoder hands to its writer.
 pub(super) enum Piece {
     /// Rows of this source come, from this one on.
-    ChunkStart { source: usize, first_row: u64 },
+    ChunkStart { source: usize, first_row: u64, bytes: u64 },
     /// Encoded rows, and what they were made from.
     Rows { bytes: Vec<u8>, rows: u64, source: SourceBatch },
     /// The chunk has all its rows, which end before this one.
@@ -77,8 +77,8 @@ struct Encoder<'a> {
 
 impl Encoder<'_> {
     fn encode_chunk(&mut self, chunk: Chunk) -> Result<(), Stop> {
-        let Chunk { source, rows, batches } = chunk;
-        self.hand_over(Piece::ChunkStart { source, first_row: rows.start })?;
+        let Chunk { source, rows, batches, bytes } = chunk;
+        self.hand_over(Piece::ChunkStart { source, first_row: rows.start, bytes })?;
         for mut batch in batches {
             self.unread.extend(batch.take_unread());
             let mut first = 0;

@@ -32,6 +32,8 @@ pub struct LoadIdentity {
     pub mode: String,
     /// What it reads, in order.
     pub sources: Vec<SourceIdentity>,
+    /// What continues it, in the words of the program that began it; empty if nothing does.
+    pub command: String,
 }
 
 /// A source, as the next run recognises it.
@@ -101,6 +103,8 @@ pub struct LedgerLoad {
     pub last_commit: String,
     /// What it reads.
     pub sources: Vec<String>,
+    /// What continues it, in the words of the program that began it; empty if nothing does.
+    pub command: String,
 }
 
 impl LedgerPlace {
@@ -155,7 +159,7 @@ impl LedgerPlace {
                 format!(
                     "{id} PRIMARY KEY, epoch int NOT NULL, target nvarchar(400) NOT NULL, mode nvarchar(40) NOT NULL, \
                      is_done bit NOT NULL, row_count bigint NOT NULL, started datetime2(3) NOT NULL, \
-                     ended datetime2(3) NULL"
+                     ended datetime2(3) NULL, command nvarchar(max) NOT NULL"
                 ),
             ),
         ];
@@ -189,7 +193,7 @@ impl LedgerPlace {
              l.row_count + COALESCE((SELECT SUM(c.row_count) FROM {chunks} AS c WHERE c.load_id = l.load_id), 0), \
              CONVERT(nvarchar(30), l.started, 121), \
              COALESCE(CONVERT(nvarchar(30), COALESCE(l.ended, (SELECT MAX(c.committed) FROM {chunks} AS c \
-             WHERE c.load_id = l.load_id)), 121), N'') \
+             WHERE c.load_id = l.load_id)), 121), N''), l.command \
              FROM {loads} AS l ORDER BY l.started DESC, l.load_id; \
              SELECT load_id, name FROM {sources} ORDER BY load_id, source",
             chunks = self.chunks(),
@@ -201,7 +205,7 @@ impl LedgerPlace {
         };
         let mut all = Vec::new();
         for row in &loads.rows {
-            let [id, target, mode, done, rows, started, last_commit] = row.as_slice() else {
+            let [id, target, mode, done, rows, started, last_commit, command] = row.as_slice() else {
                 return Err(Error::unexpected(READING, "other columns than were asked for"));
             };
             let load_id = text(id)?;
@@ -215,6 +219,7 @@ impl LedgerPlace {
                 rows: number(rows)?,
                 started: text(started)?,
                 last_commit: text(last_commit)?,
+                command: text(command)?,
             });
         }
         Ok(all)
@@ -252,7 +257,7 @@ impl Ledger {
     pub fn open(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
         loop {
             match Self::enter(client, &place, &identity)? {
-                Entered::New(ledger) => return Ok(ledger),
+                Entered::New(ledger) => return Ok(*ledger),
                 Entered::Continued { state: LoadState::Loading } => {
                     return Self::take_over(client, place, identity);
                 }
@@ -410,7 +415,7 @@ impl Ledger {
 
     /// Enters the load, or finds the one of its name: one request.
     fn enter(client: &mut Client, place: &LedgerPlace, identity: &LoadIdentity) -> Result<Entered, Error> {
-        let LoadIdentity { load_id, target, mode, sources } = identity;
+        let LoadIdentity { load_id, target, mode, sources, command } = identity;
         let id = literal(load_id);
         let (loads, load_sources) = (place.loads(), place.load_sources());
         let values = sources.iter().enumerate().map(|(number, SourceIdentity { name, fingerprint })| {
@@ -427,8 +432,8 @@ impl Ledger {
         let tables = client.query_values(&format!(
             "{create}DECLARE @new int = 0;\n\
              BEGIN TRY BEGIN TRANSACTION;\n\
-             INSERT INTO {loads} (load_id, epoch, target, mode, is_done, row_count, started) \
-             SELECT {id}, 1, {target}, {mode}, 0, 0, SYSUTCDATETIME() \
+             INSERT INTO {loads} (load_id, epoch, target, mode, is_done, row_count, started, command) \
+             SELECT {id}, 1, {target}, {mode}, 0, 0, SYSUTCDATETIME(), {command} \
              WHERE NOT EXISTS (SELECT 1 FROM {loads} WITH (UPDLOCK, HOLDLOCK) WHERE load_id = {id});\n\
              SET @new = @@ROWCOUNT;\n\
              IF @new = 1 BEGIN {insert_sources} END;\n\
@@ -439,6 +444,7 @@ impl Ledger {
             create = place.create_statements(),
             target = literal(&target.to_string()),
             mode = literal(mode),
+            command = literal(command),
         ))?;
         let [loads, sources] = tables.as_slice() else {
             return Err(Error::unexpected(READING, "other results than were asked for"));
@@ -449,14 +455,8 @@ impl Ledger {
         if *new == 1 {
             let sources = vec![Vec::new(); identity.sources.len()];
             let (place, identity) = (place.clone(), identity.clone());
-            return Ok(Entered::New(Self {
-                place,
-                identity,
-                epoch: 1,
-                state: LoadState::Loading,
-                rows: 0,
-                sources,
-            }));
+            let state = LoadState::Loading;
+            return Ok(Entered::New(Box::new(Self { place, identity, epoch: 1, state, rows: 0, sources })));
         }
         let state = state(done)?;
         match (difference(identity, &text(target)?, &text(mode)?, sources)?, state) {
@@ -507,7 +507,7 @@ impl Ledger {
 }
 
 enum Entered {
-    New(Ledger),
+    New(Box<Ledger>),
     /// The load of this name is this one.
     Continued {
         state: LoadState,

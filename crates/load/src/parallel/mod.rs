@@ -16,12 +16,9 @@ mod writer;
 
 use std::{
     fmt, iter,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Mutex, PoisonError, atomic::Ordering},
     thread::{self, ScopedJoinHandle},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
@@ -58,13 +55,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Batches of a source.
 pub type SourceBatches<'a> = Box<dyn Iterator<Item = Result<SourceBatch, BoxError>> + Send + 'a>;
 
-/// Bytes of rows, in memory, that a chunk begins with; it grows until a writer needs about a second for it.
-const CHUNK_BYTES_MIN: u64 = 2 << 20;
-const CHUNK_BYTES_MAX: u64 = 20 << 20;
 /// How often the writers are looked at.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time after which the writers' pace says something.
-const PACE_KNOWN: Duration = Duration::from_millis(500);
 /// Sources that are read at a time.
 const READERS_MAX: usize = 4;
 /// The part of all processors above which they are said to be the limit.
@@ -226,9 +218,8 @@ pub fn load_parallel(
     let cpu = CpuWatch::start();
     let config = client.sibling_config();
     let (news, heard) = bounded(1);
-    let shared = Shared::new(options.ledger, options.retry, options.watch, news);
-    let size = ChunkSize::of(&jobs, options);
-    let run = Run { jobs: &jobs, config: &config, shared: &shared, size: &size, options };
+    let shared = Shared::new(options.ledger, options.retry, options.watch, chunk_size(&jobs), news);
+    let run = Run { jobs: &jobs, config: &config, shared: &shared, options };
     let done = run.run(client, readers, &heard, progress);
     progress(&shared.progress());
     let counters = &shared.counters;
@@ -289,33 +280,16 @@ fn check_place(client: &Client, plan: &LoadPlan, options: &ParallelOptions<'_>) 
     Err(Error::NotAlone { wish, place })
 }
 
-impl ChunkSize {
-    fn of(jobs: &[Job<'_>], options: &ParallelOptions<'_>) -> Self {
-        let rows_max = jobs.iter().map(|job| job.plan.batch_rows).min().unwrap_or(u64::MAX);
-        // Row groups of a columnstore are filled, and what the user asks for is done.
-        let is_fixed = jobs.iter().any(|job| job.plan.keeps_batch_rows);
-        let bytes_max = match (is_fixed, options.writers) {
-            (true, _) => 0,
-            (false, Writers::Fixed(1)) => CHUNK_BYTES_MAX,
-            (false, _) => CHUNK_BYTES_MIN,
-        };
-        Self { rows_max, bytes_max: AtomicU64::new(bytes_max) }
-    }
-
-    /// Makes chunks so large that a writer needs about a second for one.
-    fn adapt(&self, bytes_per_second: f64) {
-        if self.bytes_max.load(Ordering::Relaxed) > 0 {
-            let bytes = (bytes_per_second as u64).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
-            self.bytes_max.store(bytes, Ordering::Relaxed);
-        }
-    }
+/// Row groups of a columnstore are filled, and what the user asks for is done.
+fn chunk_size(jobs: &[Job<'_>]) -> ChunkSize {
+    let rows_max = jobs.iter().map(|job| job.plan.batch_rows).min().unwrap_or(u64::MAX);
+    ChunkSize::new(rows_max, jobs.iter().any(|job| job.plan.keeps_batch_rows))
 }
 
 struct Run<'a> {
     jobs: &'a [Job<'a>],
     config: &'a Config,
     shared: &'a Shared<'a>,
-    size: &'a ChunkSize,
     options: &'a ParallelOptions<'a>,
 }
 
@@ -346,10 +320,10 @@ impl Run<'_> {
         heard: &Receiver<()>,
         progress: &mut dyn FnMut(&Progress),
     ) -> Done {
-        let Self { jobs, config, shared, size, options } = *self;
+        let Self { jobs, config, shared, options } = *self;
         let (most, mut ramp) = match options.writers {
             Writers::Fixed(writers) => (writers.max(1), None),
-            Writers::Auto(most) => (most.max(1), Some(Ramp::new(most, shared.started))),
+            Writers::Auto(most) => (most.max(1), Some(Ramp::new(most))),
         };
         let readers = if most == 1 { 1 } else { sources.len().min(READERS_MAX) };
         let sources = Mutex::new(sources.into_iter());
@@ -362,7 +336,7 @@ impl Run<'_> {
                     let (chunks, next_source) = (chunk_sender.clone(), &next_source);
                     scope.spawn(move || {
                         let cpu = CpuWatch::start();
-                        let busy = read_all(jobs, iter::from_fn(next_source), size, shared, &chunks);
+                        let busy = read_all(jobs, iter::from_fn(next_source), shared, &chunks);
                         Reading { busy, cpu: cpu.elapsed() }
                     })
                 })
@@ -375,11 +349,11 @@ impl Run<'_> {
                     if shared.writers_lost.load(Ordering::SeqCst) > 0 {
                         ramp.limit(shared.writers_running.load(Ordering::SeqCst));
                     }
-                    let bytes = shared.counters.bytes.load(Ordering::Relaxed);
-                    let running = shared.writers_running.load(Ordering::SeqCst);
-                    ramp.wanted(Instant::now(), shared.started, bytes, running)
+                    ramp.wanted(shared.started.elapsed(), shared.pace())
                 });
-                shared.writers_wanted.store(wanted, Ordering::SeqCst);
+                if shared.writers_wanted.swap(wanted, Ordering::SeqCst) != wanted {
+                    shared.begin_epoch();
+                }
                 for number in writers.len()..wanted {
                     let line = lent.take().map_or(Line::Down, Line::Lent);
                     let chunks = chunks.clone();
@@ -396,7 +370,7 @@ impl Run<'_> {
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
                 progress(&shared.progress());
-                self.look_at_time(wanted);
+                self.look_at_time();
             }
             // Readers that wait for a writer end with the queue.
             drop(chunks);
@@ -420,14 +394,10 @@ impl Run<'_> {
         done
     }
 
-    /// Adapts the size of chunks to the writers' pace, and ends a load that takes too long.
-    fn look_at_time(&self, writers: usize) {
-        let Self { shared, size, options, .. } = self;
+    /// Ends a load that takes too long.
+    fn look_at_time(&self) {
+        let Self { shared, options, .. } = self;
         let elapsed = shared.started.elapsed();
-        if elapsed > PACE_KNOWN && writers > 0 {
-            let bytes = shared.counters.bytes.load(Ordering::Relaxed) as f64;
-            size.adapt(bytes / elapsed.as_secs_f64() / writers as f64);
-        }
         if let Some(limit) = options.time_limit
             && elapsed >= limit
             && !shared.stop.load(Ordering::SeqCst)

@@ -1,11 +1,11 @@
 //! How many writers pay: writers are added while throughput rises, and taken back where it does not.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Shortest time over which throughput is judged.
-const WINDOW_MIN: Duration = Duration::from_millis(400);
-/// Time after a change in which buffers fill or drain; not judged.
-const SETTLING: Duration = Duration::from_millis(250);
+use super::state::Pace;
+
+/// Chunks of each writer by which its pace is judged.
+const CHUNKS_JUDGED: usize = 2;
 /// Twice the writers must bring this much at least, or they are taken back.
 const GAIN_MIN: f64 = 1.25;
 
@@ -16,9 +16,6 @@ pub(super) struct Ramp {
     wanted: usize,
     /// Throughput of the last number of writers that was kept.
     before: Option<(usize, f64)>,
-    changed: Instant,
-    /// When the window began, and the bytes that had been sent then.
-    window: Option<(Instant, u64)>,
     settled: bool,
     steps: Vec<RampStep>,
 }
@@ -38,53 +35,31 @@ pub struct RampStep {
 
 impl Ramp {
     /// Begins with one writer, and goes up to `most`.
-    pub(super) fn new(most: usize, now: Instant) -> Self {
-        Self {
-            most: most.max(1),
-            wanted: 1,
-            before: None,
-            changed: now,
-            window: None,
-            settled: most <= 1,
-            steps: Vec::new(),
-        }
+    pub(super) fn new(most: usize) -> Self {
+        Self { most: most.max(1), wanted: 1, before: None, settled: most <= 1, steps: Vec::new() }
     }
 
-    /// Judges the present number of writers: the number that there should be. `running` are connected and have work.
-    pub(super) fn wanted(&mut self, now: Instant, started: Instant, bytes: u64, running: usize) -> usize {
-        if self.settled || running < self.wanted {
+    /// Judges the present number of writers by their pace, `at` this time of the load: the number that there should be.
+    pub(super) fn wanted(&mut self, at: Duration, pace: Pace) -> usize {
+        if self.settled || pace.chunks < self.wanted * CHUNKS_JUDGED || pace.busy.is_zero() {
             return self.wanted;
         }
-        let since = now.saturating_duration_since(self.changed);
-        if since < SETTLING {
-            return self.wanted;
-        }
-        let (from, bytes_before) = *self.window.get_or_insert((now, bytes));
-        let window = now.saturating_duration_since(from);
-        if window < WINDOW_MIN {
-            return self.wanted;
-        }
-        let rate = bytes.saturating_sub(bytes_before) as f64 / window.as_secs_f64();
+        let rate = self.wanted as f64 * pace.bytes as f64 / pace.busy.as_secs_f64();
         let needed = self.before.map_or(0.0, |(writers, rate)| {
             // Less than twice the writers, at the end of the scale, need less.
             let ratio = self.wanted as f64 / writers as f64;
             rate * (1.0 + (GAIN_MIN - 1.0) * (ratio - 1.0))
         });
-        let kept = rate > 0.0 && rate >= needed;
-        let at = now.saturating_duration_since(started);
+        let kept = rate >= needed;
         self.steps.push(RampStep { at, writers: self.wanted, bytes_per_second: rate, kept });
         match (kept, self.before) {
-            (false, Some((writers, _))) => {
-                (self.wanted, self.settled) = (writers, true);
-            }
-            (false, None) => {}
-            (true, _) if self.wanted >= self.most => self.settled = true,
-            (true, _) => {
+            (false, Some((writers, _))) => (self.wanted, self.settled) = (writers, true),
+            _ if self.wanted >= self.most => self.settled = true,
+            _ => {
                 self.before = Some((self.wanted, rate));
                 self.wanted = (self.wanted * 2).min(self.most);
             }
         }
-        (self.changed, self.window) = (now, None);
         self.wanted
     }
 
@@ -103,15 +78,14 @@ impl Ramp {
 mod tests {
     use super::*;
 
-    /// The writers that a load settles on, where `rate` tells the bytes a second of a number of writers.
+    /// The writers that a load settles on, where `rate` gives the bytes a second of a number of writers.
     fn settled(most: usize, rate: impl Fn(usize) -> f64) -> usize {
-        let start = Instant::now();
-        let mut ramp = Ramp::new(most, start);
-        let mut bytes = 0.0;
+        let mut ramp = Ramp::new(most);
         let mut writers = 1;
-        for tick in 1..400_u64 {
-            bytes += rate(writers) * 0.05;
-            writers = ramp.wanted(start + Duration::from_millis(50 * tick), start, bytes as u64, writers);
+        for chunks in 1..200 {
+            let busy = Duration::from_secs_f64(1e6 * writers as f64 / rate(writers) * chunks as f64);
+            let pace = Pace { chunks, bytes: 1_000_000 * chunks as u64, busy, ..Pace::default() };
+            writers = ramp.wanted(Duration::ZERO, pace);
         }
         writers
     }
@@ -127,12 +101,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_judged_before_the_writers_run() {
-        let start = Instant::now();
-        let mut ramp = Ramp::new(8, start);
-        for tick in 1..100 {
-            assert_eq!(ramp.wanted(start + Duration::from_millis(50 * tick), start, 1 << 30, 0), 1);
-        }
+    fn nothing_is_judged_before_every_writer_has_shown_its_pace() {
+        let mut ramp = Ramp::new(8);
+        let pace = Pace { chunks: 1, bytes: 1 << 20, busy: Duration::from_secs(1), ..Pace::default() };
+        assert_eq!(ramp.wanted(Duration::ZERO, pace), 1);
         assert_eq!(ramp.into_steps(), []);
     }
 }

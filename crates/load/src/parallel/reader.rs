@@ -11,7 +11,7 @@ use rows::CellErrorReason;
 
 use super::{
     BoxError, Job,
-    chunk::{Chunk, ChunkSize, Chunker},
+    chunk::{Chunk, Chunker},
     ledger::CommittedChunk,
     ranges::RowRanges,
     state::Shared,
@@ -25,14 +25,13 @@ const COMPARED_BYTES: usize = 512 * 1024;
 pub(super) fn read_all<'a>(
     jobs: &[Job<'a>],
     sources: impl Iterator<Item = (usize, Box<dyn Iterator<Item = Result<SourceBatch, BoxError>> + Send + 'a>)>,
-    size: &ChunkSize,
     shared: &Shared<'_>,
     chunks: &Sender<Chunk>,
 ) -> Duration {
     let mut busy = Duration::ZERO;
     for (number, batches) in sources {
         let Some(job) = jobs.get(number) else { return busy };
-        let mut reader = Reader::new(number, job, size, shared, chunks);
+        let mut reader = Reader::new(number, job, shared, chunks);
         if let Err(stop) = reader.read(batches) {
             if let Stop::Failed(error) = stop {
                 shared.fail(error, None);
@@ -60,18 +59,19 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(
-        number: usize,
-        job: &'a Job<'_>,
-        size: &'a ChunkSize,
-        shared: &'a Shared<'_>,
-        chunks: &'a Sender<Chunk>,
-    ) -> Self {
+    fn new(number: usize, job: &'a Job<'_>, shared: &'a Shared<'_>, chunks: &'a Sender<Chunk>) -> Self {
         let ledger = shared.ledger;
         let done = ledger.map(|ledger| ledger.committed_rows(number)).unwrap_or_default();
         let compared = ledger.filter(|_| !done.is_empty());
         let comparer = compared.map(|ledger| Comparer::new(&job.plan, ledger.committed(number)));
-        Self { shared, chunks, chunker: Chunker::new(number, size), done, comparer, busy: Duration::ZERO }
+        Self {
+            shared,
+            chunks,
+            chunker: Chunker::new(number, &shared.size),
+            done,
+            comparer,
+            busy: Duration::ZERO,
+        }
     }
 
     fn read(

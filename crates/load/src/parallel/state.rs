@@ -10,7 +10,7 @@ use std::{
 
 use crossbeam_channel::Sender;
 
-use super::{CommitWatch, RetryNote, ledger::Ledger};
+use super::{CommitWatch, RetryNote, chunk::ChunkSize, ledger::Ledger};
 use crate::{
     client::CancelHandle,
     error::Error,
@@ -36,6 +36,8 @@ pub(super) struct Shared<'a> {
     pub(super) writers_running: AtomicUsize,
     pub(super) writers_lost: AtomicUsize,
     pub(super) counters: Counters,
+    pub(super) size: ChunkSize,
+    pace: Mutex<Pace>,
     /// Hears of every chunk and of every writer that ends.
     pub(super) news: Sender<()>,
     failure: Mutex<Option<Failure>>,
@@ -59,6 +61,18 @@ pub(super) struct Counters {
     pub(super) retries: AtomicU64,
 }
 
+/// How fast writers are while there are so many of them.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Pace {
+    /// Grows with every change of their number.
+    epoch: u64,
+    /// Chunks that were begun and committed since.
+    pub(super) chunks: usize,
+    pub(super) bytes: u64,
+    /// The time that they took, those of different writers added up.
+    pub(super) busy: Duration,
+}
+
 /// What ended a load.
 #[derive(Debug)]
 pub(super) struct Failure {
@@ -77,6 +91,7 @@ impl<'a> Shared<'a> {
         ledger: Option<&'a Ledger>,
         retry: RetryPolicy,
         watch: &'a dyn CommitWatch,
+        size: ChunkSize,
         news: Sender<()>,
     ) -> Self {
         Self {
@@ -90,6 +105,8 @@ impl<'a> Shared<'a> {
             writers_lost: AtomicUsize::new(0),
             lines: Mutex::default(),
             counters: Counters::default(),
+            size,
+            pace: Mutex::default(),
             news,
             failure: Mutex::new(None),
             notes: Mutex::default(),
@@ -105,6 +122,32 @@ impl<'a> Shared<'a> {
         drop(failure);
         self.stop.store(true, Ordering::SeqCst);
         self.tell();
+    }
+
+    /// The number of the present epoch.
+    pub(super) fn epoch(&self) -> u64 {
+        lock(&self.pace).epoch
+    }
+
+    /// Notes a committed chunk, and the time since the writer's last commit, which was in this epoch.
+    pub(super) fn note_pace(&self, epoch: u64, bytes: u64, busy: Duration) {
+        let mut pace = lock(&self.pace);
+        if pace.epoch == epoch {
+            pace.chunks += 1;
+            pace.bytes += bytes;
+            pace.busy += busy;
+        }
+    }
+
+    /// How fast the writers are.
+    pub(super) fn pace(&self) -> Pace {
+        *lock(&self.pace)
+    }
+
+    /// The number of writers changes: what was seen before does not count.
+    pub(super) fn begin_epoch(&self) {
+        let mut pace = lock(&self.pace);
+        *pace = Pace { epoch: pace.epoch + 1, ..Pace::default() };
     }
 
     /// Notes a writer's connection.

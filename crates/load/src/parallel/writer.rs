@@ -177,8 +177,9 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn write_all(&mut self, pieces: &Receiver<Piece>) {
+        let mut last_commit: Option<(u64, Instant)> = None;
         while let Ok(piece) = pieces.recv() {
-            let Piece::ChunkStart { source, first_row } = piece else {
+            let Piece::ChunkStart { source, first_row, bytes } = piece else {
                 self.shared.fail(Error::internal("rows outside a chunk"), None);
                 return;
             };
@@ -186,6 +187,7 @@ impl<'a> Writer<'a, '_> {
                 self.shared.fail(Error::internal("a chunk without a source"), None);
                 return;
             };
+            let started = Instant::now();
             let mut chunk = Open { source, job, rows: first_row..first_row, held: Vec::new() };
             let first = self.first_attempt(&mut chunk, pieces);
             let loaded = match first {
@@ -194,7 +196,14 @@ impl<'a> Writer<'a, '_> {
                 Err(error) => self.repeat(&chunk, error),
             };
             match loaded {
-                Ok(()) => self.shared.tell(),
+                Ok(()) => {
+                    self.shared.size.adapt(bytes, started.elapsed());
+                    if let Some((epoch, since)) = last_commit {
+                        self.shared.note_pace(epoch, bytes, since.elapsed());
+                    }
+                    last_commit = Some((self.shared.epoch(), Instant::now()));
+                    self.shared.tell();
+                }
                 Err(error) => {
                     let doubtful = error.is_in_doubt();
                     if doubtful {
