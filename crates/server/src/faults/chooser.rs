@@ -209,7 +209,7 @@ impl ConnectionFaults {
         named(&who.application, |client| &client.0)
             && named(&who.login, |client| &client.1)
             && who.connection.is_none_or(|number| number == self.number)
-            && who.every.is_none_or(|every| self.number % every.max(1) == 0)
+            && who.every.is_none_or(|every| self.number.is_multiple_of(every.max(1)))
     }
 
     /// Whether this is the first question after what holds for the whole connection.
