@@ -60,7 +60,7 @@ impl LoadReport {
             retries: loaded.retries,
             rows_committed_before: loaded.rows_skipped,
             limited_by: Some(loaded.limit.to_string()),
-            ..Self::new(target, &plan, loaded.load, published)
+            ..Self::new(&plan, loaded.load, published.map(|published| (target.clone(), published)))
         }
     }
 

@@ -185,6 +185,18 @@ mod tests {
     }
 
     #[test]
+    fn the_documents_list_the_same_errors() {
+        let page = include_str!("../../../docs/connections.md");
+        for (number, meaning) in TRANSIENT_ERRORS {
+            assert!(page.contains(&format!("| {number} | {meaning} |\n")), "{number}");
+        }
+        let listed = page.lines().filter(|line| {
+            line.strip_prefix("| ").and_then(|line| line.split(' ').next()).is_some_and(|word| word.parse::<i32>().is_ok())
+        });
+        assert_eq!(listed.count(), TRANSIENT_ERRORS.len());
+    }
+
+    #[test]
     fn waits_double_up_to_the_longest_and_vary() {
         let policy = RetryPolicy::lasting(Duration::from_secs(60));
         for (number, most) in [(1, 100), (2, 200), (5, 1600), (40, 30_000)] {

@@ -9,7 +9,7 @@ use std::{
 use crossbeam_channel::{Receiver, Sender};
 use rows::{BoundBatch, CellError};
 
-use super::{Job, chunk::Chunk, state::Shared};
+use super::{chunk::Chunk, job::Job, state::Shared};
 use crate::{
     bulk::rows_of,
     error::Error,

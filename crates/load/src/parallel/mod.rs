@@ -7,15 +7,18 @@
 
 mod chunk;
 mod encoder;
+mod job;
 mod ledger;
+mod options;
 mod ramp;
 mod ranges;
 mod reader;
+mod report;
 mod state;
 mod writer;
 
 use std::{
-    fmt, iter,
+    iter,
     sync::{Mutex, PoisonError, atomic::Ordering},
     thread::{self, ScopedJoinHandle},
     time::Duration,
@@ -25,15 +28,19 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 
 use self::{
     chunk::{Chunk, ChunkSize},
+    job::Job,
     ramp::Ramp,
     reader::read_all,
+    report::limit,
     state::{Failure, Shared},
     writer::{Line, WriterEffort},
 };
 pub use self::{
     ledger::{CommittedChunk, Ledger, LedgerLoad, LedgerPlace, LoadIdentity, LoadState, SourceIdentity},
+    options::{BoxError, CommitWatch, ParallelOptions, ParallelSource, SourceBatches, Writers},
     ramp::RampStep,
     ranges::RowRanges,
+    report::{Limit, ParallelReport, RetryNote},
 };
 use crate::{
     client::Client,
@@ -44,157 +51,13 @@ use crate::{
     options::BatchTransaction,
     plan::LoadPlan,
     platform::CpuWatch,
-    reject::Tolerance,
-    report::{LoadReport, Phases, bytes, grouped},
-    retry::RetryPolicy,
-    source::SourceBatch,
+    report::{LoadReport, Phases},
 };
-
-/// Errors of a source.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
-/// Batches of a source.
-pub type SourceBatches<'a> = Box<dyn Iterator<Item = Result<SourceBatch, BoxError>> + Send + 'a>;
 
 /// How often the writers are looked at.
 const LOOK: Duration = Duration::from_millis(50);
 /// Sources that are read at a time.
 const READERS_MAX: usize = 4;
-/// The part of all processors above which they are said to be the limit.
-const PROCESSOR_BOUND: f64 = 0.8;
-
-/// How many connections write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writers {
-    /// This many.
-    Fixed(usize),
-    /// As many as pay, found by measuring; at most this many.
-    Auto(usize),
-}
-
-/// How a load with several writers goes.
-pub struct ParallelOptions<'a> {
-    /// Connections.
-    pub writers: Writers,
-    /// What is tried again.
-    pub retry: RetryPolicy,
-    /// Where committed rows are noted.
-    pub ledger: Option<&'a Ledger>,
-    /// Time for the whole load.
-    pub time_limit: Option<Duration>,
-    /// Hears of every commit.
-    pub watch: &'a dyn CommitWatch,
-}
-
-/// Hears of commits as they happen, from the threads of the writers.
-pub trait CommitWatch: Sync {
-    /// So many rows are about to be committed.
-    fn begins(&self, _rows: u64) {}
-    /// The commit of so many rows has ended. If not `committed`, they are not committed, or it is not known.
-    fn ended(&self, _rows: u64, _committed: bool) {}
-}
-
-/// Nobody hears.
-impl CommitWatch for () {}
-
-/// One source of a load.
-pub struct ParallelSource<'a> {
-    /// How its rows are loaded.
-    pub plan: LoadPlan,
-    /// What becomes of rows that cannot be loaded.
-    pub tolerance: Option<&'a Tolerance<'a>>,
-    /// Its rows.
-    pub batches: SourceBatches<'a>,
-}
-
-/// What is known of a source while it is loaded.
-struct Job<'a> {
-    plan: LoadPlan,
-    tolerance: Option<&'a Tolerance<'a>>,
-}
-
-/// What a load with several writers did.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ParallelReport {
-    /// Rows, bytes and times of all writers together.
-    pub load: LoadReport,
-    /// The most writers at a time.
-    pub writers: usize,
-    /// What was tried to find how many writers pay.
-    pub steps: Vec<RampStep>,
-    /// How often something was tried again.
-    pub retries: u64,
-    /// What was tried again, at most 1,000 of them.
-    pub retry_notes: Vec<RetryNote>,
-    /// Rows that an earlier run had committed.
-    pub rows_skipped: u64,
-    /// What kept the load from being faster.
-    pub limit: Limit,
-}
-
-/// Something that failed and was tried again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RetryNote {
-    /// When, from the start of the load.
-    pub at: Duration,
-    /// The writer, from 0.
-    pub writer: usize,
-    /// Why it may pass.
-    pub reason: String,
-    /// The error.
-    pub error: String,
-    /// How long the writer waited.
-    pub waited: Duration,
-}
-
-/// What kept a load from being faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// Reading the source.
-    Source,
-    /// The processors of this machine.
-    Processor,
-    /// The server took rows no faster, or the link.
-    Receiver,
-    /// The server needed the time to confirm and commit.
-    Commit,
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Source => "reading the source",
-            Self::Processor => "this machine's processors",
-            Self::Receiver => "the link, or the server taking rows in",
-            Self::Commit => "the server confirming and committing",
-        })
-    }
-}
-
-impl fmt::Display for ParallelReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.load)?;
-        write!(f, "\nwriters: {}", self.writers)?;
-        if !self.steps.is_empty() {
-            let steps = self.steps.iter().map(|step| {
-                let kept = if step.kept { "" } else { " (taken back)" };
-                format!("{} sent {}/s{kept}", step.writers, bytes(step.bytes_per_second))
-            });
-            write!(f, " ({})", steps.collect::<Vec<_>>().join(", "))?;
-        }
-        write!(f, "; limited by {}", self.limit)?;
-        if self.rows_skipped > 0 {
-            write!(f, "\n{} rows had been committed before", grouped(self.rows_skipped))?;
-        }
-        if self.retries > 0 {
-            let plural = if self.retries == 1 { "time" } else { "times" };
-            write!(f, "\ntried again {} {plural}", grouped(self.retries))?;
-            if let Some(note) = self.retry_notes.first() {
-                write!(f, ", first after {:.1} s: {}", note.at.as_secs_f64(), note.reason)?;
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Loads sources with several writers. The first writer uses `client`, the others connect as it did. `progress` is called from
 /// time to time, by the calling thread.
@@ -406,22 +269,4 @@ impl Run<'_> {
             shared.cancel_all();
         }
     }
-}
-
-/// What took most of the time, of the reader's or of the writers'.
-fn limit(load: &LoadReport, writers: usize) -> Limit {
-    let elapsed = load.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-    let Phases { read, encode, send, wait } = load.phases;
-    let of_writers = |spent: Duration| spent.as_secs_f64() / elapsed / writers.max(1) as f64;
-    let processors = thread::available_parallelism().map_or(1.0, |number| number.get() as f64);
-    let is_computing =
-        load.client_cpu.is_some_and(|cpu| cpu.as_secs_f64() > PROCESSOR_BOUND * processors * elapsed);
-    let shares = [
-        (Limit::Source, read.as_secs_f64() / elapsed),
-        (Limit::Processor, if is_computing { 1.0 } else { of_writers(encode) }),
-        (Limit::Receiver, of_writers(send)),
-        (Limit::Commit, of_writers(wait)),
-    ];
-    let largest = shares.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
-    largest.map_or(Limit::Processor, |(limit, _)| limit)
 }

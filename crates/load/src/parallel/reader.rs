@@ -10,9 +10,10 @@ use crossbeam_channel::Sender;
 use rows::CellErrorReason;
 
 use super::{
-    BoxError, Job,
     chunk::{Chunk, Chunker},
+    job::Job,
     ledger::CommittedChunk,
+    options::BoxError,
     ranges::RowRanges,
     state::Shared,
 };

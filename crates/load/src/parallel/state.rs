@@ -10,7 +10,7 @@ use std::{
 
 use crossbeam_channel::Sender;
 
-use super::{CommitWatch, RetryNote, chunk::ChunkSize, ledger::Ledger};
+use super::{chunk::ChunkSize, ledger::Ledger, options::CommitWatch, report::RetryNote};
 use crate::{
     client::CancelHandle,
     error::Error,

@@ -11,9 +11,9 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use tds::Isolation;
 
 use super::{
-    Job,
     chunk::Chunk,
     encoder::{Piece, encode_chunks},
+    job::Job,
     ledger::{CommittedChunk, Ledger},
     state::Shared,
 };

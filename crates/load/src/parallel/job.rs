@@ -1,0 +1,9 @@
+//! A source as the threads of a load see it.
+
+use crate::{plan::LoadPlan, reject::Tolerance};
+
+/// What is known of a source while it is loaded.
+pub(super) struct Job<'a> {
+    pub(super) plan: LoadPlan,
+    pub(super) tolerance: Option<&'a Tolerance<'a>>,
+}

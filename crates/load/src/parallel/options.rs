@@ -1,0 +1,55 @@
+//! What is asked of a load over several connections.
+
+use std::time::Duration;
+
+use super::ledger::Ledger;
+use crate::{plan::LoadPlan, reject::Tolerance, retry::RetryPolicy, source::SourceBatch};
+
+/// Errors of a source.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// Batches of a source.
+pub type SourceBatches<'a> = Box<dyn Iterator<Item = Result<SourceBatch, BoxError>> + Send + 'a>;
+
+/// How many connections write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writers {
+    /// This many.
+    Fixed(usize),
+    /// As many as pay, found by measuring; at most this many.
+    Auto(usize),
+}
+
+/// How a load with several writers goes.
+pub struct ParallelOptions<'a> {
+    /// Connections.
+    pub writers: Writers,
+    /// What is tried again.
+    pub retry: RetryPolicy,
+    /// Where committed rows are noted.
+    pub ledger: Option<&'a Ledger>,
+    /// Time for the whole load.
+    pub time_limit: Option<Duration>,
+    /// Hears of every commit.
+    pub watch: &'a dyn CommitWatch,
+}
+
+/// Hears of commits as they happen, from the threads of the writers.
+pub trait CommitWatch: Sync {
+    /// So many rows are about to be committed.
+    fn begins(&self, _rows: u64) {}
+    /// The commit of so many rows has ended. If not `committed`, they are not committed, or it is not known.
+    fn ended(&self, _rows: u64, _committed: bool) {}
+}
+
+/// Nobody hears.
+impl CommitWatch for () {}
+
+/// One source of a load.
+pub struct ParallelSource<'a> {
+    /// How its rows are loaded.
+    pub plan: LoadPlan,
+    /// What becomes of rows that cannot be loaded.
+    pub tolerance: Option<&'a Tolerance<'a>>,
+    /// Its rows.
+    pub batches: SourceBatches<'a>,
+}
