@@ -371,19 +371,19 @@ def test_decimals_beyond_their_precision_are_refused(bulkwire_db):
     assert bulkwire_db.fetch("SELECT COUNT(*) FROM unsound") == [(0,)]
 
 
-def test_several_connections_load_every_row_once(db: bulkwire.Connection) -> None:
-    db.execute("CREATE TABLE many (id int NOT NULL, name varchar(20) NULL)")
+def test_several_connections_load_every_row_once(bulkwire_db: bulkwire.Connection) -> None:
+    bulkwire_db.execute("CREATE TABLE many (id int NOT NULL, name varchar(20) NULL)")
     data = pa.table({"id": pa.array(range(60_000), pa.int32()), "name": [f"name {n % 977}" for n in range(60_000)]})
-    report = db.load("many", data, writers=4, retry_for=10, batch_rows=5_000)
+    report = bulkwire_db.load("many", data, writers=4, retry_for=10, batch_rows=5_000)
     assert (report.rows, report.writers, report.retries) == (60_000, 4, 0)
     assert report.limited_by
-    found = db.query("SELECT COUNT(*) AS n, COUNT(DISTINCT id) AS d FROM many")
-    assert found.to_pylist() == [{"n": 60_000, "d": 60_000}]
-    assert db.load("many", data.slice(0, 10), writers="auto").rows == 10
+    found = bulkwire_db.read("SELECT COUNT(*) AS n, COUNT(DISTINCT id) AS d FROM many")
+    assert found.to_arrow().to_pylist() == [{"n": 60_000, "d": 60_000}]
+    assert bulkwire_db.load("many", data.slice(0, 10), writers="auto").rows == 10
 
 
-def test_a_named_load_goes_on_where_it_stopped_and_is_not_repeated(db: bulkwire.Connection) -> None:
-    db.execute("CREATE TABLE named (id int NOT NULL)")
+def test_a_named_load_goes_on_where_it_stopped_and_is_not_repeated(bulkwire_db: bulkwire.Connection) -> None:
+    bulkwire_db.execute("CREATE TABLE named (id int NOT NULL)")
     parts = [pa.table({"id": pa.array(range(start, start + 1_000), pa.int32())}) for start in range(0, 10_000, 1_000)]
 
     def breaking():
@@ -391,25 +391,25 @@ def test_a_named_load_goes_on_where_it_stopped_and_is_not_repeated(db: bulkwire.
         raise RuntimeError("the source broke")
 
     with pytest.raises(RuntimeError, match="the source broke"):
-        db.load("named", breaking(), load_id="n1", batch_rows=1_000)
-    committed = db.query("SELECT COUNT(*) AS n FROM named").to_pylist()[0]["n"]
+        bulkwire_db.load("named", breaking(), load_id="n1", batch_rows=1_000)
+    committed = bulkwire_db.read("SELECT COUNT(*) AS n FROM named").to_arrow().to_pylist()[0]["n"]
     assert 0 < committed <= 6_000
     changed = [parts[1], *parts[1:]]
     with pytest.raises(bulkwire.Error, match="not those that were committed before"):
-        db.load("named", changed, load_id="n1", batch_rows=1_000)
-    report = db.load("named", parts, load_id="n1", batch_rows=700)
+        bulkwire_db.load("named", changed, load_id="n1", batch_rows=1_000)
+    report = bulkwire_db.load("named", parts, load_id="n1", batch_rows=700)
     assert report.rows + report.rows_committed_before == 10_000
     assert report.rows_committed_before == committed
-    found = db.query("SELECT COUNT(*) AS n, COUNT(DISTINCT id) AS d FROM named")
-    assert found.to_pylist() == [{"n": 10_000, "d": 10_000}]
-    assert db.load("named", parts, load_id="n1").rows == 0
+    found = bulkwire_db.read("SELECT COUNT(*) AS n, COUNT(DISTINCT id) AS d FROM named")
+    assert found.to_arrow().to_pylist() == [{"n": 10_000, "d": 10_000}]
+    assert bulkwire_db.load("named", parts, load_id="n1").rows == 0
 
 
-def test_what_needs_several_connections_is_refused_where_there_is_one(db: bulkwire.Connection) -> None:
-    db.execute("CREATE TABLE #alone (id int NOT NULL)")
+def test_what_needs_several_connections_is_refused_where_there_is_one(bulkwire_db: bulkwire.Connection) -> None:
+    bulkwire_db.execute("CREATE TABLE #alone (id int NOT NULL)")
     data = pa.table({"id": pa.array([1], pa.int32())})
     with pytest.raises(bulkwire.Error, match="temporary table"):
-        db.load("#alone", data, writers=2)
+        bulkwire_db.load("#alone", data, writers=2)
     for wrong in (0, 257, "many", True):
         with pytest.raises(bulkwire.UsageError, match="writers must be"):
-            db.load("#alone", data, writers=wrong)
+            bulkwire_db.load("#alone", data, writers=wrong)

@@ -191,7 +191,9 @@ mod tests {
             assert!(page.contains(&format!("| {number} | {meaning} |\n")), "{number}");
         }
         let listed = page.lines().filter(|line| {
-            line.strip_prefix("| ").and_then(|line| line.split(' ').next()).is_some_and(|word| word.parse::<i32>().is_ok())
+            line.strip_prefix("| ")
+                .and_then(|line| line.split(' ').next())
+                .is_some_and(|word| word.parse::<i32>().is_ok())
         });
         assert_eq!(listed.count(), TRANSIENT_ERRORS.len());
     }
