@@ -65,7 +65,7 @@ pub(super) struct Counters {
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Pace {
     /// Grows with every change of their number.
-    epoch: u64,
+    pub(super) epoch: u64,
     /// Chunks that were begun and committed since.
     pub(super) chunks: usize,
     pub(super) bytes: u64,
