@@ -1,6 +1,7 @@
 """Checks what a reader has to hold in mind: circles of imports, methods of a type, names in documents.
 
-- Files that name one another, in a `use` or in a path elsewhere, form a circle; none has more than CIRCLE_LIMIT files.
+- Files that name one another, in a `use` or in a path elsewhere, form a circle; none has more than
+  CIRCLE_LIMIT files.
 - A type has at most METHODS_LIMIT methods of its own, in however many files they stand.
 - The folders of a crate in LAYERS use those before them alone.
 - A name such as `room::noun` in ARCHITECTURE.md or docs/ stands somewhere in the code.
