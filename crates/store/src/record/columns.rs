@@ -7,7 +7,7 @@ use super::expand::ColumnError;
 use super::kind::Kind;
 use super::layout::{Layout, Position};
 use super::values::{FixedSource, Values};
-use super::{COMPLEX, HAS_VARIABLE, LargeValueSource, convert, u16_at};
+use super::{COMPLEX, FORWARDED_STATUS, HAS_VARIABLE, LargeValueSource, TYPE_BITS, convert, u16_at};
 use crate::page::PAGE_BYTES;
 
 /// Uncompressed records of one page that were checked: their parts lie within the page.
@@ -222,9 +222,11 @@ fn push(data: &mut Vec<u8>, value: &[u8], utf16: bool) -> Option<()> {
 /// Value `index` of the variable part, which begins at `part`, and whether it is a pointer; None if the record has fewer.
 #[inline]
 fn variable_value(record: &[u8], part: usize, index: usize) -> Option<(&[u8], bool)> {
-    let has_variable = record.first().is_some_and(|status| status & HAS_VARIABLE != 0);
+    let status = *record.first()?;
     let count = usize::from(u16_at(record, part)?);
-    if !has_variable || index >= count {
+    // The last entry of a forwarded row is its home address. Without nulls at the end, it stands where a null would.
+    let values = count.saturating_sub(usize::from(status & TYPE_BITS == FORWARDED_STATUS));
+    if status & HAS_VARIABLE == 0 || index >= values {
         return None;
     }
     // Before the first end stands the number of ends.

@@ -39,6 +39,10 @@ pub const HAS_BITMAP: u8 = 0x10;
 pub const HAS_VARIABLE: u8 = 0x20;
 /// First status byte of an index record.
 pub const INDEX_STATUS: u8 = 3 << 1;
+/// First status byte of an uncompressed record: the bits of its type.
+const TYPE_BITS: u8 = 7 << 1;
+/// These bits of a forwarded row.
+const FORWARDED_STATUS: u8 = 1 << 1;
 /// An end offset's high bit: the value is a pointer to where it really is.
 pub const COMPLEX: u16 = 0x8000;
 /// Bytes of a row-overflow pointer: what a value leaves in its row.
@@ -139,7 +143,7 @@ pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
     // One more entry, and the count itself if there was none.
     let grown = if count > 0 { 2 } else { 4 };
     let mut out = record.get(..array)?.to_vec();
-    *out.first_mut()? = (status & !0x0E) | (1 << 1) | HAS_VARIABLE;
+    *out.first_mut()? = (status & !TYPE_BITS) | FORWARDED_STATUS | HAS_VARIABLE;
     out.extend_from_slice(&(count as u16 + 1).to_le_bytes());
     for index in 0..count {
         let end = u16_at(record, array + 2 + 2 * index)?;
