@@ -305,6 +305,36 @@ fn compression(random: &mut Random) -> Compression {
     [Compression::None, Compression::Row, Compression::Page][random.below(3) as usize]
 }
 
+/// A new table alike exchanges its rows with the table, and one of the two is dropped: its pages were the other's.
+fn exchange(
+    transaction: &mut Transaction,
+    model: &mut Model,
+    name: &str,
+    random: &mut Random,
+) -> Result<(), EngineError> {
+    let table = transaction.table(name).unwrap();
+    let twin = format!("x{}", random.below(1_000_000));
+    let key = table.clustered.as_ref().map(|tree| tree.definition.clone());
+    let key = key.map(|key| IndexDefinition { name: "other".to_owned(), fill_factor_percent: 80, ..key });
+    let (compression, placement) = (table.layout.compression, bulkwire_store::Placement::default());
+    transaction.create_table_on(&twin, columns(), key.as_ref(), compression, &placement, "p")?;
+    for index in &table.indexes {
+        transaction.open_table(&twin)?.create_index(&index.tree.definition)?;
+    }
+    let mut new = rows(random, 5);
+    new.sort();
+    new.dedup_by_key(|row| row.0);
+    transaction.open_table(&twin)?.insert(&batch(&new))?;
+    let (one, other) = (transaction.table(name).unwrap(), transaction.table(&twin).unwrap());
+    transaction.exchange_rows(&one, &other)?;
+    let old = model.insert(name.to_owned(), new).unwrap();
+    model.insert(twin.clone(), old);
+    let gone = if random.one_in(3) { &twin } else { name };
+    transaction.open_table(gone)?.drop()?;
+    model.remove(gone);
+    Ok(())
+}
+
 /// One change of one table, on both.
 pub fn change(
     transaction: &mut Transaction,
@@ -348,6 +378,7 @@ pub fn change(
             transaction.open_table(name)?.drop()?;
             model.remove(name);
         }
+        2 if random.one_in(2) => exchange(transaction, model, name, random)?,
         2 => {
             let new_name = format!("r{}", random.below(1_000_000));
             transaction.open_table(name)?.alter(&new_name, "q")?;
