@@ -2,9 +2,9 @@
 
     python clients/bench_parallel_reads.py --binaries target/release [--rows 200000] [--delay-ms 10]
 
-The embedded server delays each direction of its connections (`--faults`), so that nothing computes meanwhile.
 The embedded server delays each direction of its connections (`--faults`), and nothing computes meanwhile.
-is printed, and the ratio to the first number of readers. Rounds alternate: a busy moment hits all.
+All exports must write the same bytes. The median of each number of readers is printed, and its ratio to the
+first. Rounds alternate: a busy moment hits all.
 """
 
 from __future__ import annotations
