@@ -187,6 +187,8 @@ mod tests {
     #[test]
     fn the_documents_list_the_same_errors() {
         let page = include_str!("../../../docs/connections.md");
+        let page =
+            page.split("\n## ").find(|section| section.starts_with("Errors that pass")).unwrap_or_default();
         for (number, meaning) in TRANSIENT_ERRORS {
             assert!(page.contains(&format!("| {number} | {meaning} |\n")), "{number}");
         }

@@ -25,6 +25,8 @@ pub(super) struct Chunk {
 /// Time that a chunk should take: long enough that its commit does not count, short enough that writers end together and
 /// little is sent again.
 const CHUNK_TIME: Duration = Duration::from_millis(500);
+/// A chunk takes at least so many round trips, of which four are its own.
+const ROUND_TRIPS_WORTH: u32 = 40;
 /// Bytes of rows in memory. Two chunks of a writer are in memory at a time.
 const BYTES_MIN: u64 = 64 << 10;
 const BYTES_MAX: u64 = 20 << 20;
@@ -45,14 +47,15 @@ impl ChunkSize {
         Self { rows_max, bytes_max: AtomicU64::new(if is_fixed { 0 } else { BYTES_FIRST }) }
     }
 
-    /// Follows a writer's pace: it needed so long for a chunk of so many bytes.
-    pub(super) fn adapt(&self, bytes: u64, taken: Duration) {
+    /// Follows a writer's pace: it needed so long for a chunk of so many bytes, and `round_trip` for one answer.
+    pub(super) fn adapt(&self, bytes: u64, taken: Duration, round_trip: Duration) {
         let most = self.bytes_max.load(Ordering::Relaxed);
         // The last chunk of a source says little.
         if most == 0 || bytes < most / 2 {
             return;
         }
-        let ratio = CHUNK_TIME.as_secs_f64() / taken.as_secs_f64().max(f64::MIN_POSITIVE);
+        let wanted = CHUNK_TIME.max(round_trip * ROUND_TRIPS_WORTH);
+        let ratio = wanted.as_secs_f64() / taken.as_secs_f64().max(f64::MIN_POSITIVE);
         let wanted = (most as f64 * ratio.clamp(0.5, 2.0)) as u64;
         self.bytes_max.store(wanted.clamp(BYTES_MIN, BYTES_MAX), Ordering::Relaxed);
     }

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use super::state::Pace;
 
-/// Chunks of each writer by which its pace is judged.
-const CHUNKS_JUDGED: usize = 2;
+/// Chunks of each writer by which its pace is judged, on average.
+const CHUNKS_JUDGED: usize = 1;
+/// A single writer shows its pace by so many.
+const CHUNKS_MIN: usize = 3;
+/// So many times the writers are tried at first, and half as many if these do not pay.
+const STRIDE: usize = 4;
 /// Twice the writers must bring this much at least, or they are taken back.
 const GAIN_MIN: f64 = 1.25;
 
@@ -41,7 +45,8 @@ impl Ramp {
 
     /// Judges the present number of writers by their pace, `at` this time of the load: the number that there should be.
     pub(super) fn wanted(&mut self, at: Duration, pace: Pace) -> usize {
-        if self.settled || pace.chunks < self.wanted * CHUNKS_JUDGED || pace.busy.is_zero() {
+        if self.settled || pace.chunks < (self.wanted * CHUNKS_JUDGED).max(CHUNKS_MIN) || pace.busy.is_zero()
+        {
             return self.wanted;
         }
         let rate = self.wanted as f64 * pace.bytes as f64 / pace.busy.as_secs_f64();
@@ -53,11 +58,14 @@ impl Ramp {
         let kept = rate >= needed;
         self.steps.push(RampStep { at, writers: self.wanted, bytes_per_second: rate, kept });
         match (kept, self.before) {
+            // Fewer may pay all the same.
+            (false, Some((writers, _))) if self.wanted > 2 * writers => self.wanted = 2 * writers,
             (false, Some((writers, _))) => (self.wanted, self.settled) = (writers, true),
+            (true, Some((writers, _))) if self.wanted < STRIDE * writers => self.settled = true,
             _ if self.wanted >= self.most => self.settled = true,
             _ => {
                 self.before = Some((self.wanted, rate));
-                self.wanted = (self.wanted * 2).min(self.most);
+                self.wanted = (self.wanted * STRIDE).min(self.most);
             }
         }
         self.wanted
@@ -98,6 +106,8 @@ mod tests {
         assert_eq!(settled(16, |writers| 300e6 / writers as f64), 1);
         assert_eq!(settled(1, |writers| writers as f64 * 3e6), 1);
         assert_eq!(settled(6, |writers| writers as f64 * 3e6), 6);
+        assert_eq!(settled(16, |writers| (writers as f64 * 3e6).min(5e6)), 2);
+        assert_eq!(settled(16, |writers| (writers as f64 * 3e6).min(20e6)), 8);
     }
 
     #[test]

@@ -92,7 +92,17 @@ pub(super) fn run(
     let (piece_sender, pieces) = bounded(PIECES_MAX);
     let (recycle, recycled) = bounded(PIECES_MAX + 2);
     let effort = WriterEffort::default();
-    let mut writer = Writer { number, line, config, jobs, shared, recycle, effort, has_sent: false };
+    let mut writer = Writer {
+        number,
+        line,
+        config,
+        jobs,
+        shared,
+        recycle,
+        effort,
+        has_sent: false,
+        round_trip: Duration::ZERO,
+    };
     if let Err(error) = writer.connect(is_optional) {
         shared.writers_lost.fetch_add(1, Ordering::SeqCst);
         match is_optional {
@@ -131,6 +141,8 @@ struct Writer<'a, 'c> {
     recycle: Sender<Vec<u8>>,
     effort: WriterEffort,
     has_sent: bool,
+    /// The time for one answer of the server, when it was measured last.
+    round_trip: Duration,
 }
 
 /// Rows of a chunk that are loaded together.
@@ -197,7 +209,7 @@ impl<'a> Writer<'a, '_> {
             };
             match loaded {
                 Ok(()) => {
-                    self.shared.size.adapt(bytes, started.elapsed());
+                    self.shared.size.adapt(bytes, started.elapsed(), self.round_trip);
                     if let Some((epoch, since)) = last_commit {
                         self.shared.note_pace(epoch, bytes, since.elapsed());
                     }
@@ -228,7 +240,7 @@ impl<'a> Writer<'a, '_> {
     fn first_attempt(&mut self, chunk: &mut Open<'a>, pieces: &Receiver<Piece>) -> Result<bool, Error> {
         let mut sums = Sums::default();
         let mut failure = self.ready().err();
-        let Self { line, shared, recycle, effort, has_sent, .. } = self;
+        let Self { line, shared, recycle, effort, has_sent, round_trip, .. } = self;
         let mut bulk: Option<BulkLoad<'_>> = None;
         let mut client = line.client();
         loop {
@@ -238,7 +250,7 @@ impl<'a> Writer<'a, '_> {
                     if failure.is_none() {
                         let open = match (bulk.take(), client.take()) {
                             (Some(bulk), _) => Ok(bulk),
-                            (None, Some(client)) => begin(client, chunk.job),
+                            (None, Some(client)) => begin(client, chunk.job, round_trip),
                             (None, None) => Err(Error::internal("a chunk without a connection")),
                         };
                         let sent = open.and_then(|open| {
@@ -405,9 +417,9 @@ impl<'a> Writer<'a, '_> {
 
     fn send_held(&mut self, chunk: &Open<'_>, held: &Range<usize>) -> Result<Sums, Error> {
         self.ready()?;
-        let Self { line, shared, effort, .. } = self;
+        let Self { line, shared, effort, round_trip, .. } = self;
         let Some(client) = line.client() else { return Err(Error::internal("a chunk without a connection")) };
-        let mut bulk = begin(client, chunk.job)?;
+        let mut bulk = begin(client, chunk.job, round_trip)?;
         let mut sums = Sums::default();
         let mut bytes = Vec::new();
         for batch in parts_of(&chunk.held, held.clone()) {
@@ -507,9 +519,15 @@ impl Open<'_> {
 }
 
 /// Begins a transaction, if the rows do not commit themselves, and a bulk load in it.
-fn begin<'c>(client: &'c mut Client, job: &'c Job<'_>) -> Result<BulkLoad<'c>, Error> {
+fn begin<'c>(
+    client: &'c mut Client,
+    job: &'c Job<'_>,
+    round_trip: &mut Duration,
+) -> Result<BulkLoad<'c>, Error> {
     if job.plan.transaction == BatchTransaction::Explicit && !client.in_transaction() {
+        let started = Instant::now();
         client.begin(Isolation::Current)?;
+        *round_trip = started.elapsed();
     }
     client.bulk_load(&job.plan)
 }
