@@ -74,13 +74,14 @@ fn nulls_behind_the_last_value_of_a_moved_row_stay_null() {
         }
         // Again, now that they have moved: each gets shorter where it is.
         let short = rows(0..ROWS, false);
-        let moved: Vec<usize> = (0..ROWS as usize).filter(|row| row % 7 == 0).collect();
+        let moved: Vec<usize> = (0..ROWS as usize).filter(|row| row.is_multiple_of(7)).collect();
         for row in &moved {
             let mut table = transaction.open_table("t").unwrap();
             table.update_located(&[located[*row].1.clone()], &short.slice(*row, 1)).unwrap();
         }
         transaction.commit().unwrap();
-        let wanted = |row: usize| if row % 7 == 0 { short.slice(row, 1) } else { expected.slice(row, 1) };
+        let wanted =
+            |row: usize| if row.is_multiple_of(7) { short.slice(row, 1) } else { expected.slice(row, 1) };
 
         let forwarded = engine
             .snapshot()
