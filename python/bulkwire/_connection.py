@@ -142,7 +142,8 @@ class Connection:
             raise UsageError(f"truncate=True is mode='truncate', and not mode={mode!r}")
         if create and (mode not in (None, "append") or strategy not in (None, "auto", "direct")):
             raise UsageError("create=True makes a new table, which has neither rows nor indexes: leave mode and strategy out")
-        if writers is not None and writers != "auto" and (isinstance(writers, bool) or not 1 <= writers <= 256):
+        numbered = isinstance(writers, int) and not isinstance(writers, bool) and 1 <= writers <= 256
+        if writers not in (None, "auto") and not numbered:
             raise UsageError(f"writers must be a number from 1 to 256, or 'auto', not {writers!r}")
         if retry_for is not None and not 0 <= retry_for <= 31_536_000:
             raise UsageError(f"retry_for must be a number of seconds, not {retry_for!r}")

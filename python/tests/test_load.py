@@ -413,3 +413,5 @@ def test_what_needs_several_connections_is_refused_where_there_is_one(bulkwire_d
     for wrong in (0, 257, "many", True):
         with pytest.raises(bulkwire.UsageError, match="writers must be"):
             bulkwire_db.load("#alone", data, writers=wrong)
+    with bulkwire_db.transaction(), pytest.raises(bulkwire.Error, match="inside a transaction"):
+        bulkwire_db.load("#alone", data, writers=1)

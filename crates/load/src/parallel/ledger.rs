@@ -255,6 +255,10 @@ impl Ledger {
     /// # Errors
     /// [`Error::LedgerMismatch`] if the load of this name is not done and has another target, mode or source.
     pub fn open(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
+        if client.in_transaction() {
+            let place = "inside a transaction, which has one connection";
+            return Err(Error::NotAlone { wish: "a ledger", place });
+        }
         loop {
             match Self::enter(client, &place, &identity)? {
                 Entered::New(ledger) => return Ok(*ledger),

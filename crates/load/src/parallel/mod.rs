@@ -135,6 +135,8 @@ fn check_place(client: &Client, plan: &LoadPlan, options: &ParallelOptions<'_>) 
     let is_bound = client.in_transaction() || plan.table.is_temporary();
     let autocommit = plan.transaction == BatchTransaction::Autocommit;
     let wish = match options {
+        // Its batches would commit what is not theirs.
+        _ if client.in_transaction() => "a load of batches that commit",
         ParallelOptions { ledger: Some(_), .. } if is_bound || autocommit => "a ledger",
         ParallelOptions { writers: Writers::Fixed(2..), .. } if is_bound => "more than one writer",
         ParallelOptions { retry, .. } if is_bound && !retry.patience.is_zero() => "another try",

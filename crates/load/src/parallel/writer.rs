@@ -116,6 +116,8 @@ pub(super) fn run(
         let encoder =
             scope.spawn(move || encode_chunks(number, jobs, chunks, &piece_sender, &recycled, shared));
         writer.write_all(&pieces);
+        // A chunk that was broken off leaves its transaction open.
+        writer.roll_back();
         // The encoder stops when its queue is gone.
         drop(pieces);
         encoder.join()
