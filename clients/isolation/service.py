@@ -77,7 +77,8 @@ class Service:
                     login_timeout=20,
                     timeout=120,
                 )
-            except pymssql.Error:
+            # The driver's own error comes if the server dies between the login and the setting of a time-out.
+            except (pymssql.Error, _mssql.MSSQLDatabaseException):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
