@@ -135,7 +135,7 @@ fn given_up(client: &mut Client, staged: Option<&StagedLoad>, failure: Failure) 
 }
 
 /// Whether a load failed before the server could have had a row: by the file, a value, or the plan.
-fn loads_nothing(failure: &Failure) -> bool {
+pub(crate) fn loads_nothing(failure: &Failure) -> bool {
     match failure {
         Failure::Plan { .. } | Failure::Format(_) => true,
         Failure::Load(load) => {
@@ -150,7 +150,7 @@ fn loads_nothing(failure: &Failure) -> bool {
 }
 
 /// Drops the table that `--create` made, if nothing is in it. A table left behind would stop the next try.
-fn drop_again(client: &mut Client, table: &TableName, arguments: &LoadArgs) {
+pub(crate) fn drop_again(client: &mut Client, table: &TableName, arguments: &LoadArgs) {
     let statement = format!("IF NOT EXISTS (SELECT * FROM {table}) DROP TABLE {table}");
     // The error to be reported is the load's.
     if client.execute(&statement).is_ok() && !arguments.quiet {
@@ -290,7 +290,11 @@ struct Target<'a> {
 }
 
 /// The table's rows, if nobody else changes them.
-fn rows_before(client: &mut Client, table: &TableName, arguments: &LoadArgs) -> Result<Option<u64>, Failure> {
+pub(crate) fn rows_before(
+    client: &mut Client,
+    table: &TableName,
+    arguments: &LoadArgs,
+) -> Result<Option<u64>, Failure> {
     if arguments.create || arguments.modes.truncates() {
         return Ok(Some(0));
     }

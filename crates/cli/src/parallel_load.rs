@@ -35,15 +35,9 @@ pub fn run(
     arguments: &LoadArgs,
     command: Option<String>,
 ) -> Result<Outcome, Failure> {
-    let retry = retry(arguments);
     let ledger = open_ledger(client, table, &sources, way, arguments, command)?;
     if let Some(ledger) = ledger.as_ref().filter(|ledger| ledger.state() == LoadState::Done) {
-        if !arguments.quiet {
-            let id = ledger.load_id();
-            eprintln!(
-                "load \"{id}\" is done already, and nothing was loaded; --load-id gives it another name"
-            );
-        }
+        show_done(ledger, &sources, arguments)?;
         return Ok(Outcome::Whole);
     }
     let ledger = ledger.as_ref();
@@ -51,14 +45,81 @@ pub fn run(
     if rows_before > 0 && !arguments.quiet {
         eprintln!("load continues behind {} rows that are committed", grouped(rows_before));
     }
-    prepare_target(client, table, &mut sources, arguments, rows_before)?;
-    let rejects = open_rejects(&sources, ledger, arguments)?;
+    let is_made = make_target(client, table, &mut sources, arguments)?;
+    let done = load_all(client, table, &sources, way, ledger, arguments);
+    if let Err(failure) = &done
+        && is_made
+        && ledger.is_none()
+        && load_command::loads_nothing(failure)
+    {
+        load_command::drop_again(client, table, arguments);
+    }
+    done
+}
+
+/// Loads the files into the table, which is there.
+fn load_all(
+    client: &mut Client,
+    table: &TableName,
+    sources: &[Source],
+    way: &Way,
+    ledger: Option<&Ledger>,
+    arguments: &LoadArgs,
+) -> Result<Outcome, Failure> {
+    let rejects = open_rejects(sources, ledger, arguments)?;
+    let rejects = rejects.as_ref();
+    let mut staged = None;
+    let opened = open_all(client, table, sources, way, ledger, &mut staged, rejects.is_some(), arguments);
+    let (mut files, readers) = match (opened, &staged, ledger) {
+        (Err(failure), Some(staged), None) => return Err(staged.give_up(client, failure)),
+        (opened, ..) => opened?,
+    };
+    let empties = arguments.modes.truncates() && ledger.is_none_or(|ledger| ledger.rows_before() == 0);
+    if empties && !arguments.dry_run {
+        // Only now: a file that does not fit the table must not cost its rows.
+        load_command::change(client, &format!("TRUNCATE TABLE {table}"))?;
+    }
+    let done = (|| {
+        if empties && !arguments.dry_run {
+            // The empty table has plans of its own.
+            for ((file, reader), source) in files.iter_mut().zip(&readers).zip(sources) {
+                let options = load_command::options(arguments, &source.kind);
+                file.plan = load_command::plan(client, table, source, &reader.schema(), &options)?;
+            }
+        }
+        if ledger.is_none()
+            && let Some(first) = files.first_mut()
+        {
+            first.plan.rows_before = load_command::rows_before(client, table, arguments)?;
+        }
+        load_opened(client, &files, readers, staged.as_ref(), ledger, rejects, arguments)
+    })();
+    done.map_err(|failure| match empties && !arguments.dry_run {
+        true => Failure::Emptied { table: table.to_string(), failure: Box::new(failure) },
+        false => failure,
+    })
+}
+
+/// Opens the files, and plans each of them; a stage is made with the first.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the arguments of load_all, and the stage, which outlives a failure"
+)]
+fn open_all<'a>(
+    client: &mut Client,
+    table: &TableName,
+    sources: &'a [Source],
+    way: &Way,
+    ledger: Option<&Ledger>,
+    staged: &mut Option<StagedLoad>,
+    collects_rejects: bool,
+    arguments: &LoadArgs,
+) -> Result<(Vec<LoadedSource<'a>>, Vec<Reader>), Failure> {
     let mut files = Vec::new();
     let mut readers = Vec::new();
-    let mut staged: Option<StagedLoad> = None;
-    for source in &sources {
+    for source in sources {
         let mut reader = load_command::open(client, table, source, arguments)?;
-        if rejects.is_some() {
+        if collects_rejects {
             reader.collect_rejects();
         }
         let options = load_command::options(arguments, &source.kind);
@@ -66,9 +127,9 @@ pub fn run(
         if files.is_empty() {
             let stage_id = ledger.map_or_else(Stage::new_load_id, |ledger| ledger.load_id().to_owned());
             let chosen = way.choose(client, table, &reader.schema(), &options, &stage_id);
-            (staged, choices) = chosen.map_err(|error| unfit(source, table, error))?;
+            (*staged, choices) = chosen.map_err(|error| unfit(source, table, error))?;
         }
-        let plan = match (&mut staged, ledger) {
+        let plan = match (staged.as_mut(), ledger) {
             (Some(staged), ledger) => {
                 match ledger {
                     Some(ledger) => staged.make_or_continue(client, ledger, arguments)?,
@@ -94,6 +155,20 @@ pub fn run(
         });
         readers.push(reader);
     }
+    Ok((files, readers))
+}
+
+/// Loads files that are open, and publishes their stage.
+fn load_opened(
+    client: &mut Client,
+    files: &[LoadedSource<'_>],
+    readers: Vec<Reader>,
+    staged: Option<&StagedLoad>,
+    ledger: Option<&Ledger>,
+    rejects: Option<&Rejects>,
+    arguments: &LoadArgs,
+) -> Result<Outcome, Failure> {
+    let retry = retry(arguments);
     let Some(first) = files.first() else { return Ok(Outcome::Whole) };
     let writers = writers(&first.plan, arguments);
     if !arguments.quiet {
@@ -109,23 +184,23 @@ pub fn run(
         time_limit: arguments.writers.time_limit.map(|seconds| Duration::from_secs(seconds.into())),
         watch: &interrupt::Commits,
     };
-    let loaded = transfer(client, &files, readers, &options, rejects.as_ref(), arguments);
+    let loaded = transfer(client, files, readers, &options, rejects, arguments);
     // Also after a failure: the refused rows are known.
-    if let Some(rejects) = &rejects {
+    if let Some(rejects) = rejects {
         rejects.finish().map_err(|source| load_command::rejects_failure(arguments, source))?;
     }
     if let Err(failure) = &loaded {
         load_command::show_failure(failure, arguments)?;
     }
-    let refused = rejects.as_ref().map_or(0, Rejects::count);
-    match (&staged, ledger, loaded) {
+    let refused = rejects.map_or(0, Rejects::count);
+    match (staged, ledger, loaded) {
         (Some(staged), Some(ledger), loaded) => {
             let report = loaded?;
-            show(&report, refused, &files, arguments)?;
+            show(&report, refused, Some(ledger), files, arguments)?;
             staged.publish_noted(client, ledger, retry, arguments)?;
         }
         (Some(staged), None, Ok(report)) => {
-            show(&report, refused, &files, arguments)?;
+            show(&report, refused, ledger, files, arguments)?;
             let published = staged.publish(client, arguments);
             published.map_err(|failure| staged.give_up(client, failure))?;
         }
@@ -133,9 +208,9 @@ pub fn run(
         (None, Some(ledger), loaded) => {
             let report = loaded?;
             ledger.finish(client, retry)?;
-            show(&report, refused, &files, arguments)?;
+            show(&report, refused, Some(ledger), files, arguments)?;
         }
-        (None, None, loaded) => show(&loaded?, refused, &files, arguments)?,
+        (None, None, loaded) => show(&loaded?, refused, ledger, files, arguments)?,
     }
     Ok(if refused > 0 { Outcome::RowsRefused } else { Outcome::Whole })
 }
@@ -263,11 +338,16 @@ fn open_ledger(
     for source in sources {
         let fingerprint = formats::fingerprint(&source.location)
             .map_err(|error| Failure::Unreadable { file: source.name.clone(), source: error })?;
+        if fingerprint.is_none() && asked.load_id.is_none() {
+            return Err(Failure::Usage(format!(
+                "--resume cannot tell {} from another that is called so: name the load by --load-id",
+                source.name
+            )));
+        }
         let name = full_name(source);
         identities.push(SourceIdentity { name, fingerprint: fingerprint.unwrap_or_default() });
     }
-    let database = client.database().to_owned();
-    let target = TableName { database: table.database.clone().or(Some(database)), ..table.clone() };
+    let target = client.full_name(table)?;
     let load_id = match &asked.load_id {
         Some(name) => name.clone(),
         None => default_load_id(&target, &identities),
@@ -287,7 +367,8 @@ fn open_ledger(
 fn default_load_id(target: &TableName, sources: &[SourceIdentity]) -> String {
     const LENGTH_MAX: usize = 128;
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-    let whole = format!("{target} <- {}", names.join(", "));
+    // Most servers do not tell capitals apart in names.
+    let whole = format!("{} <- {}", target.to_string().to_lowercase(), names.join(", "));
     if whole.encode_utf16().count() <= LENGTH_MAX {
         return whole;
     }
@@ -306,34 +387,23 @@ fn full_name(source: &Source) -> String {
     }
 }
 
-/// Makes or empties the table. A load that is continued has done so before.
-fn prepare_target(
+/// Makes the table if it is to be made, and says whether it was. A load that is continued finds the one that it has made.
+fn make_target(
     client: &mut Client,
     table: &TableName,
     sources: &mut [Source],
     arguments: &LoadArgs,
-    rows_before: u64,
-) -> Result<(), Failure> {
-    if arguments.create {
-        let exists = arguments.writers.is_resumable() && client.describe(table).is_ok();
-        if !exists {
-            for source in sources.iter_mut() {
-                // The source is read twice: once to size the columns, once to load it.
-                source.location = source.location.spool()?;
-            }
-            load_command::create(client, table, sources, arguments)?;
-        }
+) -> Result<bool, Failure> {
+    let exists = arguments.create && arguments.writers.is_resumable() && client.describe(table).is_ok();
+    if !arguments.create || exists {
+        return Ok(false);
     }
-    if arguments.modes.truncates() && rows_before == 0 && !arguments.dry_run {
-        for source in sources.iter() {
-            // A file that does not fit the table must not cost its rows.
-            let reader = load_command::open(client, table, source, arguments)?;
-            let options = load_command::options(arguments, &source.kind);
-            load_command::plan(client, table, source, &reader.schema(), &options)?;
-        }
-        load_command::change(client, &format!("TRUNCATE TABLE {table}"))?;
+    for source in sources.iter_mut() {
+        // The source is read twice: once to size the columns, once to load it.
+        source.location = source.location.spool()?;
     }
-    Ok(())
+    load_command::create(client, table, sources, arguments)?;
+    Ok(true)
 }
 
 /// The file of refused rows; one of an earlier run is continued.
@@ -389,9 +459,34 @@ fn shown_plan(plan: &LoadPlan, writers: Writers, retry: RetryPolicy, ledger: Opt
     shown.to_string()
 }
 
+/// Says that there was nothing to do.
+fn show_done(ledger: &Ledger, sources: &[Source], arguments: &LoadArgs) -> Result<(), Failure> {
+    let id = ledger.load_id();
+    if arguments.json {
+        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        let line = json!({
+            "file": names.join(", "),
+            "done_before": true,
+            "load_id": id,
+            "rows": 0,
+            "rows_committed_before": ledger.rows_before(),
+        });
+        print_json(&line)?;
+    }
+    if !arguments.quiet {
+        eprintln!("load \"{id}\" is done already, and nothing was loaded; --load-id gives it another name");
+    }
+    Ok(())
+}
+
+fn print_json(line: &serde_json::Value) -> Result<(), Failure> {
+    writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })
+}
+
 fn show(
     report: &ParallelReport,
     refused: u64,
+    ledger: Option<&Ledger>,
     files: &[LoadedSource<'_>],
     arguments: &LoadArgs,
 ) -> Result<(), Failure> {
@@ -400,6 +495,8 @@ fn show(
         let phases = report.load.phases;
         let line = json!({
             "file": name,
+            "done_before": false,
+            "load_id": ledger.map(Ledger::load_id),
             "rows": report.load.rows,
             "rejected": refused,
             "batches": report.load.batches,
@@ -431,11 +528,12 @@ fn show(
             })).collect::<Vec<_>>(),
             "limited_by": report.limit.to_string(),
         });
-        writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })?;
+        print_json(&line)?;
     } else if !arguments.quiet {
         eprintln!("{name}: {report}");
         if refused > 0 {
-            eprintln!("{name}: {} rows were refused", grouped(refused));
+            let were = if refused == 1 { "row was" } else { "rows were" };
+            eprintln!("{name}: {} {were} refused", grouped(refused));
         }
     }
     Ok(())

@@ -103,6 +103,10 @@ impl Rejects {
     /// # Errors
     /// It cannot be read or written.
     pub fn reopen(path: &Path, limit: Option<u64>, keeps: impl Fn(&str, u64) -> bool) -> io::Result<Self> {
+        if path.exists() && !path.is_file() {
+            // A terminal or a pipe keeps nothing, and must not be replaced by a file.
+            return Self::open(Some(&path.to_path_buf()), limit);
+        }
         let before = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

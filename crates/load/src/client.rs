@@ -18,6 +18,7 @@ use crate::{
     login::{self, ServerInfo},
     result::ResultStream,
     session::{Answer, Session},
+    table_name::{TableName, literal},
     transport::Canceller,
 };
 
@@ -310,6 +311,27 @@ impl Client {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// A table's name with database and schema, as the server resolves it: where the table is, or else where it would be made.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn full_name(&mut self, table: &TableName) -> Result<TableName, Error> {
+        let database = table.database.clone().unwrap_or_else(|| self.database().to_owned());
+        if table.schema.is_some() {
+            return Ok(TableName { database: Some(database), ..table.clone() });
+        }
+        let found = self.query_values(&format!(
+            "SELECT COALESCE(OBJECT_SCHEMA_NAME(OBJECT_ID({}), DB_ID({})), SCHEMA_NAME())",
+            table.object_literal(),
+            literal(&database)
+        ))?;
+        let schema = match found.first().and_then(|table| table.rows.first()).and_then(|row| row.first()) {
+            Some(Value::String(schema)) => Some(schema.clone()),
+            _ => None,
+        };
+        Ok(TableName { database: Some(database), schema, name: table.name.clone() })
     }
 
     /// Another connection of the same kind, to the same database.

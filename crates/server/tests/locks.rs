@@ -148,6 +148,39 @@ fn a_deadlock_ends_with_1205_for_one_and_success_for_the_other() {
 }
 
 #[test]
+fn a_name_taken_while_waiting_for_it_is_refused_in_the_same_words() {
+    let cases = [
+        ("CREATE TABLE made (id int)", 2714, "There is already an object named 'Made' in the database."),
+        (
+            "CREATE VIEW made AS SELECT 1 AS one",
+            2714,
+            "There is already an object named 'Made' in the database.",
+        ),
+        ("EXEC sp_rename 't', 'Made'", 15335, "'Made'"),
+    ];
+    for (other, expected, words) in cases {
+        let server = server_with_table(1);
+        let mut holder = connect(&server);
+        assert_no_error(&holder.batch("BEGIN TRAN; CREATE TABLE made (id int)"));
+        let mut waiting = connect(&server);
+        send(&mut waiting, &other.replace("made", "Made"));
+        let mut watcher = connect(&server);
+        while scalar(&mut watcher, "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_status = 'WAIT'")
+            == 0
+        {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert_no_error(&holder.batch("COMMIT"));
+        let answer = waiting.answer();
+        let Some(Token::Error(error)) = answer.iter().find(|token| matches!(token, Token::Error(_))) else {
+            panic!("{other}: {answer:?}")
+        };
+        assert_eq!(error.number, expected, "{other}: {}", error.message);
+        assert!(error.message.contains(words), "{other}: {}", error.message);
+    }
+}
+
+#[test]
 fn a_light_insert_waits_for_its_lock_elsewhere_and_hears_its_client() {
     let server = server_with_table(3);
     let mut holder = connect(&server);

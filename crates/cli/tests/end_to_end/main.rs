@@ -15,6 +15,7 @@ mod fixture;
 mod kills;
 mod loads;
 mod modes;
+mod noted_loads;
 mod odd_files;
 mod parallel_exports;
 mod queries;

@@ -528,7 +528,7 @@ fn difference(
     sources: &ValueTable,
 ) -> Result<Option<String>, Error> {
     let LoadIdentity { target: own_target, mode: own_mode, sources: own_sources, .. } = identity;
-    if own_target.to_string() != target {
+    if own_target.to_string().to_lowercase() != target.to_lowercase() {
         return Ok(Some(format!("its target is {target}")));
     }
     if own_mode != mode {

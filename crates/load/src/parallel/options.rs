@@ -37,7 +37,7 @@ pub struct ParallelOptions<'a> {
 pub trait CommitWatch: Sync {
     /// So many rows are about to be committed.
     fn begins(&self, _rows: u64) {}
-    /// The commit of so many rows has ended. If not `committed`, they are not committed, or it is not known.
+    /// The commit of so many rows has ended, and they are committed or not. A commit in doubt has not ended.
     fn ended(&self, _rows: u64, _committed: bool) {}
 }
 

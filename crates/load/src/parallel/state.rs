@@ -124,6 +124,18 @@ impl<'a> Shared<'a> {
         self.tell();
     }
 
+    /// So many rows are about to be committed.
+    pub(super) fn commit_begins(&self, rows: u64) {
+        self.counters.rows_committing.fetch_add(rows, Ordering::SeqCst);
+        self.watch.begins(rows);
+    }
+
+    /// It is known what became of a commit of so many rows.
+    pub(super) fn commit_ended(&self, rows: u64, is_committed: bool) {
+        self.watch.ended(rows, is_committed);
+        self.counters.rows_committing.fetch_sub(rows, Ordering::SeqCst);
+    }
+
     /// The number of the present epoch.
     pub(super) fn epoch(&self) -> u64 {
         lock(&self.pace).epoch

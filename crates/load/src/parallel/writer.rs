@@ -220,10 +220,6 @@ impl<'a> Writer<'a, '_> {
                 }
                 Err(error) => {
                     let doubtful = error.is_in_doubt();
-                    if doubtful {
-                        let rows = chunk.held.iter().map(|batch| batch.rows() as u64).sum();
-                        self.shared.counters.rows_in_doubt.fetch_add(rows, Ordering::SeqCst);
-                    }
                     let is_of_rows = !matches!(error, Error::Cell(_) | Error::RejectLimit | Error::Cancelled);
                     let index = self.shared.counters.batches.load(Ordering::Relaxed);
                     let batch = (is_of_rows || doubtful).then(|| FailedBatch {
@@ -308,19 +304,43 @@ impl<'a> Writer<'a, '_> {
         let rows = chunk.held.iter().map(SourceBatch::rows).sum();
         let mut parts = vec![Part { held: 0..rows, failed: Some(error) }];
         let mut tries = Tries::default();
+        let repeated = self.repeat_parts(chunk, &mut parts, &mut tries);
+        match (repeated, tries.in_doubt) {
+            (Err(error), rows) if rows > 0 => {
+                // Also if the load is stopped before the ledger could be asked.
+                self.shared.counters.rows_in_doubt.fetch_add(rows, Ordering::SeqCst);
+                Err(if error.is_in_doubt() {
+                    error
+                } else {
+                    Error::in_doubt("the rows were committed", error)
+                })
+            }
+            (repeated, _) => repeated,
+        }
+    }
+
+    fn repeat_parts(
+        &mut self,
+        chunk: &Open<'_>,
+        parts: &mut Vec<Part>,
+        tries: &mut Tries,
+    ) -> Result<(), Error> {
         while let Some(mut part) = parts.pop() {
             let outcome = match part.failed.take() {
                 Some(error) => Err(error),
-                None => self.attempt(chunk, &part.held, tries.is_in_doubt),
+                None => self.attempt(chunk, &part.held, tries.in_doubt),
             };
+            if outcome.as_ref().is_err_and(Error::is_in_doubt) {
+                tries.in_doubt = part.held.len() as u64;
+            }
             match outcome {
-                Ok(()) => tries = Tries::default(),
+                Ok(()) => *tries = Tries::default(),
                 Err(Error::Server(error)) if let Some(tolerance) = chunk.bisecting(&error) => {
-                    self.split(chunk, tolerance, part.held, error, &mut parts)?;
-                    tries = Tries::default();
+                    self.split(chunk, tolerance, part.held, error, parts)?;
+                    *tries = Tries::default();
                 }
                 Err(error) => {
-                    self.wait_before_retry(&mut tries, error)?;
+                    self.wait_before_retry(tries, error)?;
                     parts.push(part);
                 }
             }
@@ -363,9 +383,8 @@ impl<'a> Writer<'a, '_> {
     fn wait_before_retry(&mut self, tries: &mut Tries, error: Error) -> Result<(), Error> {
         let reason = transient(&error).or_else(|| transient_connecting(&error).filter(|_| tries.count > 0));
         let Some(reason) = reason else { return Err(error) };
-        tries.is_in_doubt |= error.is_in_doubt();
         // Without a ledger nobody can say what became of the rows.
-        let is_lost = tries.is_in_doubt && self.shared.ledger.is_none();
+        let is_lost = tries.in_doubt > 0 && self.shared.ledger.is_none();
         let since = *tries.since.get_or_insert_with(Instant::now);
         if is_lost || since.elapsed() >= self.shared.retry.patience {
             return Err(error);
@@ -398,13 +417,17 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Sends rows that are held as one transaction.
-    fn attempt(&mut self, chunk: &Open<'_>, held: &Range<usize>, is_in_doubt: bool) -> Result<(), Error> {
+    fn attempt(&mut self, chunk: &Open<'_>, held: &Range<usize>, in_doubt: u64) -> Result<(), Error> {
         let rows = chunk.numbers(held);
         let shared = self.shared;
         let client = self.ready()?;
-        if is_in_doubt && let Some(ledger) = shared.ledger {
+        if in_doubt > 0
+            && let Some(ledger) = shared.ledger
+        {
             client.begin(Isolation::Current)?;
-            if ledger.has(client, chunk.source, rows.start)? {
+            let is_committed = ledger.has(client, chunk.source, rows.start)?;
+            shared.commit_ended(in_doubt, is_committed);
+            if is_committed {
                 client.rollback()?;
                 self.count_committed(held.len() as u64);
                 return Ok(());
@@ -462,16 +485,17 @@ impl<'a> Writer<'a, '_> {
             ledger.entry(chunk.source, &CommittedChunk { rows, row_count: *row_count, checksum })
         };
         let started = Instant::now();
-        shared.counters.rows_committing.fetch_add(*row_count, Ordering::SeqCst);
-        shared.watch.begins(*row_count);
+        shared.commit_begins(*row_count);
         let committed = match (shared.ledger, chunk.job.plan.transaction) {
             (Some(ledger), _) => client.commit_after(&entry(ledger)),
             (None, BatchTransaction::Explicit) => client.commit(),
             // The end of the rows has committed them.
             (None, BatchTransaction::Autocommit) => Ok(()),
         };
-        shared.watch.ended(*row_count, committed.is_ok());
-        shared.counters.rows_committing.fetch_sub(*row_count, Ordering::SeqCst);
+        // A commit in doubt has not ended before the ledger was asked.
+        if !committed.as_ref().is_err_and(Error::is_in_doubt) {
+            shared.commit_ended(*row_count, committed.is_ok());
+        }
         effort.wait += started.elapsed();
         committed?;
         self.count_committed(*row_count);
@@ -499,8 +523,8 @@ impl<'a> Writer<'a, '_> {
 struct Tries {
     count: u32,
     since: Option<Instant>,
-    /// An attempt's end was not heard.
-    is_in_doubt: bool,
+    /// Rows of an attempt whose end was not heard.
+    in_doubt: u64,
 }
 
 impl Open<'_> {

@@ -22,6 +22,7 @@ use crate::statements::ddl::user_type::check_parameters;
 use crate::statements::evaluation::declared_type::{Declared, declared_type, describe_declarations};
 use crate::statements::evaluation::evaluate;
 use crate::storage::TableId;
+use crate::store_error::name_taken;
 
 /// CREATE, ALTER or CREATE OR ALTER. What a view or inline function names must exist; a procedure is looked at when
 /// it runs.
@@ -203,7 +204,9 @@ pub(crate) fn keep_new_module(
     let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
     let key = session.work.key_of(name, &session.database);
     let place = place_of(name);
-    let id = session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
+    let created =
+        session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties));
+    let id = created.map_err(|error| name_taken(error, || errors::OBJECT_EXISTS.with([&name.name])))?;
     scopes::note_module(&mut session.work, place);
     if name.is_global() {
         scopes::note_global(&mut session.work, id);

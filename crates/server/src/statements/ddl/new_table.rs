@@ -12,6 +12,7 @@ use crate::session::work;
 use crate::session::work::directory;
 use crate::session::work::scopes;
 use crate::session::work::{OpenTable, Place};
+use crate::store_error::name_taken;
 
 /// The definition of a new table of plain columns.
 pub(crate) fn new_definition(
@@ -73,7 +74,9 @@ pub(crate) fn create_table_of(
     let key = session.work.key_of(name, &session.database);
     let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
     let schema = definition.arrow_schema();
-    let id = session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
+    let created =
+        session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties));
+    let id = created.map_err(|error| name_taken(error, || errors::OBJECT_EXISTS.with([&name.name])))?;
     if place == Place::Temporary {
         scopes::note_temporary(&mut session.work, &definition);
     } else if name.is_global() {

@@ -12,6 +12,7 @@ use crate::statements::ddl::alter_columns;
 use crate::statements::ddl::alter_columns::uses_column;
 use crate::statements::ddl::module;
 use crate::statements::ddl::redefine;
+use crate::store_error::name_taken;
 
 /// Renames what `name` names. Errors: 15225 if nothing does, 15248 for an unknown kind, 15335 if the new name is taken,
 /// 15336 for a column that a check or a computed column uses.
@@ -91,7 +92,9 @@ fn rename_object(
         let mut definition = module.definition.clone();
         // The text stays as it was written, as in SQL Server.
         definition.name = new.to_string();
-        session.work.write(place_of(&renamed), |transaction| transaction.open(id)?.rename_table(&key))?;
+        let moved =
+            session.work.write(place_of(&renamed), |transaction| transaction.open(id)?.rename_table(&key));
+        moved.map_err(|error| name_taken(error, || duplicate(new, "object")))?;
         return module::keep_module(session, id, &definition, place_of(&renamed));
     }
     if let Some(table) = session.work.find(name, &session.database)? {
@@ -132,7 +135,8 @@ fn rename_table(
     for key in definition.foreign_keys.iter_mut().filter(|key| refers(key)) {
         key.table = new.to_string();
     }
-    session.work.write(table.place, |transaction| transaction.open(table.id)?.rename_table(&key))?;
+    let moved = session.work.write(table.place, |transaction| transaction.open(table.id)?.rename_table(&key));
+    moved.map_err(|error| name_taken(error, || duplicate(new, "object")))?;
     redefine::redefine(session, table, &definition)?;
     for other in tables.iter().filter(|other| other.id != table.id) {
         if other.definition.foreign_keys.iter().any(refers) {
