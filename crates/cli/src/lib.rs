@@ -17,6 +17,7 @@ mod file_format;
 mod host_file;
 mod interrupt;
 mod load_command;
+mod load_observation;
 mod loaded_file;
 mod loads_command;
 mod parallel_load;

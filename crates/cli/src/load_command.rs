@@ -10,8 +10,8 @@ use formats::bcp::HostReader;
 use formats::{Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
 use load::report::{grouped, row_words};
 use load::{
-    BatchTransaction, Client, LoadError, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName,
-    Tolerance, create_table_statement, roomy_length, roomy_schema,
+    BatchTransaction, Client, CommitWatch, LoadError, LoadOptions, LoadPlan, LoadReport, Observed,
+    RejectedRow, TableName, Tolerance, create_table_statement, roomy_length, roomy_schema,
 };
 use rows::mapping::{CreateOptions, StringType};
 use rows::text::DateOrder;
@@ -26,7 +26,9 @@ use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
 use crate::server_log::{Logged, ServerLog};
 use crate::staged_load::{StagedLoad, Way};
-use crate::{connection, file_format, interrupt, parallel_load, progress, rejects, server_side};
+use crate::{
+    connection, file_format, interrupt, load_observation, parallel_load, progress, rejects, server_side,
+};
 
 /// Rows of a batch as it is read from a file.
 const READ_BATCH_ROWS: usize = 65_536;
@@ -109,13 +111,13 @@ pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Fai
         {
             drop_again(&mut client, &table, arguments);
         }
-        if let Some(report) = loaded? {
+        if let Some((report, observed)) = loaded? {
             if staged.is_none() {
                 interrupt::note_file(report.rows);
             }
             rows_before = rows_before.and_then(|rows| rows.checked_add(report.rows));
             let logged = server_log.map(|log| log.since(&mut client)).unwrap_or_default();
-            show(&report, &logged, refused - refused_before, source, arguments)?;
+            show(&report, &observed, &logged, refused - refused_before, source, arguments)?;
         }
         refused_before = refused;
     }
@@ -323,7 +325,7 @@ fn load_file(
     source: &Source,
     arguments: &LoadArgs,
     rejects: Option<&Rejects>,
-) -> Result<Option<LoadReport>, Failure> {
+) -> Result<Option<(LoadReport, Observed)>, Failure> {
     let &Target { table, truncate, rows_before, way } = target;
     let reader = open(client, table, source, arguments)?;
     let options = options(arguments, &source.kind);
@@ -371,7 +373,7 @@ fn transfer(
     arguments: &LoadArgs,
     rejects: Option<&Rejects>,
     into_stage: bool,
-) -> Result<Option<LoadReport>, Failure> {
+) -> Result<Option<(LoadReport, Observed)>, Failure> {
     if !arguments.quiet {
         eprintln!("{plan}");
     }
@@ -379,7 +381,8 @@ fn transfer(
         return Ok(None);
     }
     let lines = reader.lines();
-    let bar = progress::bar(&source.name, reader.bytes_total(), arguments.quiet);
+    let bytes_total = reader.bytes_total();
+    let bar = progress::bar(&source.name, bytes_total, arguments.quiet);
     let read = Arc::new(AtomicU64::new(0));
     let encoding = reader.text_encoding();
     if rejects.is_some() {
@@ -400,7 +403,12 @@ fn transfer(
     let tolerance =
         Tolerance { reject: &refuse, bisect: arguments.bisect, keep: &|| Ok(()), keep_open_batch: false };
     let tolerance = rejects.map(|_| &tolerance);
+    let mut observation = load_observation::of(bytes_total, &());
+    let database = load_observation::database(client, plan);
+    observation.begin(client, &database);
+    observation.writer_begins();
     let loaded = load::load_tolerant(client, plan, batches, tolerance, &mut |progress| {
+        observation.note(progress);
         if !into_stage {
             interrupt::note(progress);
         }
@@ -409,7 +417,12 @@ fn transfer(
         bar.set_message(format!("{} {}", grouped(rows), row_words(rows).0));
     });
     bar.finish_and_clear();
-    loaded.map(Some).map_err(|error| {
+    let loaded = loaded.map(|report| {
+        observation.writer_ends(Some(client));
+        let observed = observation.end(client, &database, &report);
+        Some((report, observed))
+    });
+    loaded.map_err(|error| {
         let error = match into_stage {
             // What is in the stage is in no table.
             true => LoadError { rows_committed: 0, rows_in_doubt: 0, look: None, ..error },
@@ -543,6 +556,7 @@ pub(crate) fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<()
 
 fn show(
     report: &LoadReport,
+    observed: &Observed,
     logged: &[Logged],
     refused: u64,
     source: &Source,
@@ -550,7 +564,7 @@ fn show(
 ) -> Result<(), Failure> {
     if arguments.json {
         let phases = report.phases;
-        let line = json!({
+        let mut line = json!({
             "file": source.name,
             "rows": report.rows,
             "rejected": refused,
@@ -567,12 +581,14 @@ fn show(
             "messages": report.messages,
             "logging": logged.iter().map(Logged::json).collect::<Vec<_>>(),
         });
+        load_observation::add_json(&mut line, observed);
         writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })?;
     } else if !arguments.quiet {
         eprintln!("{}: {report}", source.name);
         for logged in logged {
             eprintln!("logging: {}", logged.line());
         }
+        load_observation::print(observed, report.rows);
         if refused > 0 {
             let were = if refused == 1 { "row was" } else { "rows were" };
             eprintln!("{}: {} {were} refused", source.name, grouped(refused));

@@ -10,8 +10,9 @@ use formats::{Encoding, Location, RowLines};
 use indicatif::ProgressBar;
 use load::report::grouped;
 use load::{
-    Client, Ledger, LedgerPlace, LoadIdentity, LoadPlan, LoadState, ParallelOptions, ParallelReport,
-    ParallelSource, RejectedRow, RetryPolicy, SourceIdentity, Stage, TableName, Tolerance, Writers,
+    Client, Ledger, LedgerPlace, LoadIdentity, LoadPlan, LoadState, Observation, Observed, ParallelOptions,
+    ParallelReport, ParallelSource, RejectedRow, RetryPolicy, SourceIdentity, Stage, TableName, Tolerance,
+    Writers,
 };
 use serde_json::json;
 
@@ -21,7 +22,7 @@ use crate::load_command::{self, Outcome, REJECTS_SHOWN_MAX, Source};
 use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
 use crate::staged_load::{StagedLoad, Way};
-use crate::{interrupt, progress, rejects};
+use crate::{interrupt, load_observation, progress, rejects};
 
 /// Time for which errors are tried again that may pass, if it is not given.
 const RETRY_FOR: Duration = Duration::from_secs(300);
@@ -177,14 +178,20 @@ fn load_opened(
     if arguments.dry_run {
         return Ok(Outcome::Whole);
     }
+    let bytes_total = files.iter().map(|file| file.bytes_total).sum::<Option<u64>>();
+    let mut observation = load_observation::of(bytes_total, &interrupt::Commits);
+    let database = load_observation::database(client, &first.plan);
+    observation.begin(client, &database);
     let options = ParallelOptions {
         writers,
         retry,
         ledger,
         time_limit: arguments.writers.time_limit.map(|seconds| Duration::from_secs(seconds.into())),
-        watch: &interrupt::Commits,
+        watch: &observation,
     };
-    let loaded = transfer(client, files, readers, &options, rejects, arguments);
+    let loaded = transfer(client, files, readers, &options, &observation, rejects, arguments);
+    let observed = loaded.as_ref().ok().map(|report| observation.end(client, &database, &report.load));
+    let observed = &observed.unwrap_or_default();
     // Also after a failure: the refused rows are known.
     if let Some(rejects) = rejects {
         rejects.finish().map_err(|source| load_command::rejects_failure(arguments, source))?;
@@ -196,11 +203,11 @@ fn load_opened(
     match (staged, ledger, loaded) {
         (Some(staged), Some(ledger), loaded) => {
             let report = loaded?;
-            show(&report, refused, Some(ledger), files, arguments)?;
+            show(&report, observed, refused, Some(ledger), files, arguments)?;
             staged.publish_noted(client, ledger, retry, arguments)?;
         }
         (Some(staged), None, Ok(report)) => {
-            show(&report, refused, ledger, files, arguments)?;
+            show(&report, observed, refused, ledger, files, arguments)?;
             let published = staged.publish(client, arguments);
             published.map_err(|failure| staged.give_up(client, failure))?;
         }
@@ -208,9 +215,9 @@ fn load_opened(
         (None, Some(ledger), loaded) => {
             let report = loaded?;
             ledger.finish(client, retry)?;
-            show(&report, refused, Some(ledger), files, arguments)?;
+            show(&report, observed, refused, Some(ledger), files, arguments)?;
         }
-        (None, None, loaded) => show(&loaded?, refused, ledger, files, arguments)?,
+        (None, None, loaded) => show(&loaded?, observed, refused, ledger, files, arguments)?,
     }
     Ok(if refused > 0 { Outcome::RowsRefused } else { Outcome::Whole })
 }
@@ -252,6 +259,7 @@ fn transfer(
     files: &[LoadedSource<'_>],
     readers: Vec<Reader>,
     options: &ParallelOptions<'_>,
+    observation: &Observation<'_>,
     rejects: Option<&Rejects>,
     arguments: &LoadArgs,
 ) -> Result<ParallelReport, Failure> {
@@ -282,6 +290,7 @@ fn transfer(
             ),
         });
     let loaded = load::load_parallel(client, sources.collect(), options, &mut |progress| {
+        observation.note(progress);
         bar.set_position(files.iter().map(|file| file.bytes_read.load(Ordering::Relaxed)).sum());
         bar.set_message(format!("{} rows", grouped(progress.rows_committed.max(progress.rows_sent))));
     });
@@ -485,6 +494,7 @@ fn print_json(line: &serde_json::Value) -> Result<(), Failure> {
 
 fn show(
     report: &ParallelReport,
+    observed: &Observed,
     refused: u64,
     ledger: Option<&Ledger>,
     files: &[LoadedSource<'_>],
@@ -493,7 +503,7 @@ fn show(
     let name = label(files);
     if arguments.json {
         let phases = report.load.phases;
-        let line = json!({
+        let mut line = json!({
             "file": name,
             "done_before": false,
             "load_id": ledger.map(Ledger::load_id),
@@ -528,9 +538,11 @@ fn show(
             })).collect::<Vec<_>>(),
             "limited_by": report.limit.to_string(),
         });
+        load_observation::add_json(&mut line, observed);
         print_json(&line)?;
     } else if !arguments.quiet {
         eprintln!("{name}: {report}");
+        load_observation::print(observed, report.load.rows);
         if refused > 0 {
             let were = if refused == 1 { "row was" } else { "rows were" };
             eprintln!("{name}: {} {were} refused", grouped(refused));

@@ -13,6 +13,7 @@
 //! | [`load_tolerant`] | a load that goes on without the rows that cannot be loaded |
 //! | [`stage`] | tables in which rows wait, to come into the target all at once |
 //! | [`load_parallel`] | a load over several connections, with [`Ledger`] and [`RetryPolicy`] |
+//! | [`observation`] | what is seen of a load while it runs, and what the server tells of it |
 //! | [`export`](export()) | results to a sink |
 //! | [`read`] | a table or query by several connections |
 //!
@@ -36,6 +37,7 @@
 //! ```
 
 pub mod config;
+pub mod observation;
 pub mod read;
 pub mod report;
 pub mod stage;
@@ -83,6 +85,7 @@ pub use error::{Error, ServerError};
 pub use export::{export, table_query};
 pub use load::{FailedBatch, LoadError, Progress, load, load_tolerant};
 pub use login::{Encryption, LoginError, ServerInfo};
+pub use observation::{Observation, Observed};
 pub use options::{BatchTransaction, LoadOptions};
 pub use parallel::{
     BoxError, CommitWatch, CommittedChunk, Ledger, LedgerLoad, LedgerPlace, Limit, LoadIdentity, LoadState,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::ledger::Ledger;
-use crate::{plan::LoadPlan, reject::Tolerance, retry::RetryPolicy, source::SourceBatch};
+use crate::{client::Client, plan::LoadPlan, reject::Tolerance, retry::RetryPolicy, source::SourceBatch};
 
 /// Errors of a source.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -29,16 +29,20 @@ pub struct ParallelOptions<'a> {
     pub ledger: Option<&'a Ledger>,
     /// Time for the whole load.
     pub time_limit: Option<Duration>,
-    /// Hears of every commit.
+    /// Hears of every commit, and of every writer.
     pub watch: &'a dyn CommitWatch,
 }
 
-/// Hears of commits as they happen, from the threads of the writers.
+/// Hears of commits and of writers as they come and go, from the threads of the writers.
 pub trait CommitWatch: Sync {
     /// So many rows are about to be committed.
     fn begins(&self, _rows: u64) {}
     /// The commit of so many rows has ended, and they are committed or not. A commit in doubt has not ended.
     fn ended(&self, _rows: u64, _committed: bool) {}
+    /// A writer has its first connection.
+    fn writer_begins(&self) {}
+    /// A writer is done. Its session may be asked for what it did, unless its connection is broken.
+    fn writer_ends(&self, _client: Option<&mut Client>) {}
 }
 
 /// Nobody hears.

@@ -112,6 +112,7 @@ pub(super) fn run(
         shared.tell();
         return None;
     }
+    shared.watch.writer_begins();
     let encoder = thread::scope(|scope| {
         let encoder =
             scope.spawn(move || encode_chunks(number, jobs, chunks, &piece_sender, &recycled, shared));
@@ -122,6 +123,9 @@ pub(super) fn run(
         drop(pieces);
         encoder.join()
     });
+    let is_stopped = shared.stop.load(Ordering::SeqCst);
+    let client = writer.line.client().filter(|client| !is_stopped && !client.is_broken());
+    shared.watch.writer_ends(client);
     let mut effort = writer.effort;
     match encoder {
         Ok(Effort { busy, cpu: encoder_cpu }) => {
