@@ -333,3 +333,35 @@ fn rows_that_are_kept_for_a_cursor_or_a_table_are_counted() {
     }
     assert!(server.is_alive());
 }
+
+/// INSERT … EXECUTE of a text that catches the error of having too little memory. Rows that came before the error stay in the result.
+const CAUGHT: &str = "INSERT t EXEC ('BEGIN TRY SELECT value, REPLICATE(''x'', 200 + value % 2) AS s FROM GENERATE_SERIES(1, 1000000) END TRY BEGIN CATCH SELECT ERROR_NUMBER(), ''caught'' END CATCH')";
+
+#[test]
+fn rows_before_a_caught_error_are_inserted_if_the_table_has_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let server = ChildServer::start_any(&["--data", data, "--no-sync", "--memory-limit", SMALL_LIMIT]);
+    let mut session = server.connect();
+    for sql in [
+        "CREATE TABLE t (v int, s varchar(300))",
+        CAUGHT,
+        "IF @@ROWCOUNT < 2 OR (SELECT COUNT(*) FROM t WHERE v = 701 AND s = 'caught') <> 1 THROW 50000, 'wrong rows', 1",
+    ] {
+        assert_eq!(session.run(sql, PATIENCE), Answer::Done, "{sql}");
+    }
+}
+
+#[test]
+fn a_table_in_memory_gets_the_room_of_rows_that_were_kept_for_it() {
+    let mut server = ChildServer::start(&["--memory-limit", SMALL_LIMIT]);
+    let mut session = server.connect();
+    assert_eq!(session.run("CREATE TABLE t (v int, s varchar(300))", PATIENCE), Answer::Done);
+    // The rows that are kept take all memory: the database has none for them and for the log of adding them.
+    let answer = session.run(CAUGHT, PATIENCE);
+    assert!(matches!(&answer, Answer::Error(1105 | 9002, text) if text.contains("memory")), "{answer:?}");
+    // These do not fit beside themselves, their copies in the table and its log.
+    let sql = "INSERT t EXEC ('SELECT value, REPLICATE(''x'', 200 + value % 2) AS s FROM GENERATE_SERIES(1, 50000)') IF @@ROWCOUNT <> 50000 THROW 50000, 'wrong rows', 1";
+    assert_eq!(session.run(sql, PATIENCE), Answer::Done);
+    assert!(server.is_alive());
+}

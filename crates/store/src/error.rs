@@ -108,8 +108,8 @@ pub enum EngineError {
         /// What keeps it from being truncated, as `log_reuse_wait_desc` spells it.
         reason: &'static str,
     },
-    /// The disk has no room for more log. What the transaction did is undone; when there is room again, all goes on.
-    #[error("the log is full, since the disk is: cannot write {}: {source} ({reason})", .path.display())]
+    /// The disk, or the memory of a database in memory, has no room for more log. What the transaction did is undone; when there is room again, all goes on.
+    #[error("the log is full: cannot write {}: {source} ({reason})", .path.display())]
     LogDiskFull {
         /// The virtual log file.
         path: PathBuf,

@@ -26,7 +26,7 @@ pub(crate) struct Output {
 /// What a call has returned, counted in the server's memory.
 pub(crate) struct Captured {
     pub results: Vec<CapturedResult>,
-    memory: Reservation,
+    pub memory: Reservation,
     /// There was no room for all of it: nothing is kept any more.
     is_full: bool,
 }

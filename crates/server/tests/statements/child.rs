@@ -28,8 +28,13 @@ pub struct ChildServer {
 impl ChildServer {
     /// Starts the server in memory with more arguments.
     pub fn start(arguments: &[&str]) -> ChildServer {
+        ChildServer::start_any(&[&["--in-memory"], arguments].concat())
+    }
+
+    /// Starts the server, in memory or with a folder.
+    pub fn start_any(arguments: &[&str]) -> ChildServer {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bulkwire-server"))
-            .args(["--port", "0", "--in-memory", "--encryption", "off", "--password", PASSWORD])
+            .args(["--port", "0", "--encryption", "off", "--password", PASSWORD])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::quota::{Counted, MemoryQuota};
+use super::quota::{Counted, MemoryQuota, NoMemoryLeft};
 use super::volume::{Volume, VolumeFile};
 use crate::page::EXTENT_BYTES;
 
@@ -165,7 +165,7 @@ impl VolumeFile for MemoryFile {
     fn reserve(&self, _: u64, length_bytes: u64) -> io::Result<()> {
         match self.counted.fits(usize::try_from(length_bytes).unwrap_or(usize::MAX)) {
             true => Ok(()),
-            false => Err(io::ErrorKind::StorageFull.into()),
+            false => Err(io::Error::new(io::ErrorKind::StorageFull, NoMemoryLeft)),
         }
     }
 

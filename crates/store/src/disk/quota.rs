@@ -1,6 +1,7 @@
 //! A bound on what stores in memory hold, set by their owner.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,6 +13,21 @@ pub trait MemoryQuota: fmt::Debug + Send + Sync {
     fn take(&self, bytes: usize);
     /// Those are free again.
     fn give_back(&self, bytes: usize);
+}
+
+const NO_MEMORY_LEFT: &str = "the memory for databases is used up";
+
+/// Why a volume in memory is full.
+#[derive(Debug, thiserror::Error)]
+#[error("{NO_MEMORY_LEFT}")]
+pub(crate) struct NoMemoryLeft;
+
+/// Why a volume has no room, for a message.
+pub(crate) fn shortage(error: &io::Error) -> &'static str {
+    match error.get_ref().is_some_and(|source| source.is::<NoMemoryLeft>()) {
+        true => NO_MEMORY_LEFT,
+        false => "the disk is full",
+    }
 }
 
 /// What one store counts in a quota; given back when it is dropped.

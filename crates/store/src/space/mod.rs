@@ -12,6 +12,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::cache::pager::{NO_TRANSACTION, Pager};
+use crate::disk::quota::shortage;
 use crate::error::{EngineError, wants_space};
 use crate::figures::WaitType;
 use crate::log::Change;
@@ -585,7 +586,7 @@ impl Allocator {
         let new = old + step;
         match self.pager.files.file(space.number)?.grow(new) {
             Err(EngineError::Io { source, .. }) if wants_space(&source) => {
-                return Ok(Growth::Refused("the disk is full"));
+                return Ok(Growth::Refused(shortage(&source)));
             }
             grown => grown?,
         }

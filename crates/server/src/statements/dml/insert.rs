@@ -19,7 +19,7 @@ use crate::memory::Reservation;
 use crate::session::Session;
 use crate::session::fired::Event;
 use crate::session::frame::Frame;
-use crate::session::output::{CapturedResult, Output};
+use crate::session::output::{Captured, Output};
 use crate::session::response::command;
 use crate::session::work::locks;
 use crate::session::work::reads;
@@ -412,7 +412,7 @@ async fn insert_executed(
     captured.check()?;
     let mark = session.work.start_statement()?;
     session.triggered.clear();
-    let result = insert_results(session, insert, &captured.results, frame);
+    let result = insert_results(session, insert, captured, frame);
     let own = result.is_ok() && hold(session);
     session.work.end_statement(&mark, result.is_ok())?;
     let ignored = session.work.take_ignored();
@@ -433,18 +433,23 @@ async fn insert_executed(
 fn insert_results(
     session: &mut Session,
     insert: &Insert,
-    results: &[CapturedResult],
+    captured: Captured,
     frame: &Frame,
 ) -> Result<(u64, Option<i64>), SqlError> {
     let (mut rows, mut identity) = (0, None);
+    let Captured { results, mut memory, .. } = captured;
     for result in results {
         let types: Vec<SqlType> = result.columns.iter().map(|column| column.sql_type().clone()).collect();
         if insert.columns.as_ref().is_some_and(|columns| columns.len() != types.len()) {
             return Err(errors::COLUMN_COUNT_MISMATCH.error());
         }
         let columns = insert.columns.as_deref();
+        // A table in memory may need the room of the rows that it has already.
+        let batches = result.batches.into_iter().inspect(|batch| {
+            memory.shrink_to(memory.bytes().saturating_sub(batch.get_array_memory_size()));
+        });
         let inserted =
-            output_clause::insert_batches(session, &insert.table, columns, &types, &result.batches, frame)?;
+            output_clause::insert_batches(session, &insert.table, columns, &types, batches, frame)?;
         rows += inserted.0;
         identity = inserted.1.or(identity);
     }

@@ -186,16 +186,17 @@ async fn output_into(
     let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
     let instance = Arc::clone(&session.instance);
     let batches = instance.engine().collect(bound, &session.cancellation).await?;
-    insert_batches(session, &into.table, into.columns.as_deref(), &types, &batches, frame).map(|_| ())
+    insert_batches(session, &into.table, into.columns.as_deref(), &types, batches, frame).map(|_| ())
 }
 
-/// Inserts rows of a result, by the rules of INSERT … SELECT. Returns how many, and the last identity value.
+/// Inserts rows of a result, by the rules of INSERT … SELECT. Returns how many, and the last identity value. Each batch is dropped
+/// as soon as it is written.
 pub(crate) fn insert_batches(
     session: &mut Session,
     name: &ObjectName,
     columns: Option<&[String]>,
     types: &[SqlType],
-    batches: &[RecordBatch],
+    batches: impl IntoIterator<Item = RecordBatch>,
     frame: &Frame,
 ) -> Result<(u64, Option<i64>), SqlError> {
     let table = destination::writable(session, name)?;
