@@ -50,7 +50,7 @@ def hints(theirs: str) -> Explained:
 RUST = [
     *NOT_NULL,
     *KNOWN_LENGTHS,
-    Explained("Mark of the byte order in XML", "value", "xml .*", ANY, "fffe.*"),
+    Explained("Byte-order mark in XML", "value", "xml .*", ANY, "fffe.*"),
     Explained("The end of the stream", "end", "", "fd(00){12}", "fd(00){8}"),
     Explained("Sizes without effect", "size", DECIMALS, "length 17, .*", "length 10[68], .*"),
     Explained("Sizes without effect", "size", "(text|image) .*", "length 0x7fffffff", "length 0x7ffffffe"),
@@ -90,7 +90,7 @@ EXPLAINED: dict[str, list[Explained]] = {
         table_of(r"INSERT BULK \[wire_arrow\] "),
         hints(r" WITH \(KEEP_NULLS\)"),
         Explained("Python's microseconds", "value", r"datetime2\(7\) .*", ANY, ANY),
-        Explained("Python's zones", "value", r"datetimeoffset\(7\) .*", ANY, ".*0000"),
+        Explained("Python's time zones", "value", r"datetimeoffset\(7\) .*", ANY, ".*0000"),
     ],
     "mssql_jdbc": [
         *NOT_NULL,
