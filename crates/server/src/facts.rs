@@ -3,6 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use databases::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
+use databases::instance::kept_texts::KeptText;
+use databases::instance::loads::FinishedLoad;
+use databases::instance::registry::OpenSession;
+use databases::storage::{DatabaseFigures, Figures};
 use query::Datum;
 use query::facts::now;
 use store::WaitCount;
@@ -10,12 +15,6 @@ use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::parse_object_name;
-
-use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
-use crate::instance::kept_texts::KeptText;
-use crate::instance::loads::FinishedLoad;
-use crate::instance::registry::OpenSession;
-use crate::storage::{DatabaseFigures, Figures};
 
 /// Reads the tables when a function first asks for them.
 type TableReader = Box<dyn Fn() -> Result<Vec<Arc<TableDefinition>>, SqlError> + Send + Sync>;

@@ -9,6 +9,12 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use databases::file_access::FileAccess;
+use databases::instance::Instance;
+use databases::log;
+use databases::memory::{MemoryBudget, Shares, StoreQuota, default_limit};
+use databases::secrets;
+use databases::storage::{Databases, OpenError};
 use recovering::Recovering;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,18 +25,12 @@ use tracing::field::Empty;
 use tracing::{Instrument, error, error_span, info};
 use tsql::SqlError;
 
-use crate::bulk_file::FileAccess;
 use crate::connection;
 use crate::faults::{FaultFileError, FaultPlan, Faults};
 use crate::init_script;
 use crate::init_script::InitError;
-use crate::instance::Instance;
-use crate::log;
-use crate::memory::{MemoryBudget, Shares, StoreQuota, default_limit};
 use crate::options::{DataLocation, ServerOptions};
-use crate::secrets;
 use crate::serving::{FIRST_SPID, Front, Guesses, Shared, SpillDirectory};
-use crate::storage::{Databases, OpenError};
 use crate::transport::{CertificateError, TlsIdentity};
 
 /// Why a server could not start.

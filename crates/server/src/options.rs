@@ -1,10 +1,10 @@
 //! How a server is set up.
 
+use databases::storage::ResourceLimits;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::storage::ResourceLimits;
 use crate::transport::CertificateSource;
 
 /// The settings of a server at its start.

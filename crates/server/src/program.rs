@@ -13,10 +13,10 @@ use crate::Password;
 use crate::Server;
 use crate::ServerOptions;
 use crate::StartError;
-use crate::log;
-use crate::memory::parse_bytes;
-use crate::storage::{ResourceLimits, ServiceTier};
 use clap::{Parser, ValueEnum};
+use databases::log;
+use databases::memory::parse_bytes;
+use databases::storage::{ResourceLimits, ServiceTier};
 use tracing::level_filters::LevelFilter;
 
 /// A TDS endpoint in one small process: an independent server for tests, local work and experiments. It is not

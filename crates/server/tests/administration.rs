@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use answers::{answer, login};
 use bulkwire_server::FileAccess;
-use bulkwire_server::instance::Instance;
 use bulkwire_server::session::Session;
 use bulkwire_server::statements::open_session;
-use bulkwire_server::storage::Databases;
+use databases::instance::Instance;
+use databases::storage::Databases;
 
 const PAGE: usize = 8192;
 

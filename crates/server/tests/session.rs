@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Schema;
-use bulkwire_server::instance::Instance;
 use bulkwire_server::session::response::{DoneKind, Response, SessionChange};
 use bulkwire_server::session::{BulkTarget, Cancellation, LoginSettings, Request, Session};
 use bulkwire_server::statements::{BulkWriter, begin_bulk, execute, open_session};
-use bulkwire_server::storage::Databases;
+use databases::instance::Instance;
+use databases::storage::Databases;
 use rows::mapping::{Form, field_for};
 use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
 use tds::transaction_request::{BeginTransaction, Isolation, TransactionRequest};

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::instance::Instance;
 use bulkwire_server::session::Session;
 use bulkwire_server::statements::open_session;
-use bulkwire_server::storage::{Databases, OpenError};
+use databases::instance::Instance;
+use databases::storage::{Databases, OpenError};
 
 fn open(directory: &Path) -> Session {
     let instance = Instance::new(Databases::open(directory, true).unwrap()).unwrap();

@@ -7,10 +7,10 @@ mod answers;
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::instance::Instance;
 use bulkwire_server::session::Session;
 use bulkwire_server::statements::open_session;
-use bulkwire_server::storage::Databases;
+use databases::instance::Instance;
+use databases::storage::Databases;
 use store::{Engine, ScanDetail};
 
 struct Server {

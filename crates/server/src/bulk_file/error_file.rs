@@ -4,9 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use databases::file_access::{FileAccess, cannot_open};
 use tsql::SqlError;
 
-use crate::bulk_file::access::{FileAccess, cannot_open};
 use crate::bulk_file::fault::{BadRow, Fault};
 
 /// Suffix of the second file.

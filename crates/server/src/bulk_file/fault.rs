@@ -112,7 +112,7 @@ impl From<SqlError> for Broken {
 pub(crate) fn broken(name: &str, error: &FormatError) -> Broken {
     let row = error.place.row.unwrap_or(1);
     let sql_error = match &*error.reason {
-        Reason::Io(source) => super::access::cannot_open(name, source),
+        Reason::Io(source) => databases::file_access::cannot_open(name, source),
         Reason::UnexpectedEnd => SqlError::new(
             4832,
             16,

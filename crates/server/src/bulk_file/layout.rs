@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use databases::file_access::{FileAccess, cannot_open};
 use formats::bcp::{
     ByteOrderMark, DataMode, FileCodePage, FormatFile, HostReadOptions, LayoutOptions, TextFields, terminator,
 };
@@ -11,8 +12,6 @@ use formats::{CsvOptions, Encoding, RowTerminator};
 use tds::{CodePage, Column};
 use tsql::SqlError;
 use tsql::bulk_file::{BulkFileOptions, CodePageOption, DataFileType};
-
-use crate::bulk_file::access::{FileAccess, cannot_open};
 
 /// Rows of a batch as it is read.
 const BATCH_ROWS: usize = 65_536;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
+use databases::file_access::{FileAccess, cannot_open};
 use formats::bcp::{FormatFile, HostType};
 use query::running;
 use query::{BoundTable, Datum, FileTable, OutputColumn};
@@ -15,7 +16,6 @@ use tsql::SqlError;
 use tsql::bulk_file::{BulkRowset, RowsetContents};
 use tsql::errors;
 
-use crate::bulk_file::access::{FileAccess, cannot_open};
 use crate::bulk_file::fault::Broken;
 use crate::bulk_file::layout::{Layout, format_file};
 use crate::bulk_file::rows::FileRows;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use databases::instance::Instance;
+use databases::log;
 use parking_lot::Mutex;
 use store::WaitType;
 use tds::{Column, RowSpan};
@@ -12,8 +14,6 @@ use tsql::errors;
 
 use crate::connection::bulk_receiver::RowSink;
 use crate::faults::{Happening, Pace};
-use crate::instance::Instance;
-use crate::log;
 use crate::session::Cancellation;
 use crate::transport::LineControl;
 

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use databases::instance::Instance;
+use databases::instance::login::LoginSettings;
 use tds::conversation::server::{
     AfterPrelogin, Conversation, Event, Offer, granted_packet_size, spoken_version,
 };
@@ -24,8 +26,6 @@ use crate::connection::login_reply;
 use crate::connection::packet_reader::PacketReader;
 use crate::connection::request_log;
 use crate::connection::response_writer::ResponseWriter;
-use crate::instance::Instance;
-use crate::instance::login::LoginSettings;
 use crate::options::EncryptionPolicy;
 use crate::serving::Front;
 use crate::session::Session;

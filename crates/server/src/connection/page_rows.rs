@@ -1,8 +1,7 @@
 //! ROW tokens from rows that lie in pages: their values are copied, each behind its length.
 
+use databases::storage::{CellPrefix, PageCell, PageRows};
 use store::LyingValue;
-
-use crate::storage::{CellPrefix, PageCell, PageRows};
 
 /// The token byte of ROW (MS-TDS 2.2.7.19).
 const ROW: u8 = 0xD1;

@@ -1,11 +1,13 @@
 //! `--log-requests`: every request and how it ended, readably, on standard error.
 //!
 //! Long texts and values are cut with a note of how much is left out. Passwords do not appear: not those of logins, and no literal
-//! or value of a request that mentions [secrets](crate::secrets).
+//! or value of a request that mentions [secrets](databases::secrets).
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use databases::log;
+use databases::secrets;
 use tds::Value;
 use tds::conversation::server::Message;
 use tds::login::Login7;
@@ -17,8 +19,6 @@ use tds::version::TdsVersion;
 
 use crate::connection::ConnectionError;
 use crate::connection::responses::Answer;
-use crate::log;
-use crate::secrets;
 
 /// Characters of a statement's text that are shown.
 const TEXT_CHARS_MAX: usize = 4000;

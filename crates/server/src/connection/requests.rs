@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use databases::instance::registry::Killed;
 use tds::codec::DecodeErrorKind;
 use tds::conversation::server::{ClientRequest, Event, Message, Reset};
 use tds::done::{Done, DoneStatus, command};
@@ -32,7 +33,6 @@ use crate::connection::response_writer::{Fate, ResponseWriter};
 use crate::connection::responses::{ResponseEncoder, env_change};
 use crate::connection::store_sink::StoreSink;
 use crate::connection::trace;
-use crate::instance::registry::Killed;
 use crate::serving::Shared;
 use crate::session::bulk_target::BulkTarget;
 use crate::session::early_events::EarlyEvents;

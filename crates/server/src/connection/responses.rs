@@ -1,5 +1,7 @@
 //! Response events to tokens.
 
+use databases::log;
+use databases::waiting::waiting;
 use rows::Plan;
 use tds::done::{Done, DoneStatus};
 use tds::env_change::{EnvChange, TextChange, TransactionEvent};
@@ -13,11 +15,9 @@ use tsql::SqlError;
 use crate::connection::ConnectionError;
 use crate::connection::page_rows::append_rows;
 use crate::connection::response_writer::ResponseWriter;
-use crate::log;
 use crate::session::response::{
     DoneKind, OutputValue, Response, ResultColumns, SessionChange, StatementDone,
 };
-use crate::waiting::waiting;
 
 /// Rows encoded between two looks at the write buffer, at most.
 const ROWS_PER_STEP: usize = 2048;

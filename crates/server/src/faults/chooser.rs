@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use databases::log;
 use parking_lot::Mutex;
 
 use crate::faults::file::FaultPlan;
@@ -14,7 +15,6 @@ use crate::faults::pace::Pace;
 use crate::faults::rule::{
     Direction, Fault, Happening, LinkShape, Moment, Point, PointAct, RequestKind, Rule, Target, Who,
 };
-use crate::log;
 
 /// The faults of a server.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{ColumnDefinition, Identity, TableDefinition, same_name};
 use query::functions::function::{Call, Function, ValueKernel};
 use query::functions::{long_text, name_type, strict};
 use query::system_types::{max_length, precision, scale, type_id_of_name, type_name_of_id};
@@ -10,7 +11,6 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::parse_object_name;
 
-use crate::catalogue::{ColumnDefinition, Identity, TableDefinition, same_name};
 use crate::facts::Facts;
 use crate::system_views;
 
@@ -244,7 +244,8 @@ fn object_definition(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
                 let mut defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
                 defaults.find(|default| i64::from(default.object_id) == id).map(|d| d.definition())
             };
-            let text = check.map(|check| crate::catalogue::definition_text(&check.text)).or_else(default)?;
+            let text =
+                check.map(|check| databases::catalogue::definition_text(&check.text)).or_else(default)?;
             Some(Datum::Text(text))
         })
     })

@@ -1,5 +1,7 @@
 //! Functions that know the server, the session and the catalogue.
 
+use databases::catalogue;
+use databases::catalogue::same_name;
 use query::Typed;
 use query::datum::{Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use query::functions::function::{Call, Function, ValueKernel};
@@ -8,8 +10,6 @@ use tds::{Length, SqlType};
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::catalogue;
-use crate::catalogue::same_name;
 use crate::facts::Facts;
 use crate::functions::collation_property;
 use crate::functions::metadata::{lookup, of_session, pair};
@@ -333,7 +333,7 @@ fn server_property(property: &str, facts: &Facts) -> Result<Typed, SqlError> {
         // 3: the features of a full engine, not those of Azure SQL.
         "engineedition" => number(3),
         "servername" | "machinename" | "computernamephysicalnetbios" => text(&facts.server),
-        "collation" => text(crate::catalogue::DEFAULT_COLLATION),
+        "collation" => text(databases::catalogue::DEFAULT_COLLATION),
         "productbuild" => text("1000"),
         "resourcelastupdatedatetime" => {
             // The day of the release whose catalogue this is.

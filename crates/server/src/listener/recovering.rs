@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use databases::log;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -11,7 +12,6 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::connection;
-use crate::log;
 use crate::serving::Front;
 
 /// Data that are opened faster keep nobody waiting for longer: who comes meanwhile is served then.

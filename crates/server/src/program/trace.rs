@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
+use databases::log;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
-
-use crate::log;
 
 /// What the names of this project's crates begin with; others' events are left out.
 const OWN: &str = "bulkwire";

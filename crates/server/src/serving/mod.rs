@@ -7,13 +7,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 
+use databases::instance::Instance;
 use tokio::runtime::Handle;
 
 pub(crate) use guesses::Guesses;
 pub(crate) use spill_directory::SpillDirectory;
 
 use crate::faults::Faults;
-use crate::instance::Instance;
 use crate::options::ServerOptions;
 use crate::transport::TlsIdentity;
 

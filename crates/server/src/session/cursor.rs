@@ -6,14 +6,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
+use databases::instance::Instance;
+use databases::memory::Reservation;
 use parking_lot::Mutex;
 use query::Cancellation;
 use query::{BoundQuery, OutputColumn, ResultStream};
 use tsql::SqlError;
 use tsql::cursor::CursorDeclaration;
-
-use crate::instance::Instance;
-use crate::memory::Reservation;
 
 /// Which rows a fetch wants, beginning with which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use databases::catalogue::{TableDefinition, Trigger};
 use parking_lot::Mutex;
 
-use crate::catalogue::{TableDefinition, Trigger};
 use crate::session::work::VariableTable;
 
 /// What fires.

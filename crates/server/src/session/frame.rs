@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use databases::memory::Reservation;
 use query::Datum;
 use query::convert::convert;
 use query::running;
@@ -11,7 +12,6 @@ use tsql::SqlError;
 use tsql::errors;
 
 use crate::facts::UpdatedColumns;
-use crate::memory::Reservation;
 use crate::session::cursor::Cursors;
 use crate::session::response::DoneKind;
 use crate::session::work::VariableTable;

@@ -3,11 +3,11 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use databases::catalogue::Module;
 use query::Datum;
 use tsql::SqlError;
 use tsql::ast::Statement;
 
-use crate::catalogue::Module;
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;

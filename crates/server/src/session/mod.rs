@@ -21,22 +21,23 @@ pub(crate) mod work;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use databases::instance;
+use databases::instance::Instance;
+use databases::instance::application_locks::LockHolder;
+use databases::instance::registry;
+use databases::instance::registry::Killed;
+use databases::waiting::Placement;
 use query::Datum;
 use tsql::SqlError;
 
 pub use query::Cancellation;
 pub(crate) use query::StopOnDrop;
 
-pub use crate::instance::login::LoginSettings;
 pub use bulk_target::BulkTarget;
+pub use databases::instance::login::LoginSettings;
 pub use request::Request;
 
 use crate::facts::SessionContext;
-use crate::instance;
-use crate::instance::Instance;
-use crate::instance::application_locks::LockHolder;
-use crate::instance::registry;
-use crate::instance::registry::Killed;
 use crate::session::api_cursors::ApiCursors;
 use crate::session::cursor::Cursors;
 use crate::session::fired::{BulkFires, Fired};
@@ -46,7 +47,6 @@ use crate::session::response::SessionChange;
 use crate::session::settings::Settings;
 use crate::session::work::Work;
 use crate::session::work::scopes;
-use crate::waiting::Placement;
 
 /// One connection's state: database, options, transaction, temporary tables, prepared statements.
 pub struct Session {

@@ -1,15 +1,15 @@
 //! Sending events, and the messages among them.
 
 use arrow::record_batch::RecordBatch;
+use databases::memory::Reservation;
+use databases::waiting::Placement;
 use query::Cancellation;
 use tokio::sync::mpsc;
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::memory::Reservation;
 use crate::session::early_events::EarlyEvents;
 use crate::session::response::{DoneKind, Response, StatementDone};
-use crate::waiting::Placement;
 
 /// Where a request's events go.
 pub(crate) struct Output {

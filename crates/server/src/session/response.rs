@@ -17,10 +17,10 @@
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use databases::storage::PageRows;
 use tds::{Column, ServerMessage, SqlType};
 
 use crate::session::bulk_target::BulkTarget;
-use crate::storage::PageRows;
 
 /// One event of an answer.
 #[derive(Debug, Clone)]

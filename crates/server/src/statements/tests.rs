@@ -1,13 +1,17 @@
 //! Statement functions over a session without a connection: what they do to it, and what they answer.
 
+mod intake;
+mod writer;
+
 use std::sync::Arc;
 
+use databases::instance::Instance;
+use databases::storage::Databases;
 use query::{Cancellation, Datum};
 use tokio::sync::mpsc;
 use tsql::ast::StatementKind;
 use tsql::{ObjectName, SqlError, parse_batch, parse_expression};
 
-use crate::instance::Instance;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
 use crate::session::response::{Response, StatementDone, command};
@@ -16,7 +20,6 @@ use crate::statements::dml::{destination, insert};
 use crate::statements::evaluation::{evaluate, resolve, scope};
 use crate::statements::interpreter::{dispatch, transaction};
 use crate::statements::open_session;
-use crate::storage::Databases;
 
 /// Events that an answer may have: nobody takes them before the end.
 const EVENTS_MAX: usize = 256;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
+use databases::catalogue::TableDefinition;
+use databases::storage::{Figures, file_id};
 use query::Datum;
 use store::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier, WaitType};
 
-use crate::catalogue::TableDefinition;
-use crate::storage::{Figures, file_id};
 use crate::system_views::entry::{Context, Entry};
 use crate::view::{View, int, moment, text};
 

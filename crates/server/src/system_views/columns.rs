@@ -5,12 +5,12 @@ use std::sync::Arc;
 use query::Datum;
 use tds::SqlType;
 
-use crate::catalogue::DEFAULT_COLLATION;
-use crate::catalogue::definition_text;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::modules;
 use crate::system_views::user_types;
 use crate::view::{View, bit, int, optional, text};
+use databases::catalogue::DEFAULT_COLLATION;
+use databases::catalogue::definition_text;
 use query::system_types::{max_length, precision, scale, system_type};
 
 macro_rules! column_shape {

@@ -2,12 +2,12 @@
 
 use query::Datum;
 
-use crate::catalogue::DEFAULT_COLLATION;
-use crate::catalogue::definition_text;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::modules;
 use crate::system_views::system_objects;
 use crate::view::{View, bit, int, kind, moment, text};
+use databases::catalogue::DEFAULT_COLLATION;
+use databases::catalogue::definition_text;
 use query::system_types::{SYSTEM_TYPES, max_length, precision, scale, system_type};
 
 const OBJECTS: &str = "

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::definition_text;
+use databases::catalogue::{TableDefinition, same_name};
 use query::Datum;
 
-use crate::catalogue::definition_text;
-use crate::catalogue::{TableDefinition, same_name};
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::objects::{object, object_shape};
 use crate::view::{View, bit, int, text};
@@ -100,7 +100,7 @@ pub(super) fn referenced_key<'t>(target: &'t TableDefinition, columns: &[String]
     };
     let key = target.keys.iter().find(|key| matches(&key.columns));
     let index = || {
-        let unique = |index: &&crate::catalogue::Index| index.unique && index.filter.is_none();
+        let unique = |index: &&databases::catalogue::Index| index.unique && index.filter.is_none();
         target.indexes.iter().filter(unique).find(|index| matches(&index.columns))
     };
     key.map(|key| (key.name.as_str(), key.index_id))

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{DatabaseEntry, TableDefinition, same_name};
+use databases::storage::Figures;
 use query::Datum;
 
-use crate::catalogue::{DatabaseEntry, TableDefinition, same_name};
 use crate::facts::Facts;
-use crate::storage::Figures;
 use crate::view::View;
 
 /// `object_id` of system views: negative, as in SQL Server, by their place in the list.

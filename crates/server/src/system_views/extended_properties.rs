@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{ExtendedProperty, ModuleKind, PropertyOwner, TableDefinition, same_name};
 use query::Datum;
 use query::convert::convert;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::ModuleWord;
 
-use crate::catalogue::{ExtendedProperty, ModuleKind, PropertyOwner, TableDefinition, same_name};
 use crate::facts::Facts;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::modules;

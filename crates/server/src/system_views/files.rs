@@ -2,11 +2,11 @@
 //!
 //! tempdb shows none, since temporary tables are kept in memory.
 
+use databases::catalogue::{DatabaseEntry, same_name};
+use databases::storage::{Figures, LOG_FILE_ID, file_id};
 use query::Datum;
 use store::{DataFileSpace, FileGroup, FileGrowth};
 
-use crate::catalogue::{DatabaseEntry, same_name};
-use crate::storage::{Figures, LOG_FILE_ID, file_id};
 use crate::system_views::entry::{Context, Entry};
 use crate::view::{View, kind, text};
 

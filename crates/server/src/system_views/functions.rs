@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{DatabaseEntry, same_name};
+use databases::storage::{Figures, LOG_FILE_ID, file_id};
+use databases::waiting::waiting;
 use query::{Datum, TableFunction};
 use tds::{Length, SqlType};
 use tsql::ObjectName;
 use tsql::SqlError;
 
-use crate::catalogue::{DatabaseEntry, same_name};
 use crate::facts::Facts;
-use crate::storage::{Figures, LOG_FILE_ID, file_id};
 
 use crate::system_views::activity_of_sessions;
 use crate::system_views::extended_properties;
 use crate::system_views::log;
 use crate::system_views::physical;
 use crate::view::{View, int};
-use crate::waiting::waiting;
 
 /// `sys.dm_io_virtual_file_stats`.
 const FILE_STATS: &str = "

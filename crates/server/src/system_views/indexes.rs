@@ -1,11 +1,11 @@
 //! Indexes, statistics and partitions.
 
+use databases::catalogue::definition_text;
+use databases::catalogue::{IndexOptions, TableDefinition, same_name};
+use databases::storage::{IndexPages, index_of};
 use query::Datum;
 use tsql::index::DataCompression;
 
-use crate::catalogue::definition_text;
-use crate::catalogue::{IndexOptions, TableDefinition, same_name};
-use crate::storage::{IndexPages, index_of};
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::partitions::store_index;
 use crate::view::{View, bit, int, optional, text};

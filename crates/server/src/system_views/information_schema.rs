@@ -5,12 +5,12 @@ use tds::SqlType;
 use tsql::expression::Expr;
 use tsql::parse_expression;
 
-use crate::catalogue::definition_text;
-use crate::catalogue::{TableDefinition, same_name};
 use crate::system_views::constraints::referenced_key;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::modules;
 use crate::view::{View, int, optional, text};
+use databases::catalogue::definition_text;
+use databases::catalogue::{TableDefinition, same_name};
 use query::system_types::{max_length, precision, scale, system_type};
 
 const TABLES: &str = "

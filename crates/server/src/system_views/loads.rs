@@ -1,10 +1,10 @@
 //! Recent bulk loads, a view that SQL Server does not have: how many tasks wrote, and which conditions of minimal logging failed.
 
+use databases::catalogue::same_name;
 use query::Datum;
 use query::datum::TICKS_PER_SECOND;
 use store::RecoveryModel;
 
-use crate::catalogue::same_name;
 use crate::system_views::entry::{Context, Entry};
 use crate::view::{View, bit, int, text};
 

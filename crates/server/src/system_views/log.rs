@@ -1,19 +1,19 @@
 //! The log: how much there is, what keeps it, and what is in it.
 
+use databases::catalogue::TableDefinition;
+use databases::storage::{Figures, IndexPages, LOG_FILE_ID, file_id, index_of};
+use databases::store_error::store_error;
+use databases::waiting::waiting;
 use query::Datum;
 use store::page::UnitId;
 use store::{LogReuseWait, LogRow, Lsn, RecoveryModel};
 use tsql::SqlError;
 
-use crate::catalogue::TableDefinition;
 use crate::facts::Facts;
-use crate::storage::{Figures, IndexPages, LOG_FILE_ID, file_id, index_of};
-use crate::store_error::store_error;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::indexes;
 use crate::system_views::partitions;
 use crate::view::{View, int, text};
-use crate::waiting::waiting;
 
 const LOG_SPACE: &str = "
     database_id int

@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_view_can_be_filled() {
-        let directory = Arc::new(crate::catalogue::Directory::default());
+        let directory = Arc::new(databases::catalogue::Directory::default());
         let facts = Arc::new(Facts::new("master", directory, Box::new(|| Ok(Vec::new()))));
         let context = Context::new(&facts, "master", &|_| 0);
         for entry in all() {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use query::Datum;
 
-use crate::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, same_name};
 use crate::system_views::columns;
 use crate::system_views::entry::Context;
 use crate::system_views::user_types;
 use crate::view::{View, bit, int, kind, moment, text};
+use databases::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, same_name};
 use query::system_types::{max_length, precision, scale, system_type};
 
 /// The database's modules.

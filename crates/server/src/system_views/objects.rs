@@ -1,8 +1,8 @@
 //! Tables and everything else that has an `object_id`.
 
+use databases::catalogue::TableDefinition;
 use query::Datum;
 
-use crate::catalogue::TableDefinition;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::modules;
 use crate::system_views::system_objects;

@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::TableDefinition;
+use databases::storage::{Figures, IndexPages, index_of};
+use databases::store_error::store_error;
 use query::Datum;
 use store::AllocationUnitSpace;
 use store::catalogue::Table;
 use store::page::UnitId;
 use tsql::SqlError;
 
-use crate::catalogue::TableDefinition;
-use crate::storage::{Figures, IndexPages, index_of};
-use crate::store_error::store_error;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::indexes::{IndexRow, index_rows};
 use crate::view::{View, int, text};

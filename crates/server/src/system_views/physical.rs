@@ -1,13 +1,13 @@
 //! `sys.dm_db_index_physical_stats`: how full pages are, and in what order they lie.
 
+use databases::catalogue::{TableDefinition, same_name};
+use databases::storage::{Figures, IndexPages, index_of};
+use databases::store_error::store_error;
 use query::Datum;
 use store::{PageStatistics, ScanDetail};
 use tsql::SqlError;
 
-use crate::catalogue::{TableDefinition, same_name};
 use crate::facts::Facts;
-use crate::storage::{Figures, IndexPages, index_of};
-use crate::store_error::store_error;
 
 use crate::system_views::functions::{parameter_incorrect, wanted};
 use crate::system_views::indexes::{IndexRow, index_rows};

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use query::Datum;
 
-use crate::catalogue::DEFAULT_COLLATION;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::log;
 use crate::system_views::user_types;
 use crate::view::{View, bit, int, moment, optional, text};
+use databases::catalogue::DEFAULT_COLLATION;
 use query::system_types::SYSTEM_TYPES;
 
 const DATABASES: &str = "

@@ -4,11 +4,11 @@ use query::Datum;
 use tds::{Collation, SqlType};
 use tsql::ast::ModuleWord;
 
-use crate::catalogue::{ModuleDefinition, ModuleKind};
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::information_schema::measures;
 use crate::system_views::modules;
 use crate::view::{View, int, moment, text};
+use databases::catalogue::{ModuleDefinition, ModuleKind};
 use query::system_types::{precision, scale, system_type};
 
 const ROUTINES: &str = "

@@ -1,8 +1,8 @@
 //! The objects that every database has: system tables, internal tables, queues, system views and procedures.
 
+use databases::catalogue::procedure_names::procedure_names;
 use query::Datum;
 
-use crate::catalogue::procedure_names::procedure_names;
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::objects::object_shape;
 use crate::view::{View, bit, int, kind, moment, text};

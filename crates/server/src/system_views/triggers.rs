@@ -1,6 +1,7 @@
 //! Triggers in the catalogue.
 
-use crate::catalogue::{ModuleDefinition, ModuleKind, Trigger};
+use databases::catalogue::{ModuleDefinition, ModuleKind, Trigger};
+
 use crate::system_views::entry::Context;
 use crate::system_views::modules;
 use crate::view::{View, bit, int, kind, moment, text};

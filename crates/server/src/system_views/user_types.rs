@@ -3,12 +3,12 @@
 use query::Datum;
 use tsql::parse_object_name;
 
-use crate::catalogue::{
-    ColumnDefinition, DEFAULT_COLLATION, TABLE_TYPE_ID, TableDefinition, UserType, UserTypeKind, same_name,
-};
 use crate::system_views::entry::Context;
 use crate::view;
 use crate::view::{View, bit, int, moment, optional, text};
+use databases::catalogue::{
+    ColumnDefinition, DEFAULT_COLLATION, TABLE_TYPE_ID, TableDefinition, UserType, UserTypeKind, same_name,
+};
 use query::system_types::{max_length, precision, scale, system_type};
 
 /// The database's types.

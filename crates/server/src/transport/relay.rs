@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use databases::log;
 use parking_lot::Mutex;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
@@ -15,7 +16,6 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::faults::{Direction, Ending, LinkShape, Point, PointAct};
-use crate::log;
 use crate::transport::line::Socket;
 
 /// Bytes read at once.

@@ -1,8 +1,8 @@
 //! Servers without tables, in memory.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use bulkwire_server::instance::Instance;
-use bulkwire_server::storage::Databases;
+use databases::instance::Instance;
+use databases::storage::Databases;
 
 /// One of them.
 pub fn instance() -> Instance {

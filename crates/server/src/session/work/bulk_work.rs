@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
+use databases::instance::Instance;
+use databases::instance::loads::FinishedLoad;
+use databases::store_error::store_error;
+use databases::transactions::{Mark, SharedTransactions};
+use databases::waiting::waiting;
 use tsql::SqlError;
-
-use crate::instance::Instance;
-use crate::instance::loads::FinishedLoad;
-use crate::store_error::store_error;
-use crate::transactions::{Mark, SharedTransactions};
-use crate::waiting::waiting;
 
 /// The transaction's side of a bulk load.
 pub(crate) struct BulkWork {

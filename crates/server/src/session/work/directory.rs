@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::DIRECTORY_KEY;
+use databases::catalogue::Directory;
+use databases::storage::LockMode;
 use tsql::SqlError;
 
-use crate::catalogue::DIRECTORY_KEY;
-use crate::catalogue::Directory;
 use crate::session::work::Place;
 use crate::session::work::Work;
-use crate::storage::LockMode;
 
 /// Databases and schemas as the transaction sees them.
 ///

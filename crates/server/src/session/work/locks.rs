@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use databases::storage::{LockMode, RowLocator};
 use tsql::SqlError;
 
 use crate::session::work::{Mark, OpenTable, Work};
-use crate::storage::{LockMode, RowLocator};
 
 /// Whether writers need an exclusive table lock: rows that IGNORE_DUP_KEY leaves out are looked up before they are added.
 pub(crate) fn writes_alone(table: &OpenTable) -> bool {

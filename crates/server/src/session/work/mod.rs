@@ -17,17 +17,17 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::errors;
 
-pub(crate) use crate::transactions::{Mark, OpenTable, Place};
 pub(crate) use bulk_work::BulkWork;
+pub(crate) use databases::transactions::{Mark, OpenTable, Place};
 pub(crate) use query_scan::{ChangeScan, QueryScan};
 pub(crate) use variables::{VariableAccess, VariableTable};
 
-use crate::catalogue::{Module, TableDefinition, UserType, store_key};
-use crate::instance::{Instance, user_type};
-use crate::storage::{StoreError, TableId, TableInfo, Transaction};
-use crate::store_error::{store_error, uncommittable};
-use crate::transactions::{SharedTransactions, TransactionAccess};
-use crate::waiting::{Placement, waiting};
+use databases::catalogue::{Module, TableDefinition, UserType, store_key};
+use databases::instance::{Instance, user_type};
+use databases::storage::{StoreError, TableId, TableInfo, Transaction};
+use databases::store_error::{store_error, uncommittable};
+use databases::transactions::{SharedTransactions, TransactionAccess};
+use databases::waiting::{Placement, waiting};
 use reads::StatementReads;
 use temporary::{TemporaryObjects, global_key, own_key, place_of_key};
 use variables::TableScope;

@@ -1,11 +1,10 @@
 //! Scans of the storage as queries read them.
 
 use arrow::array::RecordBatch;
+use databases::storage::{LocatedScan, RowLocator, Scan};
+use databases::store_error::store_error;
 use query::RowScan;
 use tsql::SqlError;
-
-use crate::storage::{LocatedScan, RowLocator, Scan};
-use crate::store_error::store_error;
 
 /// A scan whose errors are T-SQL's.
 #[derive(Debug)]

@@ -4,16 +4,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
+use databases::storage::RowLocator;
+use databases::storage::{
+    Databases, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot, StoreError, TableInfo,
+};
+use databases::store_error::store_error;
+use databases::transactions::OpenTransactions;
 use tsql::SqlError;
 use tsql::errors;
 
 use crate::session::work::{OpenTable, Place, Work, WorkView};
-use crate::storage::RowLocator;
-use crate::storage::{
-    Databases, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot, StoreError, TableInfo,
-};
-use crate::store_error::store_error;
-use crate::transactions::OpenTransactions;
 
 /// What a statement outside of a transaction reads: what was committed when it first looked.
 #[derive(Debug, Default)]

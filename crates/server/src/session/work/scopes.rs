@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::TableDefinition;
+use databases::storage::TableId;
 use tsql::ObjectName;
 use tsql::SqlError;
 
-use crate::catalogue::TableDefinition;
 use crate::session::work::Place;
 use crate::session::work::Work;
 use crate::session::work::variables;
-use crate::storage::TableId;
 
 /// A batch or procedure begins: it sees no table variable but its own.
 pub(crate) fn enter(work: &mut Work) {

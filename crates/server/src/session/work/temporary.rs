@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use databases::catalogue::store_key;
+use databases::instance::Instance;
+use databases::storage::{StoreError, TableId, TableInfo, Transaction};
 use parking_lot::Mutex;
 
-use crate::catalogue::store_key;
-use crate::instance::Instance;
 use crate::session::work::Place;
-use crate::storage::{StoreError, TableId, TableInfo, Transaction};
 
 const TEMPDB: &str = "tempdb";
 

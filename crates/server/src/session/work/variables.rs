@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
+use databases::catalogue::TableDefinition;
+use databases::storage::TableId;
+use databases::store_error::store_error;
 use tsql::SqlError;
 
-use crate::catalogue::TableDefinition;
 use crate::session::work::Work;
 use crate::session::work::temporary::{drop_objects, variable_key};
-use crate::storage::TableId;
-use crate::store_error::store_error;
 
 /// The table variables and temporary tables that a batch or procedure has made.
 #[derive(Debug, Default, Clone)]

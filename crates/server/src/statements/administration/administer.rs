@@ -5,6 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use databases::catalogue::same_name;
+use databases::instance::message;
+use databases::storage::Figures;
+use databases::store_error::store_error;
+use databases::waiting::waiting;
 use query::convert::display;
 use store::page::PAGE_BYTES;
 use store::{EngineError, LogBackup, RecoveryModel, ServiceTier};
@@ -13,8 +18,6 @@ use tsql::administration::{Administration, BackupLog, DatabaseChange, Recovery};
 use tsql::errors;
 use tsql::expression::Expr;
 
-use crate::catalogue::same_name;
-use crate::instance::message;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
@@ -27,10 +30,7 @@ use crate::statements::ddl::database_file;
 use crate::statements::ddl::snapshot_options;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
-use crate::storage::Figures;
-use crate::store_error::store_error;
 use crate::system_views;
-use crate::waiting::waiting;
 
 /// Names of files into which nothing is written: the log is given up, and no backup is kept.
 const NOWHERE: &[&str] = &["nul", "/dev/null"];

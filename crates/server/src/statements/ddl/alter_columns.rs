@@ -6,6 +6,11 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use databases::catalogue::{ColumnDefinition, TableDefinition, same_name};
+use databases::storage::{ColumnSource, LockMode};
+use databases::store_error::store_error;
+use databases::table::{InputRows, TableWriter};
+use databases::waiting;
 use query::Datum;
 use tds::{Length, SqlType};
 use tsql::SqlError;
@@ -14,7 +19,6 @@ use tsql::errors;
 use tsql::expression::Expr;
 use tsql::parse_expression;
 
-use crate::catalogue::{ColumnDefinition, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::OpenTable;
@@ -24,10 +28,6 @@ use crate::statements::ddl::key_limits;
 use crate::statements::ddl::redefine::writer_as_given;
 use crate::statements::dml::destination;
 use crate::statements::dml::references;
-use crate::storage::{ColumnSource, LockMode};
-use crate::store_error::store_error;
-use crate::table::{InputRows, TableWriter};
-use crate::waiting;
 
 /// ALTER TABLE … ADD with columns. Errors: 2705 and others of the columns, 4901 for rows that would have no value, those of the constraints.
 pub(crate) fn add_columns(

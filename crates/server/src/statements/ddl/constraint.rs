@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{ForeignKey, TableDefinition, same_name};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::ReferentialAction;
 
-use crate::catalogue::{ForeignKey, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::OpenTable;

@@ -1,15 +1,15 @@
 //! CREATE DATABASE and DROP DATABASE.
 
+use databases::catalogue::{Directory, same_name};
+use databases::store_error::store_error;
+use databases::waiting::waiting;
 use query::is_case_sensitive;
 use tds::{CodePage, Collation};
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::catalogue::{Directory, same_name};
 use crate::session::Session;
 use crate::session::work::directory;
-use crate::store_error::store_error;
-use crate::waiting::waiting;
 
 /// The first user database has the number after those that every server has.
 const SYSTEM_ID_LAST: i32 = 4;

@@ -1,5 +1,7 @@
 //! ALTER DATABASE: file groups and files of a database.
 
+use databases::store_error::store_error;
+use databases::waiting::waiting;
 use store::{DataFileOptions, EngineError, FileGrowth};
 use tsql::SqlError;
 use tsql::administration::{DatabaseChange, FileSpec, Growth};
@@ -8,8 +10,6 @@ use tsql::errors;
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::statements::evaluation::answer;
-use crate::store_error::store_error;
-use crate::waiting::waiting;
 
 /// Adds, changes or removes a file group or a file.
 pub(crate) async fn change_files(

@@ -1,5 +1,6 @@
 //! The columns that CREATE TABLE, table types and table variables declare.
 
+use databases::catalogue::{TableDefinition, same_name};
 use tsql::SqlError;
 use tsql::ast::ColumnClause;
 use tsql::ast::ConstraintKind;
@@ -7,7 +8,6 @@ use tsql::ast::CreateTable;
 use tsql::errors;
 use tsql::file_group::DEFAULT_GROUP;
 
-use crate::catalogue::{TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::variables;

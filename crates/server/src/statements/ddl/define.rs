@@ -1,11 +1,12 @@
 //! CREATE, DROP, ALTER and TRUNCATE.
 
+use databases::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
+use databases::storage::KeyWidth;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{AlterAction, ConstraintKind, CreateTable, StatementKind};
 use tsql::errors;
 
-use crate::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
@@ -28,7 +29,6 @@ use crate::statements::ddl::trigger::{drop_triggers, switch_triggers};
 use crate::statements::ddl::user_type::{create_type, drop_type, resolve_statement};
 use crate::statements::dml::references;
 use crate::statements::evaluation::isolation;
-use crate::storage::KeyWidth;
 
 /// Runs a statement that changes what exists, and says that it is done.
 pub(crate) async fn run_and_tell(

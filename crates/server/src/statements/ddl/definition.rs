@@ -1,5 +1,11 @@
 //! Clauses of CREATE and ALTER TABLE to definitions.
 
+use databases::catalogue::{
+    Check, ColumnDefinition, Default, Identity, IndexOptions, KeyConstraint, TableDefinition,
+    has_ansi_padding,
+};
+use databases::storage::is_key_column;
+use databases::table::scope_of;
 use query::{Binder, Scope};
 use tds::SqlType;
 use tsql::SqlError;
@@ -8,10 +14,6 @@ use tsql::errors;
 use tsql::file_group::WrittenGroup;
 use tsql::index::IndexSettings;
 
-use crate::catalogue::{
-    Check, ColumnDefinition, Default, Identity, IndexOptions, KeyConstraint, TableDefinition,
-    has_ansi_padding,
-};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::statements::ddl::constraint;
@@ -20,8 +22,6 @@ use crate::statements::ddl::database;
 use crate::statements::ddl::key_limits;
 use crate::statements::ddl::key_limits::KEY_COLUMNS_MAX;
 use crate::statements::evaluation::environment::SessionEnvironment;
-use crate::storage::is_key_column;
-use crate::table::scope_of;
 
 /// Adds a column and the constraints beside it.
 pub(crate) fn add_column(

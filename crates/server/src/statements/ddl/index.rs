@@ -1,11 +1,12 @@
 //! CREATE, ALTER and DROP INDEX, and the rebuilding of tables.
 
+use databases::catalogue::{Index, IndexOptions, Module, TableDefinition, same_name, wrong_filter};
+use databases::storage::{KeyWidth, holds_filter, is_key_column};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::errors;
 use tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
 
-use crate::catalogue::{Index, IndexOptions, Module, TableDefinition, same_name, wrong_filter};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::OpenTable;
@@ -16,7 +17,6 @@ use crate::statements::ddl::key_limits::{
 };
 use crate::statements::ddl::redefine;
 use crate::statements::evaluation::resolve;
-use crate::storage::{KeyWidth, holds_filter, is_key_column};
 
 /// CREATE INDEX. Errors: 1088 without the table, 1505 for duplicates, 1902 for a second clustered index. 1909, 1911,
 /// 1919 and 10601 are for columns that cannot be used, 1913 and 7999 for the name. 1907 is for a constraint that the

@@ -1,9 +1,8 @@
 //! What keys may be, and what is said of rows that break one.
 
+use databases::catalogue::{ColumnDefinition, TableDefinition};
+use databases::storage::KeyWidth;
 use tsql::SqlError;
-
-use crate::catalogue::{ColumnDefinition, TableDefinition};
-use crate::storage::KeyWidth;
 
 /// Columns of a key, at most.
 pub(crate) const KEY_COLUMNS_MAX: usize = 32;

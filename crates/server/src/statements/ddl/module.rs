@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema};
+use databases::catalogue::{ColumnDefinition, ModuleDefinition, ModuleKind, ParameterDefinition, same_name};
+use databases::storage::TableId;
+use databases::store_error::name_taken;
 use query::OutputColumn;
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -10,7 +13,6 @@ use tsql::ast::{CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, S
 use tsql::errors;
 use tsql::query::{Query, QueryBody, SelectItem};
 
-use crate::catalogue::{ColumnDefinition, ModuleDefinition, ModuleKind, ParameterDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::scopes;
@@ -21,8 +23,6 @@ use crate::statements::ddl::trigger::{attach_trigger, detach_trigger, drop_trigg
 use crate::statements::ddl::user_type::check_parameters;
 use crate::statements::evaluation::declared_type::{Declared, declared_type, describe_declarations};
 use crate::statements::evaluation::evaluate;
-use crate::storage::TableId;
-use crate::store_error::name_taken;
 
 /// CREATE, ALTER or CREATE OR ALTER. What a view or inline function names must exist; a procedure is looked at when
 /// it runs.

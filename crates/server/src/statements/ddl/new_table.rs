@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{ColumnDefinition, TableDefinition};
+use databases::store_error::name_taken;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::catalogue::{ColumnDefinition, TableDefinition};
 use crate::session::Session;
 use crate::session::work;
 use crate::session::work::directory;
 use crate::session::work::scopes;
 use crate::session::work::{OpenTable, Place};
-use crate::store_error::name_taken;
 
 /// The definition of a new table of plain columns.
 pub(crate) fn new_definition(

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::TableDefinition;
+use databases::storage::{LockMode, Reads};
+use databases::store_error::store_error;
+use databases::table::{InputRows, TableWriter, WriteOptions, WritePlan};
 use tsql::SqlError;
 
-use crate::catalogue::TableDefinition;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::OpenTable;
@@ -13,9 +16,6 @@ use crate::session::work::reads;
 use crate::statements::dml::destination;
 use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
-use crate::storage::{LockMode, Reads};
-use crate::store_error::store_error;
-use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan};
 
 /// Keeps a changed definition, rows unchanged.
 pub(crate) fn redefine(

@@ -1,10 +1,11 @@
 //! sp_rename: tables, views, procedures and the like; columns, indexes and constraints.
 
+use databases::catalogue::{ForeignKey, ModuleKind, same_name};
+use databases::store_error::name_taken;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::parse_object_name;
 
-use crate::catalogue::{ForeignKey, ModuleKind, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::{OpenTable, place_of};
@@ -12,7 +13,6 @@ use crate::statements::ddl::alter_columns;
 use crate::statements::ddl::alter_columns::uses_column;
 use crate::statements::ddl::module;
 use crate::statements::ddl::redefine;
-use crate::store_error::name_taken;
 
 /// Renames what `name` names. Errors: 15225 if nothing does, 15248 for an unknown kind, 15335 if the new name is taken,
 /// 15336 for a column that a check or a computed column uses.

@@ -1,11 +1,11 @@
 //! Sequences: CREATE, ALTER and NEXT VALUE FOR.
 
+use databases::catalogue::{ModuleKind, SequenceDefinition};
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::SequenceOptions;
 
-use crate::catalogue::{ModuleKind, SequenceDefinition};
 use crate::session::Session;
 use crate::session::work::Place;
 use crate::statements::ddl::module;

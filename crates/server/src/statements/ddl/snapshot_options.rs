@@ -1,9 +1,9 @@
 //! The options of ALTER DATABASE that row versions belong to.
 
+use databases::catalogue::{DatabaseEntry, same_name};
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::catalogue::{DatabaseEntry, same_name};
 use crate::session::Session;
 use crate::statements::ddl::database;
 

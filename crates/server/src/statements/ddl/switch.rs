@@ -2,18 +2,18 @@
 
 use std::cmp::Ordering;
 
+use databases::catalogue::{
+    Check, ColumnDefinition, ForeignKey, Index, KeyConstraint, TableDefinition, definition_text, same_name,
+};
+use databases::storage::LockMode;
 use tsql::ObjectName;
 use tsql::SqlError;
 
-use crate::catalogue::{
-    Check, ColumnDefinition, ForeignKey, Index, KeyConstraint, TableDefinition, definition_text, same_name,
-};
 use crate::session::Session;
 use crate::session::work::OpenTable;
 use crate::session::work::locks;
 use crate::statements::ddl::define::existing;
 use crate::statements::dml::references;
-use crate::storage::LockMode;
 
 /// Runs the statement. Both tables are held alone before anything of them is compared.
 pub(super) fn run(session: &mut Session, source: &ObjectName, target: &ObjectName) -> Result<(), SqlError> {

@@ -1,10 +1,10 @@
 //! Triggers as their tables know them: CREATE, DROP, ENABLE and DISABLE.
 
+use databases::catalogue::{ModuleDefinition, ModuleKind, TableDefinition, Trigger, same_name};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::module::TriggerEvents;
 
-use crate::catalogue::{ModuleDefinition, ModuleKind, TableDefinition, Trigger, same_name};
 use crate::session::Session;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::module;
@@ -13,7 +13,7 @@ use crate::statements::ddl::redefine;
 /// What a trigger is of.
 enum Parent {
     Table(OpenTable),
-    View(crate::storage::TableId, Box<ModuleDefinition>),
+    View(databases::storage::TableId, Box<ModuleDefinition>),
 }
 
 impl Parent {

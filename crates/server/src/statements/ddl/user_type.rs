@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema};
+use databases::catalogue::{TableDefinition, USER_TYPE_ID_FIRST, UserType, UserTypeKind, same_name};
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -10,7 +11,6 @@ use tsql::ast::{AlterAction, ColumnClause, Declaration, StatementKind};
 use tsql::parse_object_name;
 use tsql::user_type::{CreateType, TypeBody, name_of_type};
 
-use crate::catalogue::{TableDefinition, USER_TYPE_ID_FIRST, UserType, UserTypeKind, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::Place;

@@ -3,6 +3,12 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
+use databases::catalogue::TableDefinition;
+use databases::instance::loads::{LoadClock, WireNote, Writing};
+use databases::storage::{LockMode, WireRows};
+use databases::table::{
+    DecodeReason, InputRows, Intake, LoadFacts, OrderCheck, TableWriter, WriteOptions, WritePlan,
+};
 use parking_lot::Mutex;
 use query::{Binder, SerialReason};
 use tds::SqlType;
@@ -10,8 +16,6 @@ use tsql::SqlError;
 use tsql::ast::{BulkHints, InsertBulk};
 use tsql::errors;
 
-use crate::catalogue::TableDefinition;
-use crate::instance::loads::{LoadClock, WireNote, Writing};
 use crate::session::Session;
 use crate::session::bulk_target::BulkTarget;
 use crate::session::fired::{BulkFires, Event};
@@ -26,10 +30,6 @@ use crate::statements::dml::fire::fires;
 use crate::statements::dml::load_note;
 use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
-use crate::storage::{LockMode, WireRows};
-use crate::table::{
-    DecodeReason, InputRows, Intake, LoadFacts, OrderCheck, TableWriter, WriteOptions, WritePlan,
-};
 
 /// Takes the rows of one bulk load. Dropped without [`finish`](Self::finish) it leaves no row.
 pub struct BulkWriter {

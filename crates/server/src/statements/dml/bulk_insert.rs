@@ -1,5 +1,8 @@
 //! BULK INSERT: the server reads a file into a table.
 
+use databases::catalogue::TableDefinition;
+use databases::instance::message;
+use databases::waiting::waiting;
 use formats::bcp::FormatFile;
 use tds::{Column, SqlType};
 use tsql::SqlError;
@@ -11,8 +14,6 @@ use crate::bulk_file::error_file::ErrorFile;
 use crate::bulk_file::fault::{BadRow, Broken, provider_messages, too_many_errors};
 use crate::bulk_file::layout::{Layout, format_file};
 use crate::bulk_file::rows::FileRows;
-use crate::catalogue::TableDefinition;
-use crate::instance::message;
 use crate::session::Session;
 use crate::session::bulk_target::BulkTarget;
 use crate::session::frame::Frame;
@@ -26,7 +27,6 @@ use crate::statements::dml::fire::fire_bulk;
 use crate::statements::dml::insert;
 use crate::statements::dml::load_note;
 use crate::statements::evaluation::answer;
-use crate::waiting::waiting;
 
 /// MAXERRORS, if it is not given.
 pub(crate) const MAX_ERRORS: u64 = 10;

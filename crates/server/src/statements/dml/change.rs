@@ -7,13 +7,17 @@ use arrow::array::{
     Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
 };
 use arrow::compute::{filter_record_batch, take, take_record_batch};
+use databases::catalogue::{ForeignKey, TableDefinition};
+use databases::storage::{KeyRange, LockMode, Reads, RowLocator};
+use databases::store_error::store_error;
+use databases::table::{InputRows, TableWriter, WriteOptions, encode, single};
+use databases::transactions::TransactionAccess;
 use query::datum::data_type;
 use query::seek_any;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::ReferentialAction;
 
-use crate::catalogue::{ForeignKey, TableDefinition};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::locks;
@@ -23,10 +27,6 @@ use crate::statements::dml::destination;
 use crate::statements::dml::fire::note_changes;
 use crate::statements::dml::references;
 use crate::statements::dml::target::Candidates;
-use crate::storage::{KeyRange, LockMode, Reads, RowLocator};
-use crate::store_error::store_error;
-use crate::table::{InputRows, TableWriter, WriteOptions, encode, single};
-use crate::transactions::TransactionAccess;
 
 /// Referential actions within referential actions beyond which a statement is refused. Their graph has no cycles, so
 /// only a database of more tables in one chain gets there.

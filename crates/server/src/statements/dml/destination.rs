@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::TableDefinition;
+use databases::storage::LockMode;
+use databases::store_error::uncommittable;
+use databases::table::{TableWriter, WriteOptions, WritePlan};
 use query::Binder;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::catalogue::TableDefinition;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::locks;
@@ -19,9 +22,6 @@ use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::isolation;
 use crate::statements::evaluation::resolve::opened;
-use crate::storage::LockMode;
-use crate::store_error::uncommittable;
-use crate::table::{TableWriter, WriteOptions, WritePlan};
 
 /// The table of a name that rows go to. Errors: 208, 10700 and 286 for what may only be read.
 pub(crate) fn writable(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
+use databases::catalogue::{TableDefinition, Trigger};
+use databases::waiting::Placement;
 use query::Cancellation;
 use tokio::sync::mpsc;
 use tsql::ObjectName;
@@ -12,7 +14,6 @@ use tsql::ast::ModuleBody;
 use tsql::errors;
 use tsql::module::TriggerEvents;
 
-use crate::catalogue::{TableDefinition, Trigger};
 use crate::facts::UpdatedColumns;
 use crate::session::fired::{Event, Fired, Rows};
 use crate::session::frame::{Flow, Frame};
@@ -24,7 +25,6 @@ use crate::session::{LastStatement, Session};
 use crate::statements::dml::change::RowChanges;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::scope;
-use crate::waiting::Placement;
 
 /// 3616: a trigger has caught an error, which has made the transaction uncommittable all the same.
 pub(crate) const ERROR_IN_TRIGGER: i32 = 3616;

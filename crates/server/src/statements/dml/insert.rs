@@ -3,6 +3,11 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
+use databases::catalogue::TableDefinition;
+use databases::instance::loads::Writing;
+use databases::memory::Reservation;
+use databases::storage::LockMode;
+use databases::table::{InputRows, TableWriter, WritePlan};
 use query::{Binder, Datum, Scope, SerialReason, Streams};
 use tds::SqlType;
 use tsql::ObjectName;
@@ -13,9 +18,6 @@ use tsql::expression::Expr;
 use tsql::hints::TableHints;
 use tsql::query::Query;
 
-use crate::catalogue::TableDefinition;
-use crate::instance::loads::Writing;
-use crate::memory::Reservation;
 use crate::session::Session;
 use crate::session::fired::Event;
 use crate::session::frame::Frame;
@@ -45,8 +47,6 @@ use crate::statements::evaluation::isolation;
 use crate::statements::evaluation::resolve;
 use crate::statements::interpreter::transaction;
 use crate::statements::procedures::execute;
-use crate::storage::LockMode;
-use crate::table::{InputRows, TableWriter, WritePlan};
 
 /// Rows of a table whose keys or identity values can be read without leaving the connection's thread.
 const ROWS_READ_AT_ONCE: u64 = 1024;

@@ -1,15 +1,15 @@
 //! INSERT … SELECT … FROM OPENROWSET(BULK …): the rows are a file's, and the target's hints are those of bulk loads.
 
 use arrow::array::ArrayRef;
+use databases::catalogue::TableDefinition;
+use databases::table::{InputRows, WriteOptions};
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::Insert;
 use tsql::errors;
 
-use crate::catalogue::TableDefinition;
 use crate::session::Session;
 use crate::statements::dml::destination;
-use crate::table::{InputRows, WriteOptions};
 
 /// Positions of the columns that the file's columns go to. The file has one for the identity too, whose values count only
 /// with KEEPIDENTITY.

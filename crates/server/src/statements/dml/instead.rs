@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
+use databases::catalogue::{Default, ModuleDefinition, TableDefinition, Trigger, same_name};
+use databases::table::InputRows;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -10,7 +12,6 @@ use tsql::ast::{Assignment, Delete, Insert, InsertSource, Update};
 use tsql::expression::{Expr, Literal};
 use tsql::query::{Query, Select, SelectItem, TableSource};
 
-use crate::catalogue::{Default, ModuleDefinition, TableDefinition, Trigger, same_name};
 use crate::session::Session;
 use crate::session::fired::{Event, Fired, Rows};
 use crate::session::frame::Frame;
@@ -25,7 +26,6 @@ use crate::statements::dml::modify;
 use crate::statements::dml::modify::assigned;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::resolve;
-use crate::table::InputRows;
 
 /// The name of a table under way in the store of variables; no name of the user's begins so.
 const UNDER_WAY: &str = "\u{1}instead";

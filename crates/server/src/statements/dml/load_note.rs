@@ -1,10 +1,10 @@
 //! What a session tells and remembers of its loads.
 
+use databases::instance::loads::{FinishedLoad, LoadClock};
 use query::facts;
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::instance::loads::{FinishedLoad, LoadClock};
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::statements::evaluation::answer;

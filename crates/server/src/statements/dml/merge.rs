@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow::compute::{concat, take};
+use databases::table::{InputRows, TableWriter};
 use query::{Datum, OutputColumn};
 use tds::{Length, SqlType};
 use tsql::SqlError;
@@ -31,7 +32,6 @@ use crate::statements::dml::target::{Chosen, Target, output_columns};
 use crate::statements::dml::tries;
 use crate::statements::dml::tries::Tries;
 use crate::statements::interpreter::transaction;
-use crate::table::{InputRows, TableWriter};
 
 /// The column that tells rows of the source from rows without one; no name of the user's has a blank in front.
 const PRESENT: &str = " present";

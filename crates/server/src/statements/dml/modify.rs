@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow::compute::take;
+use databases::catalogue::TableDefinition;
+use databases::table::InputRows;
 use query::Datum;
 use query::convert::convert;
 use tds::SqlType;
@@ -13,7 +15,6 @@ use tsql::errors;
 use tsql::expression::Expr;
 use tsql::query::{Select, SelectItem};
 
-use crate::catalogue::TableDefinition;
 use crate::session::Session;
 use crate::session::fired::Event;
 use crate::session::frame::Frame;
@@ -35,7 +36,6 @@ use crate::statements::dml::tries;
 use crate::statements::dml::tries::Tries;
 use crate::statements::evaluation::evaluate;
 use crate::statements::interpreter::transaction;
-use crate::table::InputRows;
 
 /// Rows that a statement changes on its connection's thread.
 const ROWS_CHANGED_AT_ONCE: usize = 64;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema};
+use databases::catalogue::{TableDefinition, same_name};
+use databases::table::InputRows;
 use query::{Binder, BoundQuery, JoinedRows, OutputColumn, exact_schema};
 use tds::SqlType;
 use tsql::ObjectName;
@@ -12,7 +14,6 @@ use tsql::ast::{Output as OutputClause, OutputInto};
 use tsql::expression::Expr;
 use tsql::query::SelectItem;
 
-use crate::catalogue::{TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::fired::Event;
 use crate::session::frame::Frame;
@@ -23,7 +24,6 @@ use crate::statements::dml::destination;
 use crate::statements::dml::fire::{fires, note_inserted};
 use crate::statements::dml::target::{Chosen, output_columns};
 use crate::statements::evaluation::environment::SessionEnvironment;
-use crate::table::InputRows;
 
 /// The result of an OUTPUT clause.
 pub(crate) struct Shown {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use arrow::array::RecordBatch;
+use databases::table::{InputRows, TableWriter};
 use query::{BoundQuery, ResultStream, SerialReason, Streams};
 use tokio::task::JoinSet;
 use tsql::SqlError;
@@ -18,7 +19,6 @@ use crate::session::work::directory;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::database;
 use crate::statements::evaluation::answer;
-use crate::table::{InputRows, TableWriter};
 
 /// What becomes of a batch of the query: which of its columns goes where.
 pub(crate) type Placing = Arc<dyn Fn(&RecordBatch) -> InputRows + Send + Sync>;

@@ -2,12 +2,12 @@
 
 use std::any::Any;
 
+use databases::storage::{Scan, ScannedRows};
+use databases::store_error::store_error;
 use query::StoredTable;
 use tsql::SqlError;
 
 use crate::session::work::QueryScan;
-use crate::storage::{Scan, ScannedRows};
-use crate::store_error::store_error;
 
 /// Rows of one table, in the order in which it is read.
 pub(crate) struct PlainRows {

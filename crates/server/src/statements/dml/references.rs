@@ -1,14 +1,14 @@
 //! FOREIGN KEYs from a table and to it.
 
+use databases::catalogue::{ForeignKey, TableDefinition};
+use databases::storage::LockMode;
+use databases::table::Reference;
 use tsql::SqlError;
 
-use crate::catalogue::{ForeignKey, TableDefinition};
 use crate::session::Session;
 use crate::session::work::locks;
 use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
-use crate::storage::LockMode;
-use crate::table::Reference;
 
 /// The FOREIGN KEYs that rows of a table must satisfy, their tables locked against deletions.
 pub(crate) fn references_of(session: &mut Session, table: &OpenTable) -> Result<Vec<Reference>, SqlError> {

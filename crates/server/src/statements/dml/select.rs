@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{ColumnDefinition, has_ansi_padding};
+use databases::instance::loads::Writing;
+use databases::storage::ScannedRows;
+use databases::table::InputRows;
 use query::{Datum, Path, ResultStream, Streams, exact_schema};
 use tds::SqlType;
 use tsql::ObjectName;
@@ -11,8 +15,6 @@ use tsql::expression::Expr;
 use tsql::file_group::WrittenGroup;
 use tsql::query::{Query, QueryBody, Select, SelectItem};
 
-use crate::catalogue::{ColumnDefinition, has_ansi_padding};
-use crate::instance::loads::Writing;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
@@ -28,8 +30,6 @@ use crate::statements::dml::text_size;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::isolation;
 use crate::statements::interpreter::transaction;
-use crate::storage::ScannedRows;
-use crate::table::InputRows;
 
 /// Runs a SELECT.
 pub(crate) async fn run(

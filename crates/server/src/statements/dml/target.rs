@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
+use databases::catalogue::{TableDefinition, same_name};
+use databases::storage::{Reads, RowLocator};
+use databases::store_error::store_error;
 use query::{
     Binder, BoundTable, Datum, Environment, Located, OutputColumn, Path, ResultStream, ScalarFunction,
     StoredTable, TableFunction, ViewQuery, exact_schema,
@@ -17,7 +20,6 @@ use tsql::expression::Expr;
 use tsql::hints::{TableHint, TableHints};
 use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
 
-use crate::catalogue::{TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::reads;
@@ -27,8 +29,6 @@ use crate::statements::dml::tries;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::resolve;
-use crate::storage::{Reads, RowLocator};
-use crate::store_error::store_error;
 
 /// The name of the row number that a target table gets while rows are chosen. No column has a blank in front.
 pub(crate) const ROW: &str = " row";

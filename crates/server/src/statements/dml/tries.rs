@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use databases::storage::{LockMode, RowLocator};
 use tsql::SqlError;
 use tsql::hints::{TableHint, TableHints};
 
@@ -11,7 +12,6 @@ use crate::session::work::{Mark, OpenTable};
 use crate::statements::dml::references;
 use crate::statements::dml::target::{Candidates, Target};
 use crate::statements::evaluation::isolation::locks_ranges;
-use crate::storage::{LockMode, RowLocator};
 
 /// How often a statement has been started over.
 pub(crate) struct Tries {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use databases::instance::message;
 use query::{Datum, OutputColumn, exact_schema};
 use tds::{Length, SqlType};
 use tsql::SqlError;
 
-use crate::instance::message;
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, Response, ResultColumns, StatementDone, command};

@@ -1,5 +1,6 @@
 //! The types that declarations name: the system's and the user's.
 
+use databases::catalogue::{TableDefinition, UserType, UserTypeKind};
 use query::Datum;
 use tds::SqlType;
 use tsql::ObjectName;
@@ -9,7 +10,6 @@ use tsql::ast::Declaration;
 use tsql::errors;
 use tsql::user_type::name_of_type;
 
-use crate::catalogue::{TableDefinition, UserType, UserTypeKind};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::VariableTable;

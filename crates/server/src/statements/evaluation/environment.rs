@@ -4,6 +4,10 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use databases::catalogue::TableDefinition;
+use databases::storage::Reads;
+use databases::store_error::store_error;
+use databases::waiting::waiting;
 use query::{
     BoundTable, Datum, Environment, OutputColumn, ScalarFunction, StoredTable, TableFunction, ViewQuery,
 };
@@ -16,7 +20,6 @@ use tsql::errors;
 use tsql::hints::TableHints;
 
 use crate::bulk_file::rowset;
-use crate::catalogue::TableDefinition;
 use crate::facts::Facts;
 use crate::session::Session;
 use crate::session::cursor::NamedCursor;
@@ -27,11 +30,8 @@ use crate::session::work::{OpenTable, QueryScan};
 use crate::statements::evaluation::function;
 use crate::statements::evaluation::isolation;
 use crate::statements::evaluation::resolve;
-use crate::storage::Reads;
-use crate::store_error::store_error;
 use crate::system_views;
 use crate::system_views::Context;
-use crate::waiting::waiting;
 
 /// A session and the variables in scope.
 pub(crate) struct SessionEnvironment<'a> {

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{Module, ModuleDefinition};
+use databases::waiting::waiting;
 use parking_lot::Mutex;
 use query::running;
 use query::{Datum, FunctionRows, OutputColumn, ScalarFunction, TableFunction};
@@ -12,13 +14,11 @@ use tsql::SqlError;
 use tsql::ast::{Declaration, ModuleBody};
 use tsql::errors;
 
-use crate::catalogue::{Module, ModuleDefinition};
 use crate::session::frame::Frame;
 use crate::session::settings::Settings;
 use crate::session::{LastStatement, Session};
 use crate::statements::evaluation::declared_type::scalar_type;
 use crate::statements::evaluation::resolve;
-use crate::waiting::waiting;
 
 /// Functions within functions (SQL Server's limit is 32 too).
 const NESTING_MAX: u32 = 32;

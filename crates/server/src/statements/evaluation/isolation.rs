@@ -1,17 +1,17 @@
 //! Isolation levels and table hints: what is locked when a table is read, and what SNAPSHOT allows.
 
+use databases::catalogue::DatabaseEntry;
+use databases::instance::isolation_level;
+use databases::storage::{ReadLock, Reads};
 use tsql::SqlError;
 use tsql::ast::StatementKind;
 use tsql::errors;
 use tsql::hints::{TableHint, TableHints};
 
-use crate::catalogue::DatabaseEntry;
-use crate::instance::isolation_level;
 use crate::session::Session;
 use crate::session::work::directory;
 use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
-use crate::storage::{ReadLock, Reads};
 
 /// Before a table is read: locks what its hints and the isolation level ask for, and says what a scan of it reads.
 ///

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{Module, ModuleKind};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::catalogue::{Module, ModuleKind};
 use crate::session::Session;
 use crate::session::work::OpenTable;
 use crate::statements::evaluation::isolation;

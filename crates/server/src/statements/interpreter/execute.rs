@@ -1,5 +1,6 @@
 //! The entrance: one request in, its events out.
 
+use databases::waiting::Placement;
 use query::Cancellation;
 use query::running::Running;
 use tokio::sync::mpsc;
@@ -21,7 +22,6 @@ use crate::statements::interpreter::show_plan;
 use crate::statements::interpreter::transaction;
 use crate::statements::interpreter::uncommittable;
 use crate::statements::procedures::remote;
-use crate::waiting::Placement;
 
 /// Runs a request and sends its events in order; returns when the last has been sent.
 ///

@@ -9,6 +9,10 @@ use std::task::Waker;
 use std::thread::Thread;
 
 use arrow::array::RecordBatch;
+use databases::catalogue::Module;
+use databases::memory::Reservation;
+use databases::storage::Reads;
+use databases::store_error::store_error;
 use query::Datum;
 use tds::SqlType;
 use tokio::sync::mpsc;
@@ -16,8 +20,6 @@ use tsql::SqlError;
 use tsql::ast::Declaration;
 use tsql::ast::ModuleBody;
 
-use crate::catalogue::Module;
-use crate::memory::Reservation;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
@@ -30,8 +32,6 @@ use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::function::parameter_types;
 use crate::statements::evaluation::scope;
 use crate::statements::interpreter::dispatch;
-use crate::storage::Reads;
-use crate::store_error::store_error;
 
 pub(crate) async fn function_value(
     session: &mut Session,

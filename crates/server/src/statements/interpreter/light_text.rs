@@ -2,7 +2,7 @@
 //!
 //! This is decided by syntax, once for each text, and errs on the side of "not": what is not light only pays for a thread
 //! hop. What a light statement turns out to need at run time (a lock that is taken, a query that must be planned after
-//! all) makes it [leave](crate::waiting::Placement::leave).
+//! all) makes it [leave](databases::waiting::Placement::leave).
 
 use tsql::ObjectName;
 use tsql::ast::{Delete, Execute, Insert, InsertSource, SetOption, Statement, StatementKind, Update};

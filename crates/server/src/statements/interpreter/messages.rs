@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use databases::instance::message;
 use query::Datum;
 use query::convert::{convert, display};
 use query::functions;
@@ -9,7 +10,6 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::expression::Expr;
 
-use crate::instance::message;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;

@@ -15,9 +15,9 @@ mod values;
 
 use std::sync::Arc;
 
+use databases::instance::Instance;
 use tsql::SqlError;
 
-use crate::instance::Instance;
 use crate::session::interpreter::Interpreter;
 use crate::session::{LoginSettings, Session};
 

@@ -1,5 +1,6 @@
 //! SET options and USE.
 
+use databases::instance::isolation_level;
 use query::Datum;
 use query::convert::convert;
 use query::convert::display;
@@ -8,7 +9,6 @@ use tsql::SqlError;
 use tsql::ast::SetOption;
 use tsql::errors;
 
-use crate::instance::isolation_level;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;

@@ -1,17 +1,17 @@
 //! Transactions by statement and by transaction-manager request.
 
+use databases::instance::isolation_level;
+use databases::store_error::uncommittable;
 use tds::transaction_request::{BeginTransaction, Isolation, TransactionRequest};
 use tsql::SqlError;
 use tsql::ast::StatementKind;
 use tsql::errors;
 
-use crate::instance::isolation_level;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, Response, SessionChange, command};
 use crate::statements::evaluation::answer;
-use crate::store_error::uncommittable;
 
 /// BEGIN, COMMIT, ROLLBACK, SAVE.
 pub(crate) async fn run(

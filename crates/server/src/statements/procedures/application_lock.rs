@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use databases::instance::application_locks::{Mode, Owner};
 use tsql::SqlError;
 
-use crate::instance::application_locks::{Mode, Owner};
 use crate::session::Session;
 use crate::statements::procedures::argument::{Argument, Outcome};
 use crate::statements::procedures::parameters::{Parameters, Signature};

@@ -1,12 +1,12 @@
 //! Procedures of the user's own.
 
+use databases::catalogue::Module;
 use query::Datum;
 use query::convert::convert;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{Declaration, ModuleBody};
 
-use crate::catalogue::Module;
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;

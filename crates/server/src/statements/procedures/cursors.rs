@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, RecordBatchOptions};
+use databases::instance::message;
 use query::{Binder, Datum, OutputColumn, exact_schema};
 use tds::SqlType;
 use tsql::SqlError;
@@ -12,7 +13,6 @@ use tsql::ast::{Declaration, Statement, StatementKind};
 use tsql::query::{Query, QueryBody, SelectItem};
 use tsql::{parse_batch, parse_declarations};
 
-use crate::instance::message;
 use crate::session::Session;
 use crate::session::cursor::{Fetch, ServerCursor};
 use crate::session::frame::Frame;

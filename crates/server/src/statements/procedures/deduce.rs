@@ -3,6 +3,7 @@
 //! A parameter takes the type of what it is compared, combined or assigned with ("sp_describe_undeclared_parameters",
 //! Remarks); one without such a partner is nvarchar(4000).
 
+use databases::catalogue::same_name;
 use query::Datum;
 use tds::{Length, SqlType};
 use tsql::ObjectName;
@@ -12,7 +13,6 @@ use tsql::expression::Expr;
 use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource};
 use tsql::{parse_batch, parse_declarations};
 
-use crate::catalogue::same_name;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::statements::evaluation::declared_type::describe_declarations;

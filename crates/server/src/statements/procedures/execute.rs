@@ -1,5 +1,7 @@
 //! EXEC, remote calls and the system procedures.
 
+use databases::catalogue::Module;
+use databases::catalogue::procedure_names::NAMES;
 use query::Datum;
 use tds::SqlType;
 use tsql::ObjectName;
@@ -9,8 +11,6 @@ use tsql::errors;
 use tsql::expression::Expr;
 use tsql::parse_declarations;
 
-use crate::catalogue::Module;
-use crate::catalogue::procedure_names::NAMES;
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;

@@ -1,5 +1,8 @@
 //! sp_addextendedproperty, sp_updateextendedproperty, sp_dropextendedproperty.
 
+use databases::catalogue::{
+    ExtendedProperty, ModuleKind, PropertyOwner, PropertyValue, TableDefinition, property_of, same_name,
+};
 use query::Datum;
 use query::convert::convert;
 use tds::SqlType;
@@ -8,9 +11,6 @@ use tsql::SqlError;
 use tsql::ast::ModuleWord;
 use tsql::errors;
 
-use crate::catalogue::{
-    ExtendedProperty, ModuleKind, PropertyOwner, PropertyValue, TableDefinition, property_of, same_name,
-};
 use crate::session::Session;
 use crate::session::work::directory;
 use crate::session::work::place_of;

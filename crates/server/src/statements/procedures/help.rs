@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::definition_text;
+use databases::catalogue::{Index, Module, TableDefinition};
 use query::Datum;
 use tds::SqlType;
 use tsql::ObjectName;
@@ -9,8 +11,6 @@ use tsql::SqlError;
 use tsql::errors;
 use tsql::parse_object_name;
 
-use crate::catalogue::definition_text;
-use crate::catalogue::{Index, Module, TableDefinition};
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;

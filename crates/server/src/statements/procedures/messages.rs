@@ -1,10 +1,10 @@
 //! sp_addmessage and sp_dropmessage, and sp_describe_parameter_encryption.
 
+use databases::catalogue::UserMessage;
 use query::Datum;
 use tsql::SqlError;
 use tsql::parse_declarations;
 
-use crate::catalogue::UserMessage;
 use crate::session::Session;
 use crate::statements::ddl::database;
 use crate::statements::procedures::argument::{Argument, text_of};

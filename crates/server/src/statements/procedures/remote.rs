@@ -1,5 +1,6 @@
 //! Calls of type 03.
 
+use databases::catalogue::Module;
 use query::Datum;
 use query::convert::{convert, type_name};
 use tds::SqlType;
@@ -8,7 +9,6 @@ use tsql::SqlError;
 use tsql::ast::Declaration;
 use tsql::{parse_declarations, parse_object_name};
 
-use crate::catalogue::Module;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;

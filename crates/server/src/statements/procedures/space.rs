@@ -1,5 +1,9 @@
 //! sp_spaceused and sp_estimate_data_compression_savings.
 
+use databases::catalogue::same_name;
+use databases::storage::Figures;
+use databases::store_error::store_error;
+use databases::waiting::waiting;
 use query::Datum;
 use store::Compression;
 use store::page::PAGE_BYTES;
@@ -8,7 +12,6 @@ use tsql::SqlError;
 use tsql::errors;
 use tsql::parse_object_name;
 
-use crate::catalogue::same_name;
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::session::work::directory;
@@ -16,10 +19,7 @@ use crate::session::work::{OpenTable, Place};
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::parameters::Signature;
 use crate::statements::procedures::show;
-use crate::storage::Figures;
-use crate::store_error::store_error;
 use crate::system_views::{View, index_rows, space_of};
-use crate::waiting::waiting;
 
 const SPACE_USED: Signature = Signature {
     name: "sp_spaceused",

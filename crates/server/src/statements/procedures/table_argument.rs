@@ -1,5 +1,7 @@
 //! Table-valued parameters: the rows of a remote call, and tables that one scope lends another.
 
+use databases::catalogue::{ModuleDefinition, UserType};
+use databases::table::InputRows;
 use query::Datum;
 use query::convert::convert;
 use rows::{Decoder, Form};
@@ -11,7 +13,6 @@ use tsql::ast::Declaration;
 use tsql::errors;
 
 use crate::bulk_error;
-use crate::catalogue::{ModuleDefinition, UserType};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::scopes;
@@ -22,7 +23,6 @@ use crate::statements::evaluation::declared_type::{
     Declared, declared_type, definition_of_type, find_type, table_of_type,
 };
 use crate::statements::procedures::argument::Argument;
-use crate::table::InputRows;
 
 /// Rows of one batch on their way into the parameter's table.
 const BATCH_ROWS: usize = 16 << 10;

@@ -1,12 +1,15 @@
 //! DBCC CHECKDB, CHECKTABLE and CHECKALLOC: what a structural check finds, as SQL Server's messages.
 
+use databases::catalogue::{DatabaseEntry, TableDefinition, same_name, store_key};
+use databases::instance::message;
+use databases::storage::{Figures, Reads, file_id, page_text};
+use databases::store_error::store_error;
+use databases::waiting::waiting;
 use query::Datum;
 use store::{EngineError, Finding, FindingKind};
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 
-use crate::catalogue::{DatabaseEntry, TableDefinition, same_name, store_key};
-use crate::instance::message;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
@@ -16,10 +19,7 @@ use crate::session::work::{OpenTable, Place};
 use crate::statements::administration::dbcc;
 use crate::statements::administration::dbcc::Argument;
 use crate::statements::evaluation::answer;
-use crate::storage::{Figures, Reads, file_id, page_text};
-use crate::store_error::store_error;
 use crate::system_views::{View, index_id_of, partition_id, space_of};
-use crate::waiting::waiting;
 
 /// The columns of WITH TABLERESULTS.
 const TABLE_RESULTS: &[(&str, &str)] = &[

@@ -1,5 +1,6 @@
 //! DBCC CHECKCONSTRAINTS: rows that satisfy CHECK and FOREIGN KEY constraints not.
 
+use databases::catalogue::{Check, ForeignKey, TableDefinition, same_name};
 use query::Datum;
 use query::convert::display;
 use tsql::SqlError;
@@ -7,7 +8,6 @@ use tsql::administration::Dbcc;
 use tsql::ast::StatementKind;
 use tsql::{parse_batch, parse_object_name};
 
-use crate::catalogue::{Check, ForeignKey, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;

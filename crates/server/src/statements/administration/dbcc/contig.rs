@@ -1,11 +1,13 @@
 //! DBCC SHOWCONTIG.
 
+use databases::catalogue::{TableDefinition, same_name};
+use databases::storage::Figures;
+use databases::waiting::waiting;
 use query::Datum;
 use store::{PageStatistics, ScanDetail};
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 
-use crate::catalogue::{TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::session::work::Place;
@@ -13,9 +15,7 @@ use crate::session::work::directory;
 use crate::statements::administration::dbcc;
 use crate::statements::administration::dbcc::Argument;
 use crate::statements::evaluation::answer;
-use crate::storage::Figures;
 use crate::system_views::{View, by_index};
-use crate::waiting::waiting;
 
 const TABLE_RESULTS: &[(&str, &str)] = &[
     ("ObjectName", "nvarchar(128)"),

@@ -1,10 +1,12 @@
 //! DBCC CHECKIDENT.
 
+use databases::catalogue::Identity;
+use databases::instance::identities::furthest_identity;
+use databases::storage::Reads;
+use databases::store_error::store_error;
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 
-use crate::catalogue::Identity;
-use crate::instance::identities::furthest_identity;
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::session::work::OpenTable;
@@ -13,8 +15,6 @@ use crate::statements::administration::dbcc;
 use crate::statements::administration::dbcc::{Argument, incorrect};
 use crate::statements::ddl::redefine;
 use crate::statements::evaluation::answer;
-use crate::storage::Reads;
-use crate::store_error::store_error;
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq)]

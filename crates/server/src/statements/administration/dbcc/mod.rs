@@ -6,6 +6,9 @@ pub(crate) mod contig;
 pub(crate) mod identity;
 pub(crate) mod options;
 
+use databases::catalogue::DatabaseEntry;
+use databases::storage::LOG_FILE_ID;
+use databases::waiting::waiting;
 use query::convert::display;
 use query::{Datum, OutputColumn};
 use tsql::SqlError;
@@ -13,7 +16,6 @@ use tsql::administration::{Dbcc, DbccArgument};
 use tsql::errors;
 use tsql::parse_object_name;
 
-use crate::catalogue::DatabaseEntry;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
@@ -22,9 +24,7 @@ use crate::session::work::OpenTable;
 use crate::session::work::directory;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
-use crate::storage::LOG_FILE_ID;
 use crate::system_views::View;
-use crate::waiting::waiting;
 
 /// The columns of DBCC SQLPERF (LOGSPACE).
 const LOG_SPACE: &[(&str, &str)] = &[

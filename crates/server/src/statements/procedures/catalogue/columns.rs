@@ -1,10 +1,10 @@
 //! sp_columns and sp_special_columns.
 
+use databases::catalogue::{ColumnDefinition, TableDefinition};
 use query::Datum;
 use tds::SqlType;
 use tsql::SqlError;
 
-use crate::catalogue::{ColumnDefinition, TableDefinition};
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::catalogue::odbc_type::{Dialect, OdbcType};
 use crate::statements::procedures::catalogue::shown::{Shown, Wanted};

@@ -1,10 +1,10 @@
 //! sp_pkeys, sp_fkeys, sp_statistics.
 
+use databases::catalogue::{ForeignKey, TableDefinition, same_name};
 use query::Datum;
 use tsql::SqlError;
 use tsql::ast::ReferentialAction;
 
-use crate::catalogue::{ForeignKey, TableDefinition, same_name};
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::catalogue::shown::{Shown, Wanted};
 use crate::statements::procedures::parameters::Signature;

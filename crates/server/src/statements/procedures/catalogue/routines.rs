@@ -1,12 +1,12 @@
 //! sp_stored_procedures, sp_sproc_columns, sp_server_info, xp_msver.
 
+use databases::catalogue::procedure_names::NAMES;
+use databases::catalogue::{ModuleDefinition, ModuleKind, PRODUCT_VERSION, same_name};
 use query::Datum;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::ModuleWord;
 
-use crate::catalogue::procedure_names::NAMES;
-use crate::catalogue::{ModuleDefinition, ModuleKind, PRODUCT_VERSION, same_name};
 use crate::statements::procedures::argument;
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::catalogue::odbc_type::{Dialect, OdbcType};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use databases::catalogue::{Module, ModuleKind, TableDefinition, same_name};
 use query::{Datum, Pattern};
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::catalogue::{Module, ModuleKind, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::statements::evaluation::environment;

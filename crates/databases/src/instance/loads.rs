@@ -1,0 +1,151 @@
+//! What recent loads did: how many tasks wrote, how much went to the log, and why (`sys.dm_bulkwire_loads`).
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+use query::{SerialReason, facts};
+
+use crate::catalogue::TableDefinition;
+use crate::storage::LoadLogging;
+
+/// Loads that are remembered.
+const LOADS_MAX: usize = 1000;
+
+/// A load that has ended well.
+#[derive(Clone, Debug)]
+pub struct FinishedLoad {
+    /// From 1, in the order in which loads ended.
+    pub id: i64,
+    /// The session.
+    pub spid: u16,
+    /// The table's database.
+    pub database: String,
+    /// The table's id.
+    pub object_id: i32,
+    /// The table as `schema.name`.
+    pub table: String,
+    /// `INSERT BULK`, `BULK INSERT`, `INSERT SELECT` or `SELECT INTO`.
+    pub command: &'static str,
+    /// Ticks of 100 ns since 0001-01-01 UTC when it began.
+    pub began: i64,
+    /// How long it took, in ticks.
+    pub took: i64,
+    /// How it was written.
+    pub writing: Writing,
+}
+
+/// How rows were written.
+#[derive(Clone, Debug)]
+pub struct Writing {
+    /// Rows.
+    pub rows: u64,
+    /// Tasks that wrote them.
+    pub degree: usize,
+    /// Why it was one.
+    pub serial: Option<SerialReason>,
+    /// How much of them went to the log; None: the table's store has no minimal logging.
+    pub logging: Option<LoadLogging>,
+    /// What became of rows that came as bytes; None: they came from a query or a file.
+    pub wire: Option<WireNote>,
+}
+
+/// What became of the rows of an INSERT BULK.
+#[derive(Clone, Debug)]
+pub struct WireNote {
+    /// Rows that were copied into pages.
+    pub copied: u64,
+    /// Why the others were decoded; None: there were no others.
+    pub reason: Option<&'static str>,
+}
+
+impl Writing {
+    /// Whether it is worth remembering: a query's few rows that are added row by row, and not under TABLOCK, are no load.
+    pub fn is_load(&self, table_lock: bool) -> bool {
+        use crate::storage::LoggingCondition::ManyRows;
+        let row_by_row = self.logging.as_ref().is_none_or(|logging| logging.failed.contains(&ManyRows));
+        table_lock || !row_by_row
+    }
+}
+
+/// The loads that ended last.
+#[derive(Debug, Default)]
+pub struct RecentLoads(Mutex<(i64, VecDeque<FinishedLoad>)>);
+
+impl RecentLoads {
+    /// All of them, oldest first.
+    pub fn all(&self) -> Vec<FinishedLoad> {
+        self.0.lock().1.iter().cloned().collect()
+    }
+
+    /// The last one of a session.
+    pub fn last_of(&self, spid: u16) -> Option<FinishedLoad> {
+        self.0.lock().1.iter().rev().find(|load| load.spid == spid).cloned()
+    }
+
+    /// Adds one, and gives it its number.
+    pub fn add(&self, mut load: FinishedLoad) {
+        let (last, loads) = &mut *self.0.lock();
+        *last += 1;
+        load.id = *last;
+        if loads.len() == LOADS_MAX {
+            loads.pop_front();
+        }
+        loads.push_back(load);
+    }
+}
+
+/// A load under way.
+#[derive(Clone, Debug)]
+pub struct LoadClock {
+    /// The session.
+    pub spid: u16,
+    /// As [`FinishedLoad::command`].
+    pub command: &'static str,
+    /// Ticks of 100 ns since 0001-01-01 UTC when it began.
+    pub began: i64,
+}
+
+impl LoadClock {
+    /// The load as it is remembered now that it has ended.
+    pub fn finished(&self, table: &TableDefinition, writing: Writing) -> FinishedLoad {
+        FinishedLoad {
+            id: 0,
+            spid: self.spid,
+            database: table.database.clone(),
+            object_id: table.object_id,
+            table: table.qualified_name(),
+            command: self.command,
+            began: self.began,
+            took: facts::now() - self.began,
+            writing,
+        }
+    }
+}
+
+impl FinishedLoad {
+    /// What SET STATISTICS BULK ON says.
+    pub fn message(&self) -> String {
+        let Writing { rows, degree, serial, logging, .. } = &self.writing;
+        let mut text = format!("Load of {rows} rows into '{}' by {degree} task", self.table);
+        text.push_str(if *degree == 1 { "" } else { "s" });
+        if let Some(serial) = serial {
+            text.push_str(&format!(" ({})", serial.name()));
+        }
+        match logging {
+            None => text.push_str("; its store has no minimal logging."),
+            Some(logging) => {
+                let how = |minimal| if minimal { "minimally" } else { "fully" };
+                text.push_str(&format!("; data pages {} logged", how(logging.data_pages)));
+                if logging.index_pages != logging.data_pages {
+                    text.push_str(&format!(", index pages {} logged", how(logging.index_pages)));
+                }
+                let reasons: Vec<&str> = logging.failed.iter().map(|condition| condition.reason()).collect();
+                if !reasons.is_empty() {
+                    text.push_str(&format!(": {}", reasons.join("; ")));
+                }
+                text.push('.');
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,172 @@
+//! The sessions that are open, for `sys.dm_exec_sessions` and for the wait for the last one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, Ordering};
+
+use parking_lot::Mutex;
+use query::facts;
+use store::SessionWaits;
+use tokio::sync::watch;
+
+use crate::instance::isolation_level;
+use crate::instance::login::LoginSettings;
+
+/// Who is logged in.
+#[derive(Debug, Clone)]
+pub struct OpenSession {
+    /// Session id.
+    pub spid: u16,
+    /// Client's host name.
+    pub host: String,
+    /// Application name.
+    pub application: String,
+    /// Login name.
+    pub login: String,
+    /// When it logged in: ticks of 100 ns since 0001-01-01 UTC.
+    pub since: i64,
+    /// Whether its connection is encrypted.
+    pub is_encrypted: bool,
+    /// What it is doing.
+    pub activity: Arc<Activity>,
+}
+
+/// What a session is doing, as others see it.
+#[derive(Debug)]
+pub struct Activity {
+    /// A request runs.
+    pub is_running: AtomicBool,
+    /// When the last request began: ticks of 100 ns since 0001-01-01 UTC.
+    pub request_began: AtomicI64,
+    /// When it ended.
+    pub request_ended: AtomicI64,
+    /// As sys.dm_exec_sessions numbers isolation levels.
+    pub isolation_level: AtomicU8,
+    /// BEGIN TRANSACTIONs without their COMMIT.
+    pub transactions: AtomicU32,
+    /// What it waits for.
+    pub waits: Arc<SessionWaits>,
+}
+
+/// All open sessions. Their ids may repeat after 65,000 logins, so each entry has a number of its own.
+#[derive(Debug, Clone, Default)]
+pub struct Sessions {
+    open: Arc<Mutex<BTreeMap<u64, Entry>>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    session: OpenSession,
+    killed: watch::Sender<bool>,
+}
+
+/// Tells a connection that its session was killed.
+#[derive(Debug, Clone)]
+pub struct Killed(watch::Receiver<bool>);
+
+impl Killed {
+    /// Waits for it; for ever if nobody kills the session.
+    pub async fn wait(&mut self) {
+        if self.0.wait_for(|killed| *killed).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// A session's place; empty again when it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    number: u64,
+    sessions: Sessions,
+    killed: Killed,
+    activity: Arc<Activity>,
+}
+
+impl Place {
+    /// What tells that the session was killed.
+    pub fn killed(&self) -> Killed {
+        self.killed.clone()
+    }
+
+    /// What the session waits for.
+    pub fn waits(&self) -> Arc<SessionWaits> {
+        Arc::clone(&self.activity.waits)
+    }
+
+    /// Tells others that a request begins or has ended.
+    pub fn note_request(&self, runs: bool) {
+        let moment = if runs { &self.activity.request_began } else { &self.activity.request_ended };
+        moment.store(facts::now(), Ordering::Relaxed);
+        self.activity.is_running.store(runs, Ordering::Relaxed);
+    }
+
+    /// Tells others the isolation level and the depth of transactions.
+    pub fn note_transaction(&self, isolation_level: u8, transactions: u32) {
+        self.activity.isolation_level.store(isolation_level, Ordering::Relaxed);
+        self.activity.transactions.store(transactions, Ordering::Relaxed);
+    }
+}
+
+impl Sessions {
+    /// Enters a session.
+    pub fn enter(&self, login: &LoginSettings) -> Place {
+        let now = facts::now();
+        let session = OpenSession {
+            spid: login.spid,
+            host: login.host.clone(),
+            application: login.application.clone(),
+            login: login.user.clone(),
+            since: now,
+            is_encrypted: login.is_encrypted,
+            activity: Arc::new(Activity {
+                is_running: AtomicBool::new(false),
+                request_began: AtomicI64::new(now),
+                request_ended: AtomicI64::new(now),
+                isolation_level: AtomicU8::new(isolation_level::READ_COMMITTED),
+                transactions: AtomicU32::new(0),
+                waits: Arc::default(),
+            }),
+        };
+        let activity = Arc::clone(&session.activity);
+        let mut open = self.open.lock();
+        let number = open.last_key_value().map_or(0, |(last, _)| last + 1);
+        let (sender, receiver) = watch::channel(false);
+        open.insert(number, Entry { session, killed: sender });
+        Place { number, sessions: self.clone(), killed: Killed(receiver), activity }
+    }
+
+    /// Ends the sessions of an id: what they run is stopped, their connections are closed. False: there is none.
+    pub fn kill(&self, spid: u16) -> bool {
+        let open = self.open.lock();
+        let mut found = false;
+        for entry in open.values().filter(|entry| entry.session.spid == spid) {
+            found = true;
+            // Nobody listens if its connection is about to end anyway.
+            let _ = entry.killed.send(true);
+        }
+        found
+    }
+
+    /// Whether a session of that id is open, and whether it was killed and is being undone.
+    pub fn state(&self, spid: u16) -> Option<bool> {
+        let open = self.open.lock();
+        let entry = open.values().find(|entry| entry.session.spid == spid);
+        entry.map(|entry| *entry.killed.borrow())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.open.lock().len()
+    }
+
+    /// All of them, in the order of their login.
+    pub fn all(&self) -> Vec<OpenSession> {
+        self.open.lock().values().map(|entry| entry.session.clone()).collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.sessions.open.lock().remove(&self.number);
+    }
+}

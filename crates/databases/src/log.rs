@@ -1,0 +1,80 @@
+//! Lines on standard error, and what a trace says of errors.
+//!
+//! Requests and errors are events of `tracing` inside the spans of their session and request (the program subscribes
+//! to them). Lines are what a person who watches a server is told without asking.
+//!
+//! Their reader may be slow, or gone. So a thread of its own writes them, and requests never wait for it.
+
+use std::io::{self, Write};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use tsql::SqlError;
+
+use crate::secrets;
+
+/// Lines that wait for their reader; what comes on top of them is left out.
+const LINES_QUEUED: usize = 4096;
+/// How long the last lines are waited for when the server ends.
+const END_TIME_MAX: Duration = Duration::from_millis(500);
+
+enum Entry {
+    Line(String),
+    /// Everything before it is to be written; answered by dropping.
+    Flush(Sender<()>),
+}
+
+static QUEUE: OnceLock<Option<SyncSender<Entry>>> = OnceLock::new();
+static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+
+fn queue() -> Option<&'static SyncSender<Entry>> {
+    let start = || {
+        let (sender, receiver) = sync_channel(LINES_QUEUED);
+        let thread = thread::Builder::new().name("bulkwire-log".to_owned());
+        thread.spawn(move || write(&receiver)).ok().map(|_| sender)
+    };
+    QUEUE.get_or_init(start).as_ref()
+}
+
+fn write(entries: &Receiver<Entry>) {
+    for entry in entries {
+        // Standard error may be closed or full: the log is then cut short, and nothing else.
+        match entry {
+            Entry::Line(text) => {
+                let left_out = LEFT_OUT.swap(0, Ordering::Relaxed);
+                if left_out > 0 {
+                    let _ = writeln!(io::stderr().lock(), "({left_out} lines of the log were left out here)");
+                }
+                let _ = writeln!(io::stderr().lock(), "{text}");
+            }
+            Entry::Flush(done) => drop(done),
+        }
+    }
+}
+
+/// Writes a line, sooner or later.
+pub fn line(text: String) {
+    let sent = queue().map(|queue| queue.try_send(Entry::Line(text)));
+    if let Some(Err(TrySendError::Full(_))) | None = sent {
+        LEFT_OUT.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Waits a moment for the lines so far.
+pub fn flush() {
+    let Some(Some(queue)) = QUEUE.get() else { return };
+    let (done, waited) = channel();
+    if queue.try_send(Entry::Flush(done)).is_ok() {
+        let _ = waited.recv_timeout(END_TIME_MAX);
+    }
+}
+
+/// Traces where a defect of the server was noticed. Texts in quotes may be a client's data.
+pub(crate) fn origin(error: &SqlError) {
+    if let Some(origin) = error.origin {
+        tracing::error!(%origin, error = secrets::without_literals(&error.message), "internal error");
+    }
+}

@@ -1,0 +1,30 @@
+//! A table as a session sees it.
+
+use std::sync::Arc;
+
+use crate::catalogue::TableDefinition;
+use crate::storage::TableId;
+
+/// Whose a table is, and which transaction changes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Everybody's.
+    Shared,
+    /// A `#` object of the session, in tempdb.
+    Temporary,
+    /// A table variable, in tempdb, which no ROLLBACK undoes.
+    Variable,
+}
+
+/// A table as the session sees it now.
+#[derive(Debug, Clone)]
+pub struct OpenTable {
+    /// Where it is.
+    pub place: Place,
+    /// The store's id.
+    pub id: TableId,
+    /// What is declared.
+    pub definition: Arc<TableDefinition>,
+    /// Rows in it.
+    pub rows: u64,
+}

@@ -1,0 +1,88 @@
+//! The two transactions that a session may have open at a time.
+//!
+//! One [transaction](Transaction) has a part in each database that it touches, tempdb among them. Table variables live in
+//! tempdb beside `#` tables, and have a transaction of their own: ROLLBACK undoes what was done to `#` tables and
+//! leaves table variables as they are. A part of a transaction cannot be undone by halves, so that there are two.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tsql::SqlError;
+
+use crate::storage::{Savepoint, StoreError, Transaction};
+use crate::transactions::Place;
+use crate::waiting::Placement;
+
+/// The transactions that a session has open.
+#[derive(Default)]
+pub struct OpenTransactions {
+    /// What COMMIT and ROLLBACK end, or a statement outside of BEGIN TRANSACTION.
+    pub session: Option<Transaction>,
+    /// What the statement does to table variables. Its end commits it, whatever becomes of the other.
+    pub variables: Option<Transaction>,
+    /// Where the request runs.
+    pub placement: Placement,
+    /// A statement has left out rows whose keys were there already.
+    pub ignored: bool,
+    /// The session's transaction is there for the locks of a statement that reads.
+    pub opened_to_read: bool,
+}
+
+/// What a scan and a bulk writer share with the session.
+pub type SharedTransactions = Arc<Mutex<OpenTransactions>>;
+
+/// A point of the session's transaction to go back to; `None`: there was none.
+pub struct Mark(Option<Savepoint>);
+
+impl OpenTransactions {
+    /// Whether locks of what is read last longer than the reading.
+    pub fn holds_locks(&self) -> bool {
+        self.session.is_some() && !self.opened_to_read
+    }
+
+    /// The transaction that changes tables of a place.
+    pub fn at(&self, place: Place) -> Option<&Transaction> {
+        match place {
+            Place::Shared | Place::Temporary => self.session.as_ref(),
+            Place::Variable => self.variables.as_ref(),
+        }
+    }
+
+    /// The same to change something.
+    pub fn at_mut(&mut self, place: Place) -> Option<&mut Transaction> {
+        match place {
+            Place::Shared | Place::Temporary => self.session.as_mut(),
+            Place::Variable => self.variables.as_mut(),
+        }
+    }
+
+    /// Marks a point of the session's transaction.
+    pub fn mark(&mut self) -> Result<Mark, StoreError> {
+        self.session.as_mut().map(Transaction::savepoint).transpose().map(Mark)
+    }
+
+    /// Undoes what the session's transaction did since the mark.
+    pub fn return_to(&mut self, mark: &Mark) -> Result<(), SqlError> {
+        if let (Some(transaction), Some(savepoint)) = (&mut self.session, &mark.0) {
+            transaction.rollback_to(savepoint).map_err(|error| SqlError::internal(error))?;
+        }
+        Ok(())
+    }
+
+    /// Commits both. What may fail for want of space in table variables comes first.
+    pub fn commit(self) -> Result<(), StoreError> {
+        let mut variables = self.variables;
+        variables.as_mut().map_or(Ok(()), Transaction::insert_all_waiting)?;
+        self.session.into_iter().chain(variables).try_for_each(Transaction::commit)
+    }
+
+    /// Takes both out. What is said of the request and its statement stays.
+    pub fn take(&mut self) -> OpenTransactions {
+        OpenTransactions {
+            session: self.session.take(),
+            variables: self.variables.take(),
+            placement: self.placement.clone(),
+            ..OpenTransactions::default()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Where a request runs: on its connection's own thread as long as it is quick, elsewhere once it computes or waits.
+//!
+//! A thread hop costs more than a small statement. A light request is therefore polled once where it arrived. Before
+//! it plans a query, waits for a lock or does other work of unknown length, it [leaves](Placement::leave): its future
+//! yields once, and the connection hands it to the threads for work.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+
+/// Whether the running request is on its connection's thread.
+#[derive(Debug, Clone, Default)]
+pub struct Placement {
+    on_connection: Arc<AtomicBool>,
+}
+
+impl Placement {
+    /// A request on its connection's thread.
+    pub fn on_connection() -> Placement {
+        Placement { on_connection: Arc::new(AtomicBool::new(true)) }
+    }
+
+    /// Whether it is still there.
+    pub fn is_on_connection(&self) -> bool {
+        self.on_connection.load(Ordering::Relaxed)
+    }
+
+    /// Leaves the connection's thread; at once if it is not there.
+    pub async fn leave(&self) {
+        let mut leaving = self.on_connection.swap(false, Ordering::Relaxed);
+        poll_fn(|context| {
+            if std::mem::take(&mut leaving) {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// Runs something that may wait (for a lock, for the disk) without holding up other tasks of the runtime. On the
+    /// connection's thread it is known to be quick, and is simply run.
+    pub fn waiting<T>(&self, work: impl FnOnce() -> T) -> T {
+        if self.is_on_connection() { work() } else { waiting(work) }
+    }
+}
+
+/// Runs something that may wait (for a lock, for the disk) without holding up other tasks of the runtime.
+pub fn waiting<T>(work: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
+            tokio::task::block_in_place(work)
+        }
+        _ => work(),
+    }
+}
