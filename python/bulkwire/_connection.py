@@ -120,9 +120,9 @@ class Connection:
             drop_time_zone: store the local time of zoned timestamps where the column has no offset.
             empty_as_null: empty text is NULL.
             date_order: how text such as 01/02/2024 is read, "mdy" or "dmy"; refused otherwise.
-            writers: connections that load at the same time, or "auto" for as many as pay. The others connect as this one did. Not in a
+            writers: connections that load at the same time, or "auto" for as many as make the load faster. The others connect as this one did. Not in a
                 transaction, nor into a temporary table.
-            retry_for: seconds for which errors are tried again that may pass: broken connections, deadlocks, a busy service.
+            retry_for: seconds for which transient errors are tried again: broken connections, deadlocks, a busy service.
             load_id: a name under which the database notes which rows are committed, in the tables `bulkwire_load*`. The same load,
                 called again after it was broken off, then goes on behind them and ends with every row there once; called again after
                 its end it loads nothing. Data that differs from what was committed is refused.

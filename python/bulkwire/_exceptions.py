@@ -24,7 +24,7 @@ class ConfigError(Error, ValueError):
 
 
 class UsageError(Error, ValueError):
-    """A call that makes no sense: an unknown option, a closed connection, data that is not Arrow."""
+    """A wrong call: an unknown option, a closed connection, data that is not Arrow."""
 
 
 class ConnectError(Error, ConnectionError):

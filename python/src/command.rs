@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use bulkwire_cli::ExitStatus;
 use pyo3::prelude::*;
 
-/// Runs a command line, the program's name first, and returns its exit code. It is meant to have the process to itself: it
-/// takes over the signals, and arguments that make no sense end the process.
+/// Runs a command line, the program's name first, and returns its exit code. It should be the only work of its process: it
+/// handles signals, and wrong arguments end the process.
 #[pyfunction]
 pub fn run_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
     python.detach(|| bulkwire_cli::run(words, serve)).0

@@ -433,7 +433,7 @@ struct Options {
     drop_time_zone: bool,
     empty_as_null: bool,
     date_order: Option<String>,
-    /// Connections; 0: as many as pay.
+    /// Connections; 0: as many as make the load faster.
     writers: Option<usize>,
     /// Seconds.
     retry_for: Option<f64>,

@@ -1,4 +1,4 @@
-//! Errors of the Rust rooms as exceptions of `bulkwire._exceptions`.
+//! Errors of the Rust crates as exceptions of `bulkwire._exceptions`.
 
 use load::read::ReadError;
 use load::{Error, LoadError, ServerError};
@@ -14,7 +14,7 @@ pub(crate) fn named(py: Python<'_>, class: &str, text: impl Into<String>) -> PyE
     made(py, class, |_| (text,).into_pyobject(py))
 }
 
-/// A call that makes no sense.
+/// A wrong call.
 pub(crate) fn usage(py: Python<'_>, text: impl Into<String>) -> PyErr {
     named(py, "UsageError", text)
 }

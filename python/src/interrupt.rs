@@ -1,4 +1,4 @@
-//! Work that other Python threads, and Ctrl-C, do not have to wait for.
+//! Runs work so that other Python threads, and Ctrl-C, do not have to wait for it.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;

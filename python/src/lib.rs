@@ -1,8 +1,7 @@
 //! `bulkwire._bulkwire`: the Rust side of the Python package.
 //!
-//! What is here moves data and holds connections; what a Python programmer reads (signatures, documentation, composition)
-//! is in the package `bulkwire` beside it. Every call that waits for the network lets other Python threads run and hears
-//! Ctrl-C.
+//! What is here moves data and holds connections; what a Python programmer reads (signatures, documentation, composition) is in
+//! the package `bulkwire` beside it. Every call that waits for the network lets other Python threads run, and ends at Ctrl-C.
 
 // Linked for its exported functions alone: the extension module is an ADBC driver too.
 use adbc_driver_bulkwire as _;

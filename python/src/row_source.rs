@@ -16,7 +16,7 @@ use crate::{failure, interrupt};
 pub(crate) enum Rows {
     /// By the connection itself.
     One(RowStream),
-    /// By connections of their own.
+    /// Several connections, which only read.
     Several(Box<ParallelRead>),
 }
 

@@ -8,7 +8,7 @@ pub(crate) fn refused(status: Status, text: impl Into<String>) -> Error {
     Error::with_message_and_status(text, status)
 }
 
-/// An argument that makes no sense.
+/// A wrong argument.
 pub(crate) fn invalid(text: impl Into<String>) -> Error {
     refused(Status::InvalidArguments, text)
 }

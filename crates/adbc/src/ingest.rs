@@ -26,9 +26,9 @@ pub(crate) struct IngestOptions {
     pub(crate) table_mode: Option<String>,
     pub(crate) key: Vec<String>,
     pub(crate) strategy: Option<Strategy>,
-    /// Connections, where an option says so; 0: as many as pay.
+    /// Connections, where an option says so; 0: as many as make the load faster.
     pub(crate) writers: Option<usize>,
-    /// Seconds for which errors are tried again that may pass.
+    /// Seconds for which transient errors are tried again.
     pub(crate) retry_for: Option<u32>,
     /// All rows, if they are at hand: the text columns of a new table then get lengths that fit.
     pub(crate) sample: Option<RecordBatch>,

@@ -1,4 +1,4 @@
-//! A script of T-SQL into its batches, at lines that say GO.
+//! Splits a script of T-SQL into its batches, at lines with GO.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct Batch {
     pub count: u32,
 }
 
-/// A line that begins with GO and goes on with something else than a number.
+/// A line with GO and something other than a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadGo {
     line: usize,

@@ -1,4 +1,4 @@
-//! From connection flags to a client.
+//! Opens a connection by the connection flags.
 
 use std::time::Duration;
 

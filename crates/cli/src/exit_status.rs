@@ -11,7 +11,7 @@ impl ExitStatus {
     pub const SUCCESS: Self = Self(0);
     /// Failed.
     pub const FAILURE: Self = Self(1);
-    /// The command makes no sense.
+    /// The command line is wrong.
     pub const USAGE: Self = Self(2);
     /// Done without the rows that were refused.
     pub const ROWS_REFUSED: Self = Self(3);

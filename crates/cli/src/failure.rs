@@ -6,8 +6,8 @@ use formats::FormatError;
 
 use crate::ExitStatus;
 
-/// An error as the user sees it. Exit code 2 for a command that makes no sense, 4 for one that leaves something in doubt, 1 for
-/// any other that failed.
+/// An error as the user sees it. The exit code is 2 for a wrong command line, 4 if something is in doubt, and 1 for any other
+/// failure.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The arguments contradict each other or name nothing that exists.
@@ -27,7 +27,7 @@ pub enum Failure {
         /// The server's words.
         error: load::Error,
     },
-    /// A statement that comes with a load.
+    /// A statement that belongs to a load.
     #[error("{statement}: {error}")]
     Statement {
         /// The statement.
@@ -43,7 +43,7 @@ pub enum Failure {
         /// What happened then.
         failure: Box<Failure>,
     },
-    /// What went wrong while rows waited in a stage: the table is as it was.
+    /// An error while rows were loaded into a stage: the table is unchanged.
     #[error("{failure}")]
     Staged {
         /// The table.
@@ -53,7 +53,7 @@ pub enum Failure {
         /// What happened.
         failure: Box<Failure>,
     },
-    /// A stage did not come into its table.
+    /// A stage could not be published.
     #[error("{table}: {error}")]
     Publish {
         /// The table.
@@ -176,7 +176,7 @@ impl Failure {
         }
     }
 
-    /// Whether it is not known what became of the last batch or statement.
+    /// Whether it is unknown if the last batch or statement took effect.
     pub fn is_in_doubt(&self) -> bool {
         match self {
             Failure::Load(load) => load.error.rows_in_doubt > 0,

@@ -1,4 +1,4 @@
-//! From file flags to a format, its options and a compression.
+//! Makes a format, its options and a compression from the file flags.
 
 use formats::sniff::{Contradiction, contradiction};
 use formats::{
@@ -9,7 +9,7 @@ use formats::{
 use crate::args::{CompressionName, FileArgs, FormatName};
 use crate::failure::Failure;
 
-/// What a file is and how it is stored: the flags first, then the suffix. Files of bcp's formats are described by
+/// The format and compression of a file: by the flags first, then by the suffix. Files of bcp's formats are described by
 /// [`HostLayout`](crate::host_file::HostLayout) instead.
 pub fn of(location: &Location, flags: &FileArgs) -> Result<(Format, Compression), Failure> {
     let by_suffix = match location {
@@ -37,7 +37,7 @@ pub fn compression(location: &Location, flags: &FileArgs) -> Compression {
     }
 }
 
-/// Refuses a CSV file whose head contradicts the delimiter that nobody named, and warns of one that was named.
+/// Checks a CSV file's head against the delimiter. A contradiction to the default is an error, one to the user's own choice a warning.
 ///
 /// # Errors
 /// The contradiction, with the options that fit the file.

@@ -1,7 +1,7 @@
 //! Files of bcp's formats outside the bcp verb: for `load`, `export` and `convert`.
 //!
-//! They say nothing about themselves: a format file or a mode describes where values lie, and a table, a result or a
-//! declaration what they are. Nothing is lost in silence: what bcp would load wrongly is refused.
+//! Such files do not describe themselves. A format file or a mode gives the positions of values, and a table, a result or a
+//! declaration gives their types. Nothing is silently lost: what bcp would load wrongly is refused.
 
 use std::path::Path;
 
@@ -76,7 +76,7 @@ impl HostLayout {
         Ok(Some(Self { description, code_page, trim_blanks: flags.trim_blanks, options }))
     }
 
-    /// The format of a file of this layout whose columns are `columns`; without any, those that a format file tells of.
+    /// The format of a file of this layout with `columns`; without columns, those of the format file.
     pub fn with_columns(&self, columns: Option<Vec<Column>>) -> Result<HostFormat, Failure> {
         let mut host = match (&self.description, columns) {
             (Description::Mode(mode), columns) => {
@@ -100,7 +100,7 @@ impl HostLayout {
         Ok(host)
     }
 
-    /// Whether columns must be named by someone else.
+    /// Whether the columns must come from elsewhere.
     pub fn needs_columns(&self) -> bool {
         matches!(self.description, Description::Mode(_))
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: files that are half written go, and the server rolls the open batch back when the connection ends.
+//! Handles Ctrl-C and SIGTERM: partial files are removed, and the server rolls the open batch back when the connection ends.
 //!
 //! SIGHUP keeps its default, so that `nohup` works.
 
@@ -17,7 +17,7 @@ const SIGNAL_EXIT_BASE: i32 = 128;
 pub enum Left {
     /// Batches that the server has committed.
     Batches,
-    /// Whatever the server has done, of which this command knows nothing.
+    /// It is not known what the server has done.
     Unknown,
     /// Nothing.
     Nothing,

@@ -1,4 +1,4 @@
-//! The `bulkwire` command, as a library: the program and the Python package run it, each with the server that it has.
+//! The `bulkwire` command as a library. The program and the Python package run it, each with its own way to start the server.
 //!
 //! Data goes to standard output and everything else to standard error. [`ExitStatus`] lists the exit codes.
 
@@ -45,10 +45,10 @@ use failure::Failure;
 use interrupt::Left;
 use load_command::Outcome;
 
-/// Runs a server with the arguments behind `serve`; its exit status, or why there is none.
+/// Runs a server with the arguments after `serve`. Returns its exit status, or why it could not be started.
 pub type Serve = fn(&[String]) -> Result<ExitStatus, String>;
 
-/// Runs a command line, the program's name first. Arguments that make no sense, `--help` and `--version` end the process.
+/// Runs a command line, the program's name first. Wrong arguments, `--help` and `--version` end the process.
 pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
     if let Some(status) = as_bcp(&words) {
         return status;

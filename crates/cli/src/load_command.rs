@@ -43,9 +43,9 @@ pub(crate) struct Source {
 
 /// What a file is.
 pub(crate) enum Kind {
-    /// Of a format that says what is in it.
+    /// A file whose format has types or names.
     Typed(Format),
-    /// Of one of bcp's: the table says what is in it.
+    /// A bcp file, which the table's columns describe.
     Host(HostLayout),
 }
 
@@ -160,12 +160,12 @@ pub(crate) fn drop_again(client: &mut Client, table: &TableName, arguments: &Loa
     }
 }
 
-/// What became of a load that did not fail.
+/// The result of a load that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Every row is in the table.
     Whole,
-    /// Rows were refused, and fewer than may be.
+    /// Rows were refused, but not more than allowed.
     RowsRefused,
 }
 

@@ -1,4 +1,4 @@
-//! What the server tells of a load, for people and as JSON.
+//! The server's figures of a load, as text and as JSON.
 
 use load::report::{bytes, grouped};
 use load::{Client, CommitWatch, LoadPlan, Observation, Observed};
@@ -9,7 +9,7 @@ const WAITS_SHOWN: usize = 3;
 /// A shorter file is loaded before there is anything to tell, and is not worth the questions.
 const BYTES_MIN: u64 = 1 << 20;
 
-/// Watches the load of files of so many bytes; `None`: it is not known how many.
+/// Watches the load of files with this many bytes; `None` if the size is not known.
 pub fn of<'a>(bytes_total: Option<u64>, inner: &'a dyn CommitWatch) -> Observation<'a> {
     Observation::new(inner, bytes_total.is_none_or(|bytes| bytes >= BYTES_MIN))
 }

@@ -1,4 +1,4 @@
-//! A file while it is loaded: its batches with the origins of their rows, and the rows that are none of its format.
+//! A file while it is loaded: its batches with the origins of their rows, and malformed rows.
 
 use std::error::Error;
 use std::fmt;
@@ -13,7 +13,7 @@ use load::{Origin, Origins, SourceBatch, UnreadRow};
 
 /// What yields the rows of a file.
 pub enum Reader {
-    /// A file that says what is in it.
+    /// A file whose format has types or names.
     Typed {
         /// Its reader.
         reader: Box<dyn BatchReader>,
@@ -25,12 +25,12 @@ pub enum Reader {
 }
 
 impl Reader {
-    /// A reader that ends at the first row that is none of the file's columns.
+    /// A reader that ends at the first row that does not have the file's columns.
     pub fn typed(reader: Box<dyn BatchReader>) -> Self {
         Self::Typed { reader, rejects: None }
     }
 
-    /// Goes on behind rows that cannot be read, where the format allows it, and remembers how rows read.
+    /// Continues after malformed rows, if the format allows it, and keeps the rows' bytes.
     pub fn collect_rejects(&mut self) {
         if let Self::Typed { reader, rejects } = self {
             *rejects = reader.rejects();
@@ -61,7 +61,7 @@ impl Reader {
         }
     }
 
-    /// Which line each row is on, where there are lines.
+    /// The line of each row, if the format has lines.
     pub fn lines(&self) -> Option<RowLines> {
         match self {
             Self::Typed { reader, .. } => reader.lines(),
@@ -103,7 +103,7 @@ impl Reader {
     }
 }
 
-/// A row of a file that is none of its format, as an error.
+/// A malformed row of a file, as an error.
 #[derive(Debug)]
 pub struct UnfitRow {
     /// The row.
@@ -146,7 +146,7 @@ pub struct LoadedFile {
 }
 
 impl LoadedFile {
-    /// Reads on from where `reader` is; the bytes read are kept in `read`. `name` is the file's.
+    /// Continues with `reader` and counts the bytes read in `read`. `name` is the file's.
     pub fn new(name: &str, reader: Reader, read: Arc<AtomicU64>) -> Self {
         Self { name: name.to_owned(), reader, read, pending: None, ended: false }
     }

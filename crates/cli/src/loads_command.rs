@@ -1,4 +1,4 @@
-//! `bulkwire loads`: what the database notes of loads that can be continued.
+//! `bulkwire loads`: the loads that the database has recorded.
 
 use std::env;
 use std::ffi::OsString;
@@ -24,8 +24,7 @@ pub fn run(arguments: LoadsArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// The words of this process's command line by which a load is continued: without those that say how to connect, since
-/// they may hold a password.
+/// The words of this process's command line that continue a load. Connection flags are left out, since they may hold a password.
 pub fn command_of(words: &[OsString]) -> Option<String> {
     let mut kept = Vec::new();
     let mut words = words.iter().skip(1).map(|word| word.to_str());

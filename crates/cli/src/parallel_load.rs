@@ -1,4 +1,4 @@
-//! Loads over several connections, which are tried again, noted in the database, and continued.
+//! Loads over several connections, with repeated tries, records in the database, and continuation.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ use crate::rejects::{Rejected, Rejects};
 use crate::staged_load::{StagedLoad, Way};
 use crate::{interrupt, load_observation, progress, rejects};
 
-/// Time for which errors are tried again that may pass, if it is not given.
+/// Time for which transient errors are tried again, if it is not given.
 const RETRY_FOR: Duration = Duration::from_secs(300);
 
 /// Loads all files as one load.
@@ -451,7 +451,7 @@ fn shown_plan(plan: &LoadPlan, writers: Writers, retry: RetryPolicy, ledger: Opt
     choose("writers", value, reason);
     match retry.patience.as_secs() {
         0 => choose("retry", "off".to_owned(), "as asked".to_owned()),
-        seconds => choose("retry", format!("{seconds} s"), "errors that pass by themselves".to_owned()),
+        seconds => choose("retry", format!("{seconds} s"), "transient errors are tried again".to_owned()),
     }
     match ledger {
         Some(ledger) => choose(

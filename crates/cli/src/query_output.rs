@@ -25,7 +25,7 @@ pub fn exact_text() -> Form {
     })
 }
 
-/// Whether an empty line stands between results: not where each line is a row of its own.
+/// Whether an empty line separates results. It does not if each line is a row.
 pub fn is_parted(format: OutputFormat) -> bool {
     format != OutputFormat::Jsonl
 }

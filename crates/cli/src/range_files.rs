@@ -11,7 +11,7 @@ use load::read::RangeSink;
 
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Files of a directory, numbered as their ranges. A range without rows has none.
+/// Files of a directory, numbered as their ranges. A range without rows has no file.
 pub struct RangeFiles {
     folder: Arc<Folder>,
     format: Format,
@@ -43,7 +43,7 @@ impl RangeFiles {
         }
     }
 
-    /// Ends with what was written. Without rows there is one file, which says the columns.
+    /// Completes the directory. Without any rows it has one file, which shows the columns.
     pub fn finish(self: Arc<Self>, schema: SchemaRef) -> Result<Written, FormatError> {
         let written = *self.written();
         match written.rows {

@@ -14,14 +14,14 @@ use serde_json::{Map, Value, json};
 
 use crate::loaded_file::UnfitRow;
 
-/// A row that was refused, as the file of `--rejects` tells it.
+/// A refused row as it is written to the file of `--rejects`.
 #[derive(Debug, Default)]
 pub struct Rejected<'a> {
     /// The data file.
     pub file: &'a str,
     /// Number of the row in it, from 1.
     pub row: u64,
-    /// Line in which the row starts, where there are lines.
+    /// Line in which the row starts, if the file has lines.
     pub line: Option<u64>,
     /// Offset of its first byte, after decompression.
     pub byte_offset: Option<u64>,
@@ -35,9 +35,9 @@ pub struct Rejected<'a> {
     pub code: Option<String>,
     /// Why.
     pub reason: String,
-    /// The row as it stood in the file: its bytes, or the text decoded from them.
+    /// The row in the file: its bytes, or the text decoded from them.
     pub raw: Option<&'a [u8]>,
-    /// What it was decoded from, if that is not UTF-8.
+    /// The encoding that `raw` was decoded from, if it is not UTF-8.
     pub encoding: Option<String>,
     /// The row's columns as they were read.
     pub values: Option<Value>,
@@ -97,8 +97,8 @@ impl Rejects {
         Ok(Self { state: Mutex::new(State { count: 0, out, failure: None }), limit })
     }
 
-    /// Continues the file of an earlier run, of which the lines stay whose row, by file and number from 0, is to be kept; the
-    /// others are rows that are loaded again.
+    /// Continues the file of an earlier run. Lines are kept if `keep` says so for their row, by file and number from 0; the other
+    /// rows are loaded again.
     ///
     /// # Errors
     /// It cannot be read or written.
@@ -182,7 +182,7 @@ impl Rejects {
     }
 }
 
-/// What is said of a row that does not fit its file's description.
+/// The line for a row that does not fit its file's description.
 pub fn of_file<'a>(file: &'a str, row: &'a bcp::RejectedRow) -> Rejected<'a> {
     let base = Rejected {
         file,
@@ -218,7 +218,7 @@ fn foreign(encoding: Encoding) -> Option<String> {
     (encoding != Encoding::Utf8).then(|| encoding.to_string())
 }
 
-/// What is said of a row that a load refused. `encoding` is that of a file whose rows are text decoded from it.
+/// The line for a row that a load refused. `encoding` is the file's, if its rows are text decoded from it.
 pub fn of_load<'a>(file: &'a str, encoding: Option<Encoding>, row: &'a RejectedRow) -> Rejected<'a> {
     if let Some(unfit) = unfit(row) {
         return of_file(file, unfit);
@@ -248,7 +248,7 @@ pub fn of_load<'a>(file: &'a str, encoding: Option<Encoding>, row: &'a RejectedR
     }
 }
 
-/// The row of a file that is none of its format, if it is one.
+/// The malformed row of a file, if the error is about one.
 pub fn unfit(row: &RejectedRow) -> Option<&bcp::RejectedRow> {
     match &row.reason {
         RejectReason::Source(error) => error.downcast_ref::<UnfitRow>().map(|unfit| &unfit.row),

@@ -1,11 +1,11 @@
-//! What a bulkwire server says of the logging of this session's loads; SQL Server has no such view, and says nothing.
+//! How a bulkwire server logged this session's loads. SQL Server has no such view.
 
 use load::Client;
 use load::report::grouped;
 use serde_json::{Value as Json, json};
 use tds::Value;
 
-/// The loads of a session up to now, so that later ones are known from them.
+/// The last load of a session, so that later loads can be distinguished.
 pub struct ServerLog {
     last_load: i64,
 }
@@ -26,7 +26,7 @@ pub struct Logged {
 }
 
 impl ServerLog {
-    /// Looks for the view; None if the server has none, or does not answer: a load does not depend on it.
+    /// Looks for the view. `None` if the server lacks it or does not answer, since a load does not depend on it.
     pub fn open(client: &mut Client) -> Option<ServerLog> {
         let found = client.query_values("SELECT OBJECT_ID(N'sys.dm_bulkwire_loads') AS id").ok()?;
         matches!(cell(&found, 0, 0)?, Value::Int(_)).then_some(())?;
@@ -36,7 +36,7 @@ impl ServerLog {
         Some(ServerLog { last_load: number(cell(&last, 0, 0)?) })
     }
 
-    /// What the server says of the session's loads since.
+    /// The server's figures of the session's loads since then.
     pub fn since(&self, client: &mut Client) -> Vec<Logged> {
         let query = format!(
             "SELECT COUNT_BIG(*) AS batches, SUM(row_count) AS row_count, is_data_minimally_logged AS minimal, \

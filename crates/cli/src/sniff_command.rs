@@ -9,7 +9,7 @@ use crate::args::{FileArgs, SniffArgs};
 use crate::failure::Failure;
 use crate::file_format;
 
-/// Says what a file looks like.
+/// Guesses the format of a file and prints it.
 pub fn run(arguments: &SniffArgs) -> Result<(), Failure> {
     let location = Location::source(&arguments.file);
     let flags = FileArgs { compression: arguments.compression, ..FileArgs::default() };

@@ -31,7 +31,7 @@ pub struct StagedLoad {
 }
 
 impl Way {
-    /// The way of a command line; options that exclude each other are refused.
+    /// Reads mode and strategy from a command line, and refuses options that exclude each other.
     pub fn of(arguments: &LoadArgs) -> Result<Self, Failure> {
         let modes = &arguments.modes;
         let word = match (modes.mode, modes.truncate) {
@@ -83,7 +83,7 @@ impl Way {
         Ok(Self { mode, strategy, is_named: modes.mode.is_some() || modes.strategy.is_some() })
     }
 
-    /// What becomes of the rows that are there, and the way of the new ones, as an earlier run of the same load has them.
+    /// Mode and strategy in words, to be compared with those of an earlier run of the load.
     pub fn words(&self) -> String {
         match self.strategy {
             Strategy::Auto => self.mode.word().to_owned(),
@@ -91,8 +91,8 @@ impl Way {
         }
     }
 
-    /// Chooses how a first source of these columns comes into the table. `Ok(None)`: directly; lines for the plan come
-    /// with it if the command line asked for a way.
+    /// Chooses how the first source, with these columns, reaches the table. `None` means directly; the lines are for the plan, if
+    /// the command line has a mode or strategy.
     pub fn choose(
         &self,
         client: &mut Client,
@@ -124,10 +124,10 @@ impl StagedLoad {
         Ok(())
     }
 
-    /// Makes the stage of a load that is noted in a ledger, or goes on with the stage that an earlier run has made.
+    /// Makes the stage of a load that a ledger records, or continues with the stage of an earlier run.
     ///
     /// # Errors
-    /// That stage is gone, and with it rows that the ledger says are committed.
+    /// The earlier stage is gone, with rows that the ledger says are committed.
     pub fn make_or_continue(
         &mut self,
         client: &mut Client,
@@ -186,7 +186,7 @@ impl StagedLoad {
         show(&published, &table, self.plan.mode.word(), arguments)
     }
 
-    /// Publishes the rows of all sources, and notes in the same transaction that the load is done. What may pass is tried again.
+    /// Publishes the rows of all sources, and marks the load as done in the same transaction. After transient errors it tries again.
     pub fn publish_noted(
         &self,
         client: &mut Client,
@@ -210,7 +210,7 @@ impl StagedLoad {
         }
     }
 
-    /// Drops the stage of a load that failed, and says what is left.
+    /// Drops the stage of a failed load, and reports if it is left behind.
     pub fn give_up(&self, client: &mut Client, failure: Failure) -> Failure {
         if failure.is_in_doubt() {
             return failure;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// A table held in memory; results are printed a batch at a time, aligned within the batch set given.
+/// A table held in memory. Columns are aligned over the rows that it holds.
 pub struct Table {
     names: Vec<String>,
     right_aligned: Vec<bool>,

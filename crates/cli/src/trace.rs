@@ -7,12 +7,12 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
-/// Names the level for programs that take no flag, as bcp.
+/// Names the level for commands without the flag, such as bcp.
 pub const LEVEL_VARIABLE: &str = "BULKWIRE_LOG";
 /// What the names of this project's crates begin with; others' events are left out.
 const OWN: &str = "bulkwire";
 
-/// Has events of this level and of graver ones written.
+/// Writes events of this level and above to standard error.
 pub fn subscribe(level: LevelFilter) {
     if level == LevelFilter::OFF {
         return;

@@ -1,4 +1,4 @@
-//! The two traits every format stands behind, and the functions that pick the format.
+//! The two traits that every format implements, and the functions that choose the format.
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -46,7 +46,7 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
     }
 }
 
-/// A file being written. Dropped without [`BatchWriter::finish`], it leaves nothing under the final name.
+/// A file being written. If it is dropped without [`BatchWriter::finish`], nothing appears under the final name.
 pub trait BatchWriter: Send {
     /// Appends the rows of `batch`, whose column types must be those of the schema given to [`create`].
     ///
@@ -72,9 +72,9 @@ pub struct Written {
 
 /// Opens a file for reading. Batches have at most `batch_rows` rows.
 ///
-/// CSV columns come as Utf8; see [`CsvOptions`](crate::CsvOptions) for NULL and `''`. Parquet and IPC columns keep
-/// their own types. Columns of a host file have the form that its [`HostFormat`](bcp::HostFormat) asks for. There a
-/// row that does not load is an error; [`HostReader`](bcp::HostReader) hands such rows back instead.
+/// CSV columns come as Utf8; see [`CsvOptions`](crate::CsvOptions) for NULL and `''`. Parquet and IPC columns keep their own
+/// types. Columns of a host file have the form that its [`HostFormat`](bcp::HostFormat) asks for. A row of a host file that does
+/// not load is an error; [`HostReader`](bcp::HostReader) returns such rows instead.
 ///
 /// # Errors
 /// The file cannot be opened, its head is not of the format, or an option is out of range.

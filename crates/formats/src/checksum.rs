@@ -1,7 +1,7 @@
 //! A checksum of a table's content: equal for the same rows in any order and any batching.
 //!
-//! Every row is hashed to 64 bits, columns in order; the hashes, and a second mixture of each, are summed. Sums forget
-//! order, and a row that is there twice counts twice. It finds accidents, not forgers.
+//! Every row is hashed to 64 bits, columns in order; the hashes, and a second mixture of each, are summed. Sums do not depend on
+//! the order, and a row that occurs twice counts twice. The checksum finds accidents, not forgeries.
 //!
 //! # What hashes equally
 //!
@@ -18,9 +18,8 @@
 //! | Dictionary, run-end encoded | as their values |
 //! | NULL | in every type, Null included |
 //!
-//! Different families never hash equally: a date is not the timestamp at its midnight, 1 is not 1.0, and a Boolean is
-//! not an integer. Column names, nullability and metadata do not count. Durations, intervals and nested types are
-//! refused.
+//! Different families never hash equally: a date is not the timestamp at its midnight, 1 is not 1.0, and a Boolean is not an
+//! integer. Column names, nullability and metadata do not count. Durations, intervals and nested types are refused.
 
 use std::fmt;
 

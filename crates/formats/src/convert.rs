@@ -1,4 +1,4 @@
-//! One file format into another, without a server.
+//! Converts one file format into another, without a server.
 
 use rows::mapping::{OffsetForm, ReadOptions};
 use rows::{CellError, Form};
@@ -11,7 +11,7 @@ use crate::{
     open,
 };
 
-/// A file: where it is and what it is.
+/// A file: its location and its format.
 #[derive(Debug, Clone)]
 pub struct FileSpec {
     /// Where.
@@ -29,15 +29,15 @@ pub struct Converted {
     pub rows: u64,
     /// Bytes of the file written, as stored.
     pub bytes: u64,
-    /// What the original bcp would not have mentioned, of reading and of writing.
+    /// The accepted deviations of reading and of writing, which the original bcp would not have mentioned.
     pub suffered: Vec<Suffered>,
 }
 
 /// How files are converted.
 #[derive(Debug, Clone)]
 pub struct ConvertOptions {
-    /// The columns, if they are declared. Without them they are those of the host format on either side, or of the
-    /// source's own types; text of a CSV stays text.
+    /// The columns, if they are declared. Otherwise the columns are those of the host format on either side, or follow from the
+    /// source's own types; CSV columns stay text.
     pub columns: Option<Vec<Column>>,
     /// Rows at a time.
     pub batch_rows: usize,

@@ -1,4 +1,4 @@
-//! Keeps a damaged file from taking the program down.
+//! Keeps a damaged file from ending the program.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -13,11 +13,11 @@ use parquet::errors::ParquetError;
 pub struct FormatError {
     /// What is wrong.
     pub reason: Box<Reason>,
-    /// Where it is wrong, as far as it is known.
+    /// Where the error is, as far as it is known.
     pub place: Box<Place>,
 }
 
-/// Where in a file an error lies. Rows, lines and bytes are counted as a person would find them.
+/// The place of an error in a file. Rows and lines are counted from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file's path, or `standard input` / `standard output`.
@@ -41,7 +41,7 @@ pub enum Reason {
     /// The operating system refused.
     #[error("{0}")]
     Io(#[source] io::Error),
-    /// The reader of our output has closed it (`… | head`). That is no fault of the data.
+    /// The program that reads our output has closed it (`… | head`). The data are not at fault.
     #[error("the reader of this pipe has closed it")]
     BrokenPipe,
     /// A row with too few or too many fields.
@@ -52,7 +52,7 @@ pub enum Reason {
         /// Fields of this row.
         found: usize,
     },
-    /// A quoted field that the file ends in.
+    /// The file ends inside a quoted field.
     #[error("a quoted field is never closed")]
     UnterminatedQuote,
     /// Something other than a delimiter or the end of the row behind a closing quote.
@@ -104,7 +104,7 @@ pub enum Reason {
         "no known format has this suffix (.csv, .tsv, .txt, .parquet, .arrow, .feather, .ipc, .arrows, each also with .gz or .zst)"
     )]
     UnknownSuffix,
-    /// A type this format (or the checksum) does not carry.
+    /// A type that the format (or the checksum) does not support.
     #[error("type {data_type} is not supported in {format}")]
     UnsupportedType {
         /// The column's type.
@@ -132,7 +132,7 @@ pub enum Reason {
     /// A host file of bcp that ends inside a row.
     #[error("the file ends inside this row")]
     UnexpectedEnd,
-    /// A length in front of a value that no value has, most often because the format is another.
+    /// A length in front of a value that no value can have, most often because the file has another format.
     #[error("a value is said to be {length} bytes long; is the file of another format?")]
     ImpossibleLength {
         /// The length.
@@ -146,7 +146,7 @@ pub enum Reason {
         /// Bytes of the field.
         limit: usize,
     },
-    /// NULL in a field of a host file that has no way to say so.
+    /// NULL in a field of a host file that cannot represent it.
     #[error("NULL in a field without a length in front of it")]
     NullWithoutPrefix,
     /// A row of a host file that does not load.

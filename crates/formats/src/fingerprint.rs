@@ -1,4 +1,4 @@
-//! What a file is, said in a few words: enough to notice another file of the same name.
+//! A short text that identifies a file's content, so that another file of the same name is noticed.
 
 use std::{
     fs::File,

@@ -1,4 +1,4 @@
-//! A directory of files that appears whole, or not at all.
+//! A directory of files that appears only when it is complete.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::unfinished::Unfinished;
 use crate::{FormatError, Location};
 
-/// A directory that is filled under a temporary name beside its own. Dropped unfinished, it goes with all that is in it.
+/// A directory that is filled under a temporary name beside its own. If it is dropped unfinished, it is deleted with its files.
 #[derive(Debug)]
 pub struct Folder {
     partial: Unfinished,
@@ -18,7 +18,7 @@ impl Folder {
     /// Starts a directory.
     ///
     /// # Errors
-    /// Something is there that is no empty directory, or the directory around it cannot be written.
+    /// The path exists and is not an empty directory, or its parent cannot be written.
     pub fn create(path: &Path) -> Result<Self, FormatError> {
         let fail = |error: io::Error| FormatError::from(error).in_file(&path.display().to_string());
         // `orders/` and `orders` are the same name.

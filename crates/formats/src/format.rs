@@ -14,14 +14,14 @@ pub enum Format {
     Parquet(ParquetOptions),
     /// Arrow IPC, file (Feather version 2) or stream.
     ArrowIpc(IpcOptions),
-    /// A host file of `bcp`, which says nothing about itself: character, native or of fixed width.
+    /// A host file of `bcp`, which does not describe itself: character, native or of fixed width.
     Host(Box<HostFormat>),
 }
 
 impl Format {
-    /// Format and compression by the suffixes of a path. `.csv` and `.txt` are text with commas, `.tsv` text with
-    /// tabs, `.parquet` is Parquet. `.arrow`, `.feather` and `.ipc` are IPC files, `.arrows` is an IPC stream. Each
-    /// may have `.gz` or `.zst` behind it.
+    /// Format and compression by the suffixes of a path. `.csv` and `.txt` are text with commas, `.tsv` text with tabs,
+    /// `.parquet` is Parquet. `.arrow`, `.feather` and `.ipc` are IPC files, `.arrows` is an IPC stream. Each may be followed by
+    /// `.gz` or `.zst`.
     ///
     /// # Errors
     /// [`Reason::UnknownSuffix`] if the suffix names no format.

@@ -22,7 +22,7 @@ use crate::witness::Witness;
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Reason, Written};
 use claims::{CheckedStream, FalseClaim};
 
-/// How Arrow IPC is written. Reading tells file and stream apart by itself.
+/// How Arrow IPC is written. Readers recognise file and stream by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IpcOptions {
     /// File or stream.

@@ -1,4 +1,4 @@
-//! Where a file is, how it is opened, and how it is put in place whole.
+//! Where a file is, how it is opened, and how it is put in place when complete.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};

@@ -13,8 +13,8 @@ use crate::infer::{Inference, infer, infer_reader};
 use crate::parquet::CountedChunks;
 use crate::{BatchReader, Compression, Format, FormatError, InferredColumn, InferredSchema, Location};
 
-/// Measures a source: longest texts and binaries, NULLs. Delimited text is read by [`infer`]; Parquet columns of
-/// fixed width are not read where the file's statistics give their NULLs.
+/// Measures a source: longest texts and binaries, NULLs. Delimited text is read by [`infer`]; Parquet columns of fixed width are
+/// not read if the file's statistics have their NULL counts.
 ///
 /// # Errors
 /// As the reader's of the format.
@@ -37,7 +37,7 @@ pub fn measure(
 /// Measures a source for a load that refuses rows and goes on. Rows that cannot be read are skipped.
 ///
 /// # Errors
-/// As [`measure`], for what no single row is to blame for.
+/// As [`measure`], except for errors of single rows.
 pub fn measure_readable(
     location: &Location,
     format: &Format,
@@ -49,8 +49,8 @@ pub fn measure_readable(
     infer_reader(reader, None)
 }
 
-/// Measures sources that go into one table, of which the first has its columns: types of text, longest values and NULLs are
-/// those of all together. `skips_bad_rows` as for [`measure_readable`].
+/// Measures sources for one table, which has the columns of the first. Types of text, longest values and NULLs are those of all
+/// sources together. `skips_bad_rows` as for [`measure_readable`].
 ///
 /// # Errors
 /// As [`measure`].

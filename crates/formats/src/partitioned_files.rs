@@ -1,4 +1,4 @@
-//! Directories that are named for the values of a column, as Hive has them: `country=SE/part-00001.parquet`.
+//! Directories that are named after the values of a column, as in Hive: `country=SE/part-00001.parquet`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -44,7 +44,7 @@ impl PartitionedFiles {
     /// Starts with no file.
     ///
     /// # Errors
-    /// There is no such column, or its values have no text that a name could be.
+    /// There is no such column, or its values have no text form for a name.
     pub fn new(
         folder: Arc<Folder>,
         schema: &SchemaRef,

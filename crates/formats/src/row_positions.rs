@@ -1,6 +1,6 @@
-//! Where the rows of a batch stand in their file.
+//! The positions of a batch's rows in their file.
 
-/// Number, place and, if they were kept, the bytes of each row of a batch.
+/// Number, offset and, if they were kept, the bytes of each row of a batch.
 #[derive(Debug, Clone, Default)]
 pub struct RowPositions {
     rows: Vec<RowPosition>,
@@ -42,7 +42,7 @@ impl RowPositions {
         self.rows.get(index).map_or(0, |position| position.byte_len as usize)
     }
 
-    /// Row `index` as it stands in the file, terminator included; `None` unless rows are kept. Of delimited text it is the
+    /// The bytes of row `index` in the file, terminator included; `None` unless rows are kept. For delimited text they are the
     /// row in UTF-8, whatever the file's encoding.
     pub fn raw(&self, index: usize) -> Option<&[u8]> {
         let (start, end) = self.rows.get(index)?.raw;

@@ -1,4 +1,4 @@
-//! Files of a directory that each have so many rows.
+//! Writes files with a limited number of rows into a directory.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use arrow::record_batch::RecordBatch;
 
 use crate::{BatchWriter, Compression, Folder, Format, FormatError, Written, create};
 
-/// Writes rows to files of at most so many rows, one file after the other.
+/// Writes rows to one file after the other, each with at most a given number of rows.
 pub struct SplitFiles {
     folder: Arc<Folder>,
     schema: SchemaRef,

@@ -1,4 +1,4 @@
-//! The files of this process that are not yet, or never, anyone's: what an interrupted process takes with it.
+//! The partial and temporary files of this process, which are removed when it is interrupted.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Whether a file stayed as it was while it was read.
+//! Notices whether a file changed while it was read.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! The bulk load of a table over one connection: INSERT BULK, a type-07 message, the server's count; per batch.
+//! A bulk load over one connection. Each batch is an INSERT BULK, a message of type 07, and the server's row count.
 
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,7 @@ const CHUNK_BYTES: usize = 256 * 1024;
 /// Time to find the server's explanation after a write failed.
 const EXPLANATION_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A load under way. Dropped without [`BulkLoad::finish`], the open batch is abandoned and rolled back; batches that
-/// were closed before stay committed.
+/// A load under way. If it is dropped without [`BulkLoad::finish`], the open batch is rolled back; closed batches stay committed.
 #[derive(Debug)]
 pub struct BulkLoad<'c> {
     client: &'c mut Client,
@@ -107,8 +106,8 @@ impl BulkLoad<'_> {
         self.client.bytes_on_wire().0
     }
 
-    /// Checks, encodes and sends a record batch, closing batches of the plan's size on the way. For loads that need no
-    /// overlap; [`load`](crate::load()) encodes on another thread.
+    /// Checks, encodes and sends a record batch, closing batches of the plan's size on the way. It encodes and sends in turn;
+    /// [`load`](crate::load()) encodes on another thread.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         let plan = self.plan;
         let bound = plan.rows.bind(batch, self.progress.rows_sent)?;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::table_name::{TableName, quoted};
 
-/// Options of `BULK INSERT` (T-SQL reference); what is `None` or false is not said, and the server's default holds.
+/// Options of `BULK INSERT` (T-SQL reference). An option that is `None` or false is left out, so the server's default applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BulkInsertOptions {
     /// `DATAFILETYPE`: `char`, `widechar`, `native` or `widenative`.
@@ -45,7 +45,7 @@ pub struct BulkInsertOptions {
     pub keep_nulls: bool,
 }
 
-/// The statement that loads `file`, a path as the server sees it. Values are quoted, so that no text leaves its place.
+/// The statement that loads `file`, a path as the server sees it. Values are quoted, so that no text can end its literal.
 pub fn bulk_insert_statement(table: &TableName, file: &str, options: &BulkInsertOptions) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut text = |keyword: &str, value: Option<String>| {

@@ -44,7 +44,7 @@ impl CancelHandle {
 /// What a batch did.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ExecuteResult {
-    /// Rows that statements counted, all together: changed by DML, returned by SELECT.
+    /// Total of the rows that statements counted: changed by DML, or returned by SELECT.
     pub rows_affected: u64,
     /// Messages of the server: PRINT, warnings.
     pub messages: Vec<ServerMessage>,
@@ -86,13 +86,13 @@ impl Client {
         Ok(Self { session, server, config: config.clone() })
     }
 
-    /// Has a load that fails close the connection at once. For callers who have no further use for it: the server then rolls
-    /// back by itself, and nobody waits for it.
+    /// Makes a load that fails close the connection at once. For callers that do not need the connection any more: the server
+    /// then rolls back, and nobody waits for it.
     pub fn close_failed_loads(&mut self) {
         self.session.closes_failed_loads = true;
     }
 
-    /// What the server said of itself at login.
+    /// What the server reported about itself at login.
     pub fn server_info(&self) -> &ServerInfo {
         &self.server
     }
@@ -102,7 +102,7 @@ impl Client {
         &self.session.state.database
     }
 
-    /// The collation of the current database, if the server said.
+    /// The collation of the current database, if the server has reported one.
     pub fn collation(&self) -> Option<Collation> {
         self.session.state.collation.map(Collation::from_bytes)
     }
@@ -271,7 +271,7 @@ impl Client {
         }
     }
 
-    /// Commits the open transaction. [`Error::InDoubt`] if it is not known whether the server did.
+    /// Commits the open transaction. The error is [`Error::InDoubt`] if it is not known whether the server committed.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.session.ready()?;
         let answered =
@@ -279,8 +279,8 @@ impl Client {
         self.committed(answered)
     }
 
-    /// Runs statements and commits the open transaction, in one request. If a statement fails, all is rolled back.
-    /// [`Error::InDoubt`] if it is not known what the server did.
+    /// Runs statements and commits the open transaction, in one request. If a statement fails, everything is rolled back. The
+    /// error is [`Error::InDoubt`] if it is not known what the server did.
     pub fn commit_after(&mut self, statements: &str) -> Result<(), Error> {
         self.session.ready()?;
         let batch = format!(
@@ -313,7 +313,8 @@ impl Client {
         }
     }
 
-    /// A table's name with database and schema, as the server resolves it: where the table is, or else where it would be made.
+    /// A table's name with database and schema, as the server resolves it: the place of the table, or else the place where it
+    /// would be created.
     ///
     /// # Errors
     /// Those of the query.

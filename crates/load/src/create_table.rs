@@ -10,8 +10,8 @@ use crate::{
     table_name::{TableName, quoted},
 };
 
-/// `CREATE TABLE` for batches of `schema`. `options` says for each field how long its values get and what text becomes;
-/// SQL types and collations in the fields' metadata win. Fields that may be null become NULL columns, others NOT NULL.
+/// `CREATE TABLE` for batches of `schema`. `options` gives for each field the length of its values and the type of text; SQL
+/// types and collations in the fields' metadata take precedence. Fields that may be null become NULL columns, others NOT NULL.
 pub fn create_table_statement(
     table: &TableName,
     schema: &Schema,
@@ -35,8 +35,8 @@ pub fn create_table_statement(
     Ok(text)
 }
 
-/// What one sample of text shows is a lower bound: its columns get NULL, whole numbers at least `int`, and decimals all the
-/// digits that their storage size holds.
+/// The schema for a table whose columns were guessed from a sample of text. The sample is a lower bound, so columns become
+/// nullable, whole numbers at least `int`, and decimals get all digits that their storage size holds.
 pub fn roomy_schema(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(|field| {
         let data_type = match field.data_type() {

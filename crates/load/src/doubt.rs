@@ -1,4 +1,4 @@
-//! After a lost answer: what the table itself tells of the batch in doubt.
+//! After a lost answer: what the table's row count says about the batch in doubt.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub enum Finding {
     Committed,
     /// It was rolled back.
     RolledBack,
-    /// What was seen proves neither.
+    /// The count proves neither.
     Unknown,
 }
 

@@ -36,7 +36,7 @@ pub enum Error {
         /// Field, offset and reason.
         source: Box<DecodeError>,
     },
-    /// Well-formed tokens that make no sense where they came.
+    /// Well-formed tokens that are not allowed at this point of the conversation.
     #[error("unexpected answer while {doing}: {what}")]
     Unexpected {
         /// What the client was doing.
@@ -94,7 +94,7 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
-    /// Rows of an upsert's source that share a key: which of them is to win?
+    /// Rows of an upsert's source have the same key, so it is not clear which of them to take.
     #[error("{count} rows of the source have the key ({key}); only one row can win")]
     DuplicateKey {
         /// The first such key, its columns joined by commas.
@@ -102,7 +102,7 @@ pub enum Error {
         /// How many rows have it.
         count: String,
     },
-    /// A mode or a strategy that cannot be had.
+    /// A mode or a strategy that is not possible.
     #[error(transparent)]
     Stage(Box<StageError>),
     /// A name that is no table name.
@@ -123,7 +123,7 @@ pub enum Error {
         /// How it differs.
         difference: String,
     },
-    /// Rows that were committed before are not those of the source now.
+    /// The source has changed: rows that were committed before differ from its rows now.
     #[error("rows {} to {} of the source are not those that were committed before: {what}; the load cannot be continued", rows.start + 1, rows.end)]
     SourceChanged {
         /// Their numbers, counted from 0.
@@ -141,7 +141,7 @@ pub enum Error {
         /// Rows that were committed into it.
         rows: u64,
     },
-    /// What several connections would be needed for cannot be done on one alone.
+    /// The load needs several connections but must stay on one.
     #[error("{wish} cannot be had {place}")]
     NotAlone {
         /// What was asked for.
@@ -155,7 +155,7 @@ pub enum Error {
         /// The limit.
         limit: std::time::Duration,
     },
-    /// The server counted other rows than were sent; the batch was rolled back unless `committed`.
+    /// The server's row count differs from the rows that were sent; the batch was rolled back unless `committed`.
     #[error("the server reports {acknowledged} {} for a batch of {sent}{}", crate::report::row_words(*acknowledged).0, if *committed { "; the batch is committed" } else { "; the batch was rolled back" })]
     CountMismatch {
         /// Rows sent.
@@ -185,7 +185,7 @@ pub enum Error {
         /// What the client was doing.
         doing: &'static str,
     },
-    /// The answer was lost after the request had been sent: what became of it is not known.
+    /// The answer was lost after the request had been sent, so it is not known whether the request took effect.
     #[error("it is not known whether {what}: {source}")]
     InDoubt {
         /// What may have happened, or not.
@@ -271,7 +271,7 @@ impl Error {
         self.without_doubt()
     }
 
-    /// Whether it is not known what became of the request.
+    /// Whether it is unknown if the request took effect.
     pub fn is_in_doubt(&self) -> bool {
         matches!(self, Self::InDoubt { .. })
     }
@@ -348,8 +348,8 @@ impl ServerError {
         std::iter::once(&*self.first).chain(&self.rest)
     }
 
-    /// Whether the server lost its way in the stream of a batch rather than in a row of it: the same rows may pass in
-    /// smaller batches. Numbers of SQL Server; servers of other makers say it in words.
+    /// Whether the error is about the stream of a batch rather than about a row, so that the same rows may pass in smaller
+    /// batches. It is known by SQL Server's error numbers; servers of other makers are recognised by their texts.
     pub fn is_about_the_stream(&self) -> bool {
         !self.is_fatal()
             && self.messages().any(|message| {

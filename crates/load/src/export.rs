@@ -28,9 +28,9 @@ pub fn table_query(table: &TableName, columns: Option<&[String]>) -> String {
     format!("SELECT {list} FROM {table}")
 }
 
-/// Writes the current result set of a query to a sink. A slow sink slows the server down; a failing one cancels the
-/// query. A query that goes on to another result set is an error, [`Error::SeveralResults`], since that one would be
-/// lost. The sink runs on the calling thread and sees every batch before the next is decoded twice over.
+/// Writes the current result set of a query to a sink. A slow sink slows the server down; a failing one cancels the query. A
+/// query with a second result set is an error, [`Error::SeveralResults`], since that set would be lost. The sink runs on the
+/// calling thread; at most two batches are decoded ahead of it.
 pub fn export<E>(
     mut stream: ResultStream<'_>,
     mut sink: impl FnMut(RecordBatch) -> Result<(), E>,

@@ -5,15 +5,15 @@
 //! | Module | What it is |
 //! |---|---|
 //! | [`config`] | connection strings and URLs |
-//! | [`tcp`], [`tls`] | the way to the server; `login` completes it |
+//! | [`tcp`], [`tls`] | connecting to the server; `login` completes it |
 //! | [`Client`] | batches, queries, calls, transactions, cancelling |
 //! | [`TableDescription`] | what a load needs to know of a table |
 //! | [`LoadPlan`] | every choice of a load, with its reason |
 //! | [`BulkLoad`], [`load`](load()) | the load itself, in one thread or three |
-//! | [`load_tolerant`] | a load that goes on without the rows that cannot be loaded |
-//! | [`stage`] | tables in which rows wait, to come into the target all at once |
+//! | [`load_tolerant`] | a load that leaves out rows that cannot be loaded |
+//! | [`stage`] | tables that hold a load's rows until the target takes them all at once |
 //! | [`load_parallel`] | a load over several connections, with [`Ledger`] and [`RetryPolicy`] |
-//! | [`observation`] | what is seen of a load while it runs, and what the server tells of it |
+//! | [`observation`] | figures of a running load, from the client and from the server |
 //! | [`export`](export()) | results to a sink |
 //! | [`read`] | a table or query by several connections |
 //!

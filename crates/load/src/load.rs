@@ -49,7 +49,7 @@ pub struct Progress {
     pub rows_sent: u64,
     /// Rows committed.
     pub rows_committed: u64,
-    /// Rows of the batch whose commit is under way: until it is answered, nobody knows what became of them.
+    /// Rows of the batch whose commit is under way. Until the answer arrives it is not known whether they are committed.
     pub rows_committing: u64,
     /// Batches committed.
     pub batches: u64,
@@ -66,7 +66,7 @@ pub struct LoadError {
     pub rows_committed: u64,
     /// Rows of the failed batch if it is not known whether it was committed; 0 if that is known.
     pub rows_in_doubt: u64,
-    /// What was seen of the table after the answer to a commit was lost.
+    /// What the table's row count showed after the answer to a commit was lost.
     pub look: Option<Box<Look>>,
     /// What went wrong.
     pub source: Error,

@@ -1,4 +1,4 @@
-//! From a configuration to a session: TCP, PRELOGIN, TLS, LOGIN7, and routing to another server.
+//! Opens a session: TCP, PRELOGIN, TLS, LOGIN7, and redirection to another server.
 
 use std::time::Instant;
 
@@ -54,13 +54,13 @@ pub enum LoginError {
     /// An access token would have to be sent in the clear.
     #[error("the server offers no encryption, and an access token is never sent in the clear")]
     ClearToken,
-    /// The server speaks an old TDS.
+    /// The server speaks a TDS version older than 7.2.
     #[error("the server speaks {version:?}; TDS 7.4 (SQL Server 2012) or later is needed")]
     TooOld {
         /// What it granted.
         version: TdsVersion,
     },
-    /// The server neither granted nor refused.
+    /// The server neither granted nor refused the login.
     #[error("the server ended the login without an acknowledgement")]
     NoAcknowledgement,
     /// A chain of redirections.
@@ -71,7 +71,7 @@ pub enum LoginError {
         /// Its port.
         port: u16,
     },
-    /// The access token was not taken as agreed.
+    /// The server did not accept the access token as agreed in PRELOGIN.
     #[error("sign-in with an access token failed: {reason}")]
     FederatedSignIn {
         /// What happened.
@@ -100,7 +100,7 @@ pub struct ServerInfo {
     pub messages: Vec<ServerMessage>,
 }
 
-/// What of a session is inside TLS.
+/// Which part of a session is inside TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encryption {
     /// Nothing.

@@ -1,18 +1,18 @@
-//! What a user may say about a load.
+//! The options of a load.
 
 use rows::{CastOptions, Mapping};
 
 /// How a batch becomes a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BatchTransaction {
-    /// Begin, load, compare the server's count with what was sent, commit; a batch that miscounts is rolled back.
+    /// The batch is a transaction: it is committed if the server's count is what was sent, and rolled back otherwise.
     #[default]
     Explicit,
-    /// The bulk statement commits by itself: two round trips less a batch, but a miscount is only found afterwards.
+    /// The bulk statement commits by itself. That saves two round trips a batch, but a wrong count is found only afterwards.
     Autocommit,
 }
 
-/// Settings of a load. What is `None` is chosen by the [plan](crate::LoadPlan), with a reason.
+/// Settings of a load. The [plan](crate::LoadPlan) chooses a value, with a reason, for each setting that is `None`.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
     /// How source columns find their targets.

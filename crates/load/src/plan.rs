@@ -38,7 +38,7 @@ pub struct LoadPlan {
     pub rows: Plan,
     /// Rows of a batch.
     pub batch_rows: u64,
-    /// The number of rows is as asked, or what the target needs; a load over several connections does not change it.
+    /// The user or the target has fixed the number of rows of a batch, so a load over several connections does not change it.
     pub keeps_batch_rows: bool,
     /// The hints of INSERT BULK.
     pub hints: BulkHints,
@@ -62,9 +62,9 @@ pub struct LoadPlan {
 pub enum CountRule {
     /// What was sent.
     Exact,
-    /// What was sent or less: an index drops duplicate keys.
+    /// At most what was sent, since an index drops duplicate keys.
     AtMost,
-    /// Anything: a trigger does the inserting.
+    /// Anything, since a trigger inserts the rows.
     Unchecked,
 }
 

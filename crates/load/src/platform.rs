@@ -1,4 +1,4 @@
-//! Platform calls: what the standard library does not tell portably.
+//! Calls of the operating system for which the standard library has no portable function.
 
 use std::time::Duration;
 

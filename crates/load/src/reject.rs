@@ -1,4 +1,4 @@
-//! Rows that are refused while the others are loaded.
+//! Refused rows, which are left out while the others are loaded.
 
 use std::{error::Error, io, ops::ControlFlow, sync::Arc};
 
@@ -23,25 +23,23 @@ pub struct RejectedRow {
 pub enum RejectReason {
     /// The source could not make a row of it.
     Source(Arc<dyn Error + Send + Sync>),
-    /// A value does not fit its column; found before anything was sent.
+    /// A value does not fit its column, which was found before the row was sent.
     Cell(Box<CellError>),
     /// The server refused the row.
     Server(ServerError),
 }
 
-/// What becomes of rows that cannot be loaded, in place of failing at the first.
+/// What happens to rows that cannot be loaded. Without a tolerance a load fails at the first.
 pub struct Tolerance<'a> {
-    /// Takes every refused row, in the source's order but for those that only the server refuses, which come when their batch
-    /// is sent and from another thread. `Break` ends the load with
-    /// [`Error::RejectLimit`](crate::Error::RejectLimit).
+    /// Takes every refused row, in the source's order. Rows that only the server refuses come later, when their batch is sent,
+    /// and from another thread. `Break` ends the load with [`Error::RejectLimit`](crate::Error::RejectLimit).
     pub reject: &'a (dyn Fn(RejectedRow) -> ControlFlow<()> + Sync),
-    /// When the server refuses a batch for what is in its rows, load the batch in smaller and smaller parts until the
-    /// rows at fault stand alone. Each part is a transaction. Batches are then closed at 32 MiB, since their rows are
-    /// held until they are committed.
+    /// If the server refuses a batch because of its rows, load the batch in smaller and smaller parts until the bad rows are
+    /// found. Each part is a transaction. Batches are closed at 32 MiB, since their rows are held until they are committed.
     pub bisect: bool,
-    /// Called before rows are committed: what was handed over before must not be lost any more.
+    /// Called before rows are committed: refused rows that were handed over before must be saved now.
     pub keep: &'a (dyn Fn() -> io::Result<()> + Sync),
-    /// When the load ends early, commit the rows of the open batch, which are good, instead of rolling them back.
+    /// When the load ends early, commit the good rows of the open batch instead of rolling them back.
     pub keep_open_batch: bool,
 }
 

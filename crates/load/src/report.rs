@@ -28,7 +28,7 @@ pub struct LoadReport {
     pub elapsed: Duration,
     /// Where the time went.
     pub phases: Phases,
-    /// CPU time of the load's own threads; `None` where the platform does not tell.
+    /// CPU time of the load's own threads; `None` where the platform does not provide it.
     pub client_cpu: Option<Duration>,
     /// Messages that the server sent along (PRINT, warnings), in order, at most [`MESSAGES_MAX`].
     pub messages: Vec<String>,
@@ -66,7 +66,7 @@ pub struct ExportReport {
     pub decode: Duration,
     /// Time spent in the sink.
     pub write: Duration,
-    /// CPU time of the export's own threads; `None` where the platform does not tell.
+    /// CPU time of the export's own threads; `None` where the platform does not provide it.
     pub client_cpu: Option<Duration>,
 }
 
@@ -151,7 +151,7 @@ fn write_cpu(f: &mut fmt::Formatter<'_>, cpu: Option<Duration>, rows: u64) -> fm
     }
 }
 
-/// The noun and the verb for so many rows: `row`, `is` of one.
+/// The noun and the verb for a number of rows, such as `row` and `is` for one.
 pub fn row_words(rows: u64) -> (&'static str, &'static str) {
     if rows == 1 { ("row", "is") } else { ("rows", "are") }
 }

@@ -16,8 +16,8 @@ pub const BATCH_ROWS: usize = 65_536;
 
 const DOING: &str = "reading a result";
 
-/// The result sets of a query, one after the other. Nothing is read ahead: a slow consumer slows the server down through
-/// TCP. Dropped before its end, it cancels the query.
+/// The result sets of a query, one after the other. Nothing is read ahead, so a slow consumer slows the server down through TCP.
+/// If the stream is dropped before its end, it cancels the query.
 pub struct ResultStream<'c> {
     session: &'c mut Session,
     form: Form,
@@ -97,7 +97,7 @@ impl<'c> ResultStream<'c> {
         }
     }
 
-    /// Goes on to the next result set; rows of the current one that were not read are skipped. False if there is none.
+    /// Moves to the next result set and skips unread rows of the current one. False if there is none.
     pub fn next_result(&mut self) -> Result<bool, Error> {
         if matches!(self.state, State::Rows) && self.decoder.is_some() {
             self.find_result()?;
@@ -115,7 +115,7 @@ impl<'c> ResultStream<'c> {
         }
     }
 
-    /// Messages (PRINT, warnings) that have come so far.
+    /// Messages (PRINT, warnings) that have arrived so far.
     pub fn take_messages(&mut self) -> Vec<ServerMessage> {
         self.session.take_messages()
     }

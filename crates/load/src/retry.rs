@@ -1,4 +1,4 @@
-//! Which errors pass by themselves, and how long to wait before the next try.
+//! Which errors are transient, and how long to wait before the next try.
 
 use std::{
     fmt,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::{error::Error, login::LoginError};
 
-/// The server's errors that another try may not meet, with what they say.
+/// Transient errors of the server, with a description.
 ///
 /// Sources: `SqlConfigurableRetryFactory.BaselineTransientErrors` of Microsoft.Data.SqlClient, the transient error detector
 /// of Entity Framework Core for SQL Server, and the pages "Troubleshoot transient connection errors" and "Resource
@@ -69,7 +69,7 @@ pub const TRANSIENT_ERRORS: &[(i32, &str)] = &[
     (49983, "the service asks to try again"),
 ];
 
-/// Waits between tries: they double, and each is shortened by chance so that many clients do not come back at once.
+/// Waits between tries. They double, and each is shortened at random so that many clients do not come back at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Time from the first failure of a piece of work after which its error ends the load. Zero: nothing is tried again.
@@ -101,10 +101,10 @@ impl RetryPolicy {
     }
 }
 
-/// Why an error may pass.
+/// Why an error is transient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transient {
-    /// The server says so, by this number.
+    /// The server's error has this number.
     Server(i32),
     /// The connection broke, or could not be made.
     Connection,

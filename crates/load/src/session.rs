@@ -1,4 +1,4 @@
-//! One logged-in connection: requests out, tokens in, and the state that the server keeps telling.
+//! One logged-in connection: sends requests, receives tokens, and keeps the session state that the server reports.
 
 use std::{
     fmt,

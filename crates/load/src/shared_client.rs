@@ -1,4 +1,4 @@
-//! A client that several owners share and one at a time uses; and results that are read on a thread of their own.
+//! A client that several owners share and use one at a time, and results that are read on a thread of their own.
 
 use std::{
     fmt, mem,
@@ -45,7 +45,7 @@ pub enum Unavailable {
     Closed,
 }
 
-/// A client on loan; dropped, it goes back, unless the connection was closed meanwhile.
+/// A client on loan. When it is dropped, the client is returned, unless the connection was closed meanwhile.
 pub struct LentClient {
     /// `None` only while it is dropped.
     client: Option<Box<Client>>,
@@ -161,10 +161,9 @@ pub struct Query {
     pub batch_rows: usize,
 }
 
-/// The one result of a query, read on a thread of its own, a few batches ahead at most. The client is free again before
-/// the end is seen. Dropped before its end, the stream cancels the query and waits for that.
-///
-/// A query that goes on to another result ends with [`Error::SeveralResults`].
+/// The one result of a query, read on a thread of its own, at most a few batches ahead. The client is free again before the
+/// consumer sees the end. If the stream is dropped before its end, it cancels the query and waits until it has ended. A query
+/// with a second result ends with [`Error::SeveralResults`].
 pub struct RowStream {
     columns: Receiver<SchemaRef>,
     batches: Option<Receiver<Result<RecordBatch, Error>>>,
@@ -172,7 +171,7 @@ pub struct RowStream {
     handle: CancelHandle,
 }
 
-/// What came of waiting for a while.
+/// The result of a wait with a limit.
 #[derive(Debug)]
 pub enum Waited<T> {
     /// What was waited for.
@@ -182,7 +181,7 @@ pub enum Waited<T> {
 }
 
 impl RowStream {
-    /// Sends the query. An error of it comes with [`RowStream::schema`].
+    /// Sends the query. Its error is returned by [`RowStream::schema`].
     pub fn start(client: LentClient, query: Query) -> std::io::Result<Self> {
         let handle = client.cancel_handle();
         let (found, columns) = bounded(1);
@@ -201,7 +200,7 @@ impl RowStream {
         Ok(Self { columns, batches: Some(batches), thread: Some(thread), handle })
     }
 
-    /// Waits at most `patience` for the columns; to be called until it succeeds, before the first batch.
+    /// Waits at most `patience` for the columns. Call it until it succeeds, before the first batch.
     pub fn schema(&mut self, patience: Duration) -> Result<Waited<SchemaRef>, Error> {
         match self.columns.recv_timeout(patience) {
             Ok(schema) => Ok(Waited::Ready(schema)),

@@ -1,17 +1,17 @@
-//! What a load reads: record batches that know where their rows came from.
+//! The input of a load: record batches that know the origins of their rows.
 
 use std::{error::Error, fmt, sync::Arc};
 
 use arrow::record_batch::RecordBatch;
 
-/// Where a row stood in its source.
+/// The place of a row in its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// Number of the row, counted from 0.
     pub row: u64,
-    /// Offset of its first byte, after decompression, where the source has such.
+    /// Offset of its first byte after decompression, if the source has bytes.
     pub byte_offset: Option<u64>,
-    /// Bytes as they stood in the source, if they were kept.
+    /// The row's bytes in the source, if they were kept.
     pub raw: Option<Vec<u8>>,
 }
 
@@ -26,12 +26,12 @@ pub trait Origins: Send + Sync {
     }
 }
 
-/// A row that its source could not make a row of its columns.
+/// A row that the source could not convert to its columns.
 #[derive(Debug, Clone)]
 pub struct UnreadRow {
     /// Where it stood.
     pub origin: Origin,
-    /// What is wrong with it, in the source's own terms.
+    /// The source's own error.
     pub error: Arc<dyn Error + Send + Sync>,
 }
 

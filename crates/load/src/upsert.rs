@@ -27,7 +27,7 @@ pub struct UpsertReport {
     pub inserted: u64,
     /// Rows whose key was there already, changed or not.
     pub updated: u64,
-    /// How the rows came to the server.
+    /// How the rows were loaded into the temporary table.
     pub staged: LoadReport,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for UpsertReport {
 /// matched by name; columns of the table that the source lacks keep their values, or get their defaults.
 ///
 /// All of it is one transaction (the caller's, if one is open), which locks the keys concerned against other writers.
-/// On an error nothing of it stays, and a transaction of the caller's is rolled back by the server if it is its rule.
+/// On an error nothing of the upsert stays. The server may also roll back the caller's transaction, as its rules say.
 ///
 /// # Errors
 /// Besides those of a load: a key that is no column of both sides ([`Error::UpsertKey`]), NULL in a key (a cell error that

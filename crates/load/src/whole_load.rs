@@ -1,4 +1,4 @@
-//! A load from its plan to its end, over any number of connections: for callers that show nothing in between.
+//! A complete load over any number of connections, for callers that show no intermediate steps.
 
 use arrow::{datatypes::Schema, record_batch::RecordBatch};
 
@@ -17,18 +17,18 @@ use crate::{
     stage::{Mode, Published, Route, Stage, StagePlan, Strategy},
 };
 
-/// What is asked of a load.
+/// The settings of a whole load.
 #[derive(Debug)]
 pub struct WholeLoad<'a> {
     /// Where the rows go.
     pub target: &'a TableDescription,
-    /// What becomes of the rows that are there, and the way of the new ones.
+    /// What happens to existing rows.
     pub mode: Mode,
-    /// The way of the new rows.
+    /// How new rows reach the table.
     pub strategy: Strategy,
     /// How rows are loaded.
     pub options: &'a LoadOptions,
-    /// Connections; `None`: as many as pay on this target.
+    /// Number of connections; `None`: as many as make the load faster.
     pub writers: Option<usize>,
     /// What is tried again.
     pub retry: RetryPolicy,
@@ -36,18 +36,18 @@ pub struct WholeLoad<'a> {
     pub ledger: Option<&'a Ledger>,
 }
 
-/// What such a load did.
+/// What a whole load did.
 #[derive(Debug)]
 pub struct WholeReport {
     /// How the rows were loaded.
     pub plan: LoadPlan,
-    /// How they came to the server; `None` if an earlier run had done everything.
+    /// How the rows were sent; `None` if an earlier run had done everything.
     pub loaded: Option<ParallelReport>,
-    /// How they came from a stage into the target, if there was a stage, and no answer was lost.
+    /// How the rows came from a stage into the target, if there was a stage and no answer was lost.
     pub published: Option<Published>,
 }
 
-/// Loads all batches of a source. A stage of a load that failed stays if a ledger can continue it, and goes otherwise.
+/// Loads all batches of a source. After a failure the stage is kept if a ledger can continue the load, and is dropped otherwise.
 ///
 /// # Errors
 /// As [`load_parallel`], [`StagePlan::choose`] and [`Stage::publish`].

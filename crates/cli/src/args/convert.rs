@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{ConnectionArgs, FileArgs, FormatName};
 
-/// One file format into another, without a server unless a table is to say what the columns are.
+/// Converts one file format into another, without a server unless `--table` gives the columns.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     /// File to read; `-` is standard input
@@ -22,13 +22,13 @@ pub struct ConvertArgs {
     /// Format file of bcp that describes the source
     #[arg(long, value_name = "FILE", conflicts_with = "from", help_heading = "File")]
     pub from_format_file: Option<PathBuf>,
-    /// Text fields of fixed width end with the last character that is no blank; blanks alone are NULL
+    /// Remove blanks at the end of text fields of fixed width; a field of blanks is NULL
     #[arg(long)]
     pub trim_blanks: bool,
     /// Format file of bcp that describes the target
     #[arg(long, value_name = "FILE", conflicts_with = "to", help_heading = "File")]
     pub to_format_file: Option<PathBuf>,
-    /// The columns, as CREATE TABLE has them: "id int not null, name nvarchar(20)"
+    /// The columns, as in CREATE TABLE: "id int not null, name nvarchar(20)"
     #[arg(long, value_name = "COLUMNS", help_heading = "Columns")]
     pub declare: Option<String>,
     /// Take the columns of this table; the only use of the connection
@@ -48,7 +48,7 @@ pub struct ConvertArgs {
     /// What ends a row of a text target (default: a line feed)
     #[arg(long, value_name = "TEXT", help_heading = "Text")]
     pub to_row_terminator: Option<String>,
-    /// Lines in front of a CSV source's header, or of its first row, that are left out
+    /// Lines to skip before a CSV source's header or first row
     #[arg(long, value_name = "LINES", help_heading = "Text")]
     pub skip_lines: Option<usize>,
     /// Quote character of a CSV source
@@ -90,7 +90,7 @@ pub struct ConvertArgs {
 }
 
 impl ConvertArgs {
-    /// What is said of the source.
+    /// The flags that describe the source.
     pub fn source_flags(&self) -> FileArgs {
         FileArgs {
             format: self.from,
@@ -109,7 +109,7 @@ impl ConvertArgs {
         }
     }
 
-    /// What is said of the target.
+    /// The flags that describe the target.
     pub fn target_flags(&self) -> FileArgs {
         FileArgs {
             format: self.to,

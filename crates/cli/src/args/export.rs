@@ -27,8 +27,8 @@ pub struct ExportArgs {
     /// Export uniqueidentifier as text instead of 16 bytes
     #[arg(long, help_heading = "Columns")]
     pub guid_text: bool,
-    /// Read over so many connections, or over as many as make it faster (1 to 64, or auto). Without --split-by the clustered
-    /// key splits the table
+    /// Number of connections to read over (1 to 64), or auto for as many as make the export faster. Without --split-by the
+    /// clustered key splits the table
     #[arg(long, value_name = "N|auto", default_value = "1", help_heading = "Readers")]
     pub readers: Readers,
     /// Split the rows by this column of the table or the query
@@ -37,23 +37,23 @@ pub struct ExportArgs {
     /// Ranges to split the rows into (default: from the table's size)
     #[arg(long, value_name = "N", help_heading = "Readers", value_parser = clap::value_parser!(u16).range(1..=16_384))]
     pub ranges: Option<u16>,
-    /// Read one point in time: in snapshots that begin together, or under a shared lock of the table
+    /// Read all rows as of one point in time: in snapshots that begin together, or under a shared lock on the table
     #[arg(long, value_name = "snapshot|lock|none", default_value = "none", help_heading = "Readers")]
     pub consistent: Consistency,
-    /// Keep out of others' way: short statements, no transaction over two of them, lock waits of five seconds, first victim
+    /// Disturb other sessions little: short statements, no transaction over two of them, lock waits of five seconds, first victim
     /// of a deadlock
     #[arg(long, help_heading = "Readers")]
     pub gentle: bool,
-    /// Rest so long between two statements
+    /// Milliseconds to wait between two statements
     #[arg(long, value_name = "MILLISECONDS", requires = "gentle", help_heading = "Readers")]
     pub pause: Option<u32>,
-    /// Try a range that fails for a passing reason again for so long without getting on; 0 never
+    /// Seconds for which a range is tried again after transient errors without progress; 0: never
     #[arg(long, value_name = "SECONDS", help_heading = "Readers")]
     pub retry_for: Option<u32>,
-    /// Fill a directory with files of at most so many rows
+    /// Fill a directory with files of at most this many rows
     #[arg(long, value_name = "ROWS", conflicts_with = "partition_by", help_heading = "File", value_parser = clap::value_parser!(u64).range(1..))]
     pub split_rows: Option<u64>,
-    /// Fill a directory with directories named for the values of this column, as Hive has them
+    /// Fill a directory with one directory for each value of this column, as Hive does
     #[arg(long, value_name = "COLUMN", help_heading = "File")]
     pub partition_by: Option<String>,
     /// Print the report as JSON on standard error

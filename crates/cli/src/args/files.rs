@@ -1,4 +1,4 @@
-//! What files look like.
+//! Flags that describe files.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub struct FileArgs {
     /// Format file of bcp that describes the file, non-XML or XML
     #[arg(long, value_name = "FILE", help_heading = "File")]
     pub format_file: Option<PathBuf>,
-    /// Text fields of fixed width end with the last character that is no blank; blanks alone are NULL
+    /// Remove blanks at the end of text fields of fixed width; a field of blanks is NULL
     #[arg(long, requires = "format_file", help_heading = "File")]
     pub trim_blanks: bool,
     /// Field delimiter; \t and other escapes are understood
@@ -26,7 +26,7 @@ pub struct FileArgs {
     /// nothing else); \n, \r and other escapes are understood. With --server-side as T-SQL spells it (default: 0x0a)
     #[arg(long, value_name = "TEXT", help_heading = "CSV")]
     pub row_terminator: Option<String>,
-    /// Lines in front of the header, or of the first row, that are left out
+    /// Lines to skip before the header or the first row
     #[arg(long, value_name = "LINES", help_heading = "CSV")]
     pub skip_lines: Option<usize>,
     /// Quote character

@@ -12,14 +12,14 @@ pub struct LoadsArgs {
     pub action: LoadsAction,
 }
 
-/// What to do with the loads that the database has notes of.
+/// What to do with the loads that the database has recorded.
 #[derive(Debug, Subcommand)]
 pub enum LoadsAction {
-    /// List the loads, the latest first, and stages that no load of the list has
+    /// List the recorded loads, the latest first, and stages that belong to none of them
     List(LoadsListArgs),
     /// Continue a load as it was begun: with the same table, files and options
     Resume(LoadsNamedArgs),
-    /// Forget a load and drop its stage; rows that are in the table stay there
+    /// Remove a load's records and drop its stage; rows in the table stay
     Forget(LoadsNamedArgs),
 }
 
@@ -47,7 +47,7 @@ pub struct LoadsNamedArgs {
 pub struct LedgerArgs {
     #[command(flatten)]
     pub connection: ConnectionArgs,
-    /// Schema of the tables that hold the notes
+    /// Schema of the tables that record loads
     #[arg(long, value_name = "SCHEMA", default_value = "dbo")]
     pub ledger_schema: String,
 }

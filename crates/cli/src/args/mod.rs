@@ -41,13 +41,13 @@ pub struct Arguments {
 pub enum Command {
     /// Load files into a table
     Load(Box<LoadArgs>),
-    /// List, continue or forget loads that the database has notes of (load --resume)
+    /// List, continue or forget loads that the database has recorded (load --resume)
     Loads(LoadsArgs),
     /// Export a table or a query's result to a file
     Export(Box<ExportArgs>),
     /// Convert a file into another format, offline
     Convert(Box<ConvertArgs>),
-    /// Say what an unknown file looks like, and describe it to bcp
+    /// Guess the format of an unknown file, and write a bcp format file for it
     Sniff(SniffArgs),
     /// Run SQL and print the result
     Query(QueryArgs),
@@ -89,11 +89,11 @@ pub struct LoadArgs {
     pub create: bool,
     #[command(flatten)]
     pub modes: ModeArgs,
-    /// Nobody else changes the table during the load: its rows are counted first, and after a lost answer they show whether the
-    /// last batch was committed. So it is without asking for a table that --create or --truncate leaves empty
+    /// Nobody else changes the table during the load: rows are counted first, and after a lost answer the count shows whether the
+    /// last batch was committed. Implied for a table that --create or --truncate leaves empty
     #[arg(long, help_heading = "Load")]
     pub sole_writer: bool,
-    /// Rows a transaction (default: the plan chooses, and says why)
+    /// Rows of a transaction (default: the plan chooses, and says why)
     #[arg(long, value_name = "ROWS", help_heading = "Load", value_parser = clap::value_parser!(u64).range(1..))]
     pub batch_rows: Option<u64>,
     /// Longest row of a CSV file that is accepted, in bytes (default: 64 MiB); bounds the memory that is used
@@ -114,8 +114,8 @@ pub struct LoadArgs {
     /// Fire insert triggers
     #[arg(long, help_heading = "Load")]
     pub fire_triggers: bool,
-    /// Let the bulk statement of a batch commit by itself: two round trips less, and for servers without requests to begin and
-    /// commit; a wrong count of the server's is then found too late to roll the batch back
+    /// Let the bulk statement of a batch commit by itself. Saves two round trips, and works with servers that lack requests to
+    /// begin and commit; but a wrong count is found too late to roll the batch back
     #[arg(long, help_heading = "Load")]
     pub autocommit: bool,
     /// Map a source column to a target column; repeat for each (others are then left out)
@@ -143,7 +143,7 @@ pub struct LoadArgs {
     /// Load lists, structs and maps as JSON text
     #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
     pub nested_as_json: bool,
-    /// How all-digit dates in text are ordered when the year does not come first
+    /// Order of day, month and year in all-digit dates that do not begin with the year
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Text")]
     pub date_order: Option<DateOrderName>,
     /// The files are paths that the server sees: have it read them itself (BULK INSERT)
@@ -187,7 +187,7 @@ pub struct QueryArgs {
     pub sql: Option<String>,
     #[command(flatten)]
     pub connection: ConnectionArgs,
-    /// A script of T-SQL; lines that say GO, or GO and a number, end its batches. The first batch that fails ends the command
+    /// A script of T-SQL; lines with GO, or GO and a number, end its batches. The first batch that fails ends the command
     #[arg(long, short = 'f', value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// A parameter of every batch, which then runs by sp_executesql: NAME=VALUE (nvarchar), NAME:TYPE=VALUE, or NAME:TYPE for

@@ -1,49 +1,49 @@
-//! Options that say what becomes of the rows that a table has.
+//! Options for existing rows and for the path of new ones.
 
 use clap::{Args, ValueEnum};
 
-/// What a load makes of the table.
+/// What a load does with existing rows, and how new ones reach the table.
 #[derive(Debug, Args)]
 pub struct ModeArgs {
-    /// What becomes of the rows that are there (default: append)
+    /// What happens to existing rows (default: append)
     #[arg(long, value_enum, value_name = "MODE", help_heading = "Target")]
     pub mode: Option<ModeName>,
     /// The key's columns, for the modes upsert and insert-new
     #[arg(long, value_name = "COL[,COL]", value_delimiter = ',', help_heading = "Target")]
     pub key: Vec<String>,
-    /// The way of the rows (default: auto)
+    /// How rows reach the table (default: auto)
     #[arg(long, value_enum, value_name = "WAY", help_heading = "Target")]
     pub strategy: Option<StrategyName>,
-    /// Empty the table first: another word for --mode truncate
+    /// Empty the table first; the same as --mode truncate
     #[arg(long, conflicts_with = "mode", help_heading = "Target")]
     pub truncate: bool,
 }
 
-/// What becomes of the rows that are there.
+/// What happens to existing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ModeName {
     /// They stay.
     Append,
-    /// They go first; readers see an empty table, then a growing one.
+    /// Existing rows are removed first; readers see an empty table, then a growing one.
     Truncate,
-    /// They go when all new rows are there; readers see the old ones or the new ones.
+    /// Existing rows are removed once all new rows are loaded; readers see the old rows or the new ones.
     Replace,
-    /// Those with a key of the source are updated if they differ; other rows of the source are inserted.
+    /// Rows with a key of the source are updated if they differ; other rows of the source are inserted.
     Upsert,
-    /// They stay; rows of the source whose key is new are inserted.
+    /// Existing rows stay; rows of the source with a new key are inserted.
     InsertNew,
 }
 
-/// The way of the rows.
+/// How rows reach the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StrategyName {
-    /// As the plan chooses, and says why.
+    /// The plan chooses, and says why.
     Auto,
     /// Into the table.
     Direct,
-    /// Into a stage whose indexes are built when all rows are there, and which then takes the table's place.
+    /// Through a stage whose indexes are built after all rows are loaded, and which then takes the table's place.
     HeapThenKey,
-    /// Into a stage that has the table's indexes from the start, and then takes the table's place.
+    /// Through a stage that has the table's indexes from the start, and then takes the table's place.
     Swap,
 }
 

@@ -1,27 +1,27 @@
-//! Flags of a load over several connections, which may be tried again and continued.
+//! Flags of a load over several connections, of repeated tries, and of continued loads.
 
 use clap::Args;
 
 /// How many connections load, what is tried again, and whether a load can be continued.
 #[derive(Debug, Args)]
 pub struct WriterArgs {
-    /// Connections that load at the same time: a number, or `auto` for as many as pay
+    /// Connections that load at the same time: a number, or `auto` for as many as make the load faster
     #[arg(long, value_name = "N|auto", help_heading = "Writers", value_parser = parse_writers)]
     pub writers: Option<WriterCount>,
-    /// Try again for this long what failed and may pass: broken connections, deadlocks, a busy service. 0: not at all
+    /// Seconds for which transient errors are tried again: broken connections, deadlocks, a busy service. 0: never
     #[arg(long, value_name = "SECONDS", help_heading = "Writers")]
     pub retry_for: Option<u32>,
-    /// Note in the database which rows are committed, and continue an unfinished load of the same files into the same table:
-    /// every row is then loaded once, whatever breaks. A load that is done is not repeated
+    /// Record in the database which rows are committed, and continue an unfinished load of the same files into the same table:
+    /// every row is then loaded once, whatever breaks. A finished load is not repeated
     #[arg(long, help_heading = "Writers")]
     pub resume: bool,
-    /// Name of the load in the database's notes; asks for --resume (default: made of table and files)
+    /// Name of the recorded load; implies --resume (default: made from table and files)
     #[arg(long, value_name = "NAME", help_heading = "Writers", value_parser = parse_load_id)]
     pub load_id: Option<String>,
-    /// Schema of the tables that hold these notes
+    /// Schema of the tables that record loads
     #[arg(long, value_name = "SCHEMA", default_value = "dbo", help_heading = "Writers")]
     pub ledger_schema: String,
-    /// Time for the whole load; what is not committed by then is rolled back
+    /// Seconds for the whole load; what is not committed by then is rolled back
     #[arg(long, value_name = "SECONDS", help_heading = "Writers", value_parser = clap::value_parser!(u32).range(1..))]
     pub time_limit: Option<u32>,
 }
@@ -41,7 +41,7 @@ impl WriterArgs {
         self.writers.is_some() || self.retry_for.is_some() || self.is_resumable() || self.time_limit.is_some()
     }
 
-    /// Whether committed rows are noted.
+    /// Whether committed rows are recorded.
     pub fn is_resumable(&self) -> bool {
         self.resume || self.load_id.is_some()
     }

@@ -1,7 +1,7 @@
 //! The command line of bcp: option letters with attached or separate values, in any order.
 //!
 //! Letters are case-sensitive, a value that begins with `-` must be attached, and on Windows `/` introduces an option too
-//! (Microsoft Learn, "bcp utility"). Options of our own begin with `--`, which bcp has none of.
+//! (Microsoft Learn, "bcp utility"). Options that bcp lacks begin with `--`.
 
 use super::switch::{LONG_SWITCHES, SWITCHES, Takes};
 
@@ -71,7 +71,7 @@ pub struct Job {
     pub bisect: bool,
     /// How to reach the server.
     pub login: Login,
-    /// What was said twice or in vain; printed before the copy.
+    /// Options that were given twice or have no effect; printed before the copy.
     pub warnings: Vec<String>,
 }
 
@@ -168,7 +168,7 @@ pub enum Encryption {
     Off,
 }
 
-/// A command line that makes no sense.
+/// A wrong command line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentError {
     /// An option that bcp does not have.
@@ -177,7 +177,7 @@ pub enum ArgumentError {
     /// An option without its value.
     #[error("The option {0} needs a value; one that begins with '-' must follow without a space.")]
     NoValue(String),
-    /// A value behind an option that takes none.
+    /// A value after an option that takes none.
     #[error("The option {option} takes no value, but \"{text}\" follows it.")]
     Surplus {
         /// The option.
@@ -198,7 +198,7 @@ pub enum ArgumentError {
     /// No table or query.
     #[error("A valid table name is required for in, out, or format options.")]
     NoTable,
-    /// The second word is no direction.
+    /// The second word is not a direction.
     #[error("Copy direction must be either 'in', 'out', 'queryout' or 'format'.")]
     Direction,
     /// No data file.

@@ -58,7 +58,7 @@ impl Console {
         eprintln!("{text}");
     }
 
-    /// The end of a copy that worked, or nearly.
+    /// The summary of a copy that is done, perhaps without some rows.
     pub fn summary(&self, rows: u64, packet_size_bytes: usize, elapsed: Duration) {
         self.line(format!(
             "\n{rows} rows copied.\nNetwork packet size (bytes): {packet_size_bytes}\n{}",
@@ -66,7 +66,7 @@ impl Console {
         ));
     }
 
-    /// The end of a copy that did not work.
+    /// The last line of a copy that failed.
     pub fn failed(&self, direction: Direction) {
         let word = match direction {
             Direction::In => "in",
@@ -103,7 +103,7 @@ impl<'a> Progress<'a> {
         Self { console, direction: job.direction, step, shown: 0 }
     }
 
-    /// So many rows have passed.
+    /// This many rows have been copied so far.
     pub fn reached(&mut self, rows: u64) {
         let step = self.step;
         let mut lines = String::new();

@@ -8,7 +8,7 @@ use tds::ServerMessage;
 /// Bytes of a text that are shown.
 const TEXT_BYTES_MAX: usize = 512;
 
-/// What went wrong, or nearly.
+/// An error or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     state: &'static str,
@@ -19,7 +19,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Something that was found on this side. `state` is of ODBC 2 or 3.
+    /// An error that the client has found. `state` is of ODBC 2 or 3.
     pub fn client(state: &str, text: impl Into<String>) -> Self {
         Self { state: odbc_2(state), native: 0, text: text.into(), is_server: false, is_warning: false }
     }
@@ -32,13 +32,13 @@ impl Diagnostic {
         Self { state, native: message.number, text, is_server: true, is_warning }
     }
 
-    /// A message of the server that is known by its text alone.
+    /// A message of the server without a number.
     pub fn information(text: &str) -> Self {
         let text = text.trim_end().to_owned();
         Self { state: "01000", native: 0, text, is_server: true, is_warning: true }
     }
 
-    /// An error of the client; the server's messages one by one.
+    /// The diagnostics of an error: one for each of the server's messages, or one for an error of the client.
     pub fn all_of(error: &Error) -> Vec<Self> {
         match error {
             Error::Server(error) => error.messages().map(Self::server).collect(),

@@ -1,8 +1,7 @@
-//! The questions that bcp asks when nothing describes the file: storage type, prefix, length and terminator of every
-//! field. The last question is whether to keep the answers in a format file.
+//! The questions that bcp asks when nothing describes the file: storage type, prefix, length and terminator of every field. The
+//! last question is whether to keep the answers in a format file.
 //!
-//! Answers come from the terminal or, line by line, from a response file (`-i`). An answer that makes no sense is asked for
-//! again.
+//! Answers come from the terminal or, line by line, from a response file (`-i`). A question is repeated after an invalid answer.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -15,7 +14,7 @@ use super::arguments::Job;
 /// The questions' file, unless another is named.
 const FORMAT_FILE_DEFAULT: &str = "bcp.fmt";
 
-/// Why there are no answers.
+/// Why the dialogue failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DialogueError {
     /// The response file cannot be opened.

@@ -50,8 +50,8 @@ pub fn of_letters(job: &Job, columns: &[Column]) -> Result<FormatFile, LayoutErr
 
 /// The layout that a format file describes.
 ///
-/// The collations in it are documented to name the encoding of their fields unless `-C` is 65001. So it is on Windows;
-/// Microsoft's library on Linux pays no heed to them, whatever `-C` is.
+/// The collations in it are documented to name the encoding of their fields unless `-C` is 65001. That holds on Windows;
+/// Microsoft's library on Linux ignores them, whatever `-C` is.
 pub fn of_format_file(job: &Job, path: &str) -> Result<FormatFile, LayoutError> {
     let mut file = FormatFile::read(path.as_ref())?;
     if !cfg!(windows) || code_page(job.code_page)? == FileCodePage::Page(CodePage::Utf8) {
@@ -75,12 +75,12 @@ pub fn native_version(job: &Job) -> NativeVersion {
     job.version.and_then(|version| NativeVersion::from_number(version.into())).unwrap_or_default()
 }
 
-/// A field terminator as it is typed.
+/// Reads a field terminator from the command line.
 pub fn field_terminator(text: &str) -> Result<Vec<u8>, LayoutError> {
     terminator::parse_argument(text).map_err(|source| LayoutError::Terminator { option: "-t", source })
 }
 
-/// A row terminator as it is typed. On Windows a line feed alone means the end of a line there, CR LF.
+/// Reads a row terminator from the command line. On Windows a line feed alone means CR LF.
 pub fn row_terminator(text: &str) -> Result<Vec<u8>, LayoutError> {
     let text = if cfg!(windows) && matches!(text, "\\n" | "\n") { "\\r\\n" } else { text };
     terminator::parse_argument(text).map_err(|source| LayoutError::Terminator { option: "-r", source })

@@ -17,7 +17,7 @@ pub enum LocaleError {
         /// Its value.
         name: String,
     },
-    /// No variable names one, and the system cannot be asked.
+    /// No variable names a locale, and the system cannot be asked.
     #[error("-R: name the locale in LC_ALL, such as LC_ALL=de_DE: the settings of Windows are not read")]
     Unnamed,
 }

@@ -1,8 +1,8 @@
 //! `bulkwire bcp`, and this program under the name `bcp`: the command line, messages and exit codes of the bcp utility.
 //!
-//! Everything is printed to standard output, as the original does; what it does wrong in silence is warned of on standard
-//! error. Exit code 0: done, also if rows were refused below the limit of `-m`; 1: failed; 4: failed, and it is not known whether
-//! the last batch was committed. `docs/bcp-compatibility.md` lists every difference.
+//! Everything is printed to standard output, as the original does. Warnings of what the original silently does wrong go to
+//! standard error. Exit code 0: done, also if rows were refused below the limit of `-m`; 1: failed; 4: failed, and it is not
+//! known whether the last batch was committed. `docs/bcp-compatibility.md` lists every difference.
 
 mod arguments;
 mod console;
@@ -94,7 +94,7 @@ fn copy(job: &Job) -> ExitStatus {
     }
 }
 
-/// How a copy that did not work ends.
+/// How a failed copy ends.
 #[derive(Debug, Default)]
 pub struct End {
     diagnostics: Vec<Diagnostic>,

@@ -50,8 +50,8 @@ impl<'a> Refusals<'a> {
         self.rejects.take(&of_file(&self.file, row))
     }
 
-    /// Takes a row that the file's reader or the load refuses: for instance a value that cannot be sent, or one that the server names by `--bisect`. Only the
-    /// former stands in the error file.
+    /// Takes a row that the file's reader, the load or, with `--bisect`, the server refuses. Rows that the server refuses are not
+    /// in the error file.
     pub fn of_load(&self, row: &RejectedRow) -> ControlFlow<()> {
         if let Some(unfit) = unfit(row) {
             return self.of_file(unfit);

@@ -1,4 +1,4 @@
-//! From `-S`, `-U`, `-G` and the like to a connection.
+//! Opens a connection by `-S`, `-U`, `-G` and the like.
 
 use std::env;
 use std::io::{self, BufRead, IsTerminal};
@@ -19,7 +19,7 @@ const LOGIN_TIMEOUT_SECONDS: u32 = 15;
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The settings make no sense, or ask for what is not there.
+    /// The settings contradict each other, or ask for something that is not supported.
     #[error("{0}")]
     Setting(String),
     /// The connection string of the environment or of a data source is unusable.

@@ -1,4 +1,4 @@
-//! Where the fields of a chunk of rows lie.
+//! The positions of the fields in a chunk of rows.
 
 /// The bytes of one field. Values of several chunks are gathered beside the window; the top bit of `start` says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! A table's columns as someone writes them down: `id int not null, name varchar(20) collate Latin1_General_CI_AS`.
+//! Reads declarations of a table's columns, such as `id int not null, name varchar(20) collate Latin1_General_CI_AS`.
 
 use tds::{Collation, Column, SqlType};
 
@@ -10,13 +10,13 @@ pub struct DeclarationError {
     pub number: usize,
     /// Declaration.
     pub text: String,
-    /// What is wrong with it.
+    /// What is wrong with the declaration.
     pub problem: String,
 }
 
-/// Reads a list of columns as CREATE TABLE has it: name, type, then `NULL` or `NOT NULL` (NULL if nothing is said) and
-/// `COLLATE name`, separated by commas; parentheses around all of it are ignored. Names may stand in brackets or
-/// double quotation marks. Character columns without a collation get `SQL_Latin1_General_CP1_CI_AS`.
+/// Reads a list of columns as in CREATE TABLE: name, type, then `NULL` (the default) or `NOT NULL` and `COLLATE name`, separated
+/// by commas; parentheses around the list are ignored. Names may be in brackets or double quotation marks. Character columns
+/// without a collation get `SQL_Latin1_General_CP1_CI_AS`.
 ///
 /// # Errors
 /// The first column that is not such a declaration.

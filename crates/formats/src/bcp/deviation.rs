@@ -1,4 +1,4 @@
-//! The cases in which the original bcp loads something other than what the file says, without a word.
+//! The cases in which the original bcp silently loads something other than what the file says.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub enum Deviation {
     BlankNumber,
     /// A native decimal with more digits behind the point than the column; they were cut.
     CutDecimal,
-    /// A native decimal whose precision or sign is none; it was loaded by its digits.
+    /// A native decimal with an impossible precision or sign; it was loaded by its digits.
     OddDecimal,
     /// A float that is no number (NaN or infinity). SQL Server stores it, and then cannot use it.
     NotFinite,
@@ -72,7 +72,7 @@ impl Deviation {
         Self::EmbeddedTerminator,
     ];
 
-    /// What is wrong, for a message behind file, row and column.
+    /// What is wrong, for a message after file, row and column.
     pub fn description(self) -> &'static str {
         match self {
             Self::SwallowedRow => {
@@ -123,7 +123,7 @@ impl fmt::Display for Deviation {
     }
 }
 
-/// Which deviations are suffered; in the others the row is rejected.
+/// The deviations that are accepted. A row with another one is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tolerance(u32);
 
@@ -162,7 +162,7 @@ impl fmt::Debug for Tolerance {
     }
 }
 
-/// How often a deviation happened, and where first.
+/// How often a deviation happened, and where it happened first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suffered {
     /// What happened.
@@ -173,7 +173,7 @@ pub struct Suffered {
     pub row: u64,
     /// Offset in the (decompressed) file of that row, in bytes.
     pub byte_offset: u64,
-    /// Name of the column, if it is in one.
+    /// Name of the column, if the deviation concerns one.
     pub column: Option<String>,
 }
 

@@ -41,13 +41,13 @@ pub enum FormatFileProblem {
         /// Its offset, in bytes.
         offset: usize,
     },
-    /// The first line is no version number.
+    /// The first line is not a version number.
     #[error("expected a version from 7.0 to 16.0, found {found:?}")]
     Version {
         /// What stands there.
         found: String,
     },
-    /// The second line is no number of fields.
+    /// The second line is not a number of fields.
     #[error("expected the number of fields, 1 or more, found {found:?}")]
     FieldCount {
         /// What stands there.
@@ -75,7 +75,7 @@ pub enum FormatFileProblem {
     /// A quotation mark that is not closed on its line.
     #[error("expected a closing quotation mark, found the end of the line")]
     OpenQuote,
-    /// Host fields are numbered 1, 2, 3 ….
+    /// The host fields are not numbered 1, 2, 3 ….
     #[error("expected host field {expected}, found {found:?}")]
     HostOrder {
         /// The field's number.
@@ -95,7 +95,7 @@ pub enum FormatFileProblem {
         /// What stands there.
         found: String,
     },
-    /// A number that is none, or too large.
+    /// A text that is not a number, or a number that is too large.
     #[error("expected {expected}, found {found:?}")]
     Number {
         /// What is counted, with its range.
@@ -137,7 +137,7 @@ pub enum FormatFileProblem {
         /// What the XML parser ran into.
         found: String,
     },
-    /// An element, attribute or value that the schema does not have there.
+    /// An element, attribute or value that the schema does not allow at this place.
     #[error("expected {expected}, found {found}")]
     Schema {
         /// What the schema has there.

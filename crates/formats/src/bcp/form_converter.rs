@@ -1,4 +1,4 @@
-//! Batches of any Arrow types as batches of given columns, in a form of the type mapping.
+//! Converts batches of any Arrow types to given columns, in a form of the type mapping.
 
 use std::sync::Arc;
 

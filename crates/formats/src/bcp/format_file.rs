@@ -1,4 +1,4 @@
-//! A format file: how the fields of a data file lie, and which columns they fill.
+//! A format file describes the fields of a data file, and the columns that they fill.
 
 use std::fmt;
 use std::fs;
@@ -25,17 +25,17 @@ pub struct FormatFile {
 /// One field of a data file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostField {
-    /// The form of its bytes.
+    /// How the field's bytes are to be read.
     pub host_type: HostType,
     /// Width of the length in front of it, in bytes: 0 (none), 1, 2, 4 or 8.
     pub prefix_length: u8,
-    /// Length in bytes. Exact if there is neither prefix nor terminator; else informative, 0 meaning none.
+    /// Length in bytes. It counts if there is neither prefix nor terminator. Otherwise it is only informative, and 0 means none.
     pub length: u32,
-    /// Bytes that end it; empty for none.
+    /// Bytes that end the field; empty if there is no terminator.
     pub terminator: Vec<u8>,
-    /// The column it fills, from 1; `None` if it is only to be stepped over.
+    /// The column that the field fills, from 1; `None` if the field is skipped.
     pub column: Option<usize>,
-    /// The column's name. Tells people what is meant; columns are found by number.
+    /// The column's name, for readers of the file only; columns are found by number.
     pub name: String,
     /// The encoding of a [`HostType::Char`] field.
     pub collation: FieldCollation,
@@ -49,7 +49,7 @@ pub enum FieldCollation {
     Default,
     /// `RAW`: the bytes are already in the column's own code page.
     Raw,
-    /// That of a collation, unless [`FormatFile::drop_collations`].
+    /// The encoding of a collation, unless [`FormatFile::drop_collations`] was called.
     Named {
         /// The name as the file spells it.
         name: String,
@@ -86,8 +86,8 @@ pub enum FormatFileKind {
 }
 
 impl FormatFile {
-    /// Leaves the encoding of every field to the reader's or writer's options (`-C`), as Microsoft's library on Linux does
-    /// whatever collations a format file names.
+    /// Leaves the encoding of every field to the reader's or writer's options (`-C`). Microsoft's library on Linux also ignores
+    /// the collations of a format file.
     pub fn drop_collations(&mut self) {
         self.fields.iter_mut().for_each(|field| field.collation = FieldCollation::Default);
     }
@@ -135,7 +135,7 @@ impl FormatFile {
         self.to_text_for(FileCodePage::default())
     }
 
-    /// The file as a client of another code page writes it: the library leaves less room for names there.
+    /// The file as a client with another code page writes it: for those the library leaves less room for names.
     pub fn to_text_for(&self, code_page: FileCodePage) -> String {
         let bytes_per_character = match code_page {
             FileCodePage::Page(page) if page.max_char_len_bytes() > 1 => 4,
@@ -152,7 +152,7 @@ impl FormatFile {
         format_xml::print(self, columns)
     }
 
-    /// Steps over the fields that fill `column` (from 1) instead of loading them.
+    /// Skips the fields that fill `column` (from 1) instead of loading them.
     pub fn skip_column(&mut self, column: usize) {
         for field in &mut self.fields {
             if field.column == Some(column) {
@@ -237,9 +237,9 @@ impl FieldCollation {
 impl FormatVersion {
     /// 7.0, of seven values a line.
     pub const V7: Self = Self(7);
-    /// 14.0, which the vendor's current library writes; it reads none that is newer.
+    /// 14.0, which the vendor's current library writes; it reads no newer version.
     pub const V14: Self = Self(14);
-    /// 16.0, the newest that is read here.
+    /// 16.0, the newest version that this crate reads.
     pub const V16: Self = Self(16);
 
     /// Values on a field's line.

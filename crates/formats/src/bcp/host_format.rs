@@ -20,7 +20,7 @@ use crate::{BatchReader, Compression, FormatError, Location, Reason, RowPosition
 /// Everything that must be known to read or write a host file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostFormat {
-    /// Where fields lie, and which columns they fill.
+    /// The fields, and the columns that they fill.
     pub format_file: FormatFile,
     /// All columns of the table.
     pub columns: Vec<Column>,
@@ -51,7 +51,7 @@ impl HostFormat {
         Self { format_file, columns, read, write, form: Form::Exact }
     }
 
-    /// A file that a format file describes, and nothing else: the columns are those of the format file.
+    /// A file that only a format file describes: the columns are those of the format file.
     ///
     /// # Errors
     /// [`FormatFile::own_columns`].
@@ -67,11 +67,11 @@ impl HostFormat {
 }
 
 impl FormatFile {
-    /// The columns that the file itself describes. An XML format file has them in its rowset. Of other files each
-    /// field is a column of the type of its bytes, and text is as long as the field.
+    /// The columns that the file itself describes. An XML format file has them in its rowset. With other format files each field
+    /// is a column of the type of its bytes, and text columns are as long as the field.
     ///
     /// # Errors
-    /// A decimal field of a non-XML format file: precision and scale stand in the values alone, so the table is needed.
+    /// A decimal field of a non-XML format file: only the values have precision and scale, so the table is needed.
     pub fn own_columns(&self) -> Result<Vec<Column>, FormatError> {
         if let Some(rowset) = &self.rowset {
             let column = |column: &super::RowsetColumn| {
@@ -118,7 +118,7 @@ impl FormatFile {
     }
 }
 
-/// A host file behind [`BatchReader`]. Rows that do not load are an error, or are collected if someone asked for them.
+/// Reads a host file as a [`BatchReader`]. A row that does not load is an error, or is collected if the caller asked for that.
 pub struct HostFormatReader {
     reader: HostReader,
     converter: FormConverter,
@@ -158,7 +158,7 @@ impl HostFormatReader {
         })
     }
 
-    /// What the original would not have mentioned, so far.
+    /// The accepted deviations so far, which the original bcp would not have mentioned.
     pub fn suffered(&self) -> &[Suffered] {
         self.reader.suffered()
     }
@@ -233,7 +233,7 @@ impl BatchReader for HostFormatReader {
 }
 
 impl Rejects {
-    /// The rows so far; they are not given twice.
+    /// Takes the rows that were rejected since the last call.
     pub fn take(&self) -> Vec<RejectedRow> {
         std::mem::take(&mut *self.locked())
     }
@@ -248,8 +248,7 @@ impl Rejects {
     }
 }
 
-/// The columns of batches that remember their SQL types (the type mapping writes them into the schema), or else those
-/// that the Arrow types suggest.
+/// SQL columns for batches: by the SQL types that the type mapping writes into the schema, or else by the Arrow types.
 ///
 /// # Errors
 /// A type that SQL Server has no column for.

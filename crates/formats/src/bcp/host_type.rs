@@ -1,4 +1,4 @@
-//! What the bytes of a host field are: the second token of a format file's line.
+//! The storage types of host fields: the second token of a format file's line.
 
 use std::fmt;
 
@@ -97,7 +97,7 @@ impl HostType {
         NAMES.iter().map(|(host_type, ..)| *host_type)
     }
 
-    /// The host type of this name. Names are upper case; the vendor's reader takes no others, and neither does this.
+    /// The host type of this name. Names are upper case only, as in the vendor's reader.
     pub fn from_name(name: &str) -> Option<Self> {
         NAMES
             .iter()
@@ -168,8 +168,7 @@ impl HostType {
         }
     }
 
-    /// The SQL type whose values a native field holds by itself, without a column to go by. `None` for decimals, whose
-    /// precision and scale stand in each value.
+    /// The SQL type of a native field if no column is known. `None` for decimals, whose precision and scale are in each value.
     pub fn natural_sql_type(self) -> Option<SqlType> {
         Some(match self {
             Self::Char => SqlType::VarChar { length: Length::Max },

@@ -1,4 +1,4 @@
-//! The questions of bcp's dialogue: how a storage type is typed, and what each question proposes.
+//! The questions of bcp's dialogue: how a storage type is entered, and the default of each question.
 
 use tds::{Column, Length, SqlType};
 
@@ -44,7 +44,7 @@ pub fn storage_type(answer: &str) -> Option<HostType> {
     exact.or_else(longer).map(|(_, _, host_type)| *host_type)
 }
 
-/// The type that the question proposes in brackets, as the original names it: that of the column's native form.
+/// The default type that the question shows in brackets: the column's native type, as the original names it.
 pub fn proposed_storage_name(column: &Column) -> &'static str {
     match column.sql_type() {
         SqlType::Char { .. } | SqlType::VarChar { .. } => "char",
@@ -77,8 +77,9 @@ pub fn proposed_storage_name(column: &Column) -> &'static str {
     }
 }
 
-/// The proposed width of the length in front of a field. In the column's native form, that form's; for text of a column
-/// that is none, one byte if it may be NULL, which nothing else could say (documentation, "Prefix length").
+/// The default width of the length in front of a field. For the column's native type it is that type's width. For text of a
+/// column that is not text it is one byte if the column may be NULL, since only the length can say so (documentation, "Prefix
+/// length").
 pub fn proposed_prefix_length(column: &Column, host_type: HostType) -> u8 {
     let sql_type = column.sql_type();
     let version = LayoutOptions::default().native_version;
@@ -93,7 +94,7 @@ pub fn proposed_prefix_length(column: &Column, host_type: HostType) -> u8 {
     }
 }
 
-/// The proposed length of a field, asked for text and bytes without a length in front.
+/// The default length of a field. The question is asked for text and bytes without a length in front.
 pub fn proposed_length(column: &Column, host_type: HostType) -> u32 {
     let sql_type = column.sql_type();
     match host_type {

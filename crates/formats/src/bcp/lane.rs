@@ -1,4 +1,4 @@
-//! One column of a batch as the bytes of a host field, row after row.
+//! Converts one column of a batch to the bytes of a host field, row after row.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! The layouts that follow from a table's columns: `-c`, `-w`, `-n`, `-N`, for this version or an older one.
+//! Makes layouts from a table's columns: `-c`, `-w`, `-n`, `-N`, for the current version or an older one.
 
 use tds::{Collation, Column, Length, SqlType, type_info};
 
@@ -18,7 +18,7 @@ pub enum DataMode {
     UnicodeNative,
 }
 
-/// The server version whose native layout is meant (`-V`).
+/// The server version whose native layout is used (`-V`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum NativeVersion {
     /// SQL Server 6.0.
@@ -36,20 +36,20 @@ pub enum NativeVersion {
     Current,
 }
 
-/// What a layout needs to know besides the columns.
+/// The settings of a layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayoutOptions {
-    /// Between fields, in UTF-8; Unicode modes widen it. Default TAB. Not used by native modes.
+    /// Separates fields; given in UTF-8, and widened by Unicode modes. Default TAB. Not used by native modes.
     pub field_terminator: Vec<u8>,
-    /// Behind rows, in UTF-8; Unicode modes widen it. Default LF, as on Linux.
+    /// Ends rows; given in UTF-8, and widened by Unicode modes. Default LF, as on Linux.
     pub row_terminator: Vec<u8>,
-    /// The server version whose native layout is meant.
+    /// The server version whose native layout is used.
     pub native_version: NativeVersion,
     /// The version of the format file.
     pub format_version: FormatVersion,
-    /// Whether character fields name their column's collation, as generated format files of a table do (those of a query
-    /// do not). A named collation decides the field's encoding: leave it out to read or write data without a format
-    /// file, whose text is in the client's code page.
+    /// Whether character fields name their column's collation, as generated format files of a table do (those of a query do not).
+    /// A named collation decides the field's encoding. Without a format file text is in the client's code page, so collations are
+    /// left out.
     pub collations: bool,
     /// The collation named by sql_variant fields; the library takes the database's.
     pub variant_collation: Option<Collation>,

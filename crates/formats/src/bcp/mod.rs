@@ -4,15 +4,15 @@
 //! |---|---|
 //! | `format_file` | a format file, non-XML or XML: read and written |
 //! | `layout` | the layouts that follow from a table's columns (`-c`, `-w`, `-n`, `-N`, `-V`) |
-//! | `reader` | host file to batches, rows that do not load handed back as data |
-//! | `splitter`, `cells` | where rows and fields lie |
+//! | `reader` | host file to batches; rows that do not load are returned as data |
+//! | `splitter`, `cells` | positions of rows and fields |
 //! | `column`, `text_column`, `value` | from bytes to values, by the rules of the original's client library |
-//! | `regional` | currency, dates and times as a locale writes them (`-R`) |
+//! | `regional` | currency, dates and times in a locale's form (`-R`) |
 //! | `writer`, `lane` | batches to host file, a column at a time |
 //!
-//! A native file has no header and no separators, and a character file no quoting. Without its description it is
-//! noise, and with a wrong one it often still loads. [`Deviation`] lists what the original loads in silence then.
-//! [`Tolerance`] decides whether each is accepted and reported, or refused.
+//! A native file has no header and no separators, and a character file no quoting. Such a file cannot be read without its
+//! description, and with a wrong one it often still loads. [`Deviation`] lists what the original then loads silently.
+//! [`Tolerance`] decides whether each case is accepted and reported, or refused.
 
 mod cells;
 mod column;

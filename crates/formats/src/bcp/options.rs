@@ -13,9 +13,9 @@ use super::regional::RegionalFormat;
 pub enum FileCodePage {
     /// This one.
     Page(CodePage),
-    /// 28591, ISO 8859-1: every byte is the character of that number. No collation has it.
+    /// 28591, ISO 8859-1: every byte is the character of that number. No collation has this code page.
     Latin1,
-    /// `RAW`: the column's own; bytes are taken as they are.
+    /// `RAW`: the code page of the column, so bytes are taken as they are.
     Raw,
 }
 
@@ -35,11 +35,10 @@ impl Default for FileCodePage {
     }
 }
 
-/// What becomes of a byte-order mark at the start of a data file.
+/// What happens to a byte-order mark at the start of a data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ByteOrderMark {
-    /// As Microsoft's library has it: EF BB BF is stripped if text is UTF-8, also through a format file; FF FE is
-    /// data.
+    /// As in Microsoft's library: EF BB BF is stripped if text is UTF-8, also through a format file; FF FE is data.
     #[default]
     Vendor,
     /// FF FE is stripped too. For `-w`, whose output begins with one.
@@ -66,7 +65,7 @@ pub struct HostReadOptions {
     pub code_page: FileCodePage,
     /// The native layout (`-V`).
     pub native_version: NativeVersion,
-    /// What becomes of a byte-order mark.
+    /// What happens to a byte-order mark.
     pub byte_order_mark: ByteOrderMark,
     /// First row to deliver, from 1 (`-F`). Rows before it are split, not converted.
     pub first_row: u64,
@@ -74,14 +73,14 @@ pub struct HostReadOptions {
     pub last_row: Option<u64>,
     /// What text fields are turned into.
     pub text_fields: TextFields,
-    /// Whether blanks at the end of text fields of fixed width are left out, and a field of blanks is NULL. The original
-    /// keeps them.
+    /// Whether blanks at the end of text fields of fixed width are removed, and a field of blanks is NULL. The original keeps
+    /// blanks.
     pub blank_is_null: bool,
-    /// How text fields write money, dates and times (`-R`); without it, as no locale is asked.
+    /// The locale's form of money, dates and times in text fields (`-R`); `None` for the locale-independent form.
     pub regional: Option<Arc<RegionalFormat>>,
-    /// Which of the original's silent losses are suffered. Each one that happens is reported.
+    /// Which of the original's silent losses are accepted. Each one that happens is reported.
     pub tolerance: Tolerance,
-    /// Whether batches keep the bytes of their rows, so that a row can be handed back as it stood in the file.
+    /// Whether batches keep the bytes of their rows, so that a row can be returned as it is in the file.
     pub keep_raw_rows: bool,
     /// Rows per batch.
     pub batch_rows: usize,

@@ -48,7 +48,7 @@ pub struct HostReader {
     bytes_total: Option<u64>,
 }
 
-/// A batch, and what the file had in its place.
+/// A batch, with the positions of its rows and the rows that were rejected.
 #[derive(Debug)]
 pub struct HostBatch {
     /// The rows that load, in [`HostReader::schema`]. May be empty.
@@ -189,7 +189,7 @@ impl HostReader {
         &self.table_columns
     }
 
-    /// Rows of the file passed so far: delivered, rejected or skipped.
+    /// Rows of the file that were delivered, rejected or skipped so far.
     pub fn rows_seen(&self) -> u64 {
         self.rows_seen
     }

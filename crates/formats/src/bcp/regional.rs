@@ -1,27 +1,27 @@
 //! Currency, dates and times as a locale writes them (`-R`).
 //!
-//! Such text is rewritten into the form that is read without regard to the locale, and then read by those rules.
-//! Where the documentation of `-R` leaves a choice, this module accepts dates and times in the locale-independent
-//! form too. Money in that form is refused, since a point may separate thousands.
+//! Such text is rewritten into the locale-independent form and then read by its rules. Dates and times are also accepted in the
+//! locale-independent form, since the documentation of `-R` does not exclude it. Money in that form is refused, since a point may
+//! separate thousands.
 
 /// How a locale writes amounts of money, dates and times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegionalFormat {
-    /// Between units and their fractions.
+    /// Separates units from their fractions.
     pub decimal_point: String,
-    /// Between thousands; empty if there is no such sign. A blank stands for every kind of blank, an apostrophe for both.
+    /// Separates thousands; empty if there is no such sign. A blank stands for every kind of blank, an apostrophe for both.
     pub thousands_separator: String,
     /// Digits in the groups before the decimal point, from the last to the first; the last of them repeats.
     pub grouping: Vec<usize>,
     /// Signs of the currency, each with or without blanks between it and the number, in front of it or behind.
     pub currency_symbols: Vec<String>,
-    /// In front of a negative amount or behind it. Brackets around an amount say the same.
+    /// Stands before or after a negative amount. Brackets around an amount also make it negative.
     pub negative_sign: String,
-    /// In which order day, month and year stand in a date.
+    /// The order of day, month and year in a date.
     pub date_order: [DatePart; 3],
     /// Names of the months, January first: in full and shortened, each with or without a point at its end.
     pub months: Vec<[String; 2]>,
-    /// What marks the hours before and after noon.
+    /// The marks of the hours before and after noon.
     pub half_days: [String; 2],
 }
 
@@ -32,7 +32,7 @@ pub enum DatePart {
     Day,
     /// Of the year.
     Month,
-    /// Of four digits, or of two: 49 and below are of this century, as SQL Server has it.
+    /// The year, of four digits or of two: as in SQL Server, 49 and below are in this century.
     Year,
 }
 
@@ -70,9 +70,8 @@ impl RegionalFormat {
         Some(format!("{sign}{digits}{point}{fraction}"))
     }
 
-    /// A date, a time of day, or one behind the other, with an offset behind them or not, as
-    /// `yyyy-mm-dd hh:mm:ss.fffffff +hh:mm`, of which only what is there is written. `None` if the locale does not write it
-    /// so.
+    /// A date, a time of day, or both, with or without an offset, rewritten as the same parts of `yyyy-mm-dd hh:mm:ss.fffffff
+    /// +hh:mm`. `None` if the locale does not write it so.
     pub fn plain_moment(&self, text: &str) -> Option<String> {
         let text = text.trim();
         if is_plain(text) {

@@ -1,4 +1,4 @@
-//! Rows that do not load: data, not failures, so that the caller decides when there are too many.
+//! Rows that do not load. They are data, not failures, so that the caller decides when there are too many.
 
 use std::fmt::Write as _;
 
@@ -22,9 +22,9 @@ pub struct RejectedRow {
     pub value: String,
     /// What is wrong with it.
     pub reason: RejectReason,
-    /// The row's bytes as they stand in the file, with terminators and prefixes.
+    /// The row's bytes in the file, with terminators and prefixes.
     pub raw: Vec<u8>,
-    /// If `raw` is not the file's own bytes but text decoded from them: what it was decoded from.
+    /// The encoding of the file, if `raw` is text decoded from it rather than the file's own bytes.
     pub raw_encoding: Option<Encoding>,
     /// Fields, for error files that print rows.
     pub fields: Vec<RejectedField>,
@@ -45,7 +45,7 @@ pub enum RejectedField {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectReason {
-    /// The text is no value of the column's type.
+    /// The text is not a value of the column's type.
     #[error("not a value of type {target}")]
     Syntax {
         /// The column's type.
@@ -63,7 +63,7 @@ pub enum RejectReason {
         /// The column's type.
         target: SqlType,
     },
-    /// Date and time text that is no date or time.
+    /// Text that is not a valid date or time.
     #[error("not a date or time of type {target}")]
     Date {
         /// The column's type.
@@ -87,7 +87,7 @@ pub enum RejectReason {
         /// The column's type.
         target: SqlType,
     },
-    /// A native value whose length is not one its type has.
+    /// A native value whose length is wrong for its type.
     #[error("{found} bytes where {target} has another length")]
     Length {
         /// The column's type.
@@ -101,8 +101,8 @@ pub enum RejectReason {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The row itself: too few or too many fields, a quote where none may stand. Of delimited text with quotes; `raw` is
-    /// then the row's text in UTF-8.
+    /// A malformed row of delimited text with quotes: too few or too many fields, or a misplaced quote. `raw` is then the row's
+    /// text in UTF-8.
     #[error("{problem}")]
     Row {
         /// What is wrong with it.
@@ -114,7 +114,7 @@ pub enum RejectReason {
         /// What is wrong with it.
         problem: String,
     },
-    /// Something the original would have loaded as something else, refused by [`Tolerance`](super::Tolerance).
+    /// A deviation that the [`Tolerance`](super::Tolerance) does not accept; the original would have loaded the row wrongly.
     #[error("{0}")]
     Refused(Deviation),
 }
@@ -143,7 +143,7 @@ impl RejectedRow {
 }
 
 impl RejectReason {
-    /// SQLSTATE and text that Microsoft's library has for such a value.
+    /// SQLSTATE and text of Microsoft's library for such a value.
     pub fn vendor_words(&self) -> (&'static str, &'static str) {
         const CAST: (&str, &str) = ("22018", "Invalid character value for cast specification");
         match self {

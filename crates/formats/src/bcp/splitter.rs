@@ -22,9 +22,9 @@ pub(super) struct Splitter {
 enum Shape {
     /// At its terminator.
     Terminated(Box<Terminator>),
-    /// By the length in front of it; a terminator behind it is stepped over.
+    /// By the length in front of it; a following terminator is skipped.
     Prefixed { width: usize, length_max: usize, behind: usize, empty_is_null: bool },
-    /// By its length; a terminator behind it is stepped over.
+    /// By its fixed length; a following terminator is skipped.
     Fixed { length: usize, behind: usize, blank: Blank },
 }
 
@@ -55,7 +55,7 @@ pub(super) enum Stop {
     Window,
     /// The file ends behind a row.
     End,
-    /// The file ends inside a prefix, or inside the first field of fixed size. The original does not mention it.
+    /// The file ends inside a prefix, or inside a first field of fixed size. The original does not report this.
     DroppedTail,
     /// The file ends inside this field (from 0) of the row that begins where splitting stopped.
     UnexpectedEnd { field: usize },

@@ -1,4 +1,4 @@
-//! Field and row terminators: byte strings, and how they are spelled.
+//! Field and row terminators: byte strings, and their spellings.
 
 use super::error::TerminatorError;
 
@@ -45,8 +45,7 @@ pub fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Spells a terminator with the escapes of format files. Bytes beyond ASCII are taken to be UTF-8; what is not, is
-/// written `\x..`.
+/// Spells a terminator with the escapes of format files. Bytes beyond ASCII are taken as UTF-8; invalid ones are written `\x..`.
 pub fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {

@@ -1,4 +1,4 @@
-//! Text into character columns: decoded from the file's encoding, held against what the column keeps.
+//! Fills character columns from text: decodes it from the file's encoding and checks its length.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ enum Limit {
     None,
     /// Bytes of the file: of a char or varchar column.
     Bytes(usize),
-    /// UTF-16 units: of an nchar or nvarchar column. One more is cut from text of a code page, without a word.
+    /// UTF-16 units: of an nchar or nvarchar column. If text of a code page is one unit too long, that unit is silently cut.
     Units(usize),
 }
 

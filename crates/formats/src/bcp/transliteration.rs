@@ -1,7 +1,6 @@
-//! What stands for a character that a code page lacks.
-//!
-//! On Linux the original asks the C library's iconv to transliterate: `€` becomes `EUR`, `À` in code page 437 `A`, what has
-//! no such form `?`. This is that table for the letters of Western Europe, common punctuation and box drawing.
+//! Replaces characters that a code page lacks. On Linux the original lets the C library's iconv transliterate: `€` becomes `EUR`,
+//! `À` in code page 437 becomes `A`, and other characters become `?`. This module has that table for the letters of Western
+//! Europe, common punctuation and box drawing.
 
 use tds::CodePage;
 

@@ -1,7 +1,7 @@
-//! From the bytes of a field to a value of the column's type, by the rules of the original's client library.
+//! Converts the bytes of a field to a value of the column's type, by the rules of the original's client library.
 //!
 //! Those rules are not the server's: `4.0` and `1e3` are integers, digits that a column would lose are refused rather
-//! than rounded, and there are two grammars of dates. What was observed of them stands in `docs/bcp-formats.md`.
+//! than rounded, and there are two grammars of dates. `docs/bcp-formats.md` has what was observed.
 
 pub(super) mod hex;
 pub(super) mod instant;

@@ -3,30 +3,30 @@
 use super::layout::NativeVersion;
 use super::options::FileCodePage;
 
-/// What becomes of a character that the file's code page lacks.
+/// What happens to a character that the file's code page lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum UnmappableText {
     /// The write fails and names row, column and character.
     Refuse,
-    /// As with Microsoft's library: a transliteration (`€` becomes `EUR`), else `?`. Reported.
+    /// The character is transliterated (`€` becomes `EUR`) or becomes `?`, as in Microsoft's library, and is reported.
     #[default]
     Vendor,
 }
 
-/// How values of `(max)` types, xml and CLR types are written behind an eight-byte length.
+/// How values of `(max)` types, xml and CLR types are written after an eight-byte length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LongValues {
     /// As the library writes what SQL Server usually sends: in pieces for xml, and for varchar(max) that becomes
     /// UTF-16; else whole.
     #[default]
     Vendor,
-    /// Always whole. Every reader takes that.
+    /// Always whole. Every reader accepts that.
     Whole,
     /// In pieces, as for a server that does not announce lengths.
     Pieces,
 }
 
-/// What becomes of values that are shorter or longer than a field of fixed width, in text.
+/// What happens to text values that are shorter or longer than a field of fixed width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FixedWidth {
     /// Padded with blanks; a longer value fails.
@@ -43,7 +43,7 @@ pub struct HostWriteOptions {
     pub code_page: FileCodePage,
     /// The native layout (`-V`).
     pub native_version: NativeVersion,
-    /// Whether UTF-16 text begins with FF FE: so for `-w`, not through a format file.
+    /// Whether UTF-16 text begins with FF FE. It does for `-w`, but not with a format file.
     pub byte_order_mark: bool,
     /// Characters that the code page lacks.
     pub unmappable: UnmappableText,

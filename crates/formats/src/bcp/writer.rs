@@ -122,7 +122,7 @@ impl<W: Write> HostWriter<W> {
     /// Appends the rows of a batch.
     ///
     /// # Errors
-    /// A value that its field cannot hold, or an I/O failure. The writer is of no use afterwards.
+    /// A value that its field cannot hold, or an I/O failure. The writer must not be used afterwards.
     pub fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), FormatError> {
         self.append(batch).map_err(|error| error.in_file(&self.file))
     }
@@ -140,7 +140,7 @@ impl<W: Write> HostWriter<W> {
         self.append_exact(&exact).map_err(|error| error.in_file(&self.file))
     }
 
-    /// What the original would not have mentioned, so far.
+    /// The accepted deviations so far, which the original bcp would not have mentioned.
     pub fn suffered(&self) -> &[Suffered] {
         &self.suffered
     }

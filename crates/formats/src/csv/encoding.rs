@@ -20,13 +20,13 @@ pub enum Encoding {
     CodePage(u16),
 }
 
-/// A name or number that is no encoding we have.
+/// A name or number of an unknown encoding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown encoding {0:?}; use utf-8, utf-16le, utf-16be or a code page such as 1252 or 850")]
 pub struct UnknownEncoding(pub String);
 
 impl Encoding {
-    /// The encoding behind a Windows code page number, if we have it.
+    /// The encoding of a Windows code page number, if it is supported.
     pub fn from_code_page(number: u16) -> Option<Self> {
         match number {
             65001 => Some(Self::Utf8),
@@ -159,7 +159,7 @@ pub(super) struct Malformed {
 
 /// How far [`Decoder::decode`] came.
 pub(super) enum Decoded {
-    /// All of it, but for this many bytes at the end that are to be given again in front of the next piece.
+    /// Everything except this many bytes at the end, which must be given again before the next piece.
     AllBut(usize),
     Malformed(Malformed),
 }

@@ -13,8 +13,8 @@ pub struct CsvOptions {
     pub delimiter: String,
     /// Quote character (ASCII), or none: then every byte between delimiters is the value.
     pub quote: Option<u8>,
-    /// Lines in front of everything else that are no rows: `sep=;`, a title. Reading only; a line ends at a line feed,
-    /// or a carriage return where rows end so.
+    /// Lines before the header that are not rows, such as `sep=;` or a title. Reading only. A line ends at a line feed, or at a
+    /// carriage return if rows end so.
     pub skip_lines: usize,
     /// Whether the first row names the columns.
     pub header: bool,
@@ -22,13 +22,13 @@ pub struct CsvOptions {
     pub columns: Option<Vec<String>>,
     /// Text of NULL.
     pub null_text: Option<String>,
-    /// Encoding. When reading, a byte-order mark in the file wins over it.
+    /// Encoding. When reading, a byte-order mark in the file takes precedence.
     pub encoding: Encoding,
     /// What ends a row.
     pub row_terminator: RowTerminator,
     /// Whether to write a byte-order mark; by default only in front of UTF-16.
     pub byte_order_mark: Option<bool>,
-    /// Whether binary values are written with `0x` in front, so that they cannot be taken for text. Reading takes both.
+    /// Whether binary values are written with `0x` in front, so that they cannot be mistaken for text. Reading accepts both forms.
     pub binary_prefix: bool,
     /// Longest row accepted, in bytes of UTF-8. Bounds the reader's memory. At most [`CsvOptions::ROW_BYTES_LIMIT`].
     pub max_row_bytes: usize,

@@ -18,9 +18,8 @@ use crate::{BatchReader, Compression, Encoding, FormatError, Location, Place, Re
 
 /// Reads delimited text. Every column is Utf8; memory is bounded by `max_row_bytes` and `max_batch_bytes`.
 ///
-/// Rows with too few or too many fields are errors that name row, line and byte. An empty line is no row. In a file
-/// of one column it is an empty field, but not in front of the first row, where the number of columns is still
-/// unknown.
+/// Rows with too few or too many fields are errors that name row, line and byte. An empty line is not a row. In a file of one
+/// column it is an empty field, but not before the first row, while the number of columns is still unknown.
 pub struct CsvReader {
     file: String,
     pub(super) schema: SchemaRef,

@@ -1,4 +1,4 @@
-//! Rows that do not have the file's columns: they are handed back instead of ending the reading.
+//! Returns rows that do not have the file's columns instead of ending the reading.
 
 use super::reader::{Advance, Blocks, CsvReader};
 use super::splitter::{Rows, Split, Stop};

@@ -1,4 +1,4 @@
-//! What ends the rows of a file whose row terminator nobody named.
+//! Finds the row terminator of a file if the user has not named it.
 
 use super::options::{CsvOptions, RowTerminator};
 

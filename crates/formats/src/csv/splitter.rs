@@ -64,8 +64,8 @@ pub(super) enum Stop {
     Text,
     /// The row at [`Split::next`] has the wrong number of fields.
     Ragged { expected: usize, found: usize },
-    /// The row at [`Split::next`] has text behind a closing quote, at byte `at`. `told_at` is the first byte, or the
-    /// end of the text, that rules out a delimiter and a terminator there.
+    /// The row at [`Split::next`] has text behind a closing quote, at byte `at`. `told_at` is the first byte, or the end of the
+    /// text, that excludes a delimiter and a terminator at this place.
     TextAfterQuote { at: usize, told_at: usize, field: usize },
     /// The row at [`Split::next`] is longer than allowed.
     TooLong,
@@ -79,7 +79,7 @@ enum Behind {
     Terminator,
     /// Neither.
     Other,
-    /// More text is needed to tell.
+    /// More text is needed to decide.
     Unknown,
 }
 

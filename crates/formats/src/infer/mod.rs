@@ -14,14 +14,14 @@ use crate::csv::{CsvOptions, CsvReader};
 use crate::{BatchReader, Compression, FormatError, Location};
 use column::Tally;
 
-/// What a source's columns hold, found by looking at all of them (or at the first rows).
+/// The types of a source's columns, found by reading all rows (or the first ones).
 #[derive(Debug, Clone, PartialEq)]
 pub struct InferredSchema {
     /// One for each column, in order.
     pub columns: Vec<InferredColumn>,
     /// Rows looked at.
     pub rows: u64,
-    /// Whether those are all rows. If not, lengths and ranges may grow and NULLs may follow.
+    /// Whether all rows were read. If not, lengths and ranges may grow and NULLs may follow.
     pub is_complete: bool,
 }
 
@@ -30,8 +30,8 @@ pub struct InferredSchema {
 pub struct InferredColumn {
     /// The column's name.
     pub name: String,
-    /// The column with its type. Metadata `sql_type` names the SQL Server type where Arrow's does not say enough
-    /// (scales of times, `uniqueidentifier`).
+    /// The column with its type. Metadata `sql_type` names the SQL Server type if the Arrow type is not precise enough (scales of
+    /// times, `uniqueidentifier`).
     pub field: Field,
     /// Longest text in characters (code points).
     pub max_chars: u64,
@@ -39,7 +39,7 @@ pub struct InferredColumn {
     pub max_utf16_units: u64,
     /// Longest text in bytes of UTF-8.
     pub max_utf8_bytes: u64,
-    /// Longest binary value, of columns that are binary.
+    /// Longest binary value, if the column is binary.
     pub max_binary_bytes: Option<u64>,
     /// NULLs seen.
     pub nulls: u64,
@@ -95,8 +95,8 @@ pub fn infer(
     infer_reader(CsvReader::open(location, options, compression, BATCH_ROWS)?, rows_max)
 }
 
-/// [`infer`] from text that is already open: reads it to its end, or to `rows_max` rows. If the reader hands back rows that
-/// are none of its columns ([`BatchReader::rejects`]), they are passed over.
+/// [`infer`] from text that is already open: reads it to its end, or to `rows_max` rows. Rows that do not have the reader's
+/// columns ([`BatchReader::rejects`]) are skipped.
 ///
 /// # Errors
 /// As the reader's.

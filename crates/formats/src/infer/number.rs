@@ -1,4 +1,4 @@
-//! Numbers: what they need to be kept, and how they are spelled.
+//! Numbers: the precision that they need, and their spelling.
 
 use super::shape::Shape;
 use super::spelling::{Exponent, Spelling};

@@ -1,4 +1,4 @@
-//! What a text looks like, and what all texts of a column have in common.
+//! The shape of a text, and the common shape of all texts of a column.
 
 use super::number::{Number, digits, number};
 

@@ -1,7 +1,6 @@
-//! How the numbers of a column are spelled, and whether their values alone reproduce that.
-//!
-//! `1` beside `1.00` is text: no number type says which of the two it was. A column is one of numbers if all its values have
-//! as many decimals, or all of them none that is needless.
+//! How the numbers of a column are spelled, and whether their values alone reproduce the spelling. `1` beside `1.00` is text,
+//! since no number type tells them apart. A column has numbers if all its values have equally many decimals, or if none has a
+//! needless one.
 
 use super::number::digits;
 

@@ -159,7 +159,7 @@ enum State {
     Message { bytes: Vec<u8>, length: usize },
     /// The rest of a body, `position` bytes of which have passed. The claims left are in reverse order.
     Body { position: u64, length: u64, claims: Vec<Claim>, bytes: Vec<u8> },
-    /// The end, or nothing that can be understood; the library will say so.
+    /// The end, or something unknown, which the library will report.
     Rest,
 }
 

@@ -1,5 +1,4 @@
-//! Warns when a file does not look like the options by which it is about to be read, where these are defaults that
-//! the user did not choose.
+//! Warns if a file does not match the options for reading it, as far as these are defaults that the user did not choose.
 
 use std::fmt;
 
@@ -7,7 +6,7 @@ use super::{Content, Layout, sniff_bytes};
 use crate::bcp::terminator;
 use crate::{Compression, CsvOptions, FormatError, Location};
 
-/// What the head of a file contradicts.
+/// How the head of a file contradicts the options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contradiction {
     /// The first line names the delimiter (`sep=;`), and would be read as a row.
@@ -15,7 +14,7 @@ pub enum Contradiction {
         /// The delimiter that it names.
         delimiter: String,
     },
-    /// The delimiter stands in no row, and another divides the rows evenly.
+    /// The delimiter is in no row, and another one divides the rows evenly.
     Delimiter {
         /// The delimiter of the options.
         assumed: String,
@@ -31,7 +30,7 @@ pub enum Contradiction {
 /// Bytes looked at.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Looks whether the head of a file contradicts `options`. What can be read only once (a pipe) is left alone.
+/// Checks whether the head of a file contradicts `options`. A pipe, which can be read only once, is not checked.
 ///
 /// # Errors
 /// The file cannot be read.

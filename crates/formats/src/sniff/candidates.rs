@@ -1,4 +1,4 @@
-//! What may divide fields and rows, and what speaks against it.
+//! Candidates for delimiters of fields and rows, and the evidence against them.
 
 /// Characters that divide fields, in the order in which they are believed.
 const SINGLE: &[char] = &[

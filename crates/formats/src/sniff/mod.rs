@@ -1,6 +1,5 @@
-//! What an unknown text file looks like: encoding, delimiter or column breaks, quoting, header, likely types.
-//!
-//! Only the head of the file is read. A guess is a guess: the preview draws it, so that a person can see whether it is right.
+//! Guesses the format of an unknown text file: encoding, delimiter or column breaks, quoting, header, likely types. Only the head
+//! of the file is read. A preview shows the guess, so that a person can see whether it is right.
 
 mod against;
 mod candidates;
@@ -30,7 +29,7 @@ pub struct Sniffed {
     pub content: Content,
     /// Bytes looked at (after decompression).
     pub sample_bytes: usize,
-    /// Whether that was all of the file.
+    /// Whether the whole file was read.
     pub is_complete: bool,
 }
 
@@ -39,9 +38,9 @@ pub struct Sniffed {
 pub enum Content {
     /// Nothing.
     Empty,
-    /// A format that names itself: `Apache Parquet`, `gzip` and so on.
+    /// A format with a signature: `Apache Parquet`, `gzip` and so on.
     Known(&'static str),
-    /// Not text, and nothing that names itself: a native file of bcp, perhaps.
+    /// Neither text nor a known format: a native file of bcp, perhaps.
     Binary,
     /// Text.
     Text(Box<SniffedText>),
@@ -72,7 +71,7 @@ pub struct SniffedText {
     pub odd_rows: usize,
     /// The first rows, divided as guessed.
     pub preview: Vec<Vec<String>>,
-    /// Where the guess may well be wrong, and why.
+    /// Reasons why the guess may be wrong.
     pub doubts: Vec<String>,
 }
 
@@ -86,7 +85,7 @@ pub enum Layout {
         /// The quote character, if fields are quoted.
         quote: Option<u8>,
     },
-    /// By position: where each column but the first begins, in characters from 0, and the length of a row.
+    /// By position: the start of each column but the first, in characters from 0, and the length of a row.
     FixedWidth {
         /// Where columns begin.
         breaks: Vec<usize>,
@@ -102,7 +101,7 @@ const SAMPLE_BYTES: usize = 1 << 20;
 const PREVIEW_ROWS: usize = 8;
 const PREVIEW_CELL_CHARS: usize = 28;
 
-/// Looks at the head of a file.
+/// Reads the head of a file and guesses its format.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -308,8 +307,8 @@ impl SniffedText {
         })
     }
 
-    /// A format file for the file, where one can describe it: bcp knows no quotes, no UTF-16 with the high byte first, and
-    /// counts widths in bytes.
+    /// A format file for the file, if one can describe it: bcp has neither quotes nor big-endian UTF-16, and counts widths in
+    /// bytes.
     pub fn format_file(&self) -> Option<FormatFile> {
         let wide = match self.encoding {
             Encoding::Utf16Le => true,

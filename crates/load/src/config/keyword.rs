@@ -1,4 +1,4 @@
-//! The keywords of a connection string and everything that people call them.
+//! The keywords of a connection string, with their other spellings.
 
 use super::ConfigError;
 
@@ -27,7 +27,7 @@ pub(crate) enum Keyword {
     CommandTimeout,
     IntegratedSecurity,
     Mars,
-    /// Known to other clients, without meaning for this one (pools, providers).
+    /// A keyword of other clients that has no meaning here (pools, providers).
     Ignored,
 }
 

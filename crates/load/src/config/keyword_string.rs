@@ -1,7 +1,7 @@
 //! `Server=…;Database=…` strings: the grammar of ADO.NET, with ODBC's braces.
 //!
-//! A value may stand bare (blanks around it are dropped), in double or single quotes (a doubled quote is one quote),
-//! or in braces (`}}` is one `}`). In a keyword `==` is a literal `=`. Empty segments are skipped.
+//! A value may be unquoted (blanks around it are dropped), in double or single quotes (a doubled quote is one quote), or in
+//! braces (`}}` is one `}`). In a keyword `==` is a literal `=`. Empty segments are skipped.
 
 use super::{ConfigError, keyword::Keyword};
 

@@ -66,9 +66,9 @@ pub enum ApplicationIntent {
 pub struct Config {
     /// Host name or address, without brackets.
     pub host: String,
-    /// TCP port. Without one: [`DEFAULT_PORT`], or what SQL Server Browser says of `instance`.
+    /// TCP port. The default is [`DEFAULT_PORT`], or the port that SQL Server Browser gives for `instance`.
     pub port: Option<u16>,
-    /// Named instance; asked of SQL Server Browser when no port is given.
+    /// Named instance. SQL Server Browser is asked for its port when none is given.
     pub instance: Option<String>,
     /// Database to start in; the login's default when absent.
     pub database: Option<String>,
@@ -96,8 +96,8 @@ pub struct Config {
     pub packet_size_bytes: Option<u16>,
     /// Time for TCP, TLS and login together; `None` waits for ever.
     pub connect_timeout: Option<Duration>,
-    /// How long the server may be silent over a request, by default [`COMMAND_TIMEOUT`]; `None` waits for ever. The
-    /// request is then cancelled, and a server that does not hear that within five seconds is given up.
+    /// How long the server may be silent over a request, by default [`COMMAND_TIMEOUT`]; `None` waits for ever. After that time
+    /// the request is cancelled. If the server does not acknowledge this within five seconds, the connection is closed.
     pub command_timeout: Option<Duration>,
     /// Keywords that other clients know and that change nothing here, as written.
     pub ignored: Vec<String>,
@@ -111,7 +111,7 @@ impl Config {
         Self::parse_with(text, &|name| std::env::var(name).ok())
     }
 
-    /// Parses like [`parse`](Self::parse), with an environment of the caller's.
+    /// Parses like [`parse`](Self::parse), but takes environment variables from the caller.
     pub fn parse_with(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let settings = if url::is_url(text) { url::parse(text)? } else { keyword_string::parse(text)? };
         settings::resolve(settings, environment)

@@ -1,4 +1,4 @@
-//! From a list of settings to a [`Config`]: environment, values, and what excludes what.
+//! Makes a [`Config`] from a list of settings: replaces environment variables, reads values, and refuses contradictions.
 
 use std::{collections::BTreeMap, time::Duration};
 

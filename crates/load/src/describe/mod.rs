@@ -70,7 +70,7 @@ pub enum Storage {
 pub struct IndexDescription {
     /// Name.
     pub name: String,
-    /// B-tree or columnstore or another kind, as `sys.indexes.type` numbers them.
+    /// The kind of index (B-tree, columnstore and so on), as numbered in `sys.indexes.type`.
     pub kind: u8,
     /// Key columns in order, with "descending".
     pub key: Vec<(String, bool)>,
@@ -165,7 +165,7 @@ impl TableDescription {
         })
     }
 
-    /// Columns of a result of this table, where the server's description of a result says less of NULL than its catalogue.
+    /// Corrects the nullability of result columns by the catalogue, since the server's description of a result is less precise.
     pub fn refined(&self, mut columns: Vec<Column>) -> Vec<Column> {
         for column in &mut columns {
             let known = self.columns.iter().find(|known| known.column.name == column.name);
@@ -185,7 +185,7 @@ impl TableDescription {
 }
 
 impl Client {
-    /// Looks at a table: its columns, indexes, triggers, constraints and database.
+    /// Reads a table's columns, indexes, triggers, constraints and database from the catalogue.
     pub fn describe(&mut self, table: &TableName) -> Result<TableDescription, Error> {
         let results = self.query_values(&queries::batch(table))?;
         let facts = Facts::read(&results)?;

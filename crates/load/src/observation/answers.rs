@@ -1,4 +1,4 @@
-//! What a server tells of sessions and logs. `None`: it has no such view, or does not let everybody see it.
+//! What a server's views say about sessions and logs. `None`: the server lacks the view, or the login may not read it.
 
 use tds::Value;
 

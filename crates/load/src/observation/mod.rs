@@ -1,5 +1,5 @@
-//! What is seen of a load while it runs: how fast it is, how many writers it has, what its sessions wait for, and how much the database
-//! logs. The server is asked only where it may be, and a load never depends on its answer.
+//! Observes a running load: its speed, its number of writers, the waits of its sessions, and how much the database logs. The
+//! server is asked only if the caller allows it, and a load never depends on the answer.
 
 mod answers;
 
@@ -17,7 +17,7 @@ const SAMPLES_MAX: usize = 512;
 /// Time between two samples, until that happens for the first time.
 const SAMPLE_TIME: Duration = Duration::from_millis(50);
 
-/// Watches a load, and passes on what another watch hears of it.
+/// Watches a load, and passes all events on to another watch.
 pub struct Observation<'a> {
     inner: &'a dyn CommitWatch,
     started: Instant,
@@ -36,7 +36,7 @@ struct State {
     told_waits: bool,
 }
 
-/// How far a load was at a moment.
+/// The progress of a load at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// When, from the start of the load.
@@ -54,31 +54,31 @@ pub struct Sample {
 pub struct WriterChange {
     /// When, from the start of the load.
     pub at: Duration,
-    /// How many there were from then on.
+    /// Number of writers from then on.
     pub writers: usize,
 }
 
-/// What was seen of a load.
+/// Everything that was observed of a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
     /// Progress over time.
     pub samples: Vec<Sample>,
     /// Writers over time.
     pub writers: Vec<WriterChange>,
-    /// What the writers' sessions waited for, the longest first; `None` if the server does not tell.
+    /// The waits of the writers' sessions, the longest first; `None` if the server does not show them.
     pub waits: Option<Vec<SessionWait>>,
-    /// Bytes that the database's log grew by, the work of others included; `None` if the server does not tell.
+    /// Bytes that were written to the database's log, by other sessions too; `None` if the server does not show them.
     pub log_bytes: Option<u64>,
 }
 
 impl<'a> Observation<'a> {
-    /// Begins with a load. `asks`: the server is asked for waits and log, for which each writer needs a round trip more.
+    /// Begins to observe a load. With `asks` the server is asked for waits and log, which costs each writer one more round trip.
     pub fn new(inner: &'a dyn CommitWatch, asks: bool) -> Self {
         let state = State { sample_time: SAMPLE_TIME, ..State::default() };
         Self { inner, started: Instant::now(), asks, log_before: None, state: Mutex::new(state) }
     }
 
-    /// The load begins: notes how long the log of `database` is.
+    /// Begins the load: records the size of the log of `database`.
     pub fn begin(&mut self, client: &mut Client, database: &str) {
         if self.asks {
             self.log_before = log_bytes(client, database);
@@ -86,7 +86,7 @@ impl<'a> Observation<'a> {
         self.started = Instant::now();
     }
 
-    /// Notes how far the load is.
+    /// Records the progress of the load.
     pub fn note(&self, progress: &Progress) {
         let at = self.started.elapsed();
         let mut state = self.state();

@@ -24,11 +24,11 @@ const CHUNK_BYTES: usize = 512 * 1024;
 
 /// What the encoder hands to its writer.
 pub(super) enum Piece {
-    /// Rows of this source come, from this one on.
+    /// Rows of this source follow, beginning with this row.
     ChunkStart { source: usize, first_row: u64, bytes: u64 },
     /// Encoded rows, and what they were made from.
     Rows { bytes: Vec<u8>, rows: u64, source: SourceBatch },
-    /// The chunk has all its rows, which end before this one.
+    /// The chunk is complete; it ends before this row.
     ChunkEnd { end_row: u64 },
 }
 

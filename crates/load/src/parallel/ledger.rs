@@ -1,9 +1,8 @@
-//! The ledger: which rows of a load are committed, written down in the transactions that commit them.
+//! The ledger records which rows of a load are committed, in the transactions that commit them.
 //!
-//! Three tables stand in the target's database. A load has a row in `bulkwire_loads` and one for each source in
-//! `bulkwire_load_sources`; each transaction adds its rows' numbers to `bulkwire_load_chunks`. A run that takes a load
-//! over raises the load's epoch. A commit is refused if its epoch is not the load's, so a run that was thought dead adds
-//! nothing any more.
+//! It has three tables in the target's database. A load has a row in `bulkwire_loads` and one for each source in
+//! `bulkwire_load_sources`; each transaction adds its rows' numbers to `bulkwire_load_chunks`. A run that takes a load over
+//! raises the load's epoch. A commit with an older epoch is refused, so a run that was thought dead cannot add rows any more.
 
 use std::{ops::Range, thread, time::Instant};
 
@@ -21,14 +20,14 @@ use crate::{
 const TAKEN_OVER: i32 = 50_901;
 const READING: &str = "reading the ledger";
 
-/// Who a load is, and what it reads.
+/// The identity of a load: its name, its target and its sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadIdentity {
     /// Its name; at most 128 characters.
     pub load_id: String,
     /// Where its rows go.
     pub target: TableName,
-    /// What becomes of the rows that are there: append, replace, upsert and so on.
+    /// What happens to existing rows: append, replace, upsert and so on.
     pub mode: String,
     /// What it reads, in order.
     pub sources: Vec<SourceIdentity>,
@@ -41,12 +40,12 @@ pub struct LoadIdentity {
 pub struct SourceIdentity {
     /// Its name.
     pub name: String,
-    /// What it was when it was read; a source of another fingerprint is another source. Empty where nothing can be said
-    /// before it is read. The rows that were committed before are compared all the same.
+    /// Changes when the source changes, such as size and time of a file. Empty if nothing is known before the source is read.
+    /// Rows that were committed before are compared in any case.
     pub fingerprint: String,
 }
 
-/// Where a load's ledger stands.
+/// The database and schema of a load's ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerPlace {
     database: Option<String>,
@@ -69,7 +68,7 @@ pub struct Ledger {
 pub enum LoadState {
     /// Rows are still to come.
     Loading,
-    /// Every row is where it belongs.
+    /// Every row is in the target.
     Done,
 }
 
@@ -91,7 +90,7 @@ pub struct LedgerLoad {
     pub load_id: String,
     /// Its target.
     pub target: String,
-    /// What becomes of the rows that are there.
+    /// What happens to existing rows.
     pub mode: String,
     /// How far it is.
     pub state: LoadState,
@@ -99,7 +98,7 @@ pub struct LedgerLoad {
     pub rows: u64,
     /// When it began, in UTC.
     pub started: String,
-    /// When the last of its rows were committed, in UTC; empty without any.
+    /// When rows were last committed, in UTC; empty if there are none.
     pub last_commit: String,
     /// What it reads.
     pub sources: Vec<String>,
@@ -225,7 +224,7 @@ impl LedgerPlace {
         Ok(all)
     }
 
-    /// Forgets a load: its rows stay where they are, and it can no longer be continued. False if there is none.
+    /// Removes a load from the ledger. Its rows stay, and it can no longer be continued. False if there is no such load.
     ///
     /// # Errors
     /// Those of the statements.
@@ -249,8 +248,7 @@ impl LedgerPlace {
 }
 
 impl Ledger {
-    /// Enters a load, or takes over the one of this name. A load that is done and whose sources have changed since begins
-    /// again.
+    /// Enters a load, or takes over the one of this name. A finished load whose sources have changed begins again.
     ///
     /// # Errors
     /// [`Error::LedgerMismatch`] if the load of this name is not done and has another target, mode or source.
@@ -291,7 +289,7 @@ impl Ledger {
         self.rows + self.sources.iter().flatten().map(|chunk| chunk.row_count).sum::<u64>()
     }
 
-    /// What was committed of a source before, in its order.
+    /// The chunks of a source that were committed before, in the source's order.
     pub fn committed(&self, source: usize) -> &[CommittedChunk] {
         self.sources.get(source).map_or(&[], Vec::as_slice)
     }
@@ -331,8 +329,8 @@ impl Ledger {
         }
     }
 
-    /// The statements that note that every row is where it belongs; for the transaction that makes it so. They fail if another
-    /// run has taken the load over.
+    /// Statements that mark the load as done, to be run in the transaction that completes it. They fail if another run has taken
+    /// the load over.
     pub fn done_statements(&self) -> String {
         let Self { place, identity, epoch, .. } = self;
         format!(
@@ -347,7 +345,7 @@ impl Ledger {
         )
     }
 
-    /// Notes that every row is where it belongs.
+    /// Marks the load as done.
     ///
     /// # Errors
     /// Those of the statements, if they do not pass while the policy is patient.
@@ -359,8 +357,8 @@ impl Ledger {
         done.map(drop)
     }
 
-    /// Ends the load by something that runs [`done_statements`](Self::done_statements) in its transaction. What may pass is tried
-    /// again, unless the load is done meanwhile: then an answer was lost, and the result is `None`.
+    /// Ends the load by a step that runs [`done_statements`](Self::done_statements) in its transaction. After a transient error
+    /// the step is tried again, unless the load is done meanwhile: then an answer was lost, and the result is `None`.
     ///
     /// # Errors
     /// Those of `finish`.

@@ -1,9 +1,9 @@
-//! A load over several connections, in which errors that pass are tried again.
+//! A load over several connections that tries again after transient errors.
 //!
-//! One thread reads each source and cuts it into chunks. Writers take chunks from one queue; each has a connection, encodes
-//! a chunk, sends it and commits it as one transaction. A writer holds the rows of its chunk until they are committed,
-//! so that it can send them again. With a [`Ledger`], the transaction also says which rows it commits: then a commit
-//! whose answer was lost is looked up, and a load that was killed goes on where it stopped.
+//! One thread reads each source and cuts it into chunks. Writers take chunks from one queue; each has a connection, encodes a
+//! chunk, sends it and commits it as one transaction. A writer holds the rows of its chunk until they are committed, so that it
+//! can send them again. With a [`Ledger`], the transaction also records which rows it commits. Then a commit whose answer was
+//! lost is looked up, and a load that was killed continues where it stopped.
 
 mod chunk;
 mod encoder;
@@ -63,8 +63,8 @@ const READERS_MAX: usize = 4;
 /// time to time, by the calling thread.
 ///
 /// # Errors
-/// As [`load`](crate::load()). Besides: [`Error::NotAlone`] if the load must stay on one connection, because of an open
-/// transaction or a temporary table, but cannot; [`Error::SourceChanged`] and [`Error::LoadTimedOut`].
+/// As [`load`](crate::load()). Also [`Error::NotAlone`] if the load needs several connections but an open transaction or a
+/// temporary table keeps it on one; [`Error::SourceChanged`] and [`Error::LoadTimedOut`].
 pub fn load_parallel(
     client: &mut Client,
     sources: Vec<ParallelSource<'_>>,

@@ -1,4 +1,4 @@
-//! What is asked of a load over several connections.
+//! The options of a load over several connections.
 
 use std::time::Duration;
 
@@ -15,33 +15,33 @@ pub type SourceBatches<'a> = Box<dyn Iterator<Item = Result<SourceBatch, BoxErro
 pub enum Writers {
     /// This many.
     Fixed(usize),
-    /// As many as pay, found by measuring; at most this many.
+    /// As many as make the load faster, found by measuring; at most this many.
     Auto(usize),
 }
 
-/// How a load with several writers goes.
+/// Settings of a load with several writers.
 pub struct ParallelOptions<'a> {
     /// Connections.
     pub writers: Writers,
     /// What is tried again.
     pub retry: RetryPolicy,
-    /// Where committed rows are noted.
+    /// Where committed rows are recorded.
     pub ledger: Option<&'a Ledger>,
     /// Time for the whole load.
     pub time_limit: Option<Duration>,
-    /// Hears of every commit, and of every writer.
+    /// Is notified of every commit and every writer.
     pub watch: &'a dyn CommitWatch,
 }
 
-/// Hears of commits and of writers as they come and go, from the threads of the writers.
+/// Is notified of commits and of writers that begin and end, on the writers' threads.
 pub trait CommitWatch: Sync {
-    /// So many rows are about to be committed.
+    /// This many rows are about to be committed.
     fn begins(&self, _rows: u64) {}
-    /// The commit of so many rows has ended, and they are committed or not. A commit in doubt has not ended.
+    /// The commit of this many rows has ended: they are committed, or they are not. A commit in doubt has not ended.
     fn ended(&self, _rows: u64, _committed: bool) {}
     /// A writer has its first connection.
     fn writer_begins(&self) {}
-    /// A writer is done. Its session may be asked for what it did, unless its connection is broken.
+    /// A writer is done. Without a client its connection is broken; otherwise the session may be asked for its figures.
     fn writer_ends(&self, _client: Option<&mut Client>) {}
 }
 
@@ -52,7 +52,7 @@ impl CommitWatch for () {}
 pub struct ParallelSource<'a> {
     /// How its rows are loaded.
     pub plan: LoadPlan,
-    /// What becomes of rows that cannot be loaded.
+    /// What happens to rows that cannot be loaded.
     pub tolerance: Option<&'a Tolerance<'a>>,
     /// Its rows.
     pub batches: SourceBatches<'a>,

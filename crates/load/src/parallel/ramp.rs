@@ -1,4 +1,4 @@
-//! How many writers pay: writers are added while throughput rises, and taken back where it does not.
+//! Finds the number of writers: adds writers while throughput rises, and removes them when it does not.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) struct Ramp {
     steps: Vec<RampStep>,
 }
 
-/// A number of writers, and what it brought.
+/// A number of writers that was tried, and its throughput.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RampStep {
     /// When it was judged, from the start of the load.

@@ -36,7 +36,7 @@ impl RowRanges {
         self.range_at(row).is_some_and(|range| range.start <= row)
     }
 
-    /// Where the answer to [`contains`](Self::contains) changes next behind `row`; `None` if it does not.
+    /// The next row after `row` for which [`contains`](Self::contains) gives another answer; `None` if there is none.
     pub fn next_change(&self, row: u64) -> Option<u64> {
         let range = self.range_at(row)?;
         Some(if range.start <= row { range.end } else { range.start })

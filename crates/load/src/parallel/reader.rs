@@ -46,7 +46,7 @@ pub(super) fn read_all<'a>(
 
 enum Stop {
     Failed(Error),
-    /// Nobody takes chunks any more.
+    /// All writers have ended, so no more chunks are needed.
     Unwanted,
 }
 

@@ -15,15 +15,15 @@ pub struct ParallelReport {
     pub load: LoadReport,
     /// The most writers at a time.
     pub writers: usize,
-    /// What was tried to find how many writers pay.
+    /// The numbers of writers that were tried.
     pub steps: Vec<RampStep>,
-    /// How often something was tried again.
+    /// Number of repeated tries.
     pub retries: u64,
-    /// What was tried again, at most 1,000 of them.
+    /// The first 1,000 repeated tries.
     pub retry_notes: Vec<RetryNote>,
     /// Rows that an earlier run had committed.
     pub rows_skipped: u64,
-    /// What kept the load from being faster.
+    /// What limited the speed of the load.
     pub limit: Limit,
 }
 
@@ -34,7 +34,7 @@ pub struct RetryNote {
     pub at: Duration,
     /// The writer, from 0.
     pub writer: usize,
-    /// Why it may pass.
+    /// Why the error is transient.
     pub reason: String,
     /// The error.
     pub error: String,
@@ -42,16 +42,16 @@ pub struct RetryNote {
     pub waited: Duration,
 }
 
-/// What kept a load from being faster.
+/// What limited the speed of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// Reading the source.
     Source,
     /// The processors of this machine.
     Processor,
-    /// The server took rows no faster, or the link.
+    /// The server or the network, which took rows no faster.
     Receiver,
-    /// The server needed the time to confirm and commit.
+    /// The server, which needed the time to confirm and commit.
     Commit,
 }
 

@@ -1,4 +1,4 @@
-//! A writer: one connection that loads chunk after chunk, and tries again what may pass.
+//! A writer: one connection that loads chunk after chunk, and tries again after transient errors.
 
 use std::{
     ops::Range,
@@ -41,7 +41,7 @@ const STOP_LOOK: Duration = Duration::from_millis(50);
 pub(super) enum Line<'c> {
     Lent(&'c mut Client),
     Own(Box<Client>),
-    /// Not made yet, or gone.
+    /// There is no connection: it was not made yet, or has broken.
     Down,
 }
 
@@ -303,7 +303,7 @@ impl<'a> Writer<'a, '_> {
         done.map(|()| true)
     }
 
-    /// Tries a chunk again that failed: as often as its error may pass, and in parts if the server refuses rows of it.
+    /// Tries a chunk again that failed: as long as its errors are transient, and in parts if the server refuses rows of it.
     fn repeat(&mut self, chunk: &Open<'_>, error: Error) -> Result<(), Error> {
         let rows = chunk.held.iter().map(SourceBatch::rows).sum();
         let mut parts = vec![Part { held: 0..rows, failed: Some(error) }];

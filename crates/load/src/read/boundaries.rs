@@ -1,7 +1,5 @@
-//! Where ranges begin.
-//!
-//! Boundaries need not be values that rows have: they decide how even the ranges are, and never which rows there are. But
-//! they must ascend as the server compares them, and so the server is asked.
+//! Finds where ranges begin. Boundaries need not be values of rows: they decide how even the ranges are, and never which rows are
+//! read. But they must ascend as the server compares them, so the server is asked.
 
 use tds::Value;
 

@@ -1,8 +1,8 @@
 //! One point in time for all readers.
 //!
-//! Each SNAPSHOT transaction has a point in time of its own: that of its first read. So one session holds a shared lock of the
-//! table while all readers begin their transactions and read for the first time. Nobody can change the table meanwhile, and
-//! so all of them see the same rows. Then the lock goes, and the readers keep nobody waiting.
+//! Each SNAPSHOT transaction sees the rows as of its first read. So one session holds a shared lock on the table while all
+//! readers begin their transactions and read for the first time. Nobody can change the table meanwhile, so all readers see the
+//! same rows. Then the lock is released, and writers wait no longer.
 
 use std::{fmt, str::FromStr, thread};
 
@@ -12,12 +12,12 @@ use crate::{client::Client, config::Config, error::Error};
 /// What all readers see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Consistency {
-    /// Each statement sees what is committed when it runs, as the server's isolation has it.
+    /// Each statement sees what is committed when it runs, by the server's isolation level.
     #[default]
     None,
-    /// SNAPSHOT transactions of one point in time.
+    /// SNAPSHOT transactions that see the same point in time.
     Snapshot,
-    /// A shared lock of the table, until all rows are read.
+    /// A shared lock on the table until all rows are read.
     Lock,
 }
 

@@ -14,7 +14,7 @@ pub enum ReadError {
         /// Why not.
         reason: &'static str,
     },
-    /// Options that do not go together, or not with this source.
+    /// Options that exclude each other, or that this source does not allow.
     #[error("{0}")]
     Option(&'static str),
     /// The connection of a reader broke after rows of the range had been handed on, and no unique key says where to go on.
@@ -35,7 +35,7 @@ pub enum ReadError {
         /// How it was lost.
         source: Cause,
     },
-    /// The rows of a range have other columns than those before.
+    /// The rows of a range have other columns than the ranges before.
     #[error("the columns changed while they were read: {found} instead of {expected}")]
     Columns {
         /// The columns at the beginning.

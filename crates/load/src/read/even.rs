@@ -1,4 +1,4 @@
-//! Boundaries that part the values between two ends evenly, for types whose values can be counted.
+//! Boundaries that divide the values between two ends evenly, for types whose values can be counted.
 
 use tds::Value;
 

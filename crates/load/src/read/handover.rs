@@ -1,4 +1,4 @@
-//! Who takes the rows of ranges: in order, with back pressure, or each range by itself.
+//! Passes the rows of ranges on: in order, with back pressure, or each range by itself.
 
 use std::{
     collections::VecDeque,

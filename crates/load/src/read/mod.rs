@@ -2,10 +2,10 @@
 //!
 //! | Module | What it is |
 //! |---|---|
-//! | [`SplitPlan`] | which ranges, how many readers, what is kept consistent, and why |
+//! | [`SplitPlan`] | ranges, number of readers and consistency, with reasons |
 //! | `boundaries`, `even` | where ranges begin: from statistics, from the ends of the key, or from a scan of it |
 //! | [`ParallelRead`] | readers that run, and their rows in the order of the ranges |
-//! | [`RangeSink`] | who takes the rows, if they are not read in order |
+//! | [`RangeSink`] | takes the rows if they are not needed in order |
 //! | `consistency` | one point in time for all readers |
 //! | `crew` | how many readers are at work |
 //! | [`Partition`] | a range that another process can read |

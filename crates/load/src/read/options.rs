@@ -1,4 +1,4 @@
-//! What a user may say about a read.
+//! The options of a read.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -14,9 +14,9 @@ pub(crate) const AUTO_READERS_MAX: usize = 16;
 /// How many connections read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
-    /// That many, if there are as many ranges.
+    /// This many, if there are as many ranges.
     Count(usize),
-    /// One to begin with, and more while the rows come faster.
+    /// One at first, and more while that makes the read faster.
     Auto,
 }
 
@@ -49,10 +49,10 @@ impl fmt::Display for Readers {
     }
 }
 
-/// How to read without being in anyone's way.
+/// How to read while disturbing other sessions little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gentle {
-    /// How long a statement should take; the number of its rows follows from that.
+    /// How long a statement should take; its number of rows is chosen accordingly.
     pub statement_time: Duration,
     /// How long a reader rests between two statements.
     pub pause: Duration,
@@ -70,7 +70,7 @@ impl Default for Gentle {
     }
 }
 
-/// Settings of a read. What is `None` is chosen by the [plan](super::SplitPlan), with a reason.
+/// Settings of a read. The [plan](super::SplitPlan) chooses a value, with a reason, for each setting that is `None`.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
     /// How many connections read.
@@ -79,7 +79,7 @@ pub struct ReadOptions {
     pub split_by: Option<String>,
     /// How many ranges to aim at.
     pub ranges: Option<usize>,
-    /// Bytes that a range aims at, as they are estimated.
+    /// Estimated bytes that a range should have.
     pub range_bytes: u64,
     /// What all readers see.
     pub consistency: Consistency,
@@ -89,7 +89,7 @@ pub struct ReadOptions {
     pub form: Form,
     /// Rows of a record batch.
     pub batch_rows: Option<usize>,
-    /// How long a range that fails for a passing reason is tried again without getting on.
+    /// How long a range is tried again after transient errors without progress.
     pub retry_for: Duration,
 }
 

@@ -33,8 +33,8 @@ pub(crate) const GAIN: f64 = 1.1;
 const SETTLING: Duration = Duration::from_millis(300);
 const MEASURED: Duration = Duration::from_millis(500);
 
-/// Rows read by several connections, in the order of the plan's ranges. Dropped before its end, it cancels all queries and
-/// waits for that.
+/// Rows read by several connections, in the order of the plan's ranges. If it is dropped before its end, it cancels all queries
+/// and waits until they have ended.
 pub struct ParallelRead {
     readers: Crowd,
     handover: Arc<Handover>,
@@ -75,7 +75,7 @@ pub fn read_into(
 }
 
 impl ParallelRead {
-    /// Starts to read over new connections to where `client` is connected to.
+    /// Starts to read over new connections to the server and database of `client`.
     pub fn start(client: &Client, plan: SplitPlan, options: &ReadOptions) -> Result<Self, Error> {
         Self::begin(client.sibling_config(), None, plan, options)
     }
@@ -148,7 +148,7 @@ impl ParallelRead {
         }
     }
 
-    /// What was done; to be asked behind the last batch, by the thread that started the read.
+    /// The report of the read. Call it after the last batch, on the thread that started the read.
     pub fn finish(self) -> Result<ReadReport, Error> {
         let Self { readers, waited, cpu, .. } = self;
         let mut report = readers.finish(Some(waited))?;

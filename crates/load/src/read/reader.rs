@@ -1,4 +1,4 @@
-//! One reader: takes range after range, and reads each to its end whatever becomes of its connection.
+//! One reader: takes range after range, and reads each to its end, over a new connection if the old one breaks.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},

@@ -1,4 +1,4 @@
-//! What a read by several connections did, and what its limit was.
+//! What a read by several connections did, and what limited its speed.
 
 use std::{fmt, time::Duration};
 
@@ -8,19 +8,19 @@ use crate::report::{ExportReport, bytes};
 /// The result of a finished read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadReport {
-    /// Rows, bytes and times; those of all readers together.
+    /// Rows, bytes and times of all readers together.
     pub export: ExportReport,
     /// Readers that have read.
     pub readers: usize,
     /// Ranges.
     pub ranges: usize,
-    /// How often a range was tried again.
+    /// Number of repeated tries.
     pub retries: u64,
-    /// What all rows have in common.
+    /// The consistency that all rows have.
     pub consistency: Consistency,
-    /// What `auto` measured: readers, bytes of record batches a second.
+    /// What `auto` measured: number of readers, and bytes of record batches a second.
     pub trials: Vec<(usize, f64)>,
-    /// What kept the read from being faster.
+    /// What limited the speed of the read.
     pub limit: String,
 }
 

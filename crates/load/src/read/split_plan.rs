@@ -1,4 +1,4 @@
-//! The plan of a read: which ranges, how many readers, and why.
+//! The plan of a read: its ranges and number of readers, with reasons.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ const ROW_BYTES_GUESS: u64 = 100;
 pub struct SplitPlan {
     /// What is read.
     pub source: RowSource,
-    /// The column that splits it.
+    /// The column that splits the rows.
     pub key: Option<SplitKey>,
     /// The ranges, in the order of the key. Together they have every row once.
     pub ranges: Vec<KeyRange>,

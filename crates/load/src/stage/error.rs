@@ -1,4 +1,4 @@
-//! Why a table cannot be loaded the way that was asked for.
+//! Why a mode or a strategy is not possible for a table.
 
 use super::{
     mode::{Mode, Strategy},
@@ -9,7 +9,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StageError {
-    /// A word that is none.
+    /// An unknown word for a mode or a strategy.
     #[error("\"{word}\" is no {kind}: {}", words(kind))]
     Word {
         /// "mode" or "strategy".
@@ -51,7 +51,7 @@ pub enum StageError {
         /// The strategy.
         strategy: &'static str,
     },
-    /// The table has something that a stage cannot have, or that its replacement would lose.
+    /// The table has something that a stage cannot have, or that would be lost when the stage replaces it.
     #[error("a stage cannot take the place of {table}: {}", list(obstacles))]
     Obstacles {
         /// The table.

@@ -41,18 +41,18 @@ enum Comparison {
     Value,
     /// Byte by byte: equal text may differ in case and trailing blanks, and equal times in their offset.
     Bytes,
-    /// The type has no equality: every value counts as another one.
+    /// The type has no equality, so every value counts as different.
     Never,
 }
 
-/// Rows of a stage, by what became of them.
+/// Counts of a stage's rows by what happened to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Merged {
     /// Rows that were inserted.
     pub inserted: u64,
     /// Rows of the table that were updated.
     pub updated: u64,
-    /// Rows that were there already, as they are (or, without updates, with their key).
+    /// Rows that the table already had with equal values, or, without updates, with an equal key.
     pub unchanged: u64,
 }
 

@@ -2,10 +2,10 @@
 //!
 //! | Part | What it is |
 //! |---|---|
-//! | [`Mode`], [`Strategy`] | what becomes of the rows that are there, and the way of the new ones |
-//! | [`StagePlan`] | the way that fits a mode, a strategy and a table, with reasons |
+//! | [`Mode`], [`Strategy`] | what happens to existing rows, and how new ones reach the table |
+//! | [`StagePlan`] | how rows reach the table by mode, strategy and table, with reasons |
 //! | [`TableShape`] | everything that makes a table; [`Script`] writes it as T-SQL |
-//! | [`Stage`] | the table: made, filled by anybody, built, published, dropped |
+//! | [`Stage`] | the table itself: created, filled, completed, published, dropped |
 //! | [`Obstacle`] | what stops a stage from taking a table's place |
 
 mod error;

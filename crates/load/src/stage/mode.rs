@@ -1,18 +1,18 @@
-//! What becomes of the rows that a table has, and the way that new rows take into it.
+//! What happens to a table's existing rows, and how new rows reach it.
 
 use std::{fmt, str::FromStr};
 
 use super::error::StageError;
 
-/// What a load makes of the rows that are there already.
+/// What a load does with existing rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// They stay; the rows of the source are added.
+    /// Existing rows stay; the rows of the source are added.
     #[default]
     Append,
-    /// They go first. Readers see an empty table, then a growing one.
+    /// Existing rows are removed first. Readers see an empty table, then a growing one.
     Truncate,
-    /// They go in the transaction that brings the new ones: readers see the old rows or the new.
+    /// The transaction that adds the new rows removes the existing ones. Readers see the old rows or the new.
     Replace,
     /// Rows whose key is in the source are updated, and the other rows of the source are inserted.
     Upsert {
@@ -27,10 +27,10 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The words for the modes, in the order of the variants.
+    /// The names of the modes, in the order of the variants.
     pub const WORDS: [&'static str; 5] = ["append", "truncate", "replace", "upsert", "insert-new"];
 
-    /// The mode of a word, with its key; a mode without a key takes none, and one with a key needs it.
+    /// The mode with this name and key. Modes by key need a key, and the others take none.
     pub fn parse(word: &str, keys: Vec<String>) -> Result<Self, StageError> {
         let mode = match word {
             "append" => Self::Append,
@@ -73,22 +73,22 @@ impl fmt::Display for Mode {
     }
 }
 
-/// The way of the rows.
+/// How rows reach the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// The one that fits the mode and the table.
+    /// The plan chooses by mode and table.
     #[default]
     Auto,
     /// Into the table itself.
     Direct,
-    /// Into a stage without indexes, which are built when all rows are there; then it takes the table's place.
+    /// Into a stage that takes the table's place. Its indexes are built after all rows are loaded.
     HeapThenKey,
-    /// Into a stage that has the table's indexes from the start; then it takes the table's place.
+    /// Into a stage that takes the table's place. It has the table's indexes from the start.
     Swap,
 }
 
 impl Strategy {
-    /// The words for the strategies, in the order of the variants.
+    /// The names of the strategies, in the order of the variants.
     pub const WORDS: [&'static str; 4] = ["auto", "direct", "heap-then-key", "swap"];
 
     /// The word for it.

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Obstacle {
     /// Its kind.
     pub kind: ObstacleKind,
-    /// Name; empty for what is of the table as a whole.
+    /// Name; empty if the obstacle concerns the table as a whole.
     pub name: String,
 }
 
@@ -17,9 +17,9 @@ pub struct Obstacle {
 pub enum ObstacleKind {
     /// It is no table.
     View,
-    /// It is of one session.
+    /// The table is a temporary one, which belongs to one session.
     TemporaryTable,
-    /// It is of another database than the session.
+    /// The table is in another database than the session.
     OtherDatabase,
     /// A foreign key refers to the table.
     ReferringKey,
@@ -57,7 +57,7 @@ pub enum ObstacleKind {
     EncryptedColumn,
     /// A column set.
     ColumnSet,
-    /// A column's values are made by the server for a period.
+    /// The server generates a column's values for a period.
     GeneratedColumn,
     /// An XML column has a schema collection.
     XmlSchema,
@@ -80,7 +80,7 @@ pub enum ObstacleKind {
 }
 
 impl ObstacleKind {
-    /// Whether the table keeps it when rows are switched in, and loses it when another table gets its name.
+    /// Whether the table keeps the object when rows are switched in, but loses it when another table gets its name.
     pub fn stops_rename_only(self) -> bool {
         matches!(
             self,

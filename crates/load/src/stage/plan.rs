@@ -1,4 +1,4 @@
-//! Which way the rows take, and why.
+//! Chooses how rows reach the table, with reasons.
 
 use arrow::datatypes::Schema;
 
@@ -18,12 +18,12 @@ use crate::{
     plan::Choice,
 };
 
-/// The way of a load's rows into a table.
+/// How a load's rows reach a table.
 #[derive(Debug, Clone)]
 pub struct StagePlan {
-    /// What becomes of the rows that are there.
+    /// What happens to existing rows.
     pub mode: Mode,
-    /// The strategy; [`Strategy::Auto`] only for modes with a key, which have one way alone.
+    /// The strategy; [`Strategy::Auto`] only for modes by key, for which there is only one.
     pub strategy: Strategy,
     /// What follows from both.
     pub route: Route,
@@ -43,7 +43,8 @@ pub enum Route {
 }
 
 impl StagePlan {
-    /// Chooses a way, and reads what it needs to know of the table. What cannot be had is an error that says why.
+    /// Chooses by mode, strategy and table, and reads the table's definition as needed. An impossible combination is an error
+    /// with the reason.
     pub fn choose(
         client: &mut Client,
         target: &TableDescription,
@@ -86,7 +87,7 @@ impl StagePlan {
         Ok(Self { mode, strategy, route, choices })
     }
 
-    /// The stage of this way for a load, whether it has been made or not; `None` if the rows go into the table.
+    /// The stage for a load, whether it has been created or not; `None` if the rows go directly into the table.
     pub fn stage(&self, target: &TableDescription, load_id: &str) -> Option<Stage> {
         match &self.route {
             Route::Direct | Route::TruncateFirst => None,
@@ -165,7 +166,7 @@ fn choices(
     route: &Route,
 ) -> Vec<Choice> {
     let effect = match mode {
-        Mode::Append => "rows that are there stay",
+        Mode::Append => "existing rows stay",
         Mode::Truncate => "the table is emptied first; readers see it empty, then filling up",
         Mode::Replace => "readers see the old rows or the new ones",
         Mode::Upsert { .. } => "rows with a known key are updated if they differ, the others are inserted",
@@ -215,8 +216,7 @@ fn choices(
                 .filter(|name| !merge.has_column(name))
                 .collect();
             if !absent.is_empty() {
-                let reason =
-                    "not in the source; kept in rows that are there, filled by the server in new ones";
+                let reason = "not in the source; kept in existing rows, filled by the server in new ones";
                 choices.push(choice("not loaded", &absent.join(", "), reason));
             }
         }

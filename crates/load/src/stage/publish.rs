@@ -1,4 +1,4 @@
-//! Gives the rows of a stage to its target, in one transaction.
+//! Publishes a stage: moves its rows into the target in one transaction.
 
 use std::fmt;
 
@@ -25,13 +25,13 @@ pub struct Published {
     pub inserted: u64,
     /// Rows of the target that were changed.
     pub updated: u64,
-    /// Rows that were there already and stay as they are.
+    /// Rows of the target that stay unchanged.
     pub unchanged: u64,
     /// The way.
     pub how: How,
 }
 
-/// The way in which a stage's rows came into the target.
+/// How a stage's rows came into the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
     /// `ALTER TABLE ... SWITCH`.
@@ -70,9 +70,9 @@ impl fmt::Display for Published {
 pub type BeforeCommit<'a> = &'a mut dyn FnMut(&mut Client) -> Result<(), Error>;
 
 impl Stage {
-    /// Gives its rows to the target and drops it, in one transaction (the caller's, if one is open): readers see the rows
-    /// from before or those from after. [`build`](Self::build) has prepared it. `before_commit` runs in the same transaction,
-    /// again if a rename follows a SWITCH that the server refused.
+    /// Moves the stage's rows into the target and drops the stage, in one transaction (the caller's, if one is open). Readers see
+    /// the target before or after. [`build`](Self::build) must have run. `before_commit` runs in the same transaction, again if a
+    /// rename follows a SWITCH that the server refused.
     pub fn publish(&self, client: &mut Client, before_commit: BeforeCommit<'_>) -> Result<Published, Error> {
         match &self.kind {
             StageKind::Merge(merge) => in_transaction(client, |client| {

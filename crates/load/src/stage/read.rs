@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl TableShape {
-    /// Reads everything that makes a table; a view is none. What a second table cannot have is in [`obstacles`](Self::obstacles).
+    /// Reads the complete definition of a table; a view is not one. [`obstacles`](Self::obstacles) lists what a second table cannot have.
     pub fn read(client: &mut Client, table: &TableName) -> Result<Self, Error> {
         let mut obstacles = Vec::new();
         if table.is_temporary() {

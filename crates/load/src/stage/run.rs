@@ -1,4 +1,4 @@
-//! A load of one source through a stage, from its making to its end.
+//! A complete load of one source through a stage.
 
 use arrow::{datatypes::Schema, record_batch::RecordBatch};
 
@@ -23,13 +23,13 @@ pub struct StagedReport {
     pub plan: LoadPlan,
     /// How they came there.
     pub staged: LoadReport,
-    /// How they came into the target.
+    /// How the rows came into the target.
     pub published: Published,
 }
 
 /// Loads all batches of a source into a stage and publishes it; without a stage in `plan` this is [`Error::Internal`].
 ///
-/// All of it comes into the target, or nothing. On an error the stage is dropped, if the server can still be asked.
+/// The target gets all rows or none. On an error the stage is dropped, if the server can still be reached.
 pub fn load_staged<S, E>(
     client: &mut Client,
     target: &TableDescription,

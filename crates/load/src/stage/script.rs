@@ -23,7 +23,7 @@ pub(super) fn with_suffix(name: &str, suffix: &str) -> String {
     format!("{kept}{suffix}")
 }
 
-/// A table like the shape's, under another name; its constraints' names get a suffix.
+/// T-SQL for a table of a given shape under another name. The names of its constraints get a suffix.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'a> {
     /// The shape that the new table gets.
@@ -52,8 +52,8 @@ impl Script<'_> {
         text
     }
 
-    /// The statements that build keys and indexes, the clustered one first: the others refer to its rows by its key. Each
-    /// has a condition, so that a second run builds what the first did not come to.
+    /// The statements that build keys and indexes, the clustered one first: the others refer to its rows by its key. Each has a
+    /// condition, so that a second run builds only what is missing.
     pub fn indexes(&self) -> Vec<String> {
         let shape = self.shape;
         let clustered = shape.clustered().into_iter();
@@ -61,8 +61,8 @@ impl Script<'_> {
         clustered.chain(others).map(|index| self.index(index)).collect()
     }
 
-    /// The statements that add CHECK and FOREIGN KEY constraints, each with a condition. Rows are checked where the
-    /// table's own are known to obey.
+    /// The statements that add CHECK and FOREIGN KEY constraints, each with a condition. Rows are checked if the constraint of
+    /// the target is trusted.
     pub fn constraints(&self) -> Vec<String> {
         let checks = self.shape.checks.iter().map(|check| self.check(check));
         let foreign_keys = self.shape.foreign_keys.iter().map(|key| self.foreign_key(key));
@@ -74,7 +74,7 @@ impl Script<'_> {
         checks.chain(foreign_keys).chain(escalation).collect()
     }
 
-    /// The statements that give the table the shape's name, which nothing has any more, and its constraints theirs.
+    /// The statements that give the table and its constraints the names of the shape, which must be free.
     pub fn rename(&self) -> Vec<String> {
         let schema = self.table.schema.as_deref().unwrap_or("dbo");
         let rename = |old: &str, new: &str| {

@@ -1,9 +1,9 @@
-//! Everything that makes a table.
+//! The complete definition of a table.
 
 use super::obstacle::Obstacle;
 use crate::table_name::TableName;
 
-/// A table's definition: what a second table needs to be like it.
+/// A table's definition, complete enough to create an equal table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableShape {
     /// The name, with schema.
@@ -20,7 +20,7 @@ pub struct TableShape {
     pub large_value_file_group: Option<String>,
     /// CHECK constraints.
     pub checks: Vec<CheckShape>,
-    /// FOREIGN KEY constraints of the table's own.
+    /// FOREIGN KEY constraints of the table.
     pub foreign_keys: Vec<ForeignKeyShape>,
     /// `LOCK_ESCALATION`, if it is not `TABLE`.
     pub lock_escalation: Option<String>,
@@ -80,7 +80,7 @@ pub struct DefaultShape {
     pub definition: String,
 }
 
-/// How the rows of an index lie.
+/// How an index stores its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexKind {
     /// The rows themselves, in a B-tree.
@@ -123,7 +123,7 @@ pub struct IndexShape {
     pub name: String,
     /// Kind.
     pub kind: IndexKind,
-    /// The constraint that it is of.
+    /// The constraint that the index enforces.
     pub key_kind: Option<KeyKind>,
     /// No two rows have the same key.
     pub is_unique: bool,
@@ -158,7 +158,7 @@ pub struct CheckShape {
     pub name: String,
     /// The condition, in parentheses.
     pub definition: String,
-    /// How far it is obeyed.
+    /// Whether the constraint is enabled and trusted.
     pub standing: Standing,
 }
 
@@ -177,11 +177,11 @@ pub struct ForeignKeyShape {
     pub on_delete: String,
     /// ON UPDATE.
     pub on_update: String,
-    /// How far it is obeyed.
+    /// Whether the constraint is enabled and trusted.
     pub standing: Standing,
 }
 
-/// How far a constraint is obeyed.
+/// Whether a constraint is enabled and trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
     /// Whether it is out of use.
@@ -205,12 +205,12 @@ impl TableShape {
         self.columns.iter().find(|column| column.identity.is_some())
     }
 
-    /// What stops a stage from taking this table's place by any way.
+    /// Obstacles that prevent a stage from taking this table's place at all.
     pub fn obstacles_to_any(&self) -> Vec<Obstacle> {
         self.obstacles.iter().filter(|obstacle| !obstacle.kind.stops_rename_only()).cloned().collect()
     }
 
-    /// What a rename would lose.
+    /// Obstacles that exclude a rename, since the table would lose something.
     pub fn obstacles_to_rename(&self) -> Vec<Obstacle> {
         self.obstacles.iter().filter(|obstacle| obstacle.kind.stops_rename_only()).cloned().collect()
     }

@@ -41,10 +41,10 @@ pub struct Stage {
     strategy: &'static str,
 }
 
-/// What a stage is to its target.
+/// How a stage is published.
 #[derive(Debug, Clone)]
 pub enum StageKind {
-    /// It takes the target's place.
+    /// The stage takes the target's place.
     Swap {
         /// The target's definition, which is also the stage's.
         shape: Box<TableShape>,
@@ -92,12 +92,12 @@ impl Stage {
         }
     }
 
-    /// The name: that of the target with the load's behind it.
+    /// The stage's name: the target's name followed by the load's.
     pub fn name(&self) -> &TableName {
         &self.name
     }
 
-    /// Whether the server has it. A stage that is gone has been published: both are one transaction.
+    /// Whether the stage exists. A stage that is gone has been published, since one transaction does both.
     pub fn exists(&self, client: &mut Client) -> Result<bool, Error> {
         let found = client.query_values(&format!(
             "SELECT 1 AS found WHERE OBJECT_ID({}, 'U') IS NOT NULL",
@@ -106,7 +106,7 @@ impl Stage {
         Ok(found.first().is_some_and(|table| !table.rows.is_empty()))
     }
 
-    /// Whether its rows are in the target, when the answer to the commit of [`publish`](Self::publish) was lost. Asks over
+    /// Whether the target has the stage's rows, after the answer to the commit of [`publish`](Self::publish) was lost. Asks over
     /// another connection, and waits for the end of that transaction.
     pub fn was_published(&self, lost: &Client) -> Result<bool, Error> {
         /// "Invalid object name" (sys.messages).
@@ -121,7 +121,7 @@ impl Stage {
         }
     }
 
-    /// Makes it, with its owner's name and the indexes that are to be there before the rows.
+    /// Creates the stage, with its owner's name and the indexes that are needed before the rows.
     pub fn create(&self, client: &mut Client) -> Result<(), Error> {
         let create = match &self.kind {
             StageKind::Swap { shape, .. } => self.script(shape, &self.suffix()).create(),
@@ -147,7 +147,7 @@ impl Stage {
         })
     }
 
-    /// The stage as a load sees it.
+    /// Describes the stage as the target of a load.
     pub fn describe(&self, client: &mut Client) -> Result<TableDescription, Error> {
         let mut described = client.describe(&self.name)?;
         if let StageKind::Merge(merge) = &self.kind {
@@ -175,7 +175,7 @@ impl Stage {
         stage
     }
 
-    /// Refuses a plan that leaves columns of the stage out, which a merge would take for NULLs.
+    /// Refuses a plan that leaves out columns of the stage, since a merge would take them for NULLs.
     pub fn check_plan(&self, plan: &LoadPlan) -> Result<(), StageError> {
         let StageKind::Merge(merge) = &self.kind else { return Ok(()) };
         let declared = plan.rows.declared_columns();
@@ -186,14 +186,14 @@ impl Stage {
         }
     }
 
-    /// A name for a load that has none.
+    /// A new name for a load without one.
     pub fn new_load_id() -> String {
         // The standard library's hashers start from the system's randomness.
         format!("{:016x}", RandomState::new().hash_one(()))
     }
 
-    /// Prepares it for publishing when all rows are there: indexes and constraints that it lacks are built, or keys that
-    /// occur twice are refused. What was done before is left as it is.
+    /// Prepares the stage for publishing after all rows are loaded: builds missing indexes and constraints, or refuses duplicate
+    /// keys. It can be repeated.
     pub fn build(&self, client: &mut Client) -> Result<(), Error> {
         match &self.kind {
             StageKind::Swap { shape, .. } => {
@@ -208,7 +208,7 @@ impl Stage {
         }
     }
 
-    /// Drops it, if the server has it; over another connection, if this one is of no use any more.
+    /// Drops the stage, if it exists; over another connection, if this one is broken.
     pub fn drop(&self, client: &mut Client) -> Result<(), Error> {
         let drop = drop_statement(&self.name);
         match client.is_broken() {
@@ -280,7 +280,7 @@ impl Stage {
 }
 
 impl FoundStage {
-    /// Drops it. What its load has not published is lost.
+    /// Drops the stage. Rows that were not published are lost.
     pub fn drop(&self, client: &mut Client) -> Result<(), Error> {
         client.execute(&drop_statement(&self.name)).map(|_| ())
     }

@@ -47,7 +47,7 @@ pub enum BrowserError {
         /// The instance.
         instance: String,
     },
-    /// The name cannot be asked about.
+    /// The instance's name cannot be sent in a request.
     #[error("\"{instance}\" is not an instance name: 1 to 32 bytes without NUL are")]
     Name {
         /// The instance.

@@ -1,4 +1,4 @@
-//! From a host name to a connected socket.
+//! Opens TCP connections to a host name.
 
 mod browser;
 #[cfg(test)]
@@ -22,7 +22,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Between further probes. A host that is gone is so noticed within a minute or two, whatever the system's own settings.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Why no TCP connection came about.
+/// Why no TCP connection could be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
@@ -52,7 +52,7 @@ pub enum ConnectError {
         /// The limit.
         limit: Duration,
     },
-    /// SQL Server Browser did not tell the port of a named instance.
+    /// SQL Server Browser did not give the port of a named instance.
     #[error(transparent)]
     Browser(#[from] BrowserError),
 }

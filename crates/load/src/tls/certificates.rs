@@ -1,4 +1,4 @@
-//! Which certificate is good enough.
+//! Which certificates are accepted.
 
 use std::{path::Path, sync::Arc};
 
@@ -28,7 +28,7 @@ pub(super) enum Trust {
     Roots { expected: ServerName<'static>, roots: RootCertStore },
     /// This certificate and no other, whatever its name and dates.
     Pinned(CertificateDer<'static>),
-    /// Any: the user asked for it by name.
+    /// Any certificate: the user has asked for this explicitly.
     Anything,
 }
 

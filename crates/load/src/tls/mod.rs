@@ -1,8 +1,8 @@
 //! TLS for TDS: strict (TDS 8.0) and the wrapped handshake of TDS 7.x. Works on any `Read + Write`.
 //!
-//! In TDS 7.x the records of the handshake travel as the payload of PRELOGIN packets (MS-TDS 2.2.6.5, 3.2.5.2); afterwards
-//! records stand bare on the socket and TDS packets inside them. The handshake reads whole TDS packets only, so that not
-//! one byte behind it is swallowed: in login-only mode those bytes are clear text.
+//! In TDS 7.x the records of the handshake travel as the payload of PRELOGIN packets (MS-TDS 2.2.6.5, 3.2.5.2); afterwards TDS
+//! packets travel inside plain TLS records. The handshake reads whole TDS packets only, so that it takes no byte that follows: in
+//! login-only mode those bytes are clear text.
 
 mod certificates;
 #[cfg(test)]
@@ -73,7 +73,7 @@ pub enum TlsError {
     Io(#[from] io::Error),
 }
 
-/// What a handshake needs, made once per configuration: roots are not loaded again for every connection.
+/// What a handshake needs. It is made once per configuration, so that roots are not loaded again for every connection.
 #[derive(Clone)]
 pub struct TlsSettings {
     client: Arc<ClientConfig>,

@@ -1,8 +1,8 @@
 //! TDS messages over a socket, in the clear or inside TLS.
 //!
-//! One thread owns a [`Transport`]; a [`Canceller`] on any other thread may put an attention between its messages. What
-//! both need, the socket and the TLS state, is in [`Shared`]. The lock is held while bytes are written or decrypted,
-//! never while waiting for the server.
+//! One thread owns a [`Transport`]; a [`Canceller`] on any other thread may put an attention between its messages. Both use
+//! [`Shared`], which has the socket and the TLS state. The lock is held while bytes are written or decrypted, never while waiting
+//! for the server.
 
 mod cancel;
 mod incoming;

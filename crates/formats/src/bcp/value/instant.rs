@@ -1,4 +1,4 @@
-//! Dates and times between their forms: native bytes, text, and the exact form of the type mapping.
+//! Converts dates and times between native bytes, text, and the exact form of the type mapping.
 
 use rows::text::calendar::{DAYS_MAX, DAYS_TO_1753, DAYS_TO_1900, DAYS_TO_1970};
 
