@@ -32,6 +32,8 @@ pub struct DatabaseTransaction {
     pub(super) bulk_locks: HashSet<u32>,
     /// Tables whose next rows are said to be sorted.
     pub(super) sorted: HashSet<u32>,
+    /// Tables whose next rows are those of a bulk load.
+    pub(super) loads: HashSet<u32>,
     /// Writers of the statement that runs which other threads fill, by table.
     pub(super) sides: Vec<(u32, Arc<Slot>)>,
     /// How much of the rows added last went to the log, by table.
@@ -54,6 +56,7 @@ impl DatabaseTransaction {
             table_locks: HashSet::new(),
             bulk_locks: HashSet::new(),
             sorted: HashSet::new(),
+            loads: HashSet::new(),
             sides: Vec::new(),
             logging: HashMap::new(),
             owners,
@@ -214,6 +217,7 @@ impl DatabaseTransaction {
     /// only here.
     pub fn settle(&mut self) -> Result<(), StoreError> {
         self.sorted.clear();
+        self.loads.clear();
         let writers = std::mem::take(&mut self.writers).into_iter();
         let writers = writers.map(|(object, writer)| (object, writer, true));
         let sides = std::mem::take(&mut self.sides).into_iter();
@@ -245,6 +249,7 @@ impl DatabaseTransaction {
             sides.for_each(|(writer, _)| inner.abandon_bulk(writer));
         }
         self.sorted.clear();
+        self.loads.clear();
     }
 
     pub(super) fn open(&mut self) -> Result<&mut store::Transaction, StoreError> {

@@ -282,20 +282,12 @@ impl TransactionTable<'_> {
         if self.part.writers.contains_key(&object) {
             return self.append_at_once(&known, |writer| writer.append(&batch));
         }
-        let (mut table_lock, sorted) =
-            (self.part.table_locks.contains(&object), self.part.sorted.contains(&object));
+        let (is_load, sorted) = (self.part.loads.contains(&object), self.part.sorted.contains(&object));
         let Some(inner) = &mut self.part.inner else { return Err(EngineError::Doomed.into()) };
         let waiting: usize = inner.pending(object).iter().map(RecordBatch::num_rows).sum();
         let few = waiting + batch.num_rows() < WAITING_ROWS_MAX && bytes_in(&batch) < WAITING_BYTES_MAX;
         let is_tree = known.clustered.is_some() || !known.indexes.is_empty();
-        if is_tree && !few && !table_lock {
-            // Many rows are merged into trees by whoever has the table alone, if nobody else is there.
-            let alone = inner.lock_table(object, LockMode::Exclusive, Duration::ZERO).is_ok();
-            if alone {
-                table_lock = self.part.table_locks.insert(object);
-            }
-        }
-        if (few || is_tree && !table_lock) && !sorted {
+        if few && !sorted {
             self.part.logging.insert(
                 object,
                 LoadLogging::row_by_row(inner.recovery_model(), self.part.bulk_locks.contains(&object)),
@@ -304,8 +296,9 @@ impl TransactionTable<'_> {
                 return Ok(inner.open(&known).insert_at_commit(&batch)?);
             }
             // Keys are in the trees at once, so that duplicates are found by the statement that makes them.
-            let done = inner.open(&known).insert(&batch);
-            return done.map(drop).map_err(|error| self.part.refused(&known, error));
+            let mut table = inner.open(&known);
+            let done = if is_load { table.insert_in_turn(&batch) } else { table.insert(&batch).map(drop) };
+            return done.map_err(|error| self.part.refused(&known, error));
         }
         self.append_at_once(&known, |writer| writer.append(&batch))
     }
@@ -378,6 +371,11 @@ impl TransactionTable<'_> {
     /// The table is locked as a whole because that was asked for (TABLOCK), not because its keys need it.
     pub fn note_table_lock(&mut self) {
         self.part.bulk_locks.insert(object_of(self.id));
+    }
+
+    /// The rows that are appended until [`settle`](Self::settle) are those of a bulk load.
+    pub fn expect_load(&mut self) {
+        self.part.loads.insert(object_of(self.id));
     }
 
     /// The rows that are appended until [`settle`](Self::settle) come in the order of the clustered key; one that does not is refused.

@@ -295,6 +295,14 @@ impl TableWriter {
         Ok(fresh.true_count())
     }
 
+    /// The rows to come are those of a bulk load.
+    pub fn expect_load(&self) -> Result<(), SqlError> {
+        self.access.write(|transaction| {
+            transaction.open(self.table.id)?.expect_load();
+            Ok(())
+        })
+    }
+
     /// The rows to come are in the order of the clustered key.
     pub fn expect_sorted(&self) -> Result<(), SqlError> {
         self.access.write(|transaction| {

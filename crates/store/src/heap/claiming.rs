@@ -124,14 +124,21 @@ impl<'a> HeapWriter<'a> {
         }
     }
 
+    /// Locks the root of the clustered tree, or of the first index: loads that merge many rows into the same trees follow
+    /// one another. They would meet in leaves and in the pages above them in different orders.
+    pub(crate) fn claim_root(&mut self) -> Result<(), EngineError> {
+        let clustered = self.table.clustered.as_ref().map(|tree| tree.root);
+        let root = clustered.or_else(|| self.table.indexes.first().map(|index| index.tree.root));
+        root.map_or(Ok(()), |root| self.claim(root).map(drop))
+    }
+
     /// Locks what a split of a leaf changes, and keeps others from following the tree. `None` if it had to wait: the
-    /// caller must look at everything again.
+    /// caller must look at everything again. `entry` gives what the level above gets; `None` stands for more than is known.
     pub(crate) fn claim_path(
         &mut self,
         tree: &Tree,
         key: &[u8],
-        slot: u16,
-        row: &[u8],
+        entry: impl FnOnce(&mut Self) -> Result<Option<Vec<u8>>, EngineError>,
     ) -> Result<Option<Vec<RwLockWriteGuard<'a, ()>>>, EngineError> {
         if self.beside.is_none() {
             return Ok(Some(Vec::new()));
@@ -146,7 +153,7 @@ impl<'a> HeapWriter<'a> {
             above.push(std::mem::replace(&mut page, below));
         }
         if !above.is_empty() {
-            let mut entry = Some(self.tree(tree).entry_of_split(&page, slot, row)?);
+            let mut entry = Some(entry(self)?.unwrap_or_default());
             while let (Some(record), Some(upper)) = (entry.take(), above.pop()) {
                 if !self.try_claim(upper.id()) {
                     drop(latch);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::BinaryArray;
 
+use super::split::first_of_split;
 use super::tree_writer::TreeWriter;
 use crate::error::EngineError;
 use crate::log::Change;
@@ -49,15 +50,25 @@ impl TreeWriter<'_, '_> {
                 false => end.clone(),
             };
             let run = run(rows, keys, row, next.as_deref());
-            if page.slot_count() == 0 || run.is_empty() || id == tree.root {
-                self.make_room(&page, slot, &record)?;
-            } else if tree.layout.compression == Compression::Page && self.compress_leaf(&page)? {
+            if self.relieve(&page, &record)? {
                 known = Some((id, end));
+            } else if run.is_empty() || id == tree.root {
+                let first = first_of_split(&page, slot);
+                let latch = self.claim_split(&page, key, first, &record)?;
+                if latch.is_some() {
+                    self.divide(&page, slot, &record)?;
+                }
             } else if slot < page.slot_count() {
-                self.split_at(&page, slot, &record)?;
+                let latch = self.claim_split(&page, key, slot, &record)?;
+                if latch.is_some() {
+                    self.split_at(&page, slot, &record)?;
+                }
             } else {
-                row = run.end;
-                known = Some((self.append_leaves(&page, rows, keys, run)?, end));
+                let latch = self.heap.claim_path(tree, key, |_| Ok(None))?;
+                if latch.is_some() {
+                    row = run.end;
+                    known = Some((self.append_leaves(&page, rows, keys, run)?, end));
+                }
             }
         }
         Ok(())
@@ -179,8 +190,24 @@ impl TreeWriter<'_, '_> {
         self.heap.must_change(Change::Links { page, before, after: change(before) })
     }
 
-    /// The leaf in which a key belongs, and the least key that does not belong there.
-    fn leaf_for(&self, key: &[u8]) -> Result<(PageId, Option<Vec<u8>>), EngineError> {
+    /// The leaf in which a key belongs, which is this transaction's from now on, and the least key that does not belong there.
+    fn leaf_for(&mut self, key: &[u8]) -> Result<(PageId, Option<Vec<u8>>), EngineError> {
+        if self.heap.beside.is_none() {
+            return self.follow(key);
+        }
+        let leaf = self.heap.leaf(self.tree, key)?.id();
+        let unit = self.heap.table.unit(self.tree.unit).id;
+        let _latch = self.heap.shared.latches.share(unit);
+        // Nobody divides a leaf that is locked, so the way there leads to it still.
+        match self.follow(key)? {
+            (found, end) if found == leaf => Ok((leaf, end)),
+            (found, _) => {
+                Err(damaged(found, "a key belongs to another leaf than the one that was locked for it"))
+            }
+        }
+    }
+
+    fn follow(&self, key: &[u8]) -> Result<(PageId, Option<Vec<u8>>), EngineError> {
         let tree = self.tree;
         let mut end = None;
         let mut page = self.heap.shared.pager.cache.read(tree.root)?;

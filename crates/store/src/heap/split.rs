@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use parking_lot::RwLockWriteGuard;
+
 use super::tree_writer::TreeWriter;
 use crate::error::EngineError;
 use crate::log::Change;
@@ -11,15 +13,7 @@ use crate::record::compress::{Compression, CompressionCounts};
 use crate::record::stored::StoredRow;
 use crate::tree::{PageKeys, damaged};
 
-impl TreeWriter<'_, '_> {
-    /// Makes room in a full page into which `row` is to go, before `slot`. It may still not fit: then this is called again.
-    pub(crate) fn make_room(&mut self, page: &Arc<Page>, slot: u16, row: &[u8]) -> Result<(), EngineError> {
-        if self.relieve(page, row)? {
-            return Ok(());
-        }
-        self.divide(page, slot, row)
-    }
-
+impl<'a> TreeWriter<'_, 'a> {
     /// Makes room in a full page without changing the tree. False: there is no such way.
     pub(crate) fn relieve(&self, page: &Arc<Page>, row: &[u8]) -> Result<bool, EngineError> {
         let tree = self.tree;
@@ -38,9 +32,17 @@ impl TreeWriter<'_, '_> {
         }
     }
 
-    /// The entry that a level above gets when a page is split, but for the address in it.
-    pub(crate) fn entry_of_split(&self, page: &Page, slot: u16, row: &[u8]) -> Result<Vec<u8>, EngineError> {
-        self.entry_for(page, first_of_split(page, slot), row, PageId::NONE)
+    /// Locks what a split of a leaf before slot `first` changes. `None` if it had to wait: then nothing must be split yet.
+    pub(crate) fn claim_split(
+        &mut self,
+        page: &Page,
+        key: &[u8],
+        first: u16,
+        row: &[u8],
+    ) -> Result<Option<Vec<RwLockWriteGuard<'a, ()>>>, EngineError> {
+        let tree = self.tree;
+        self.heap
+            .claim_path(tree, key, |heap| heap.tree(tree).entry_for(page, first, row, PageId::NONE).map(Some))
     }
 
     /// The entry for the new page that gets the rows from slot `first` on.
@@ -148,7 +150,7 @@ impl TreeWriter<'_, '_> {
 /// The slot from which on the rows of a full page move to a new one: half of its bytes. Nothing moves if the row that
 /// did not fit belongs at the very end of the tree, so that ascending keys leave full pages behind. Where nothing
 /// moves, the row's own key divides the two.
-fn first_of_split(page: &Page, slot: u16) -> u16 {
+pub(crate) fn first_of_split(page: &Page, slot: u16) -> u16 {
     match page.slot_count() {
         // A single row makes way for one before it, and stays for one behind it.
         1 => slot.min(1),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::HeapWriter;
+use super::split::first_of_split;
 use crate::error::EngineError;
 use crate::log::Change;
 use crate::page::unit::Unit;
@@ -168,7 +169,7 @@ impl TreeWriter<'_, '_> {
             }
             // The split of a leaf keeps others from the tree until all levels are right.
             let latch = match level {
-                0 => self.heap.claim_path(tree, key, slot, row)?,
+                0 => self.claim_split(&page, key, first_of_split(&page, slot), row)?,
                 _ => Some(Vec::new()),
             };
             if latch.is_some() {

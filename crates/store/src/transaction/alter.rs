@@ -229,7 +229,7 @@ pub(super) fn start_reload(
     transaction.work.put(working);
     plant(transaction, object, reload.key.as_ref())?;
     let table = Arc::new(transaction.work.table(object)?);
-    let writer = BulkWriter::new(&transaction.shared, &table, transaction.id, BulkOptions::default())?;
+    let writer = BulkWriter::new(&transaction.shared, &table, transaction.id, true, BulkOptions::default())?;
     let reader = PageReader { shared: Arc::clone(&transaction.shared), view: View::Current, passes: false };
     // A key that stays finds them sorted.
     let rows = if old.clustered.is_some() {

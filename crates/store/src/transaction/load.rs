@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use arrow::array::{BinaryArray, RecordBatch};
 
+use super::change_alone::work_on;
 use super::leftover::{Leftover, Leftovers};
 use super::locks::lock_for_adding;
-use super::rows::with_heap;
+use super::rows::{with_heap, with_rows};
 use super::unit_of_work::{Savepoint, Transaction, no_table, undo_load};
 use super::write_table::WriteTable;
-use crate::catalogue::{Filled, Table};
+use crate::catalogue::{Filled, Table, tree_of};
 use crate::database::shared::Shared;
 use crate::error::EngineError;
 use crate::heap::build::{Fill, TreeBuilder};
 use crate::heap::bulk::HeapLoad;
 use crate::heap::index_load::IndexLoad;
 use crate::heap::rows;
-use crate::lock::LockMode;
+use crate::lock::{LockMode, Resource};
 use crate::page::{ExtentId, RowId};
 use crate::record::{WireRowCopier, WireRows};
 use crate::sort::{Sorted, Sorter};
@@ -125,8 +126,10 @@ enum Target {
 pub(crate) struct Finished {
     pub filled: Result<Filled, EngineError>,
     pub allocated: Vec<ExtentId>,
-    /// Rows to be merged into the clustered tree.
+    /// Rows that are still to get into the clustered tree.
     pub pending: Option<Sorted>,
+    /// How many rows the writer has taken.
+    pub taken: u64,
     pub indexes: Vec<IndexLoad>,
     pub minimal_logging: MinimalLogging,
     pub start: Option<(Savepoint, u64)>,
@@ -137,13 +140,14 @@ impl BulkWriter {
         shared: &Arc<Shared>,
         table: &Arc<Table>,
         transaction: u64,
+        is_alone: bool,
         options: BulkOptions,
     ) -> Result<Self, EngineError> {
         let minimal_logging = MinimalLogging::of(shared, table, options)?;
         let minimal = minimal_logging.data_pages;
         let target = match &table.clustered {
             Some(tree) => {
-                let builds = is_fresh(shared, tree)?;
+                let builds = is_alone && is_fresh(shared, tree)?;
                 let fill = Fill::of(options.table_lock);
                 let builder =
                     builds.then(|| TreeBuilder::new(shared, table, tree, transaction, minimal, fill));
@@ -232,6 +236,7 @@ impl BulkWriter {
 
     /// Writes what can be written without the table in hand.
     pub(crate) fn finish(mut self) -> Finished {
+        let taken = self.rows();
         let mut indexes = std::mem::take(&mut self.indexes);
         let (filled, allocated, pending) = match self.target.take() {
             Some(Target::Heap(mut load)) => {
@@ -243,7 +248,7 @@ impl BulkWriter {
             None => (Ok(Filled::default()), Vec::new(), None),
         };
         let (minimal_logging, start) = (self.minimal_logging.clone(), self.start.take());
-        Finished { filled, allocated, pending, indexes, minimal_logging, start }
+        Finished { filled, allocated, pending, taken, indexes, minimal_logging, start }
     }
 }
 
@@ -324,15 +329,24 @@ impl TreeLoad {
         };
         let built = sorted.and_then(|sorted| {
             let Some(mut sorted) = sorted else { return Ok(()) };
-            while let Some((batch, keys)) = sorted.next()? {
-                let rows = builder.append(&batch, &keys)?;
-                note_rows(&rows, &[], indexes)?;
-            }
-            Ok(())
+            build(&mut builder, &mut sorted, indexes)
         });
         let (filled, allocated) = builder.finish();
         (built.and(filled), allocated, None)
     }
+}
+
+/// Builds a clustered tree from rows in its order.
+fn build(
+    builder: &mut TreeBuilder,
+    sorted: &mut Sorted,
+    indexes: &mut [IndexLoad],
+) -> Result<(), EngineError> {
+    while let Some((batch, keys)) = sorted.next()? {
+        let rows = builder.append(&batch, &keys)?;
+        note_rows(&rows, &[], indexes)?;
+    }
+    Ok(())
 }
 
 impl WriteTable<'_> {
@@ -341,13 +355,16 @@ impl WriteTable<'_> {
         self.bulk_writer_with(BulkOptions::default())
     }
 
-    /// A bulk writer for any table. Those of a heap without indexes work side by side; all others have the table alone.
+    /// A bulk writer for any table. Those of a heap without indexes work side by side, and so do those without
+    /// [`BulkOptions::table_lock`] of any table: they take their rows beside others and merge them into its trees, one after the other,
+    /// when they end. All others have the table alone.
     pub fn bulk_writer_with(&mut self, options: BulkOptions) -> Result<BulkWriter, EngineError> {
         self.transaction.settle();
         self.transaction.check()?;
-        let table = self.table_for_load()?;
+        let table = self.table_for_load(options)?;
         let transaction = &mut *self.transaction;
-        let writer = BulkWriter::new(&transaction.shared, &table, transaction.id, options)?;
+        let is_alone = transaction.work.changed.contains(self.object);
+        let writer = BulkWriter::new(&transaction.shared, &table, transaction.id, is_alone, options)?;
         let start = match transaction.open_writers {
             0 => Some(transaction.savepoint()),
             _ => None,
@@ -355,8 +372,14 @@ impl WriteTable<'_> {
         Ok(lend(transaction, writer, start))
     }
 
-    fn table_for_load(&mut self) -> Result<Arc<Table>, EngineError> {
-        let alone = |table: &Table| table.clustered.is_some() || !table.indexes.is_empty();
+    fn table_for_load(&mut self, options: BulkOptions) -> Result<Arc<Table>, EngineError> {
+        let held = self.transaction.shared.locks.held(self.transaction.id, &Resource::Object(self.object));
+        let is_alone = held.is_some_and(|held| held.covers(LockMode::X));
+        // A bulk update lock lets other loads in, but nobody who changes rows of trees.
+        let alone = |table: &Table| {
+            let has_trees = table.clustered.is_some() || !table.indexes.is_empty();
+            has_trees && (options.table_lock || is_alone || held == Some(LockMode::BU))
+        };
         if !alone(&*self.definition()?) {
             lock_for_adding(self.transaction, self.object)?;
             // It may have been dropped, or given a key, while this transaction waited.
@@ -433,31 +456,103 @@ pub(super) fn attach_finished(
     object: u32,
     finished: Finished,
 ) -> Result<u64, EngineError> {
-    let Finished { filled, allocated, pending, indexes, minimal_logging, .. } = finished;
+    let Finished { filled, allocated, pending, taken, mut indexes, minimal_logging, .. } = finished;
     transaction.allocated.extend(allocated);
     let filled = filled?;
     transaction.forced |= minimal_logging.data_pages | minimal_logging.index_pages;
     let table = transaction.table_of(object).ok_or_else(|| no_table(&object.to_string()))?;
     let mut rows = filled.rows as u64;
-    match transaction.work.changed.get_mut(table.object) {
+    let has_trees = pending.is_some() || !indexes.is_empty();
+    if has_trees && taken >= ESCALATION_ROWS {
+        escalate(transaction, object)?;
+    }
+    match transaction.work.changed.get_mut(object) {
         Some(table) => table.attach(&filled),
         _ => {
-            transaction.copies.remove(&table.object);
-            let entry = transaction.work.filled.entry(table.object).or_default();
+            transaction.copies.remove(&object);
+            let entry = transaction.work.filled.entry(object).or_default();
             entry.rows += filled.rows;
             for (kind, more) in filled.extents {
                 entry.extents.entry(kind).or_default().extend(more);
             }
+            if has_trees {
+                rows += merge_beside(transaction, object, pending, indexes)?;
+            }
             return Ok(rows);
         }
     }
-    let mut indexes = indexes;
-    if let Some(mut sorted) = pending {
-        rows += with_heap(transaction, table.object, |heap| heap.merge_table(&mut sorted, &mut indexes))?;
-    }
     let fill = Fill::of(!minimal_logging.failed.contains(&MinimalLoggingCondition::TableLock));
-    fill_indexes(transaction, table.object, indexes, fill, minimal_logging.index_pages)?;
+    if let Some(mut sorted) = pending {
+        rows += match table.clustered.as_ref().map(|tree| is_fresh(&transaction.shared, tree)).transpose()? {
+            Some(true) => build_late(transaction, object, &mut sorted, &mut indexes, fill)?,
+            _ => with_heap(transaction, object, |heap| heap.merge_table(&mut sorted, &mut indexes))?,
+        };
+    }
+    fill_indexes(transaction, object, indexes, fill, minimal_logging.index_pages)?;
     Ok(rows)
+}
+
+/// Rows of a load from which on it locks the table as a whole, if nobody else has it: SQL Server escalates at about as many locks.
+const ESCALATION_ROWS: u64 = 5000;
+
+/// Has the table alone from now on, unless another transaction is in the way.
+fn escalate(transaction: &mut Transaction, object: u32) -> Result<(), EngineError> {
+    // A transaction that keeps to a snapshot changes single rows of a table that others have changed since.
+    if transaction.work.changed.contains(object) || transaction.reads.base().is_some() {
+        return Ok(());
+    }
+    match transaction.shared.locks.try_acquire(transaction.id, &Resource::Object(object), LockMode::X) {
+        true => work_on(transaction, object),
+        false => Ok(()),
+    }
+}
+
+/// Adds rows in the order of the key, and the entries of indexes, to trees that others change too. Returns how many rows.
+fn merge_beside(
+    transaction: &mut Transaction,
+    object: u32,
+    pending: Option<Sorted>,
+    mut indexes: Vec<IndexLoad>,
+) -> Result<u64, EngineError> {
+    with_rows(transaction, object, |heap| heap.claim_root())?;
+    let rows = match pending {
+        Some(mut sorted) => {
+            with_rows(transaction, object, |heap| heap.merge_table(&mut sorted, &mut indexes))?
+        }
+        None => 0,
+    };
+    for load in indexes {
+        let tree = Arc::clone(&load.index.tree);
+        let mut sorted = load.finish()?;
+        with_rows(transaction, object, |heap| {
+            while let Some((entries, keys)) = sorted.next()? {
+                heap.merge(&tree, &entries, &keys)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(rows)
+}
+
+/// Builds the clustered tree of a table that the load has only now alone. Returns how many rows.
+fn build_late(
+    transaction: &mut Transaction,
+    object: u32,
+    sorted: &mut Sorted,
+    indexes: &mut [IndexLoad],
+    fill: Fill,
+) -> Result<u64, EngineError> {
+    let table = Arc::new(transaction.work.table(object)?);
+    let tree = tree_of(&table)?;
+    let mut builder = TreeBuilder::new(&transaction.shared, &table, &tree, transaction.id, false, fill);
+    let built = build(&mut builder, sorted, indexes);
+    let (filled, allocated) = builder.finish();
+    transaction.allocated.extend(allocated);
+    let filled = built.and(filled)?;
+    with_heap(transaction, object, |heap| {
+        heap.table.attach(&filled);
+        Ok(filled.rows as u64)
+    })
 }
 
 /// Builds indexes from their entries if they have never had any, or merges those into them.

@@ -24,8 +24,8 @@ use crate::page::unit::{CATALOGUE, Unit};
 ///
 /// Any number of transactions change rows of one table side by side ([`LockMode::IX`]), each in pages that it has
 /// locked ([`LockMode::X`]). Bulk writers fill a heap without indexes side by side too, if the caller takes
-/// [`LockMode::BU`] before. Other bulk loads lock the whole table, and so do changes of the table itself
-/// ([`LockMode::SchM`]). Locks are kept to the end.
+/// [`LockMode::BU`] before. Loads that lock the table ([`BulkOptions::table_lock`](super::load::BulkOptions)) have any
+/// other table alone, and so do changes of the table itself ([`LockMode::SchM`]). Locks are kept to the end.
 #[derive(Debug)]
 pub struct Transaction {
     pub(crate) shared: Arc<Shared>,

@@ -9,7 +9,7 @@ use arrow::datatypes::Int32Type;
 use bulkwire_store::LockError;
 use bulkwire_store::lock::{LockMode, Resource};
 use bulkwire_store::{
-    Column, Compression, Engine, EngineError, EngineOptions, IndexDefinition, Kind, LogOptions,
+    BulkOptions, Column, Compression, Engine, EngineError, EngineOptions, IndexDefinition, Kind, LogOptions,
     RecoveryModel, RowLocator, Transaction,
 };
 
@@ -198,6 +198,23 @@ fn interleave(
     tally
 }
 
+/// Loads batches as bulk loads without TABLOCK do.
+fn load_beside(
+    transaction: &mut Transaction,
+    name: &str,
+    batches: &[RecordBatch],
+) -> Result<(), EngineError> {
+    let options = BulkOptions { table_lock: false, ..BulkOptions::default() };
+    let mut writer = transaction.open_table(name)?.bulk_writer_with(options)?;
+    for batch in batches {
+        if let Err(error) = writer.append(batch) {
+            transaction.abandon_bulk(writer);
+            return Err(error);
+        }
+    }
+    transaction.open_table(name)?.finish_bulk(writer).map(drop)
+}
+
 /// One statement of one of the open transactions, or nothing, if another one is in the way.
 fn change(
     open: &mut [Open],
@@ -213,7 +230,9 @@ fn change(
     let transaction = &mut open[place].transaction;
     let mut changed: BTreeMap<i32, Option<String>> = BTreeMap::new();
     let done = if rows.is_empty() || random.one_in(2) {
-        for _ in 0..random.below(8) + 1 {
+        // Now and then a load without a table lock, whose rows are merged into the trees.
+        let loads = random.one_in(3);
+        for _ in 0..random.below(if loads { 40 } else { 8 }) + 1 {
             *next_id += 1;
             let id = if table == HEAP { *next_id } else { random.below(300) as i32 };
             if !rows.contains_key(&id) {
@@ -221,7 +240,12 @@ fn change(
             }
         }
         let new: Vec<(i32, String)> = changed.iter().map(|(id, row)| (*id, row.clone().unwrap())).collect();
-        transaction.open_table(name).and_then(|mut open| open.insert(&batch(table, &new))).map(drop)
+        match loads {
+            true => load_beside(transaction, name, &[batch(table, &new)]),
+            false => {
+                transaction.open_table(name).and_then(|mut open| open.insert(&batch(table, &new))).map(drop)
+            }
+        }
     } else {
         transaction.reads().pin();
         let mut present = located(transaction, table);

@@ -16,6 +16,7 @@ mod groups;
 mod index;
 mod kill;
 mod loads;
+mod loads_beside;
 mod moved;
 mod opening_full;
 mod removal;

@@ -12,7 +12,7 @@ pub(crate) fn writes_alone(table: &OpenTable) -> bool {
     table.definition.unique_keys().iter().any(|key| key.ignores_duplicates)
 }
 
-/// The same of a bulk load, which sorts its rows and merges them into trees.
+/// Whether a load with TABLOCK, or a writer that locks ranges of keys, needs it: the table has trees.
 pub(crate) fn loads_alone(table: &OpenTable) -> bool {
     let definition = &table.definition;
     !definition.unique_keys().is_empty() || definition.has_indexes()

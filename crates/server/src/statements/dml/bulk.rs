@@ -30,6 +30,7 @@ use crate::statements::dml::fire::fires;
 use crate::statements::dml::load_note;
 use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
+use crate::statements::evaluation::isolation;
 
 /// Takes the rows of one bulk load. Dropped without [`finish`](Self::finish) it leaves no row.
 pub struct BulkWriter {
@@ -112,8 +113,8 @@ pub(crate) async fn run(
 
 /// Begins the load that an INSERT BULK has announced: locks the table and prepares the writer.
 ///
-/// The writer may be used on another thread while nothing else happens in the session. Unique keys take
-/// the table's lock alone; otherwise several loads run side by side, with TABLOCK those that ask for it.
+/// The writer may be used on another thread while nothing else happens in the session. With TABLOCK a table with keys or
+/// indexes is locked alone, and loads of any other share it. Without it all loads run side by side.
 pub fn begin_bulk(session: &mut Session, target: BulkTarget) -> Result<BulkWriter, SqlError> {
     begin_load(session, target, "INSERT BULK")
 }
@@ -144,6 +145,7 @@ pub(crate) fn begin_load(
     let mut work = session.work.start_bulk()?;
     let writer = bulk_table_writer(session, &table, plan, &target.hints);
     let writer = writer.and_then(|writer| {
+        writer.expect_load()?;
         if OrderCheck::is_clustered(&table.definition, &target.hints.order) {
             writer.expect_sorted()?;
         }
@@ -204,10 +206,14 @@ fn bulk_table_writer(
     hints: &BulkHints,
 ) -> Result<TableWriter, SqlError> {
     // TABLOCK is a bulk update lock: such loads share the table with each other and with nobody else.
-    let mode = match (locks::loads_alone(table), hints.table_lock) {
-        (true, _) => LockMode::Exclusive,
-        (false, true) => LockMode::Bulk,
-        (false, false) => LockMode::Append,
+    let has_keys = locks::loads_alone(table);
+    let mode = match hints.table_lock {
+        true if has_keys => LockMode::Exclusive,
+        true => LockMode::Bulk,
+        false if locks::writes_alone(table) || isolation::locks_ranges(session) && has_keys => {
+            LockMode::Exclusive
+        }
+        false => LockMode::Append,
     };
     let mut references =
         if hints.check_constraints { references::references_of(session, table)? } else { Vec::new() };
