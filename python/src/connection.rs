@@ -213,7 +213,7 @@ impl Connection {
                     mode,
                     strategy,
                     options: &load_options,
-                    writers: options.writers.map_or(Some(1), |writers| (writers > 0).then_some(writers)),
+                    writers: options.writer_count(),
                     retry: RetryPolicy::lasting(Duration::from_secs_f64(options.retry_for.unwrap_or(0.0))),
                     ledger: ledger.as_ref(),
                 };
@@ -527,6 +527,12 @@ impl Options {
             order: self.order.clone(),
             ..LoadOptions::default()
         }
+        .with_writers(self.writer_count())
+    }
+
+    /// Connections that load; `None`: as many as pay.
+    fn writer_count(&self) -> Option<usize> {
+        self.writers.map_or(Some(1), |writers| (writers > 0).then_some(writers))
     }
 }
 

@@ -66,8 +66,9 @@ impl Ingest<'_> {
         let way = self.way()?;
         self.prepare(client, &table, &schema)?;
         let described = client.describe(&table).map_err(from_load)?;
-        let options = &self.options.load;
         let IngestOptions { writers, retry_for, .. } = self.options;
+        let connections = writers.map_or(Some(1), |writers| (writers > 0).then_some(writers));
+        let options = &self.options.load.clone().with_writers(connections);
         if writers.is_some() || retry_for.is_some() {
             let (mode, strategy) = way.unwrap_or((Mode::Append, Strategy::Direct));
             let patience = Duration::from_secs(retry_for.unwrap_or(0).into());
@@ -76,7 +77,7 @@ impl Ingest<'_> {
                 mode,
                 strategy,
                 options,
-                writers: writers.map_or(Some(1), |writers| (writers > 0).then_some(writers)),
+                writers: connections,
                 retry: RetryPolicy::lasting(patience),
                 ledger: None,
             };

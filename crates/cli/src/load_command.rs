@@ -19,7 +19,7 @@ use rows::{CastOptions, Mapping};
 use serde_json::json;
 use tds::{ColumnFlags, Value};
 
-use crate::args::{Choice, LoadArgs};
+use crate::args::{Choice, LoadArgs, WriterCount};
 use crate::failure::{FailedLoad, Failure};
 use crate::host_file::HostLayout;
 use crate::loaded_file::{LoadedFile, Reader};
@@ -521,8 +521,14 @@ pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
             true => BatchTransaction::Autocommit,
             false => BatchTransaction::Explicit,
         },
+        order: arguments.order.clone(),
         ..LoadOptions::default()
     }
+    .with_writers(match arguments.writers.writers {
+        Some(WriterCount::Fixed(writers)) => Some(writers.into()),
+        Some(WriterCount::Auto) => None,
+        None => Some(1),
+    })
 }
 
 /// A refused row for people.

@@ -86,7 +86,7 @@ pub use export::{export, table_query};
 pub use load::{FailedBatch, LoadError, Progress, load, load_tolerant};
 pub use login::{Encryption, LoginError, ServerInfo};
 pub use observation::{Observation, Observed};
-pub use options::{BatchTransaction, LoadOptions};
+pub use options::{BatchTransaction, Connections, LoadOptions};
 pub use parallel::{
     BoxError, CommitWatch, CommittedChunk, Ledger, LedgerLoad, LedgerPlace, Limit, LoadIdentity, LoadState,
     ParallelOptions, ParallelReport, ParallelSource, RampStep, RetryNote, RowRanges, SourceBatches,

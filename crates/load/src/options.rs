@@ -12,6 +12,18 @@ pub enum BatchTransaction {
     Autocommit,
 }
 
+/// How many connections a load will have, as far as the plan's other choices depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Connections {
+    /// One.
+    #[default]
+    One,
+    /// More than one.
+    Several,
+    /// As many as pay, up to [`LoadPlan::writers_max`](crate::LoadPlan::writers_max).
+    Auto,
+}
+
 /// Settings of a load. The [plan](crate::LoadPlan) chooses a value, with a reason, for each setting that is `None`.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
@@ -35,4 +47,19 @@ pub struct LoadOptions {
     pub order: Vec<(String, bool)>,
     /// Transactions.
     pub transaction: BatchTransaction,
+    /// How many connections will load.
+    pub connections: Connections,
+}
+
+impl LoadOptions {
+    /// The same for a load with a number of connections; `None` stands for as many as pay.
+    #[must_use]
+    pub fn with_writers(mut self, writers: Option<usize>) -> Self {
+        self.connections = match writers {
+            Some(0..=1) => Connections::One,
+            Some(_) => Connections::Several,
+            None => Connections::Auto,
+        };
+        self
+    }
 }

@@ -11,7 +11,7 @@ use crate::{
     client::Client,
     describe::{RecoveryModel, Storage, TableDescription},
     error::Error,
-    options::{BatchTransaction, LoadOptions},
+    options::{BatchTransaction, Connections, LoadOptions},
     report::grouped,
     table_name::TableName,
 };
@@ -282,6 +282,9 @@ fn table_lock(target: &TableDescription, options: &LoadOptions) -> (bool, &'stat
         (Storage::Heap, false, _) => {
             (true, "a heap without indexes: one bulk-update lock, which other bulk loads share")
         }
+        (Storage::Heap, true, 0) | (Storage::Clustered, _, 0) if shares_empty(target, options) => {
+            (false, "several connections load: a table lock would let in one at a time")
+        }
         (Storage::Heap, true, 0) | (Storage::Clustered, _, 0) => {
             (true, "the table is empty: nobody is kept waiting, and one lock is cheaper than many")
         }
@@ -294,22 +297,52 @@ fn table_lock(target: &TableDescription, options: &LoadOptions) -> (bool, &'stat
     }
 }
 
+/// Whether several connections load an empty table with indexes. If their number is to be found, they do so only where
+/// each batch is a range of the key of its own; else one connection under a table lock is the cheaper way.
+fn shares_empty(target: &TableDescription, options: &LoadOptions) -> bool {
+    match options.connections {
+        Connections::One => false,
+        Connections::Several => true,
+        Connections::Auto => is_sorted(target, options),
+    }
+}
+
+/// Whether the source is said to be in the order of the clustered key.
+fn is_sorted(target: &TableDescription, options: &LoadOptions) -> bool {
+    target.clustered_index().is_some_and(|index| index.key == options.order)
+}
+
 /// How many connections can load at a time without standing in one another's way.
 fn writers(target: &TableDescription, table_lock: bool, options: &LoadOptions) -> (usize, &'static str) {
     let indexed = target.secondary_indexes().next().is_some();
+    let is_asked = options.table_lock.is_some();
     match (target.storage, indexed) {
         _ if target.name.is_temporary() => (1, "a temporary table goes with its connection"),
         _ if target.is_view => (1, "the target is a view"),
         _ if options.fire_triggers => (1, "triggers fire, and what they touch is not known"),
         (Storage::Heap, false) => (WRITERS_MAX, "loads of a heap do not stand in one another's way"),
         (Storage::Columnstore, _) => (WRITERS_MAX, "each writer fills row groups of its own"),
-        _ if table_lock => (1, "a table lock on a table with indexes keeps other writers out"),
+        _ if table_lock && is_asked => (1, "a table lock on a table with indexes keeps other writers out"),
+        (Storage::Clustered, _) if table_lock => (
+            1,
+            "the table is empty, and its rows are not said to be sorted: one writer under a table lock builds the \
+             tree. Say their order, or use the strategy heap-then-key, for more",
+        ),
+        _ if table_lock => (
+            1,
+            "the table is empty: one writer under a table lock builds its indexes. Use the strategy heap-then-key \
+             for more",
+        ),
         (Storage::Heap, true) => {
             (WRITERS_MAX, "without a table lock, rows of others do not stand in the way")
         }
-        (Storage::Clustered, _) => {
-            (1, "rows in the order of a key: several writers would meet on the same pages")
+        (Storage::Clustered, _) if is_sorted(target, options) => {
+            (WRITERS_MAX, "the source is sorted: each batch is a range of the key of its own")
         }
+        (Storage::Clustered, _) => (
+            WRITERS_MAX,
+            "without a table lock, writers lock rows and pages, and a deadlock's victim tries again",
+        ),
     }
 }
 

@@ -341,6 +341,36 @@ fn plans_follow_the_target() {
 }
 
 #[test]
+fn several_connections_never_wait_for_a_table_lock_of_their_own() {
+    let key = vec![("id".to_owned(), false), ("name".to_owned(), true)];
+    let planned = |indexes: &[u8], rows: i64, writers: Option<usize>, options: LoadOptions| {
+        let target = Target { indexes: indexes.to_vec(), rows, ..HEAP };
+        let (client, description, _) = describe(&target, "t");
+        let options = options.with_writers(writers);
+        let plan = LoadPlan::new(&client, &description.unwrap(), &schema(&["name"]), &options).unwrap();
+        (plan.hints.table_lock, plan.writers_max, plan.writers_reason)
+    };
+    let plain = LoadOptions::default;
+    let sorted = || LoadOptions { order: key.clone(), ..LoadOptions::default() };
+    let locked = || LoadOptions { table_lock: Some(true), ..LoadOptions::default() };
+    // One connection, and as many as pay, build an empty tree under a table lock, unless each batch has a range of its own.
+    let (lock, most, reason) = planned(&[1], 0, None, plain());
+    assert!(lock && most == 1 && reason.contains("heap-then-key"), "{reason}");
+    assert!(planned(&[1], 0, Some(1), sorted()).0);
+    let (lock, most, reason) = planned(&[1], 0, None, sorted());
+    assert!(!lock && most > 1 && reason.contains("range of the key"), "{reason}");
+    // A number that is asked for is not queued behind a lock.
+    assert!(!planned(&[1], 0, Some(8), plain()).0);
+    assert!(!planned(&[2], 0, Some(8), plain()).0);
+    let (lock, most, reason) = planned(&[1], 5, None, plain());
+    assert!(!lock && most > 1 && reason.contains("victim"), "{reason}");
+    let (lock, most, _) = planned(&[1], 5, None, locked());
+    assert!(lock && most == 1);
+    let (lock, most, _) = planned(&[], 0, Some(8), plain());
+    assert!(lock && most > 1, "a bulk-update lock is shared");
+}
+
+#[test]
 fn every_choice_can_be_overridden() {
     let options = LoadOptions {
         batch_rows: Some(7),

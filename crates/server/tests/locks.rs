@@ -76,13 +76,24 @@ fn bulk_loads_that_lock_the_table_share_it_with_each_other_alone() {
     assert_eq!(load(&mut other, TABLOCK), [1222], "BU beside IX");
     holder.batch("COMMIT");
     assert_eq!(count(&mut other), 1 + 2 + 2 + 2 + 1 + 2);
-    // With an index the load holds the table alone, whatever it asks for.
+    // With an index a load that locks the table has it alone.
     holder.batch("CREATE TABLE k (id int NOT NULL PRIMARY KEY)");
     holder.batch("BEGIN TRAN");
     assert_eq!(load(&mut holder, "INSERT BULK k (id int) WITH (TABLOCK)"), NONE);
     assert_no_error(&other.batch("INSERT BULK k (id int) WITH (TABLOCK)"));
     other.socket.write_all(&packets(PacketType::BulkLoad, &bulk_payload(&[7]))).unwrap();
     assert_eq!(error_numbers(&other.answer()), [1222]);
+    holder.batch("ROLLBACK");
+    // One that does not takes its rows beside others, and waits only to add them to a tree.
+    holder.batch("BEGIN TRAN");
+    assert_eq!(load(&mut holder, "INSERT BULK k (id int)"), NONE);
+    other.batch("SET LOCK_TIMEOUT -1");
+    assert_no_error(&other.batch("INSERT BULK k (id int)"));
+    other.socket.write_all(&packets(PacketType::BulkLoad, &bulk_payload(&[7]))).unwrap();
+    assert_eq!(scalar(&mut holder, "SELECT COUNT(*) FROM k"), 2);
+    holder.batch("COMMIT");
+    assert_eq!(error_numbers(&other.answer()), NONE);
+    assert_eq!(scalar(&mut holder, "SELECT COUNT(*) FROM k"), 3);
 }
 
 #[test]

@@ -102,6 +102,10 @@ pub struct LoadArgs {
     /// Take a bulk-update lock on the table (default: the plan chooses)
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "on", require_equals = true, help_heading = "Load")]
     pub table_lock: Option<Choice>,
+    /// The files are sorted by these columns, as `id` or `id,day DESC`: the server does not sort by a clustered key that is the
+    /// same, and refuses a row out of order
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = parse_order, help_heading = "Load")]
+    pub order: Vec<(String, bool)>,
     /// Keep NULLs where a column has a default
     #[arg(long, help_heading = "Load")]
     pub keep_nulls: bool,
@@ -152,7 +156,7 @@ pub struct LoadArgs {
         help_heading = "Server side",
         conflicts_with_all = ["create", "map", "by_position", "allow_truncate", "allow_rounding", "drop_time_zone",
             "replacement", "nested_as_json", "date_order", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
-            "compression", "sole_writer", "writers", "retry_for", "resume", "load_id", "time_limit"]
+            "compression", "order", "sole_writer", "writers", "retry_for", "resume", "load_id", "time_limit"]
     )]
     pub server_side: bool,
     /// Where the server writes refused rows; the file must not exist
@@ -301,6 +305,19 @@ fn parse_row_bytes(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(bytes) if (1..=limit).contains(&bytes) => Ok(bytes),
         _ => Err(format!("expected a number from 1 to {limit}")),
+    }
+}
+
+fn parse_order(text: &str) -> Result<(String, bool), String> {
+    let text = text.trim();
+    let (name, descends) = match text.rsplit_once(char::is_whitespace) {
+        Some((name, word)) if word.eq_ignore_ascii_case("desc") => (name.trim(), true),
+        Some((name, word)) if word.eq_ignore_ascii_case("asc") => (name.trim(), false),
+        _ => (text, false),
+    };
+    match name {
+        "" => Err("expected COLUMN or COLUMN DESC".to_owned()),
+        name => Ok((name.to_owned(), descends)),
     }
 }
 

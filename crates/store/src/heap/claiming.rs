@@ -124,14 +124,6 @@ impl<'a> HeapWriter<'a> {
         }
     }
 
-    /// Locks the root of the clustered tree, or of the first index: loads that merge many rows into the same trees follow
-    /// one another. They would meet in leaves and in the pages above them in different orders.
-    pub(crate) fn claim_root(&mut self) -> Result<(), EngineError> {
-        let clustered = self.table.clustered.as_ref().map(|tree| tree.root);
-        let root = clustered.or_else(|| self.table.indexes.first().map(|index| index.tree.root));
-        root.map_or(Ok(()), |root| self.claim(root).map(drop))
-    }
-
     /// Locks what a split of a leaf changes, and keeps others from following the tree. `None` if it had to wait: the
     /// caller must look at everything again. `entry` gives what the level above gets; `None` stands for more than is known.
     pub(crate) fn claim_path(
@@ -235,6 +227,14 @@ impl<'a> HeapWriter<'a> {
             return Ok(Some((page, slot - 1)));
         }
     }
+}
+
+/// Locks the root of the clustered tree, or of the first index: loads that merge many rows into the same trees follow
+/// one another. They would meet in leaves and in the pages above them in different orders.
+pub(crate) fn claim_root(heap: &mut HeapWriter<'_>) -> Result<(), EngineError> {
+    let clustered = heap.table.clustered.as_ref().map(|tree| tree.root);
+    let root = clustered.or_else(|| heap.table.indexes.first().map(|index| index.tree.root));
+    root.map_or(Ok(()), |root| heap.claim(root).map(drop))
 }
 
 /// A conflict with the table that it is about.

@@ -7,6 +7,7 @@ use super::rows::{insert_rows, with_rows};
 use super::write_table::WriteTable;
 use crate::catalogue::tree_of;
 use crate::error::EngineError;
+use crate::heap::claiming::claim_root;
 use crate::page::RowId;
 use crate::record::layout::Layout;
 use crate::tree;
@@ -23,7 +24,7 @@ impl WriteTable<'_> {
     pub fn insert_in_turn(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         let object = self.beside()?;
         self.transaction.guarded(|this| {
-            with_rows(this, object, |heap| heap.claim_root())?;
+            with_rows(this, object, claim_root)?;
             insert_rows(this, object, batch).map(drop)
         })
     }

@@ -16,6 +16,7 @@ use crate::database::shared::Shared;
 use crate::error::EngineError;
 use crate::heap::build::{Fill, TreeBuilder};
 use crate::heap::bulk::HeapLoad;
+use crate::heap::claiming::claim_root;
 use crate::heap::index_load::IndexLoad;
 use crate::heap::rows;
 use crate::lock::{LockMode, Resource};
@@ -514,7 +515,7 @@ fn merge_beside(
     pending: Option<Sorted>,
     mut indexes: Vec<IndexLoad>,
 ) -> Result<u64, EngineError> {
-    with_rows(transaction, object, |heap| heap.claim_root())?;
+    with_rows(transaction, object, claim_root)?;
     let rows = match pending {
         Some(mut sorted) => {
             with_rows(transaction, object, |heap| heap.merge_table(&mut sorted, &mut indexes))?

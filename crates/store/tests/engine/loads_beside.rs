@@ -24,7 +24,7 @@ enum Keys {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Form {
     Unique(Compression),
-    /// A clustered key with equal values, told apart by a hidden column.
+    /// A clustered key with equal values and a hidden column.
     Repeated,
     IndexedHeap,
 }
