@@ -63,17 +63,21 @@ LAYERS = {
         "instance",
         "table",
     ],
-    "server": [
+    "introspection": [
         "view",
-        "bulk_error",
-        "faults",
-        "transport",
-        "bulk_file",
         "facts",
         "system_views",
         "functions",
+    ],
+    "executor": [
+        "bulk_error",
+        "bulk_file",
         "session",
         "statements",
+    ],
+    "server": [
+        "faults",
+        "transport",
         "init_script",
         "options",
         "serving",

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use answers::{answer, login};
 use bulkwire_server::FileAccess;
-use bulkwire_server::session::Session;
-use bulkwire_server::statements::open_session;
 use databases::instance::Instance;
 use databases::storage::Databases;
+use executor::session::Session;
+use executor::statements::open_session;
 
 const PAGE: usize = 8192;
 

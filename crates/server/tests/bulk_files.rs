@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bulkwire_server::FileAccess;
-use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
-use bulkwire_server::statements::{execute, open_session};
+use executor::session::response::Response;
+use executor::session::{Cancellation, LoginSettings, Request, Session};
+use executor::statements::{execute, open_session};
 use query::Datum;
 use serde_json::Value;
 use tds::SqlType;

@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use answers::{answer, login};
-use bulkwire_server::session::Session;
-use bulkwire_server::statements::open_session;
 use databases::instance::Instance;
 use databases::storage::{Databases, DirectoryFolders, Folders, MARK, OpenError};
+use executor::session::Session;
+use executor::statements::open_session;
 use store::disk::volume::{Volume, VolumeFile};
 use store::{EngineError, EngineOptions};
 

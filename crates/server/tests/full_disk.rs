@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use answers::{answer, login};
 use arrow::array::{Int32Array, RecordBatch};
-use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, Request, Session};
-use bulkwire_server::statements::{begin_bulk, execute, open_session};
 use databases::instance::Instance;
 use databases::storage::{Databases, DirectoryFolders, Folders};
+use executor::session::response::Response;
+use executor::session::{Cancellation, Request, Session};
+use executor::statements::{begin_bulk, execute, open_session};
 use store::disk::volume::{Volume, VolumeFile};
 use store::{EngineError, EngineOptions};
 use tds::SqlType;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use answers::{answer, login};
-use bulkwire_server::session::Session;
-use bulkwire_server::statements::open_session;
 use databases::instance::Instance;
 use databases::storage::Databases;
+use executor::session::Session;
+use executor::statements::open_session;
 
 /// A server of pages, and a session with the table `source (id, half, name)` of 12,000 rows, five megabytes: more than the two from
 /// which on a query is cut into partitions.

@@ -6,9 +6,9 @@ mod empty;
 
 use std::sync::Arc;
 
-use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
-use bulkwire_server::statements::{execute, open_session};
+use executor::session::response::Response;
+use executor::session::{Cancellation, LoginSettings, Request, Session};
+use executor::statements::{execute, open_session};
 use tokio::sync::mpsc;
 
 /// Values at the edges of their types, as T-SQL spells them.

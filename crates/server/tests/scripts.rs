@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use answers::{answer, login};
 use bulkwire_server::FileAccess;
-use bulkwire_server::session::Session;
-use bulkwire_server::statements::open_session;
+use executor::session::Session;
+use executor::statements::open_session;
 
 fn agree(expected: &[String], actual: &[String]) -> bool {
     let columns = expected.iter().any(|line| line.starts_with('['));

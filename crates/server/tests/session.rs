@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Schema;
-use bulkwire_server::session::response::{DoneKind, Response, SessionChange};
-use bulkwire_server::session::{BulkTarget, Cancellation, LoginSettings, Request, Session};
-use bulkwire_server::statements::{BulkWriter, begin_bulk, execute, open_session};
 use databases::instance::Instance;
 use databases::storage::Databases;
+use executor::session::response::{DoneKind, Response, SessionChange};
+use executor::session::{BulkTarget, Cancellation, LoginSettings, Request, Session};
+use executor::statements::{BulkWriter, begin_bulk, execute, open_session};
 use rows::mapping::{Form, field_for};
 use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
 use tds::transaction_request::{BeginTransaction, Isolation, TransactionRequest};

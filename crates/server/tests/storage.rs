@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::session::Session;
-use bulkwire_server::statements::open_session;
 use databases::instance::Instance;
 use databases::storage::{Databases, OpenError};
+use executor::session::Session;
+use executor::statements::open_session;
 
 fn open(directory: &Path) -> Session {
     let instance = Instance::new(Databases::open(directory, true).unwrap()).unwrap();

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, Request, Session};
-use bulkwire_server::statements::{execute, open_session};
+use executor::session::response::Response;
+use executor::session::{Cancellation, Request, Session};
+use executor::statements::{execute, open_session};
 use tokio::sync::mpsc;
 
 /// The internal error of the server.

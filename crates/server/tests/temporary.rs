@@ -9,10 +9,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::session::Session;
-use bulkwire_server::statements::open_session;
 use databases::instance::Instance;
 use databases::storage::Databases;
+use executor::session::Session;
+use executor::statements::open_session;
 
 fn in_memory() -> Arc<Instance> {
     Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap())

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use answers::{answer, login};
-use bulkwire_server::session::Session;
-use bulkwire_server::statements::open_session;
 use databases::instance::Instance;
 use databases::storage::Databases;
+use executor::session::Session;
+use executor::statements::open_session;
 
 /// A sample is of 15 seconds: without one after so many there is none.
 const PATIENCE: Duration = Duration::from_secs(180);

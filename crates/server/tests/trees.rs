@@ -7,10 +7,10 @@ mod answers;
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::session::Session;
-use bulkwire_server::statements::open_session;
 use databases::instance::Instance;
 use databases::storage::Databases;
+use executor::session::Session;
+use executor::statements::open_session;
 use store::{Engine, ScanDetail};
 
 struct Server {

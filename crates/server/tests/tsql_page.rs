@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::functions::signatures;
-use bulkwire_server::statements::open_session;
+use executor::statements::open_session;
+use introspection::functions::signatures;
 use query::functions::function::Signature;
 
 /// A section of the page: statements to run first, then rows of statement and result.

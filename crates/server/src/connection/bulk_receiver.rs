@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use executor::bulk_error;
+use executor::session::{Cancellation, StopOnDrop};
 use store::SessionWaits;
 use tds::bulk::{BulkEvent, BulkStream};
 use tds::conversation::server::Event;
@@ -16,10 +18,8 @@ use tracing::Span;
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::bulk_error;
 use crate::connection::ConnectionError;
 use crate::connection::packet_reader::PacketReader;
-use crate::session::{Cancellation, StopOnDrop};
 use crate::transport::Broken;
 
 /// Bytes gathered before they go to the rows' thread.

@@ -5,12 +5,11 @@
 
 use std::pin::Pin;
 
+use executor::session::{Cancellation, Session, StopOnDrop};
 use futures::future::{Aborted, abortable};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::{Instrument, Span};
-
-use crate::session::{Cancellation, Session, StopOnDrop};
 
 /// What runs, and gives the session back.
 pub(super) type Work = Pin<Box<dyn Future<Output = Session> + Send>>;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use databases::instance::Instance;
 use databases::log;
+use executor::session::Cancellation;
 use parking_lot::Mutex;
 use store::WaitType;
 use tds::{Column, RowSpan};
@@ -14,7 +15,6 @@ use tsql::errors;
 
 use crate::connection::bulk_receiver::RowSink;
 use crate::faults::{Happening, Pace};
-use crate::session::Cancellation;
 use crate::transport::LineControl;
 
 /// From one look at the cancellation to the next.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use executor::session::request::Request;
 use tds::Value;
 use tds::rpc::RpcRequest;
 use tds::transaction_request::TransactionRequest;
@@ -14,7 +15,6 @@ use crate::connection::fault_sink::FaultSink;
 use crate::faults::{
     ConnectionFaults, Ending, Failure, Faults, Happening, Moment, Point, RequestFault, RequestKind,
 };
-use crate::session::request::Request;
 use crate::transport::{Broken, Line, LineControl};
 
 /// Read at once by what forgets it.

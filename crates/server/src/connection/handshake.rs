@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use databases::instance::Instance;
 use databases::instance::login::LoginSettings;
+use executor::session::Session;
+use executor::statements::open_session;
 use tds::conversation::server::{
     AfterPrelogin, Conversation, Event, Offer, granted_packet_size, spoken_version,
 };
@@ -28,8 +30,6 @@ use crate::connection::request_log;
 use crate::connection::response_writer::ResponseWriter;
 use crate::options::EncryptionPolicy;
 use crate::serving::Front;
-use crate::session::Session;
-use crate::statements::open_session;
 use crate::transport::{Broken, Line, Transport};
 
 /// A logged-in connection.

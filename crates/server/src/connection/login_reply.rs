@@ -1,5 +1,6 @@
 //! The tokens that answer LOGIN7, in the order that real servers send them.
 
+use executor::session::Session;
 use tds::done::{Done, DoneStatus};
 use tds::env_change::{EnvChange, TextChange};
 use tds::feature::{FeatureAck, FeatureRequest};
@@ -15,7 +16,6 @@ use tsql::SqlError;
 
 use crate::connection::ConnectionError;
 use crate::connection::response_writer::ResponseWriter;
-use crate::session::Session;
 
 /// Version that the server gives itself in PRELOGIN and LOGINACK: drivers derive features from it, and 16 is what
 /// SQL Server 2022 sends.

@@ -8,6 +8,14 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use databases::instance::registry::Killed;
+use executor::session::bulk_target::BulkTarget;
+use executor::session::early_events::EarlyEvents;
+use executor::session::request::Request;
+use executor::session::response::{Response, SessionChange};
+use executor::session::{Cancellation, Session};
+use executor::statements::{
+    begin_bulk, execute, execute_early, fire_after_bulk, is_light, notice_of_duplicates, notice_of_load,
+};
 use tds::codec::DecodeErrorKind;
 use tds::conversation::server::{ClientRequest, Event, Message, Reset};
 use tds::done::{Done, DoneStatus, command};
@@ -34,16 +42,6 @@ use crate::connection::responses::{ResponseEncoder, env_change};
 use crate::connection::store_sink::StoreSink;
 use crate::connection::trace;
 use crate::serving::Shared;
-use crate::session::bulk_target::BulkTarget;
-use crate::session::early_events::EarlyEvents;
-use crate::session::request::Request;
-use crate::session::response::{Response, SessionChange};
-use crate::session::{Cancellation, Session};
-use crate::statements::dml::bulk;
-use crate::statements::dml::fire;
-use crate::statements::dml::load_note;
-use crate::statements::interpreter::execute;
-use crate::statements::interpreter::light;
 use crate::transport::{Broken, Transport};
 
 /// Events between the session and the wire: enough to overlap their work, few enough to bound memory.
@@ -280,11 +278,11 @@ impl Requests {
         let mut session = self.session()?;
         let watched = cancellation.clone();
         let mut execution: Pin<Box<dyn Future<Output = Session> + Send>>;
-        if light::is_light(&session, &request) {
+        if is_light(&session, &request) {
             let early = EarlyEvents::new();
             let kept = early.clone();
             execution = Box::pin(async move {
-                execute::execute_early(&mut session, request, events, kept, watched).await;
+                execute_early(&mut session, request, events, kept, watched).await;
                 session
             });
             // Here and now, unless it turns out to need more.
@@ -308,7 +306,7 @@ impl Requests {
             }
         } else {
             execution = Box::pin(async move {
-                execute::execute(&mut session, request, events, watched).await;
+                execute(&mut session, request, events, watched).await;
                 session
             });
         }
@@ -401,7 +399,7 @@ impl Requests {
             let mut sink: Box<dyn RowSink> = match (refusal, discard) {
                 (Some(error), _) => Box::new(StoreSink::new(Err(error))),
                 (None, true) => Box::new(DiscardSink::default()),
-                (None, false) => Box::new(StoreSink::new(bulk::begin_bulk(&mut session, target))),
+                (None, false) => Box::new(StoreSink::new(begin_bulk(&mut session, target))),
             };
             if let Some((faults, cancellation, instance, spid, database)) = faulty {
                 sink = Box::new(Faulty { faults, inner: sink, cancellation, instance, spid, database });
@@ -457,8 +455,8 @@ impl Requests {
                     return Ok(true);
                 }
                 session.note_bulk(rows);
-                let load = load_note::notice_of_load(session).filter(|_| !self.shared.options.discard);
-                for notice in load_note::notice_of_duplicates(session).into_iter().chain(load) {
+                let load = notice_of_load(session).filter(|_| !self.shared.options.discard);
+                for notice in notice_of_duplicates(session).into_iter().chain(load) {
                     let notice = self.shared.instance.server_message(notice);
                     self.writer.tokens(|w| Token::Info(notice).encode(w, self.version))?;
                 }
@@ -504,8 +502,7 @@ impl Requests {
             }
             Ok::<_, ConnectionError>(encoder)
         };
-        let (stays, encoder) =
-            tokio::join!(fire::fire_after_bulk(session, events, Cancellation::new()), written);
+        let (stays, encoder) = tokio::join!(fire_after_bulk(session, events, Cancellation::new()), written);
         let encoder = encoder?;
         match stays {
             true => encoder.release_all(&mut self.writer)?,

@@ -2,6 +2,9 @@
 
 use databases::log;
 use databases::waiting::waiting;
+use executor::session::response::{
+    DoneKind, OutputValue, Response, ResultColumns, SessionChange, StatementDone,
+};
 use rows::Plan;
 use tds::done::{Done, DoneStatus};
 use tds::env_change::{EnvChange, TextChange, TransactionEvent};
@@ -15,9 +18,6 @@ use tsql::SqlError;
 use crate::connection::ConnectionError;
 use crate::connection::page_rows::append_rows;
 use crate::connection::response_writer::ResponseWriter;
-use crate::session::response::{
-    DoneKind, OutputValue, Response, ResultColumns, SessionChange, StatementDone,
-};
 
 /// Rows encoded between two looks at the write buffer, at most.
 const ROWS_PER_STEP: usize = 2048;

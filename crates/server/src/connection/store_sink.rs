@@ -1,14 +1,14 @@
 //! Rows of a bulk load into a table.
 
+use executor::bulk_error;
+use executor::statements::BulkWriter;
 use query::convert::length_limit;
 use query::is_finite;
 use rows::{Decoder, Form};
 use tds::{Column, ColumnFlags, Length, LengthClass, RowSpan, SqlType};
 use tsql::SqlError;
 
-use crate::bulk_error;
 use crate::connection::bulk_receiver::{RowSink, after};
-use crate::statements::dml::bulk::BulkWriter;
 
 /// Appends rows to the target: as they came if it can copy them, or else decoded into batches of the lossless form.
 pub(super) struct StoreSink {

@@ -11,13 +11,13 @@ use tds::ServerMessage;
 use tokio::sync::mpsc;
 use tsql::SqlError;
 
-use crate::session::request::Request;
-use crate::session::response::Response;
-use crate::session::{Cancellation, Session};
-use crate::statements::{execute, open_session};
 use batches::{Batch, SplitError, batches};
 use databases::instance::Instance;
 use databases::instance::login::LoginSettings;
+use executor::session::request::Request;
+use executor::session::response::Response;
+use executor::session::{Cancellation, Session};
+use executor::statements::{execute, open_session};
 
 /// Why an init script stopped the start.
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,9 @@
 //! Answers as lines of text.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
-use bulkwire_server::statements::execute;
+use executor::session::response::Response;
+use executor::session::{Cancellation, LoginSettings, Request, Session};
+use executor::statements::execute;
 use query::Datum;
 use query::convert::display;
 use tds::SqlType;

@@ -1,0 +1,57 @@
+//! What statements and loads have done to tables with triggers.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use databases::catalogue::{TableDefinition, Trigger};
+use parking_lot::Mutex;
+
+use crate::session::work::VariableTable;
+
+/// What fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// INSERT.
+    Insert,
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
+}
+
+/// What a statement has done to one table.
+pub(crate) struct Fired {
+    pub table: Arc<TableDefinition>,
+    pub(crate) triggers: Vec<Trigger>,
+    pub event: Event,
+    pub(crate) inserted: Rows,
+    pub(crate) deleted: Rows,
+    /// The columns that were assigned; None: all.
+    pub(crate) assigned: Option<Vec<usize>>,
+    pub rows: u64,
+}
+
+/// The rows of `inserted` or `deleted`.
+pub enum Rows {
+    /// Of the table's own columns.
+    Batches(Vec<RecordBatch>),
+    /// A table of the store of variables.
+    Table(VariableTable),
+}
+
+impl Rows {
+    /// No rows.
+    pub fn none() -> Rows {
+        Rows::Batches(Vec::new())
+    }
+}
+
+/// What a load with FIRE_TRIGGERS leaves for the triggers.
+pub(crate) struct BulkFires {
+    /// The table.
+    pub table: Arc<TableDefinition>,
+    /// The rows that were loaded.
+    pub rows: Arc<Mutex<Vec<RecordBatch>>>,
+    /// The load and its triggers are a transaction of their own.
+    pub own: bool,
+}

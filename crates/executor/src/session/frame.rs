@@ -1,0 +1,147 @@
+//! A scope's variables and cursors, and what a statement means for later ones.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use databases::memory::Reservation;
+use introspection::facts::UpdatedColumns;
+use query::Datum;
+use query::convert::convert;
+use query::running;
+use tds::SqlType;
+use tsql::SqlError;
+use tsql::errors;
+
+use crate::session::cursor::Cursors;
+use crate::session::response::DoneKind;
+use crate::session::work::VariableTable;
+
+/// What a statement means for later ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// Go on.
+    Next,
+    /// Leave the loop.
+    Break,
+    /// Next turn of the loop.
+    Continue,
+    /// Leave the scope, with a status.
+    Return(i32),
+    /// Leave the batch: an error ended it, or it was cancelled.
+    Stop,
+}
+
+/// A scope: a batch, or the text of sp_executesql.
+pub(crate) struct Frame {
+    variables: HashMap<String, (Datum, SqlType)>,
+    /// Tables that the scope is given when it begins.
+    pub tables: Vec<(String, VariableTable)>,
+    /// Bytes of long values among them, and the part of the server's memory that they are counted in.
+    long_bytes: usize,
+    memory: Option<Reservation>,
+    /// Cursors of its own: LOCAL ones and those of variables.
+    pub cursors: Cursors,
+    /// Variables of type CURSOR, in lower case.
+    pub cursor_variables: Vec<String>,
+    /// Statements end with DONEINPROC.
+    pub in_procedure: bool,
+    /// How many TRY blocks are open.
+    pub tries: u32,
+    /// What CATCH handles.
+    pub error: Option<SqlError>,
+    /// EXECs around this one.
+    pub nesting: u32,
+    /// The procedure that runs, for messages.
+    pub procedure: String,
+    /// In a trigger: the columns that were assigned.
+    pub trigger: Option<Arc<UpdatedColumns>>,
+    /// In a function: the type of its value.
+    pub returns: Option<SqlType>,
+    /// What RETURN has given.
+    pub returned: Option<Datum>,
+}
+
+impl Frame {
+    pub fn new(in_procedure: bool) -> Frame {
+        Frame {
+            variables: HashMap::new(),
+            tables: Vec::new(),
+            long_bytes: 0,
+            memory: None,
+            cursors: Cursors::new(),
+            cursor_variables: Vec::new(),
+            in_procedure,
+            tries: 0,
+            error: None,
+            nesting: 0,
+            procedure: String::new(),
+            trigger: None,
+            returns: None,
+            returned: None,
+        }
+    }
+
+    /// A scope inside this one, without its variables.
+    pub fn inner(&self) -> Result<Frame, SqlError> {
+        if self.nesting >= NESTING_MAX {
+            return Err(errors::NESTED_TOO_DEEPLY.error());
+        }
+        Ok(Frame {
+            nesting: self.nesting + 1,
+            tries: self.tries,
+            error: self.error.clone(),
+            ..Frame::new(true)
+        })
+    }
+
+    pub fn variable(&self, name: &str) -> Option<(Datum, SqlType)> {
+        self.variables.get(&name.to_lowercase()).cloned()
+    }
+
+    pub fn declare(&mut self, name: &str, sql_type: SqlType, value: Datum) {
+        self.variables.insert(name.to_lowercase(), (value, sql_type));
+    }
+
+    /// Assigns a value of another type. Errors: 137, 701, and conversions.
+    pub fn assign(&mut self, name: &str, value: Datum, from: &SqlType) -> Result<(), SqlError> {
+        let key = name.to_lowercase();
+        let Some((old, sql_type)) = self.variables.get(&key) else {
+            return Err(errors::UNDECLARED_VARIABLE.with([name]));
+        };
+        let value = convert(value, from, sql_type, 0)?;
+        self.count(old.heap_bytes(), value.heap_bytes())?;
+        if let Some((slot, _)) = self.variables.get_mut(&key) {
+            *slot = value;
+        }
+        Ok(())
+    }
+
+    /// Counts a long value that takes the place of another. Errors: 701.
+    fn count(&mut self, old: usize, new: usize) -> Result<(), SqlError> {
+        let long = |bytes: usize| if bytes >= LONG_VALUE_BYTES { bytes } else { 0 };
+        let (old, new) = (long(old), long(new));
+        if old == new {
+            return Ok(());
+        }
+        let bytes = self.long_bytes.saturating_sub(old).saturating_add(new);
+        if self.memory.is_none() {
+            self.memory = running::reservation();
+        }
+        if let Some(memory) = &mut self.memory {
+            memory.resize(bytes)?;
+        }
+        self.long_bytes = bytes;
+        Ok(())
+    }
+
+    /// Which DONE ends a statement here.
+    pub fn done_kind(&self) -> DoneKind {
+        if self.in_procedure { DoneKind::InProcedure } else { DoneKind::Statement }
+    }
+}
+
+/// Depth of EXEC inside EXEC (SQL Server's limit is 32 too).
+pub(crate) const NESTING_MAX: u32 = 32;
+
+/// Values of variables from here on are counted in the server's memory.
+pub(crate) const LONG_VALUE_BYTES: usize = 4096;

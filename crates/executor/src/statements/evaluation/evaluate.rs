@@ -1,0 +1,45 @@
+//! Expressions and queries of a statement, bound to what the session knows.
+
+use query::Binder;
+use query::BoundQuery;
+use query::Datum;
+use query::Scope;
+use query::without_empty_text;
+use tds::SqlType;
+use tsql::SqlError;
+use tsql::expression::Expr;
+use tsql::query::Query;
+
+use crate::session::Session;
+use crate::session::frame::Frame;
+use crate::statements::evaluation::environment::SessionEnvironment;
+
+/// A value and its type.
+pub async fn value(session: &mut Session, expr: &Expr, frame: &Frame) -> Result<(Datum, SqlType), SqlError> {
+    let typed = {
+        let environment = SessionEnvironment::new(session, frame)?;
+        Binder::new(&environment).value(expr, &Scope::empty())?
+    };
+    let sql_type = typed.sql_type.clone();
+    let instance = std::sync::Arc::clone(&session.instance);
+    let cancellation = session.cancellation.clone();
+    Ok((cancellation.or(instance.engine().evaluate(typed)).await?, sql_type))
+}
+
+/// Whether a condition is true.
+pub(crate) async fn condition(session: &mut Session, expr: &Expr, frame: &Frame) -> Result<bool, SqlError> {
+    let condition = {
+        let environment = SessionEnvironment::new(session, frame)?;
+        Binder::new(&environment).condition(expr, &Scope::empty())?
+    };
+    let instance = std::sync::Arc::clone(&session.instance);
+    let cancellation = session.cancellation.clone();
+    cancellation.or(instance.engine().holds(condition)).await
+}
+
+/// A query bound to a plan.
+pub fn bind(session: &Session, query: &Query, frame: &Frame) -> Result<BoundQuery, SqlError> {
+    let environment = SessionEnvironment::new(session, frame)?;
+    let bound = Binder::new(&environment).query(query, None)?;
+    if query.for_clause.is_some() { without_empty_text(bound) } else { Ok(bound) }
+}

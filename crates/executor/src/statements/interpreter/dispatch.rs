@@ -1,0 +1,331 @@
+//! Statements, one after the other: control of flow, variables, messages; and what an error does.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use query::convert::display;
+use query::running;
+use tsql::SqlError;
+use tsql::ast::{Declaration, Statement, StatementKind};
+use tsql::errors;
+use tsql::expression::Expr;
+
+use crate::session::Session;
+use crate::session::frame::{Flow, Frame};
+use crate::session::output::Output;
+use crate::session::response::{DoneKind, command};
+use crate::statements::administration::administer;
+use crate::statements::cursor;
+use crate::statements::ddl::declared_columns;
+use crate::statements::ddl::define;
+use crate::statements::dml::bulk;
+use crate::statements::dml::bulk_insert;
+use crate::statements::dml::fire;
+use crate::statements::dml::insert;
+use crate::statements::dml::merge;
+use crate::statements::dml::modify;
+use crate::statements::dml::parallel;
+use crate::statements::dml::select;
+use crate::statements::evaluation::answer;
+use crate::statements::evaluation::evaluate;
+use crate::statements::evaluation::isolation;
+use crate::statements::interpreter::messages::{self, Raised, raise, thrown_error};
+use crate::statements::interpreter::reach;
+use crate::statements::interpreter::set_option::{set_option, use_database};
+use crate::statements::interpreter::show_plan;
+use crate::statements::interpreter::transaction;
+use crate::statements::interpreter::uncommittable;
+use crate::statements::interpreter::values;
+use crate::statements::procedures::execute;
+
+/// Iterations of WHILE between two looks at the runtime, so that a tight loop does not hold it up.
+const LOOP_YIELD: u32 = 256;
+
+/// 207.
+const INVALID_COLUMN: i32 = 207;
+
+type Running<'a> = Pin<Box<dyn Future<Output = Result<Flow, SqlError>> + Send + 'a>>;
+
+/// Runs statements. An error that no TRY catches has been sent; it is returned only from within one.
+pub async fn run(
+    session: &mut Session,
+    statements: &[Statement],
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let mut rest = statements.iter();
+    while let Some(statement) = rest.next() {
+        if output.stopped() {
+            return Ok(Flow::Stop);
+        }
+        match guarded(session, statement, frame, output).await? {
+            Flow::Next => {}
+            Flow::Stop if session.last.error == INVALID_COLUMN => {
+                name_other_columns(session, rest.as_slice(), frame, output).await;
+                return Ok(Flow::Stop);
+            }
+            other => return Ok(other),
+        }
+    }
+    Ok(Flow::Next)
+}
+
+/// After a name that is no column, reports such names in the later queries of the batch too, so that all can be
+/// corrected at once.
+async fn name_other_columns(session: &mut Session, rest: &[Statement], frame: &Frame, output: &mut Output) {
+    for statement in rest {
+        let StatementKind::Query(query) = &statement.kind else { continue };
+        if let Err(error) = evaluate::bind(session, query, frame)
+            && error.number == INVALID_COLUMN
+        {
+            let error = error.at_line(statement.line).in_procedure(&frame.procedure);
+            answer::refuse(session, error, frame.done_kind(), output).await;
+        }
+    }
+}
+
+/// Runs one statement and deals with its error.
+async fn guarded(
+    session: &mut Session,
+    statement: &Statement,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    isolation::renew_reads(session);
+    let held = running::held();
+    running::set_date_format(session.settings.date_format);
+    let result = boxed(session, statement, frame, output).await;
+    running::release(held);
+    isolation::renew_reads(session);
+    let error = match result {
+        Ok(flow) => return Ok(flow),
+        // The store does not know who waits; the message names the session.
+        Err(error) if error.number == 1205 => {
+            errors::DEADLOCK.with([&(session.login.spid).to_string()]).at_line(statement.line)
+        }
+        Err(error) => error.at_line(statement.line),
+    };
+    let error = error.in_procedure(&frame.procedure);
+    if error.is_cancelled() || output.stopped() {
+        return Ok(Flow::Stop);
+    }
+    // What ends a transaction by itself, a failed conversion, and any error under XACT_ABORT, loses the transaction. RAISERROR leaves that
+    // to its caller.
+    let aborts =
+        session.settings.abort_transaction && !matches!(statement.kind, StatementKind::RaisError { .. });
+    let is_tried = frame.tries > 0 && error.class < 20;
+    if reach::loses_transaction(&error)
+        || error.number == fire::ERROR_IN_TRIGGER
+        || (aborts && error.class > 10)
+    {
+        uncommittable::lose_transaction(session, &error, is_tried, output).await;
+    }
+    if is_tried {
+        return Err(error);
+    }
+    let ends = reach::ends_batch(&error) || aborts;
+    answer::refuse(session, error, frame.done_kind(), output).await;
+    Ok(if ends { Flow::Stop } else { Flow::Next })
+}
+
+fn boxed<'a>(
+    session: &'a mut Session,
+    statement: &'a Statement,
+    frame: &'a mut Frame,
+    output: &'a mut Output,
+) -> Running<'a> {
+    Box::pin(dispatch(session, statement, frame, output))
+}
+
+/// Which function runs which statement.
+async fn dispatch(
+    session: &mut Session,
+    statement: &Statement,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    use StatementKind as Kind;
+    let is_option = matches!(statement.kind, Kind::SetOption(_));
+    if session.settings.no_execute && !is_option {
+        return Ok(Flow::Next);
+    }
+    if session.settings.show_plan && !is_option {
+        show_statement(session, statement, frame, output).await?;
+        return Ok(Flow::Next);
+    }
+    output.set_quiet(session.settings.no_count);
+    let line = statement.line;
+    match &statement.kind {
+        // What decides which statement comes next.
+        Kind::If { .. } => return choose(session, statement, frame, output).await,
+        Kind::While { condition, body } => return repeat(session, condition, body, frame, output).await,
+        Kind::Block(statements) => return run(session, statements, frame, output).await,
+        Kind::TryCatch { tried, caught } => return try_catch(session, tried, caught, frame, output).await,
+        Kind::Break => return Ok(Flow::Break),
+        Kind::Continue => return Ok(Flow::Continue),
+        Kind::Return(value) => return values::return_value(session, value.as_ref(), frame).await,
+        Kind::Throw(thrown) => return Err(thrown_error(session, thrown.as_ref(), frame).await?),
+        Kind::Execute(execute) => return execute::execute_procedure(session, execute, frame, output).await,
+        Kind::ExecuteText(text) => return run_text_of(session, text, frame, output).await,
+        Kind::Unsupported(error) => return Err(error.as_ref().clone()),
+        // What reads and changes rows.
+        Kind::Query(query) => select::run(session, query, frame, output).await?,
+        Kind::Insert(insert) => insert::run(session, insert, frame, output).await?,
+        Kind::Update(update) => modify::run_update(session, update, frame, output).await?,
+        Kind::Delete(delete) => modify::run_delete(session, delete, frame, output).await?,
+        Kind::Merge(merge) => merge::run(session, merge, frame, output).await?,
+        Kind::InsertBulk(insert) => bulk::run(session, insert, frame, output).await?,
+        Kind::BulkInsert(insert) => bulk_insert::run(session, insert, line, frame, output).await?,
+        Kind::Cursor(statement) => cursor::run(session, statement, frame, output).await?,
+        Kind::BeginTransaction(_) | Kind::Commit | Kind::Rollback(_) | Kind::Save(_) => {
+            transaction::run(session, &statement.kind, frame, output).await?
+        }
+        // What concerns the session and the scope alone.
+        Kind::Declare(declarations) => values::declare(session, declarations, frame, output).await?,
+        Kind::DeclareTable(create) => declared_columns::declare_table(session, create, frame)?,
+        Kind::SetVariable { name, value } => values::assign(session, name, value, frame, output).await?,
+        Kind::SetOption(option) => set_option(session, option, frame, output).await?,
+        Kind::ScopedMaxDop(limit) => parallel::scope_max_dop(session, *limit, frame, output).await?,
+        Kind::Use(name) => use_database(session, name, frame.done_kind(), output).await?,
+        Kind::Print(value) => messages::print(session, value, line, frame, output).await?,
+        Kind::RaisError { message, severity, state, arguments, log } => {
+            let raised = Raised { message, severity, state, arguments, log: *log, line };
+            raise(session, raised, frame, output).await?;
+        }
+        Kind::WaitForDelay(delay) => messages::wait_for_delay(session, delay, frame, output).await?,
+        Kind::Nothing => output.done(frame.done_kind(), command::OTHER, None).await,
+        Kind::Administration(statement) => administer::run(session, statement, frame, output).await?,
+        // What is declared in a database.
+        other => define::run_and_tell(session, other, frame, output).await?,
+    }
+    Ok(Flow::Next)
+}
+
+/// IF, and a chain of ELSE IF, which is walked rather than descended.
+async fn choose(
+    session: &mut Session,
+    statement: &Statement,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let mut statement = statement;
+    while let StatementKind::If { condition, then, otherwise } = &statement.kind {
+        if session.settings.format_only {
+            // All branches, so that every result is described.
+            guarded(session, then, frame, output).await?;
+            if let Some(otherwise) = otherwise {
+                guarded(session, otherwise, frame, output).await?;
+            }
+            return Ok(Flow::Next);
+        }
+        if evaluate::condition(session, condition, frame).await? {
+            return guarded(session, then, frame, output).await;
+        }
+        match otherwise {
+            Some(otherwise) => statement = otherwise,
+            None => {
+                output.done(frame.done_kind(), command::CONDITION, None).await;
+                return Ok(Flow::Next);
+            }
+        }
+    }
+    guarded(session, statement, frame, output).await
+}
+
+/// EXEC of a text.
+async fn run_text_of(
+    session: &mut Session,
+    text: &Expr,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let (text, sql_type) = evaluate::value(session, text, frame).await?;
+    execute::execute_text(session, &display(&text, &sql_type), frame, output).await
+}
+
+async fn repeat(
+    session: &mut Session,
+    condition: &Expr,
+    body: &Statement,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let mut turns = 0_u32;
+    loop {
+        let holds = evaluate::condition(session, condition, frame).await?;
+        // In a procedure each look at the condition is a statement of its own.
+        if frame.in_procedure {
+            output.set_quiet(session.settings.no_count);
+            output.done(DoneKind::InProcedure, command::CONDITION, None).await;
+        }
+        if !holds {
+            break;
+        }
+        output.check()?;
+        match guarded(session, body, frame, output).await? {
+            Flow::Next | Flow::Continue => {}
+            Flow::Break => break,
+            other => return Ok(other),
+        }
+        turns = turns.wrapping_add(1);
+        if turns.is_multiple_of(LOOP_YIELD) {
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(Flow::Next)
+}
+
+async fn try_catch(
+    session: &mut Session,
+    tried: &[Statement],
+    caught: &[Statement],
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    frame.tries += 1;
+    let result = run(session, tried, frame, output).await;
+    frame.tries -= 1;
+    match result {
+        Ok(flow) => Ok(flow),
+        Err(error) => {
+            session.last.error = error.number;
+            let before = frame.error.replace(error);
+            let flow = run(session, caught, frame, output).await;
+            frame.error = before;
+            flow
+        }
+    }
+}
+
+/// Shows the plans of a statement and of those inside it. Variables are declared, with constants alone, for others to be bound.
+async fn show_statement(
+    session: &mut Session,
+    statement: &Statement,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    session.placement.leave().await;
+    let mut open = vec![statement];
+    while let Some(statement) = open.pop() {
+        match &statement.kind {
+            StatementKind::Declare(declarations) => {
+                let bare = |declaration: &Declaration| Declaration {
+                    value: declaration.value.clone().filter(|value| matches!(value, Expr::Literal(_))),
+                    ..declaration.clone()
+                };
+                let bare: Vec<Declaration> = declarations.iter().map(bare).collect();
+                values::declare(session, &bare, frame, output).await?;
+            }
+            StatementKind::DeclareTable(create) => declared_columns::declare_table(session, create, frame)?,
+            _ => {}
+        }
+        open.extend(show_plan::inner(statement).into_iter().rev());
+        let Some((change, query)) = show_plan::planned(&statement.kind) else { continue };
+        let bound = evaluate::bind(session, &query, frame).map_err(|error| error.at_line(statement.line))?;
+        let instance = Arc::clone(&session.instance);
+        let lines = instance.engine().show_plan(&bound).await?;
+        answer::show_plan_text(show_plan::below(change, lines), output).await?;
+    }
+    Ok(())
+}

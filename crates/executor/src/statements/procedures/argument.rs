@@ -1,0 +1,57 @@
+//! Arguments of a call, and what it gives back besides results.
+
+use query::Datum;
+use query::convert::display;
+use tds::SqlType;
+
+use crate::session::work::VariableTable;
+
+/// An evaluated argument of a call.
+#[derive(Debug, Clone)]
+pub(crate) struct Argument {
+    /// Name with its `@`; empty if unnamed.
+    pub name: String,
+    /// Value.
+    pub value: Datum,
+    /// Type.
+    pub sql_type: SqlType,
+    /// OUTPUT.
+    pub output: bool,
+    /// The variable to write an output back to, for EXEC.
+    pub variable: Option<String>,
+    /// DEFAULT stands in its place.
+    pub default: bool,
+    /// The table of a table-valued parameter.
+    pub table: Option<VariableTable>,
+}
+
+/// What a call gives back besides results.
+pub struct Outcome {
+    /// Return status.
+    pub status: i32,
+    /// Values of output parameters by their position among the arguments.
+    pub outputs: Vec<(usize, Datum, SqlType)>,
+    /// The batch must not go on.
+    pub stop: bool,
+}
+
+impl Outcome {
+    pub(crate) fn plain() -> Outcome {
+        Outcome { status: 0, outputs: Vec::new(), stop: false }
+    }
+}
+
+/// The text of an argument by name or position; None if it is absent or NULL. tiberius leaves the @ out.
+pub(crate) fn text_of(arguments: &[Argument], position: usize, name: &str) -> Option<String> {
+    let bare = |name: &str| name.trim_start_matches('@').to_ascii_lowercase();
+    let named = arguments.iter().find(|argument| bare(&argument.name) == bare(name));
+    let argument = named.or_else(|| arguments.get(position).filter(|argument| argument.name.is_empty()))?;
+    if argument.value.is_null() {
+        return None;
+    }
+    Some(text_of_value(argument))
+}
+
+pub(crate) fn text_of_value(argument: &Argument) -> String {
+    display(&argument.value, &argument.sql_type)
+}

@@ -1,0 +1,152 @@
+//! What the catalogue procedures show: the tables and modules of one database.
+
+use std::sync::Arc;
+
+use databases::catalogue::{Module, ModuleKind, TableDefinition, same_name};
+use introspection::system_views;
+use query::{Datum, Pattern};
+use tsql::SqlError;
+use tsql::errors;
+
+use crate::session::Session;
+use crate::session::frame::Frame;
+use crate::statements::evaluation::environment;
+
+/// A database as the procedures show it.
+pub(crate) struct Shown {
+    /// Its name.
+    pub database: String,
+    /// Names of its schemas.
+    pub schemas: Vec<String>,
+    /// Names of all databases.
+    pub databases: Vec<String>,
+    /// Tables and their numbers of rows.
+    pub tables: Vec<(Arc<TableDefinition>, u64)>,
+    /// Views, procedures, functions and the like.
+    pub modules: Vec<Arc<Module>>,
+}
+
+/// A name that a caller asks for.
+pub(crate) enum Wanted {
+    /// Any.
+    All,
+    /// One, whatever its case.
+    Name(String),
+    /// Those that match a pattern of LIKE; a backslash escapes.
+    Like(Pattern),
+}
+
+impl Wanted {
+    /// A pattern, unless patterns are off; None asks for all.
+    pub fn pattern(text: Option<String>, off: bool) -> Wanted {
+        match text {
+            None => Wanted::All,
+            Some(name) if off => Wanted::Name(name),
+            Some(pattern) if pattern == "%" => Wanted::All,
+            Some(pattern) => Wanted::Like(Pattern::new(&pattern, Some('\\'), true)),
+        }
+    }
+
+    /// Exactly one name; None asks for all.
+    pub fn exact(text: Option<String>) -> Wanted {
+        text.map_or(Wanted::All, Wanted::Name)
+    }
+
+    /// Whether a name is asked for.
+    pub fn is(&self, name: &str) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Name(wanted) => same_name(wanted, name),
+            Wanted::Like(pattern) => pattern.matches(&name.to_lowercase()).unwrap_or(false),
+        }
+    }
+}
+
+impl Shown {
+    /// The tables asked for, with their rows.
+    pub fn tables<'a>(
+        &'a self,
+        name: &'a Wanted,
+        owner: &'a Wanted,
+    ) -> impl Iterator<Item = &'a TableDefinition> {
+        self.tables
+            .iter()
+            .map(|(table, _)| table.as_ref())
+            .filter(move |table| name.is(&table.name) && owner.is(&table.schema))
+    }
+
+    /// The views asked for, in the form of tables.
+    pub fn views(&self, name: &Wanted, owner: &Wanted) -> Vec<Arc<TableDefinition>> {
+        let mut views = system_views::as_tables(&self.modules, |kind| kind == ModuleKind::View);
+        views.retain(|view| name.is(&view.name) && owner.is(&view.schema));
+        views
+    }
+
+    /// The one table of a name: of the owner, or else of dbo before other schemas.
+    pub fn table(&self, name: &str, owner: Option<&str>) -> Option<&(Arc<TableDefinition>, u64)> {
+        let mut found = self.tables.iter().filter(|(table, _)| {
+            same_name(&table.name, name) && owner.is_none_or(|owner| same_name(&table.schema, owner))
+        });
+        let first = found.next()?;
+        if owner.is_some() || same_name(&first.0.schema, "dbo") {
+            return Some(first);
+        }
+        found.find(|(table, _)| same_name(&table.schema, "dbo")).or(Some(first))
+    }
+
+    /// The system views, schema first.
+    pub fn system_views(&self) -> Vec<(&'static str, &'static str)> {
+        system_views::names()
+    }
+
+    /// Checks a qualifier, which may only repeat the database. Errors: 15250.
+    pub fn check_qualifier(&self, qualifier: Option<&str>) -> Result<(), SqlError> {
+        match qualifier {
+            Some(qualifier) if !qualifier.trim().is_empty() && !same_name(qualifier, &self.database) => {
+                Err(SqlError::new(
+                    15250,
+                    16,
+                    1,
+                    "The database name component of the object qualifier must be the name of the current database.",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Qualifier, owner and name of a table, as results begin.
+    pub fn names(&self, table: &TableDefinition) -> Vec<Datum> {
+        vec![
+            Datum::Text(table.database.clone()),
+            Datum::Text(table.schema.clone()),
+            Datum::Text(table.name.clone()),
+        ]
+    }
+}
+
+/// The database that a procedure was called in: `database..sp_tables`, or the current one. Errors: 911.
+pub(crate) fn shown_by(session: &Session, database: Option<&str>, frame: &Frame) -> Result<Shown, SqlError> {
+    let facts = environment::facts_of(session, frame)?;
+    let wanted = database.filter(|database| !database.is_empty()).unwrap_or(&session.database);
+    let entry = facts.directory.database(wanted).ok_or_else(|| errors::UNKNOWN_DATABASE.with([wanted]))?;
+    let tables = session
+        .work
+        .view()
+        .tables()?
+        .into_iter()
+        // Temporary tables can be asked for by name from anywhere.
+        .filter(|table| {
+            same_name(&table.definition.database, &entry.name) || table.definition.name.starts_with('#')
+        })
+        .map(|table| (table.definition, table.rows))
+        .collect();
+    let mut modules = session.work.view().modules()?;
+    modules.retain(|module| same_name(&module.definition.database, &entry.name));
+    Ok(Shown {
+        modules,
+        database: entry.name.clone(),
+        schemas: entry.schemas.iter().map(|schema| schema.name.clone()).collect(),
+        databases: facts.directory.databases.iter().map(|database| database.name.clone()).collect(),
+        tables,
+    })
+}

@@ -1,0 +1,71 @@
+//! The arguments of a system procedure, matched with its parameters.
+
+use tsql::SqlError;
+use tsql::errors;
+
+use crate::statements::procedures::argument::{Argument, text_of_value};
+
+/// A system procedure's name and parameters.
+pub struct Signature {
+    /// Its name, for messages.
+    pub name: &'static str,
+    /// Its parameters in order, with their `@`.
+    pub parameters: &'static [&'static str],
+    /// How many of them, from the first, have no default.
+    pub required: usize,
+}
+
+/// One argument, or none, for each parameter.
+pub(crate) struct Parameters<'a>(Vec<Option<&'a Argument>>);
+
+impl Signature {
+    /// Matches arguments by name, and unnamed ones by position. Errors: 201, 8144, 8145.
+    pub fn bind<'a>(&self, arguments: &'a [Argument]) -> Result<Parameters<'a>, SqlError> {
+        let mut bound: Vec<Option<&Argument>> = vec![None; self.parameters.len()];
+        for (position, argument) in arguments.iter().enumerate() {
+            let place = if argument.name.is_empty() {
+                (position < self.parameters.len())
+                    .then_some(position)
+                    .ok_or_else(|| errors::TOO_MANY_ARGUMENTS.with([self.name]))?
+            } else {
+                self.parameters
+                    .iter()
+                    .position(|name| name.eq_ignore_ascii_case(&argument.name))
+                    .ok_or_else(|| errors::NOT_A_PARAMETER.with([&argument.name, self.name]))?
+            };
+            if let Some(slot) = bound.get_mut(place) {
+                *slot = Some(argument);
+            }
+        }
+        for (name, argument) in self.parameters.iter().zip(&bound).take(self.required) {
+            if argument.is_none() {
+                return Err(errors::PARAMETER_MISSING.with([self.name, name]));
+            }
+        }
+        Ok(Parameters(bound))
+    }
+}
+
+impl Parameters<'_> {
+    /// An argument as text; None if it is absent or NULL.
+    pub fn text(&self, position: usize) -> Option<String> {
+        let argument = self.argument(position)?;
+        (!argument.value.is_null()).then(|| text_of_value(argument))
+    }
+
+    /// An argument as a whole number; None if it is absent, NULL or no number.
+    pub fn int(&self, position: usize) -> Option<i64> {
+        let argument = self.argument(position)?;
+        argument.value.as_int().or_else(|| self.text(position)?.trim().parse().ok())
+    }
+
+    /// Whether an argument is a bit of value 0.
+    pub fn is_off(&self, position: usize) -> bool {
+        matches!(self.text(position).as_deref(), Some("0"))
+    }
+
+    /// The argument itself.
+    pub fn argument(&self, position: usize) -> Option<&Argument> {
+        self.0.get(position).copied().flatten()
+    }
+}

@@ -1,0 +1,57 @@
+//! The functions that know the session, the server and the catalogue.
+
+mod collation_property;
+mod metadata;
+mod system;
+
+use std::sync::{Arc, LazyLock};
+
+use query::Typed;
+use query::functions::function::{Family, Functions, Signature, ValueKernel};
+use tsql::SqlError;
+
+use crate::facts::Facts;
+
+/// The functions that need a session, in the form of the language's own.
+static TABLE: LazyLock<Functions<ValueKernel<Facts>>> = LazyLock::new(|| Functions::new(FAMILIES));
+
+const FAMILIES: &[Family<ValueKernel<Facts>>] = &[
+    Family { title: "Server and session", functions: system::FUNCTIONS },
+    Family { title: "Catalogue", functions: metadata::FUNCTIONS },
+];
+
+/// All built-in functions by the headings of their families.
+pub fn signatures() -> Vec<(&'static str, Vec<&'static Signature>)> {
+    let mut families = query::functions::signatures();
+    families.extend(TABLE.signatures());
+    families
+}
+
+/// Whether calls of a function are quick and look at no rows.
+pub fn is_light(name: &str) -> bool {
+    let own = || TABLE.find(name).map(|function| function.signature.is_light);
+    let known = query::functions::find(name).map(|function| function.signature.is_light);
+    known.or_else(own).unwrap_or(false)
+}
+
+impl query::Facts for Facts {
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn date_first(&self) -> u8 {
+        self.date_first
+    }
+
+    fn options(&self) -> i64 {
+        self.options
+    }
+
+    fn row_version(&self) -> u64 {
+        self.row_version
+    }
+
+    fn function(self: Arc<Self>, name: &str, arguments: &[Typed]) -> Result<Option<Typed>, SqlError> {
+        TABLE.find(name).map(|function| function.bind(arguments, &self)).transpose()
+    }
+}
