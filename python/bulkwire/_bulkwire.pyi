@@ -48,6 +48,7 @@ class Connection:
         datetimeoffset: str,
         datetime2_7: str,
     ) -> Reader: ...
+    def forecast(self, table: str, data: Any, options: dict[str, Any]) -> dict[str, Any]: ...
     def load(
         self,
         table: str,

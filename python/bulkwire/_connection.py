@@ -153,6 +153,53 @@ class Connection:
         options = _options(locals())
         return self._shown(table, on_progress, lambda call: self._native.load(table, data, options, call))
 
+    def forecast(
+        self,
+        table: str,
+        data: Any,
+        *,
+        batch_rows: int | None = None,
+        table_lock: bool | None = None,
+        truncate: bool = False,
+        columns: Mapping[str, str] | None = None,
+        by_position: bool = False,
+        keep_identity: bool = False,
+        keep_nulls: bool = False,
+        check_constraints: bool = False,
+        fire_triggers: bool = False,
+        order: Sequence[str] = (),
+        allow_truncate: bool = False,
+        allow_rounding: bool = False,
+        replacement: str | None = None,
+        nested_as_json: bool = False,
+        drop_time_zone: bool = False,
+        empty_as_null: bool = False,
+        date_order: str | None = None,
+    ) -> dict[str, Any]:
+        """Say what loading data will take: pages, log and time. Nothing is loaded into the table.
+
+        The data is read to its end. Some rows of it are loaded into a temporary table like the target, which is dropped again, to
+        measure the time.
+
+        Args:
+            table, data: as for `load`; the table must exist.
+            truncate: as if the table were emptied first.
+            batch_rows, table_lock, columns, by_position, keep_identity, keep_nulls, check_constraints, fire_triggers, order,
+            allow_truncate, allow_rounding, replacement, nested_as_json, drop_time_zone, empty_as_null, date_order: as for `load`.
+
+        Returns:
+            A dictionary. `structures` has a dictionary for the table and for each index: `name`, `kind`, `compression`, `rows`,
+            `pages`, `bytes`. Beside it: `rows`, `pages`, `bytes`, `log_bytes`, `recovery_model`, `minimally_logged`, `seconds` over
+            this connection, `measured` ("probe", or "reading" if the server refuses a temporary table), `sample_rows` from which
+            the sizes come, `rows_unfit`, and `notes`, what was taken for granted.
+
+        Raises:
+            PlanError: columns do not fit.
+            Error: a view, a temporary table or a columnstore has no forecast.
+        """
+        options = _options(locals())
+        return self._native.forecast(table, data, options)
+
     def upsert(
         self,
         table: str,

@@ -26,7 +26,7 @@ use crate::parameters::{self, Parameter};
 use crate::reader::{self, Reader};
 use crate::row_source::Wanted;
 use crate::source::{self, Batches, BoxedError};
-use crate::{failure, python_value};
+use crate::{failure, forecast, python_value};
 
 /// The native connection; `bulkwire.Connection` is its documented face.
 #[pyclass(frozen, module = "bulkwire._bulkwire")]
@@ -168,6 +168,25 @@ impl Connection {
         let form = reader::form(py, guid, datetimeoffset, datetime2_7)?;
         let wanted = Wanted::from_python(py, sql, parameters, form, batch_rows, options)?;
         Reader::start_readers(py, self.lend(py)?, wanted)
+    }
+
+    /// What loading the data will take. `options` is the dictionary that `bulkwire.Connection.forecast` makes of its keywords.
+    fn forecast<'py>(
+        &self,
+        py: Python<'py>,
+        table: &str,
+        data: &Bound<'_, PyAny>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let target: TableName = table.parse().map_err(|error| failure::from_error(py, error))?;
+        let options = Options::from_python(options)?;
+        let source = source::open(data)?;
+        let load_options = options.load_options(source.has_names);
+        let done = self.transfer(py, source, None, |client, schema, batches, _| {
+            let plan = planned(client, &target, schema, &load_options).map_err(nothing)?;
+            forecast::of(client, &plan, batches, options.truncates()).map_err(nothing)
+        })?;
+        forecast::as_dict(py, &done)
     }
 
     /// Loads data. `options` is the dictionary that `bulkwire.Connection.load` makes of its keywords.

@@ -11,6 +11,7 @@ mod command;
 mod connection;
 mod execution;
 mod failure;
+mod forecast;
 mod interrupt;
 mod load_report;
 mod parameters;

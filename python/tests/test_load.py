@@ -415,3 +415,18 @@ def test_what_needs_several_connections_is_refused_where_there_is_one(bulkwire_d
             bulkwire_db.load("#alone", data, writers=wrong)
     with bulkwire_db.transaction(), pytest.raises(bulkwire.Error, match="inside a transaction"):
         bulkwire_db.load("#alone", data, writers=1)
+
+
+def test_a_forecast_says_what_a_load_takes(bulkwire_db: bulkwire.Connection) -> None:
+    made = "CREATE TABLE foreseen (id int PRIMARY KEY, name varchar(40)); CREATE INDEX by_name ON foreseen (name)"
+    bulkwire_db.execute(made)
+    table = pa.table({"id": pa.array(range(3000), pa.int32()), "name": [f"name {n}" for n in range(3000)]})
+    forecast = bulkwire_db.forecast("foreseen", table)
+    assert [of["kind"] for of in forecast["structures"]] == ["clustered", "index"]
+    assert (forecast["rows"], forecast["rows_unfit"], forecast["measured"]) == (3000, 0, "probe")
+    assert bulkwire_db.load("foreseen", table).rows == 3000
+    pages = "SELECT SUM(used_page_count) AS n FROM sys.dm_db_partition_stats WHERE object_id = OBJECT_ID('foreseen')"
+    assert bulkwire_db.read(pages).to_arrow().column("n").to_pylist() == [forecast["pages"]]
+    bulkwire_db.execute("CREATE TABLE #seen (id int, name varchar(40))")
+    with pytest.raises(bulkwire.Error, match="temporary table"):
+        bulkwire_db.forecast("#seen", table)

@@ -112,6 +112,14 @@ pub enum Failure {
         /// The system's words.
         source: io::Error,
     },
+    /// The page of a load cannot be written.
+    #[error("the report cannot be written to {file}: {source}")]
+    Report {
+        /// The file.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
     /// The server or the program that measures could not be started.
     #[error("{reason}")]
     Companion {

@@ -14,6 +14,7 @@ mod export_command;
 mod export_ranges;
 mod failure;
 mod file_format;
+mod forecast_command;
 mod host_file;
 mod interrupt;
 mod load_command;
@@ -27,6 +28,7 @@ mod query_output;
 mod query_parameters;
 mod range_files;
 mod rejects;
+mod report_page;
 mod server_log;
 mod server_side;
 mod sniff_command;
@@ -38,7 +40,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
-use args::{Arguments, Command};
+use args::{Arguments, Command, LoadArgs};
 use clap::{CommandFactory, Parser};
 pub use exit_status::ExitStatus;
 use failure::Failure;
@@ -66,7 +68,7 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
         _ => watch_signals(Left::Nothing),
     }
     let done = match arguments.command {
-        Command::Load(arguments) => load_command::run(&arguments, command).map(status_of),
+        Command::Load(arguments) => load(&arguments, command).map(status_of),
         Command::Loads(arguments) => loads_command::run(arguments).map(status_of),
         Command::Export(arguments) => export_command::run(&arguments).map(success),
         Command::Convert(arguments) => convert_command::run(&arguments).map(status_of),
@@ -84,6 +86,20 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
         Command::Completions { shell } => print_completions(shell).map(success),
     };
     done.unwrap_or_else(|failure| failure.report())
+}
+
+/// Loads, and writes the page of `--report`, if there is anything to report.
+fn load(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
+    let page = arguments.report.report.as_deref();
+    if arguments.report.forecast && !arguments.dry_run && page.is_none() {
+        return Err(Failure::Usage("--forecast is for --dry-run, or for the page of --report".to_owned()));
+    }
+    page.map(report_page::check).transpose()?;
+    let done = load_command::run(arguments, command);
+    if let Some(page) = page {
+        report_page::write(page);
+    }
+    done
 }
 
 fn success((): ()) -> ExitStatus {

@@ -10,8 +10,8 @@ use formats::bcp::HostReader;
 use formats::{Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
 use load::report::{grouped, row_words};
 use load::{
-    BatchTransaction, Client, CommitWatch, LoadError, LoadOptions, LoadPlan, LoadReport, Observed,
-    RejectedRow, TableName, Tolerance, create_table_statement, roomy_length, roomy_schema,
+    BatchTransaction, Client, CommitWatch, LoadError, LoadOptions, LoadPlan, LoadReport, RejectedRow,
+    TableName, Tolerance, create_table_statement, roomy_length, roomy_schema,
 };
 use rows::mapping::{CreateOptions, StringType};
 use rows::text::DateOrder;
@@ -22,12 +22,14 @@ use tds::{ColumnFlags, Value};
 use crate::args::{Choice, LoadArgs, WriterCount};
 use crate::failure::{FailedLoad, Failure};
 use crate::host_file::HostLayout;
+use crate::load_observation::Afterword;
 use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
 use crate::server_log::{Logged, ServerLog};
 use crate::staged_load::{StagedLoad, Way};
 use crate::{
-    connection, file_format, interrupt, load_observation, parallel_load, progress, rejects, server_side,
+    connection, file_format, forecast_command, interrupt, load_observation, parallel_load, progress, rejects,
+    report_page, server_side,
 };
 
 /// Rows of a batch as it is read from a file.
@@ -111,13 +113,13 @@ pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Fai
         {
             drop_again(&mut client, &table, arguments);
         }
-        if let Some((report, observed)) = loaded? {
+        if let Some((report, afterword)) = loaded? {
             if staged.is_none() {
                 interrupt::note_file(report.rows);
             }
             rows_before = rows_before.and_then(|rows| rows.checked_add(report.rows));
             let logged = server_log.map(|log| log.since(&mut client)).unwrap_or_default();
-            show(&report, &observed, &logged, refused - refused_before, source, arguments)?;
+            show(&report, &afterword, &logged, refused - refused_before, source, arguments)?;
         }
         refused_before = refused;
     }
@@ -325,7 +327,7 @@ fn load_file(
     source: &Source,
     arguments: &LoadArgs,
     rejects: Option<&Rejects>,
-) -> Result<Option<(LoadReport, Observed)>, Failure> {
+) -> Result<Option<(LoadReport, Afterword)>, Failure> {
     let &Target { table, truncate, rows_before, way } = target;
     let reader = open(client, table, source, arguments)?;
     let options = options(arguments, &source.kind);
@@ -373,13 +375,17 @@ fn transfer(
     arguments: &LoadArgs,
     rejects: Option<&Rejects>,
     into_stage: bool,
-) -> Result<Option<(LoadReport, Observed)>, Failure> {
+) -> Result<Option<(LoadReport, Afterword)>, Failure> {
     if !arguments.quiet {
         eprintln!("{plan}");
     }
     if arguments.dry_run {
+        if arguments.report.forecast {
+            forecast_command::run(client, plan, &source.name, reader, arguments)?;
+        }
         return Ok(None);
     }
+    let forecast = forecast_command::beforehand(client, plan, source, arguments)?;
     let lines = reader.lines();
     let bytes_total = reader.bytes_total();
     let bar = progress::bar(&source.name, bytes_total, arguments.quiet);
@@ -403,9 +409,8 @@ fn transfer(
     let tolerance =
         Tolerance { reject: &refuse, bisect: arguments.bisect, keep: &|| Ok(()), keep_open_batch: false };
     let tolerance = rejects.map(|_| &tolerance);
-    let mut observation = load_observation::of(bytes_total, &());
-    let database = load_observation::database(client, plan);
-    observation.begin(client, &database);
+    let (observation, expected) =
+        load_observation::begin(client, plan, bytes_total, forecast, &(), arguments);
     observation.writer_begins();
     let loaded = load::load_tolerant(client, plan, batches, tolerance, &mut |progress| {
         observation.note(progress);
@@ -419,8 +424,8 @@ fn transfer(
     bar.finish_and_clear();
     let loaded = loaded.map(|report| {
         observation.writer_ends(Some(client));
-        let observed = observation.end(client, &database, &report);
-        Some((report, observed))
+        let afterword = expected.end(client, observation, &report);
+        Some((report, afterword))
     });
     loaded.map_err(|error| {
         let error = match into_stage {
@@ -562,12 +567,23 @@ pub(crate) fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<()
 
 fn show(
     report: &LoadReport,
-    observed: &Observed,
+    afterword: &Afterword,
     logged: &[Logged],
     refused: u64,
     source: &Source,
     arguments: &LoadArgs,
 ) -> Result<(), Failure> {
+    if arguments.report.report.is_some() {
+        report_page::note(&report_page::Section {
+            name: &source.name,
+            load: report,
+            afterword,
+            writers: None,
+            retries: &[],
+            refused,
+            logging: logged.iter().map(Logged::line).collect(),
+        });
+    }
     if arguments.json {
         let phases = report.phases;
         let mut line = json!({
@@ -587,14 +603,14 @@ fn show(
             "messages": report.messages,
             "logging": logged.iter().map(Logged::json).collect::<Vec<_>>(),
         });
-        load_observation::add_json(&mut line, observed);
+        load_observation::add_json(&mut line, afterword);
         writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })?;
     } else if !arguments.quiet {
         eprintln!("{}: {report}", source.name);
         for logged in logged {
             eprintln!("logging: {}", logged.line());
         }
-        load_observation::print(observed, report.rows);
+        load_observation::print(afterword, report.rows);
         if refused > 0 {
             let were = if refused == 1 { "row was" } else { "rows were" };
             eprintln!("{}: {} {were} refused", source.name, grouped(refused));

@@ -10,7 +10,7 @@ use formats::{Encoding, Location, RowLines};
 use indicatif::ProgressBar;
 use load::report::grouped;
 use load::{
-    Client, Ledger, LedgerPlace, LoadIdentity, LoadPlan, LoadState, Observation, Observed, ParallelOptions,
+    Client, Ledger, LedgerPlace, LoadIdentity, LoadPlan, LoadState, Observation, ParallelOptions,
     ParallelReport, ParallelSource, RejectedRow, RetryPolicy, SourceIdentity, Stage, TableName, Tolerance,
     Writers,
 };
@@ -19,10 +19,11 @@ use serde_json::json;
 use crate::args::{LoadArgs, WriterCount};
 use crate::failure::{FailedLoad, Failure};
 use crate::load_command::{self, Outcome, REJECTS_SHOWN_MAX, Source};
+use crate::load_observation::Afterword;
 use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
 use crate::staged_load::{StagedLoad, Way};
-use crate::{interrupt, load_observation, progress, rejects};
+use crate::{forecast_command, interrupt, load_observation, progress, rejects, report_page};
 
 /// Time for which transient errors are tried again, if it is not given.
 const RETRY_FOR: Duration = Duration::from_secs(300);
@@ -146,7 +147,9 @@ fn open_all<'a>(
                 plan
             }
         };
+        let forecast = forecast_command::beforehand(client, &plan, source, arguments)?;
         files.push(LoadedSource {
+            forecast,
             name: &source.name,
             plan,
             lines: reader.lines(),
@@ -176,12 +179,15 @@ fn load_opened(
         eprintln!("{}", shown_plan(&first.plan, writers, retry, ledger));
     }
     if arguments.dry_run {
+        for (file, reader) in files.iter().zip(readers).filter(|_| arguments.report.forecast) {
+            forecast_command::run(client, &file.plan, file.name, reader, arguments)?;
+        }
         return Ok(Outcome::Whole);
     }
     let bytes_total = files.iter().map(|file| file.bytes_total).sum::<Option<u64>>();
-    let mut observation = load_observation::of(bytes_total, &interrupt::Commits);
-    let database = load_observation::database(client, &first.plan);
-    observation.begin(client, &database);
+    let forecast = files.iter().find_map(|file| file.forecast.clone());
+    let (observation, expected) =
+        load_observation::begin(client, &first.plan, bytes_total, forecast, &interrupt::Commits, arguments);
     let options = ParallelOptions {
         writers,
         retry,
@@ -190,8 +196,8 @@ fn load_opened(
         watch: &observation,
     };
     let loaded = transfer(client, files, readers, &options, &observation, rejects, arguments);
-    let observed = loaded.as_ref().ok().map(|report| observation.end(client, &database, &report.load));
-    let observed = &observed.unwrap_or_default();
+    let afterword = loaded.as_ref().ok().map(|report| expected.end(client, observation, &report.load));
+    let afterword = &afterword.unwrap_or_default();
     // Also after a failure: the refused rows are known.
     if let Some(rejects) = rejects {
         rejects.finish().map_err(|source| load_command::rejects_failure(arguments, source))?;
@@ -203,11 +209,11 @@ fn load_opened(
     match (staged, ledger, loaded) {
         (Some(staged), Some(ledger), loaded) => {
             let report = loaded?;
-            show(&report, observed, refused, Some(ledger), files, arguments)?;
+            show(&report, afterword, refused, Some(ledger), files, arguments)?;
             staged.publish_noted(client, ledger, retry, arguments)?;
         }
         (Some(staged), None, Ok(report)) => {
-            show(&report, observed, refused, ledger, files, arguments)?;
+            show(&report, afterword, refused, ledger, files, arguments)?;
             let published = staged.publish(client, arguments);
             published.map_err(|failure| staged.give_up(client, failure))?;
         }
@@ -215,9 +221,9 @@ fn load_opened(
         (None, Some(ledger), loaded) => {
             let report = loaded?;
             ledger.finish(client, retry)?;
-            show(&report, observed, refused, Some(ledger), files, arguments)?;
+            show(&report, afterword, refused, Some(ledger), files, arguments)?;
         }
-        (None, None, loaded) => show(&loaded?, observed, refused, ledger, files, arguments)?,
+        (None, None, loaded) => show(&loaded?, afterword, refused, ledger, files, arguments)?,
     }
     Ok(if refused > 0 { Outcome::RowsRefused } else { Outcome::Whole })
 }
@@ -234,6 +240,7 @@ struct LoadedSource<'a> {
     encoding: Option<Encoding>,
     bytes_total: Option<u64>,
     bytes_read: Arc<AtomicU64>,
+    forecast: Option<load::Forecast>,
 }
 
 impl LoadedSource<'_> {
@@ -494,13 +501,24 @@ fn print_json(line: &serde_json::Value) -> Result<(), Failure> {
 
 fn show(
     report: &ParallelReport,
-    observed: &Observed,
+    afterword: &Afterword,
     refused: u64,
     ledger: Option<&Ledger>,
     files: &[LoadedSource<'_>],
     arguments: &LoadArgs,
 ) -> Result<(), Failure> {
     let name = label(files);
+    if arguments.report.report.is_some() {
+        report_page::note(&report_page::Section {
+            name: &name,
+            load: &report.load,
+            afterword,
+            writers: Some((report.writers, report.limit.to_string())),
+            retries: &report.retry_notes,
+            refused,
+            logging: Vec::new(),
+        });
+    }
     if arguments.json {
         let phases = report.load.phases;
         let mut line = json!({
@@ -538,11 +556,11 @@ fn show(
             })).collect::<Vec<_>>(),
             "limited_by": report.limit.to_string(),
         });
-        load_observation::add_json(&mut line, observed);
+        load_observation::add_json(&mut line, afterword);
         print_json(&line)?;
     } else if !arguments.quiet {
         eprintln!("{name}: {report}");
-        load_observation::print(observed, report.load.rows);
+        load_observation::print(afterword, report.load.rows);
         if refused > 0 {
             let were = if refused == 1 { "row was" } else { "rows were" };
             eprintln!("{name}: {} {were} refused", grouped(refused));

@@ -149,6 +149,12 @@ pub enum Error {
         /// Why the load has one connection only.
         place: &'static str,
     },
+    /// What a load will take cannot be said.
+    #[error("no forecast: {reason}")]
+    NoForecast {
+        /// Why not.
+        reason: String,
+    },
     /// The time for the whole load is over.
     #[error("the load took longer than {} s", limit.as_secs())]
     LoadTimedOut {

@@ -13,6 +13,7 @@
 //! | [`load_tolerant`] | a load that leaves out rows that cannot be loaded |
 //! | [`stage`] | tables that hold a load's rows until the target takes them all at once |
 //! | [`load_parallel`] | a load over several connections, with [`Ledger`] and [`RetryPolicy`] |
+//! | [`forecast`] | what a load will take, before it begins |
 //! | [`observation`] | figures of a running load, from the client and from the server |
 //! | [`export`](export()) | results to a sink |
 //! | [`read`] | a table or query by several connections |
@@ -37,6 +38,7 @@
 //! ```
 
 pub mod config;
+pub mod forecast;
 pub mod observation;
 pub mod read;
 pub mod report;
@@ -83,6 +85,7 @@ pub use describe::{
 pub use doubt::{Finding, Look};
 pub use error::{Error, ServerError};
 pub use export::{export, table_query};
+pub use forecast::{Circumstances, Forecast, Forecaster};
 pub use load::{FailedBatch, LoadError, Progress, load, load_tolerant};
 pub use login::{Encryption, LoginError, ServerInfo};
 pub use observation::{Observation, Observed};

@@ -6,6 +6,7 @@ mod export;
 mod files;
 mod loads;
 mod modes;
+mod report;
 mod writers;
 
 use std::path::PathBuf;
@@ -21,7 +22,8 @@ pub use convert::ConvertArgs;
 pub use export::{Datetime2Form, ExportArgs};
 pub use files::{CompressionName, FileArgs, FormatName};
 pub use loads::{LoadsAction, LoadsArgs, LoadsListArgs, LoadsNamedArgs};
-pub use modes::ModeArgs;
+pub use modes::{ModeArgs, ModeName};
+pub use report::ReportArgs;
 pub use writers::{WriterArgs, WriterCount};
 
 /// Moves tables in and out of SQL Server at the speed of the wire.
@@ -156,7 +158,7 @@ pub struct LoadArgs {
         help_heading = "Server side",
         conflicts_with_all = ["create", "map", "by_position", "allow_truncate", "allow_rounding", "drop_time_zone",
             "replacement", "nested_as_json", "date_order", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
-            "compression", "order", "sole_writer", "writers", "retry_for", "resume", "load_id", "time_limit"]
+            "compression", "order", "sole_writer", "writers", "retry_for", "resume", "load_id", "time_limit", "forecast", "report"]
     )]
     pub server_side: bool,
     /// Where the server writes refused rows; the file must not exist
@@ -175,6 +177,8 @@ pub struct LoadArgs {
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
     /// Print the report as JSON on standard output
     #[arg(long)]
     pub json: bool,

@@ -1,0 +1,506 @@
+//! Pages and log of the heap or the clustered tree, and of each index.
+
+use std::borrow::Cow;
+
+use super::{
+    StructureForecast,
+    compressed_page::{self, PageRows},
+    definition::{ColumnSource, Definition, Structure},
+    key::{KeyColumn, sorted},
+    large::{Moved, Pieces, move_out},
+    log_volume::{Logged, Way, embedded, server},
+    page::{Filled, STUB_BYTES, fill, fill_limit_bytes},
+    record::{RecordColumn, RecordForm, compressed_lengths, plain_lengths, shrunk},
+    sample::{Sample, Values, absent},
+    stored_kind::StoredKind,
+    tree::{Merged, Upper, merge, upper_levels},
+};
+use crate::stage::Compression;
+
+/// Pages of a block of a bulk writer.
+const BLOCK_PAGES: usize = 128;
+/// A heap's row in an index, and the number of a row in a clustered tree whose key is not unique.
+const ADDRESS: StoredKind = StoredKind::Variable { limit_bytes: Some(8), is_unicode: false };
+const UNIQUIFIER: StoredKind = StoredKind::Variable { limit_bytes: Some(4), is_unicode: false };
+
+/// How the rows come.
+#[derive(Debug, Clone)]
+pub(super) struct Arrival {
+    /// Rows of the sample stand for so many of the load.
+    pub factor: f64,
+    /// Where batches end among the rows of the sample.
+    pub batch_ends: Vec<usize>,
+    pub table_lock: bool,
+    /// The table has no rows.
+    pub is_empty: bool,
+    /// The recovery model lets extents be logged in place of pages.
+    pub may_be_minimal: bool,
+    /// So few rows that a server adds them one by one.
+    pub is_few: bool,
+}
+
+/// What a load makes of the table.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub structures: Vec<StructureForecast>,
+    /// Log bytes of all of them.
+    pub log_bytes: f64,
+}
+
+/// Columns of a heap, a tree or an index, the hidden ones, too.
+type StoredColumns<'a> = Vec<(StoredKind, bool, Cow<'a, Values>)>;
+
+/// Where the rows of the table are.
+struct Located {
+    /// Addresses of the rows of a heap, or numbers of those whose key others share.
+    locator: Option<Values>,
+}
+
+pub(super) fn outcome(definition: &Definition, sample: &Sample, arrival: &Arrival) -> Outcome {
+    let rows = sample.rows();
+    let mut columns: StoredColumns<'_> = definition
+        .columns
+        .iter()
+        .map(|column| {
+            let own = match column.source {
+                ColumnSource::Loaded(place) => sample.values(place).map(Cow::Borrowed),
+                _ => None,
+            };
+            let counted = column.source == ColumnSource::Counted;
+            let values = own.unwrap_or_else(|| Cow::Owned(absent(column.kind, counted, rows)));
+            (column.kind, column.is_nullable, values)
+        })
+        .collect();
+    let work = Work { definition, arrival, rows };
+    // Indexes have whole values, which a table may have moved.
+    let whole: StoredColumns<'_> =
+        columns.iter().map(|(kind, nullable, values)| (*kind, *nullable, values.clone())).collect();
+    let moved = move_out(&mut columns, &definition.table.key, rows);
+    let (table, located) = if definition.is_heap() { work.heap(&columns) } else { work.clustered(&columns) };
+    let mut outcome = Outcome { structures: Vec::new(), log_bytes: 0.0 };
+    work.add(&mut outcome, table);
+    work.add_moved(&mut outcome, &moved);
+    for index in &definition.indexes {
+        work.add(&mut outcome, work.index(index, &whole, &located));
+    }
+    outcome
+}
+
+/// A heap, a tree or an index that is filled.
+struct Result {
+    name: String,
+    kind: &'static str,
+    compression: Compression,
+    rows: f64,
+    leaves: Filled,
+    upper: Upper,
+    is_tree: bool,
+    /// Log bytes of rows that came into leaves of others, and how the first ones came.
+    merged_bytes: f64,
+    built: Option<Filled>,
+    way: Way,
+}
+
+struct Work<'a> {
+    definition: &'a Definition,
+    arrival: &'a Arrival,
+    rows: usize,
+}
+
+/// Rows in the order in which they are stored.
+struct Ordered<'a> {
+    structure: &'a Structure,
+    form: RecordForm,
+    records: Vec<RecordColumn<'a>>,
+    order: Vec<u32>,
+    least_bytes: usize,
+    block_pages: usize,
+}
+
+impl Work<'_> {
+    fn add(&self, outcome: &mut Outcome, result: Result) {
+        let Result { leaves, upper, .. } = &result;
+        let factor = self.arrival.factor;
+        let built = result.built.as_ref().unwrap_or(leaves);
+        let logged = Logged {
+            way: result.way,
+            rows: result.rows * factor,
+            pages: built.pages * factor,
+            bytes: built.bytes * factor,
+            upper: *upper,
+            is_tree: result.is_tree,
+            merged_bytes: result.merged_bytes * factor,
+        };
+        outcome.log_bytes += if self.definition.is_embedded { embedded(&logged) } else { server(&logged) };
+        outcome.structures.push(StructureForecast {
+            name: result.name.clone(),
+            kind: result.kind,
+            compression: result.compression,
+            rows: (result.rows * factor).round() as u64,
+            leaf_pages: whole_pages(leaves.pages * factor),
+            upper_pages: whole_pages(upper.pages),
+            map_pages: maps_of(leaves.pages * factor + upper.pages),
+            compressed_pages: whole_pages(leaves.compressed_pages * factor),
+        });
+    }
+
+    fn add_moved(&self, outcome: &mut Outcome, moved: &Moved) {
+        let factor = self.arrival.factor;
+        let large = moved.large.pages + moved.nodes.pages;
+        for (kind, pages, bytes) in [
+            ("row overflow", moved.overflow.pages, moved.overflow.bytes),
+            ("large values", large, moved.large.bytes + moved.nodes.bytes),
+        ] {
+            if pages == 0.0 {
+                continue;
+            }
+            let way = self.way(true);
+            let way = if way == Way::Rows { Way::Pages } else { way };
+            let logged = Logged {
+                way,
+                rows: 0.0,
+                pages: pages * factor,
+                bytes: bytes * factor,
+                upper: Upper::default(),
+                is_tree: false,
+                merged_bytes: 0.0,
+            };
+            outcome.log_bytes +=
+                if self.definition.is_embedded { embedded(&logged) } else { server(&logged) };
+            outcome.structures.push(StructureForecast {
+                name: String::new(),
+                kind,
+                compression: Compression::None,
+                rows: 0,
+                leaf_pages: whole_pages(pages * factor),
+                upper_pages: 0,
+                map_pages: maps_of(pages * factor),
+                compressed_pages: 0,
+            });
+        }
+        debug_assert!(moved.overflow != Pieces::default() || moved.overflow.pages == 0.0);
+    }
+
+    /// How the first rows of a heap, or of an empty tree, are logged.
+    fn way(&self, is_heap: bool) -> Way {
+        let Arrival { table_lock, is_empty, may_be_minimal, is_few, .. } = *self.arrival;
+        let is_embedded = self.definition.is_embedded;
+        match (is_heap, is_embedded) {
+            (_, true) if is_few => Way::Rows,
+            _ if may_be_minimal && table_lock && (is_heap || is_empty) => Way::Minimal,
+            (_, true) => Way::Pages,
+            (_, false) if table_lock => Way::Pages,
+            _ => Way::Rows,
+        }
+    }
+
+    fn heap(&self, columns: &StoredColumns<'_>) -> (Result, Located) {
+        let table = &self.definition.table;
+        let has_indexes = !self.definition.indexes.is_empty();
+        let compressed = table.compression != Compression::None;
+        let ordered = Ordered {
+            structure: table,
+            form: RecordForm::Row,
+            records: records(columns),
+            order: (0..self.rows as u32).collect(),
+            least_bytes: if compressed { STUB_BYTES } else { 0 },
+            block_pages: if has_indexes { BLOCK_PAGES } else { 0 },
+        };
+        let lengths = ordered.lengths();
+        let leaves = match table.compression {
+            Compression::Page if !self.arrival.is_few => {
+                let mut filled = ordered.fill(&lengths, 100);
+                filled.pages +=
+                    (self.arrival.batch_ends.len().saturating_sub(1)) as f64 / 2.0 / self.arrival.factor;
+                filled
+            }
+            _ => {
+                let mut start = 0;
+                let mut leaves = Filled::default();
+                for end in &self.arrival.batch_ends {
+                    let lengths = lengths.get(start..*end).unwrap_or_default();
+                    let mut batch = fill(lengths.iter().copied(), 100, ordered.least_bytes);
+                    batch.firsts.iter_mut().for_each(|first| *first += start);
+                    leaves = leaves.plus(batch);
+                    start = *end;
+                }
+                leaves
+            }
+        };
+        let locator = has_indexes.then(|| addresses(&leaves, self.rows));
+        let result = Result {
+            name: self.definition.shape.name.name.clone(),
+            kind: "heap",
+            compression: table.compression,
+            rows: self.rows as f64,
+            leaves,
+            upper: Upper::default(),
+            is_tree: false,
+            merged_bytes: 0.0,
+            built: None,
+            way: self.way(true),
+        };
+        (result, Located { locator })
+    }
+
+    fn clustered(&self, columns: &StoredColumns<'_>) -> (Result, Located) {
+        let table = &self.definition.table;
+        let key: Vec<KeyColumn<'_>> =
+            table.key.iter().filter_map(|key| self.key_column(columns, *key)).collect();
+        let (order, repeats) = sorted(&key, self.rows);
+        let locator = (!table.is_unique).then(|| uniquifiers(&order, &repeats, self.rows));
+        let mut all = records(columns);
+        let hidden =
+            locator.as_ref().map(|values| RecordColumn { kind: UNIQUIFIER, is_nullable: true, values });
+        all.extend(hidden);
+        let mut keys: Vec<RecordColumn<'_>> =
+            table.key.iter().filter_map(|(column, _)| all.get(*column).copied()).collect();
+        keys.extend(hidden);
+        let ordered = Ordered {
+            structure: table,
+            form: RecordForm::Row,
+            records: all,
+            order,
+            least_bytes: 0,
+            block_pages: 0,
+        };
+        let result = self.tree("clustered", &ordered, &keys);
+        (result, Located { locator })
+    }
+
+    fn index(&self, index: &Structure, columns: &StoredColumns<'_>, located: &Located) -> Result {
+        let table = &self.definition.table;
+        let record = |column: usize| records(columns).get(column).copied();
+        let of_table: Vec<RecordColumn<'_>> = records(columns);
+        let mut places: Vec<usize> = index.key.iter().map(|(column, _)| *column).collect();
+        let mut parts: Vec<RecordColumn<'_>> =
+            places.iter().filter_map(|column| of_table.get(*column).copied()).collect();
+        let mut keys = parts.clone();
+        let mut key: Vec<KeyColumn<'_>> =
+            index.key.iter().filter_map(|key| self.key_column(columns, *key)).collect();
+        for (column, descending) in &table.key {
+            if !places.contains(column) {
+                places.push(*column);
+                parts.extend(record(*column));
+                if !index.is_unique {
+                    keys.extend(record(*column));
+                    key.extend(self.key_column(columns, (*column, *descending)));
+                }
+            }
+        }
+        if let Some(values) = &located.locator {
+            let hidden = match self.definition.is_heap() {
+                true => RecordColumn { kind: ADDRESS, is_nullable: false, values },
+                false => RecordColumn { kind: UNIQUIFIER, is_nullable: true, values },
+            };
+            parts.push(hidden);
+            if !index.is_unique {
+                keys.push(hidden);
+            }
+        }
+        for column in &index.included {
+            if !places.contains(column) {
+                places.push(*column);
+                parts.extend(record(*column));
+            }
+        }
+        let (mut order, _) = sorted(&key, self.rows);
+        if let Some((_, _, values)) = index.not_null.and_then(|column| columns.get(column)) {
+            order.retain(|row| values.get(*row as usize).is_some());
+        }
+        let ordered = Ordered {
+            structure: index,
+            form: RecordForm::IndexLeaf,
+            records: parts,
+            order,
+            least_bytes: 0,
+            block_pages: 0,
+        };
+        self.tree("index", &ordered, &keys)
+    }
+
+    /// A tree with these rows in its leaves; `keys` are the columns of its upper levels.
+    fn tree(&self, kind: &'static str, ordered: &Ordered<'_>, keys: &[RecordColumn<'_>]) -> Result {
+        let Structure { name, compression, fill_percent, .. } = ordered.structure;
+        let Arrival { table_lock, is_empty, is_few, ref batch_ends, .. } = *self.arrival;
+        let lengths = ordered.lengths();
+        let fill_percent = if table_lock && is_empty { *fill_percent } else { 100 };
+        let (mut merged, mut built, mut way) = (None, None, self.way(false));
+        let adds_row_by_row = is_few && self.definition.is_embedded;
+        let leaves = if batch_ends.len() > 1 || adds_row_by_row {
+            let (whole, first) = self.merged(ordered, &lengths, fill_percent, adds_row_by_row);
+            let leaves = whole.leaves.clone();
+            merged = Some(whole);
+            built = Some(first);
+            leaves
+        } else {
+            ordered.fill(&lengths, fill_percent)
+        };
+        if adds_row_by_row && way == Way::Rows {
+            way = Way::Counted;
+        }
+        let entries: Vec<u16> = {
+            let all = match compression {
+                Compression::None => plain_lengths(RecordForm::IndexUpper, keys, self.rows),
+                _ => compressed_lengths(RecordForm::IndexUpper, &shrunk(keys), self.rows),
+            };
+            let firsts = leaves.firsts.iter().filter_map(|first| ordered.order.get(*first));
+            firsts.filter_map(|row| all.get(*row as usize).copied()).collect()
+        };
+        let upper = upper_levels(leaves.pages * self.arrival.factor, &entries);
+        Result {
+            name: name.clone(),
+            kind,
+            compression: *compression,
+            rows: ordered.order.len() as f64,
+            leaves,
+            upper,
+            is_tree: true,
+            merged_bytes: merged.map_or(0.0, |merged| merged.log_bytes),
+            built,
+            way,
+        }
+    }
+
+    /// Rows that come in several batches, of which the first one builds the tree, or one by one.
+    fn merged(
+        &self,
+        ordered: &Ordered<'_>,
+        lengths: &[u16],
+        fill_percent: u8,
+        row_by_row: bool,
+    ) -> (Merged, Filled) {
+        let mut ranks = vec![u32::MAX; self.rows];
+        for (rank, row) in ordered.order.iter().enumerate() {
+            if let Some(place) = ranks.get_mut(*row as usize) {
+                *place = rank as u32;
+            }
+        }
+        let ranks_of = |rows: std::ops::Range<usize>| -> Vec<u32> {
+            let own = ranks.get(rows).unwrap_or_default().iter().copied();
+            own.filter(|rank| *rank < u32::MAX).collect()
+        };
+        // A page that is compressed as a whole holds more than its rows say.
+        let whole = ordered.fill(lengths, 100);
+        let plain: f64 = lengths.iter().map(|length| f64::from(*length) + 2.0).sum();
+        let ratio = if whole.compressed_pages > 0.0 { whole.bytes / plain.max(1.0) } else { 1.0 };
+        let scaled: Vec<u16> =
+            lengths.iter().map(|length| (f64::from(*length) * ratio).max(1.0) as u16).collect();
+        if row_by_row {
+            let rows: Vec<Vec<u32>> = ranks_of(0..self.rows).into_iter().map(|row| vec![row]).collect();
+            return (merge(&scaled, None, &rows), Filled::default());
+        }
+        let mut start = 0;
+        let mut batches = Vec::new();
+        for end in &self.arrival.batch_ends {
+            let mut batch = ranks_of(start..*end);
+            batch.sort_unstable();
+            batches.push(batch);
+            start = *end;
+        }
+        let first = batches.remove(0);
+        let first_lengths = first.iter().filter_map(|rank| scaled.get(*rank as usize).copied());
+        let built = fill(first_lengths, fill_percent, 0);
+        (merge(&scaled, Some((&first, &built)), &batches), built)
+    }
+
+    fn key_column<'v>(
+        &self,
+        columns: &'v StoredColumns<'_>,
+        (column, descending): (usize, bool),
+    ) -> Option<KeyColumn<'v>> {
+        let (kind, _, values) = columns.get(column)?;
+        let ignores_case = self.definition.columns.get(column)?.ignores_case;
+        Some(KeyColumn { kind: *kind, values, descending, ignores_case })
+    }
+}
+
+impl Ordered<'_> {
+    /// Bytes of each row's record, in the order of the rows.
+    fn lengths(&self) -> Vec<u16> {
+        let rows = self.records.first().map_or(0, |column| column.values.len());
+        let lengths = match self.structure.compression {
+            Compression::None => plain_lengths(self.form, &self.records, rows),
+            _ => compressed_lengths(self.form, &shrunk(&self.records), rows),
+        };
+        self.order.iter().map(|row| lengths.get(*row as usize).copied().unwrap_or(0)).collect()
+    }
+
+    fn fill(&self, lengths: &[u16], fill_percent: u8) -> Filled {
+        if self.structure.compression != Compression::Page {
+            return fill(lengths.iter().copied(), fill_percent, self.least_bytes);
+        }
+        compressed_page::fill(&PageRows {
+            columns: &shrunk(&self.records),
+            order: &self.order,
+            lengths,
+            limit_bytes: fill_limit_bytes(fill_percent),
+            least_bytes: self.least_bytes,
+            block_pages: self.block_pages,
+        })
+    }
+}
+
+fn records<'a>(columns: &'a StoredColumns<'_>) -> Vec<RecordColumn<'a>> {
+    let record = |(kind, is_nullable, values): &'a (StoredKind, bool, Cow<'_, Values>)| RecordColumn {
+        kind: *kind,
+        is_nullable: *is_nullable,
+        values,
+    };
+    columns.iter().map(record).collect()
+}
+
+/// Addresses that rows of a heap may get: page, file and slot.
+fn addresses(filled: &Filled, rows: usize) -> Values {
+    /// Pages before the table's.
+    const FIRST_PAGE: u32 = 256;
+    let mut values = Values::default();
+    let mut page = 0;
+    let rows_per_page = (rows as f64 / filled.pages.max(1.0)).max(1.0);
+    for row in 0..rows {
+        let (number, slot) = match filled.firsts.len() as f64 >= filled.pages.floor() {
+            true => {
+                while filled.firsts.get(page + 1).is_some_and(|first| *first <= row) {
+                    page += 1;
+                }
+                (page, row - filled.firsts.get(page).copied().unwrap_or(0))
+            }
+            false => {
+                let page = (row as f64 / rows_per_page) as usize;
+                (page, row.saturating_sub((page as f64 * rows_per_page) as usize))
+            }
+        };
+        let [a, b, c, d] = (FIRST_PAGE + number as u32).to_le_bytes();
+        let [low, high] = (slot as u16).to_le_bytes();
+        values.push(Some(&[a, b, c, d, 1, 0, low, high]));
+    }
+    values
+}
+
+/// Numbers that tell rows of one key apart; the first has none.
+fn uniquifiers(order: &[u32], repeats: &[bool], rows: usize) -> Values {
+    let mut numbers = vec![0_u32; rows];
+    let mut number = 0;
+    for (row, repeats) in order.iter().zip(repeats) {
+        number = if *repeats { number + 1 } else { 0 };
+        if let Some(place) = numbers.get_mut(*row as usize) {
+            *place = number;
+        }
+    }
+    let mut values = Values::default();
+    for number in numbers {
+        values.push((number > 0).then_some(number.to_be_bytes()).as_ref().map(<[u8; 4]>::as_slice));
+    }
+    values
+}
+
+/// Pages that say which extents belong to something: one for 4 GB.
+fn maps_of(pages: f64) -> u64 {
+    /// Extents of a map.
+    const MAP_PAGES: f64 = 63_904.0 * 8.0;
+    (pages / MAP_PAGES).ceil().max(1.0) as u64
+}
+
+fn whole_pages(pages: f64) -> u64 {
+    pages.ceil().max(0.0) as u64
+}
