@@ -42,6 +42,7 @@ impl ServerLog {
             "SELECT COUNT_BIG(*) AS batches, SUM(row_count) AS row_count, is_data_minimally_logged AS minimal, \
              recovery_model_desc AS model, failed_conditions AS failed FROM sys.dm_bulkwire_loads \
              WHERE session_id = @@SPID AND command = 'INSERT BULK' AND load_id > {} AND recovery_model_desc IS NOT NULL \
+             AND table_name NOT LIKE N'%#bulkwire[_]probe%' \
              GROUP BY is_data_minimally_logged, recovery_model_desc, failed_conditions ORDER BY 1 DESC",
             self.last_load
         );

@@ -13,7 +13,7 @@ pub const COLOURS: [RGBColor; 4] =
 /// Sizes in pixels.
 const WIDTH: u32 = 860;
 const LINES_HEIGHT: u32 = 260;
-const NAMES_WIDTH: u32 = 190;
+const NAMES_WIDTH: u32 = 270;
 const BAR_HEIGHT: u32 = 26;
 const AXIS_HEIGHT: u32 = 36;
 const FONT: (&str, i32) = ("sans-serif", 13);

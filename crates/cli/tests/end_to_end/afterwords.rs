@@ -69,7 +69,7 @@ fn a_forecast_says_what_a_load_will_take_and_loads_nothing() {
         "index      by_name",
         "log: ",
         "time: ",
-        "a probe of 5,000 rows",
+        "a probe of ",
         "from all 5,000 rows",
     ] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);

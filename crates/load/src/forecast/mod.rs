@@ -301,13 +301,13 @@ impl<'p> Forecaster<'p> {
     fn time(&self, client: &mut Client, circumstances: &Circumstances, rows: u64) -> Option<TimeForecast> {
         let read = circumstances.reading.as_secs_f64();
         let rows_read = self.rows() as f64;
+        if rows_read == 0.0 {
+            return None;
+        }
         let probed = match circumstances.may_probe {
             true => probe::run(client, &self.definition, self.plan, &self.probe_batches),
             false => Err("no probe was asked for".to_owned()),
         };
-        if rows_read == 0.0 {
-            return None;
-        }
         let reading = read * rows as f64 / rows_read;
         let (seconds, measured) = match probed {
             // What takes longer decides: both go on at the same time.

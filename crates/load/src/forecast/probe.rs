@@ -10,14 +10,16 @@ use crate::{
     error::Error,
     load::load,
     plan::LoadPlan,
-    stage::{Script, TableShape},
+    report::LoadReport,
+    stage::{IndexShape, Script, TableShape},
     table_name::TableName,
 };
 
 /// A probe ends after so long.
 const TIME_MAX: Duration = Duration::from_secs(2);
-/// Rows of its first load, which is not counted: it makes the server's caches and extents.
-const WARM_ROWS: usize = 256;
+/// Its first load takes such a part of the rows, and so many at most.
+const FIRST_PART: usize = 8;
+const FIRST_ROWS: usize = 4096;
 
 /// A load of some rows into a temporary table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +33,10 @@ pub struct Probe {
 }
 
 impl Probe {
+    fn of(report: &LoadReport) -> Self {
+        Self { rows: report.rows, bytes: report.bytes_on_wire, elapsed: report.elapsed }
+    }
+
     /// Rows a second.
     pub fn rows_per_second(&self) -> f64 {
         self.rows as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
@@ -73,7 +79,7 @@ fn probe(
             .shape
             .indexes
             .iter()
-            .map(|index| crate::stage::IndexShape { file_group: None, ..index.clone() })
+            .map(|index| IndexShape { file_group: None, ..index.clone() })
             .collect(),
         ..definition.shape.clone()
     };
@@ -83,31 +89,44 @@ fn probe(
         client.execute(&index)?;
     }
     let plan = LoadPlan { table: table.clone(), ..plan.clone() };
-    let Some(first) = batches.first() else { return Err(Error::internal("a probe without rows")) };
-    let mut probe = Probe { rows: 0, bytes: 0, elapsed: Duration::ZERO };
-    let warm = first.slice(0, WARM_ROWS.min(first.num_rows()));
-    let keys_are_unique = shape.indexes.iter().any(|index| index.is_unique);
-    if !keys_are_unique {
-        load_some(client, &plan, std::slice::from_ref(&warm))?;
-        client.execute(&format!("TRUNCATE TABLE {table}"))?;
-    }
-    for batch in batches.chunks(batches.len().div_ceil(4).max(1)) {
-        let report = load_some(client, &plan, batch)?;
-        probe.rows += report.rows;
-        probe.bytes += report.bytes_on_wire;
-        probe.elapsed += report.elapsed;
-        if begun.elapsed() > TIME_MAX {
-            break;
+    let all: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    // A first load, of which little is known, is small; it also makes what the server makes only once.
+    let mut rows = all.div_ceil(FIRST_PART).min(FIRST_ROWS).max(1);
+    loop {
+        let report = load_some(client, &plan, &first_rows(batches, rows))?;
+        let Ok(more) = usize::try_from(rows_within(TIME_MAX.saturating_sub(begun.elapsed()), &report)) else {
+            return Ok(Probe::of(&report));
+        };
+        if rows == all || more <= rows {
+            return Ok(Probe::of(&report));
         }
+        // Trees take rows otherwise when they have some.
+        client.execute(&format!("TRUNCATE TABLE {table}"))?;
+        rows = more.min(all);
     }
-    Ok(probe)
 }
 
-fn load_some(
-    client: &mut Client,
-    plan: &LoadPlan,
-    batches: &[RecordBatch],
-) -> Result<crate::report::LoadReport, Error> {
+/// Rows that the server takes in so much time, as fast as it took the last ones.
+fn rows_within(time: Duration, report: &LoadReport) -> u64 {
+    (time.as_secs_f64() * report.rows_per_second()) as u64
+}
+
+/// The first of some rows.
+fn first_rows(batches: &[RecordBatch], rows: usize) -> Vec<RecordBatch> {
+    let mut left = rows;
+    let mut first = Vec::new();
+    for batch in batches {
+        let taken = left.min(batch.num_rows());
+        if taken == 0 {
+            break;
+        }
+        first.push(batch.slice(0, taken));
+        left -= taken;
+    }
+    first
+}
+
+fn load_some(client: &mut Client, plan: &LoadPlan, batches: &[RecordBatch]) -> Result<LoadReport, Error> {
     let rows = batches.iter().cloned().map(Ok::<_, std::io::Error>);
     load(client, plan, rows, &mut |_| {}).map_err(|error| error.source)
 }
