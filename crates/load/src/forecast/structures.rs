@@ -87,7 +87,7 @@ pub(super) fn outcome(definition: &Definition, sample: &Sample, arrival: &Arriva
 }
 
 /// A heap, a tree or an index that is filled.
-struct Result {
+struct Stored {
     name: String,
     kind: &'static str,
     compression: Compression,
@@ -118,8 +118,8 @@ struct Ordered<'a> {
 }
 
 impl Work<'_> {
-    fn add(&self, outcome: &mut Outcome, result: Result) {
-        let Result { leaves, upper, .. } = &result;
+    fn add(&self, outcome: &mut Outcome, result: Stored) {
+        let Stored { leaves, upper, .. } = &result;
         let factor = self.arrival.factor;
         let built = result.built.as_ref().unwrap_or(leaves);
         let logged = Logged {
@@ -194,7 +194,7 @@ impl Work<'_> {
         }
     }
 
-    fn heap(&self, columns: &StoredColumns<'_>) -> (Result, Located) {
+    fn heap(&self, columns: &StoredColumns<'_>) -> (Stored, Located) {
         let table = &self.definition.table;
         let has_indexes = !self.definition.indexes.is_empty();
         let compressed = table.compression != Compression::None;
@@ -228,7 +228,7 @@ impl Work<'_> {
             }
         };
         let locator = has_indexes.then(|| addresses(&leaves, self.rows));
-        let result = Result {
+        let result = Stored {
             name: self.definition.shape.name.name.clone(),
             kind: "heap",
             compression: table.compression,
@@ -243,7 +243,7 @@ impl Work<'_> {
         (result, Located { locator })
     }
 
-    fn clustered(&self, columns: &StoredColumns<'_>) -> (Result, Located) {
+    fn clustered(&self, columns: &StoredColumns<'_>) -> (Stored, Located) {
         let table = &self.definition.table;
         let key: Vec<KeyColumn<'_>> =
             table.key.iter().filter_map(|key| self.key_column(columns, *key)).collect();
@@ -268,7 +268,7 @@ impl Work<'_> {
         (result, Located { locator })
     }
 
-    fn index(&self, index: &Structure, columns: &StoredColumns<'_>, located: &Located) -> Result {
+    fn index(&self, index: &Structure, columns: &StoredColumns<'_>, located: &Located) -> Stored {
         let table = &self.definition.table;
         let record = |column: usize| records(columns).get(column).copied();
         let of_table: Vec<RecordColumn<'_>> = records(columns);
@@ -320,7 +320,7 @@ impl Work<'_> {
     }
 
     /// A tree with these rows in its leaves; `keys` are the columns of its upper levels.
-    fn tree(&self, kind: &'static str, ordered: &Ordered<'_>, keys: &[RecordColumn<'_>]) -> Result {
+    fn tree(&self, kind: &'static str, ordered: &Ordered<'_>, keys: &[RecordColumn<'_>]) -> Stored {
         let Structure { name, compression, fill_percent, .. } = ordered.structure;
         let Arrival { table_lock, is_empty, is_few, ref batch_ends, .. } = *self.arrival;
         let lengths = ordered.lengths();
@@ -348,7 +348,7 @@ impl Work<'_> {
             firsts.filter_map(|row| all.get(*row as usize).copied()).collect()
         };
         let upper = upper_levels(leaves.pages * self.arrival.factor, &entries);
-        Result {
+        Stored {
             name: name.clone(),
             kind,
             compression: *compression,
