@@ -242,7 +242,7 @@ const ELEVEN: Places<'_> = Places { text: "col_str2", unique: "id", number: "col
 
 #[test]
 fn eleven_columns_take_what_was_forecast_in_twelve_schemas() {
-    let batches: Vec<RecordBatch> = eleven_columns::batches(40_000, 8192).map(Result::unwrap).collect();
+    let batches: Vec<RecordBatch> = eleven_columns::batches(16_384, 4096).map(Result::unwrap).collect();
     judge(&in_twelve_schemas(eleven_columns::create_table, &ELEVEN, &batches, None, usize::MAX));
 }
 
@@ -262,13 +262,13 @@ fn lineitem_takes_what_was_forecast_in_twelve_schemas() {
         number: "l_partkey",
         few: "l_shipdate",
     };
-    let batches: Vec<RecordBatch> = LineItem::new(40_000, 8192).collect();
+    let batches: Vec<RecordBatch> = LineItem::new(16_384, 4096).collect();
     judge(&in_twelve_schemas(create, &places, &batches, None, usize::MAX));
 }
 
 #[test]
 fn a_sample_of_the_rows_says_about_as_much() {
-    let batches: Vec<RecordBatch> = eleven_columns::batches(32_768, 8192).map(Result::unwrap).collect();
+    let batches: Vec<RecordBatch> = eleven_columns::batches(16_384, 4096).map(Result::unwrap).collect();
     judge(&in_twelve_schemas(eleven_columns::create_table, &ELEVEN, &batches, None, 2));
 }
 
@@ -276,7 +276,7 @@ fn a_sample_of_the_rows_says_about_as_much() {
 /// the same page before, so these forecasts are rougher.
 #[test]
 fn several_batches_are_reckoned_with() {
-    let batches: Vec<RecordBatch> = eleven_columns::batches(32_768, 8192).map(Result::unwrap).collect();
-    let all = in_twelve_schemas(eleven_columns::create_table, &ELEVEN, &batches, Some(8192), usize::MAX);
+    let batches: Vec<RecordBatch> = eleven_columns::batches(16_384, 4096).map(Result::unwrap).collect();
+    let all = in_twelve_schemas(eleven_columns::create_table, &ELEVEN, &batches, Some(4096), usize::MAX);
     judge_by(&all, |of| of.size_error().abs() <= 0.15 && (of.log_error().abs() <= 0.3 || of.is_right()));
 }
