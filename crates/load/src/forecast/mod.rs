@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// Bytes of rows that are kept.
-const SAMPLE_BYTES: usize = 192 << 20;
+const SAMPLE_BYTES: usize = 128 << 20;
 /// Fewer rows, of fewer bytes, are added one by one by bulkwire's own server.
 const FEW_ROWS: u64 = 512;
 const FEW_BYTES: u64 = 64 << 10;
