@@ -95,17 +95,17 @@ class Connection:
             data: an object with the Arrow PyCapsule interface (pyarrow, Polars, pandas 2.2 and later, DuckDB, ADBC, …), an iterable
                 of such objects, or the path of a Parquet, Arrow IPC or CSV file (`.gz` and `.zst` as well).
             batch_rows: rows of a batch; chosen from the rows' size otherwise.
-            table_lock: TABLOCK; chosen from what the table is otherwise.
-            create: create the table first. Text columns get a length that fits the data if the data can be looked at twice
+            table_lock: TABLOCK. Without it the choice depends on the table.
+            create: create the table first. Text columns get a length that fits the data if the data can be read twice
                 (a table, a file), else `nvarchar(max)`.
             types: with `create`, SQL types of some columns: `{"code": "char(3)"}`.
             truncate: empty the table first, once it is known that the data fits its columns; the same as `mode="truncate"`.
-            mode: what becomes of the rows that are there. "append" keeps them, "truncate" empties the table first, "replace" changes
+            mode: what happens to existing rows. "append" keeps them, "truncate" empties the table first, "replace" changes
                 old rows for new ones in one transaction. "upsert" updates rows by `key` and inserts the others; "insert-new" inserts
                 the rows whose key is new.
             key: the key's columns, for "upsert" and "insert-new".
-            strategy: the way of the rows: "auto", "direct" (into the table), "heap-then-key" (into a stage whose indexes are built
-                afterwards), or "swap" (into a stage with indexes). A stage takes the table's place when all rows are there.
+            strategy: how rows reach the table: "auto", "direct" (into the table), "heap-then-key" (into a stage whose indexes are built
+                afterwards), or "swap" (into a stage with indexes). A stage takes the table's place when all rows are loaded.
             columns: source columns to load, and their targets. All, by name, otherwise.
             by_position: match columns by position instead of by name.
             keep_identity: load the data's values into the identity column.
@@ -120,12 +120,12 @@ class Connection:
             drop_time_zone: store the local time of zoned timestamps where the column has no offset.
             empty_as_null: empty text is NULL.
             date_order: how text such as 01/02/2024 is read, "mdy" or "dmy"; refused otherwise.
-            writers: connections that load at the same time, or "auto" for as many as make the load faster. The others connect as this one did. Not in a
-                transaction, nor into a temporary table.
+            writers: connections that load at the same time, or "auto" for as many as make the load faster. All of them connect
+                as this one did. Several writers exclude a transaction and a temporary table.
             retry_for: seconds for which transient errors are tried again: broken connections, deadlocks, a busy service.
-            load_id: a name under which the database notes which rows are committed, in the tables `bulkwire_load*`. The same load,
-                called again after it was broken off, then goes on behind them and ends with every row there once; called again after
-                its end it loads nothing. Data that differs from what was committed is refused.
+            load_id: a name under which the database records which rows are committed, in the tables `bulkwire_load*`. If the same
+                load is called again after it broke, it continues behind the committed rows, and every row is loaded once. Called
+                again after its end it loads nothing. Data that differs from what was committed is refused.
             ledger_schema: the schema of these tables.
             on_progress: a function that gets a `Progress` about ten times a second, or `True` for a display.
 

@@ -1,4 +1,4 @@
-//! `GetInfo`: what the driver and the server say of themselves.
+//! `GetInfo`: names and versions of the driver and the server.
 
 use std::collections::HashSet;
 use std::sync::Arc;

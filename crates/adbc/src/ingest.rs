@@ -1,4 +1,4 @@
-//! Ingestion: bound rows into a table, by bulk load.
+//! Ingestion: loads bound rows into a table.
 
 use std::time::Duration;
 

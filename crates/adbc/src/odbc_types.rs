@@ -1,4 +1,4 @@
-//! ODBC's codes of SQL Server's types, as SQLColumns of Microsoft's driver gives them.
+//! ODBC's type codes for SQL Server's types, as SQLColumns of Microsoft's driver returns them.
 
 /// The codes of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

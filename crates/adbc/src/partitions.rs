@@ -1,4 +1,4 @@
-//! Results in partitions, which other connections and other processes read.
+//! Partitioned results, which other connections and processes can read.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `GetStatistics`: how many rows tables have, by the server's own count.
+//! `GetStatistics`: row counts of tables, from the server's catalogue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Arrow arrays to wire-ready columns: every check and every conversion, a column at a time.
 //!
-//! A cast fails with a [`Fault`], the index of the first bad value and what is wrong with it. A type that goes without
-//! loss just goes; where a *value* would lose something, an option of [`CastOptions`] must allow it.
+//! A cast fails with a [`Fault`]: the index of the first bad value, and the reason. Types that convert without loss need no
+//! option; if a *value* would lose something, an option of [`CastOptions`] must allow it.
 
 mod accept;
 mod binaries;

@@ -55,7 +55,7 @@ pub enum CellErrorReason {
     NotFinite,
     /// A value without a text form.
     Text(String),
-    /// Text that the target type cannot be read from.
+    /// Text that is not a value of the target type.
     Parse(TextError),
     /// Stored bytes that are not a value of the target type.
     Malformed(Box<SqlType>),

@@ -1,13 +1,11 @@
 //! TDS rows to record batches: the columnar gather.
 //!
-//! Every cell stands behind its own length, so its place is known only when the cells before it have been
-//! passed. The decoder works in blocks of some hundred rows, so that a block and its notes stay in cache. Pass
-//! 1 walks the rows and notes where each cell starts. Pass 2 takes one column after the other and converts its
-//! cells in a loop that depends on its type alone.
+//! Every cell follows its own length, so its place is known only after the cells before it. The decoder works in blocks of some
+//! hundred rows, so that a block and the positions of its cells stay in cache. Pass 1 walks the rows and records where each cell
+//! starts. Pass 2 takes one column after the other and converts its cells in a loop that depends on its type alone.
 //!
-//! ROW and NBCROW tokens, both forms of chunked values, text pointers and variants are understood
-//! (MS-TDS 2.2.7.19, 2.2.7.14, 2.2.5.2.3). Which Arrow type a column becomes is [`mapping`](crate::mapping)'s
-//! decision.
+//! ROW and NBCROW tokens, both forms of chunked values, text pointers and variants are understood (MS-TDS 2.2.7.19, 2.2.7.14,
+//! 2.2.5.2.3). [`mapping`](crate::mapping) decides the Arrow type of each column.
 
 mod byte_builder;
 mod cell;
@@ -121,7 +119,7 @@ impl Decoder {
         self.taken + self.buffered as u64
     }
 
-    /// Counts rows of the stream that were taken without decoding, so that errors say which row they are about. No rows may wait.
+    /// Counts rows of the stream that were taken without decoding, so that errors name the right row. No decoded rows may be buffered.
     pub fn pass_rows(&mut self, rows: u64) {
         self.taken += rows;
     }
@@ -133,12 +131,9 @@ impl Decoder {
 
     /// Decodes the complete ROW and NBCROW tokens at the head of `bytes` and returns how many bytes they took.
     ///
-    /// It stops at the first other token, at an incomplete row, or when the batch [is full](Self::is_full).
-    /// The next call must present the bytes that were not consumed again, at the head, with more behind them:
-    /// the walk through a long value goes on where it stopped.
-    ///
-    /// # Errors
-    /// The first bad cell, by row and then column. The decoder is of no more use then and repeats the error.
+    /// It stops at the first other token, at an incomplete row, or when the batch [is full](Self::is_full). The next call must
+    /// pass the unconsumed bytes again, followed by more: the walk through a long value continues where it stopped. # Errors The
+    /// first bad cell, by row and then column. The decoder then repeats this error.
     pub fn decode(&mut self, bytes: &[u8]) -> Result<usize, RowDecodeError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -170,8 +165,7 @@ impl Decoder {
 
     /// Takes the rows decoded so far as a batch, which may be empty.
     ///
-    /// # Errors
-    /// None for what [`decode`](Self::decode) has let through, unless Arrow itself finds fault with the arrays.
+    /// # Errors None for rows that [`decode`](Self::decode) has accepted, unless Arrow itself refuses the arrays.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         let rows = self.buffered;
         let arrays =

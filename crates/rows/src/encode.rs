@@ -2,7 +2,7 @@
 //!
 //! For every block of rows, each column first adds its lengths to those of the rows. The running sum says where
 //! each row starts in a row-major buffer. Then each column passes over the block once and writes its cells there.
-//! Nothing is matched or allocated per cell or per row.
+//! There is no type dispatch and no allocation per cell or per row.
 
 mod block;
 mod fixed;

@@ -1,14 +1,13 @@
-//! Record batches that came through Arrow's C data interface, as memory of another library.
-//!
-//! That interface hands over pointers, and nobody has looked at what is behind them. Text that is not UTF-8 and offsets out of order
-//! are refused here; everything behind this door relies on them.
+//! Checks record batches that came through Arrow's C data interface, in the memory of another library. That interface passes
+//! pointers without any checks. Text that is not UTF-8 and offsets out of order are refused here, since all other code relies on
+//! them.
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use thiserror::Error;
 
-/// A value, or a column, that does not hold what its type says.
+/// A value, or a column, that is invalid for its type.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnsoundArrow {
     /// One value; text that is not UTF-8, most often.
@@ -21,7 +20,7 @@ pub enum UnsoundArrow {
         /// Arrow's words for it.
         reason: String,
     },
-    /// Offsets, lengths or keys that lead out of their buffers.
+    /// Offsets, lengths or keys that exceed their buffers.
     #[error("column \"{column}\" in the batch that begins with row {row}: {reason}")]
     Column {
         /// The batch's first row, counted from 1 over all batches.
@@ -33,10 +32,8 @@ pub enum UnsoundArrow {
     },
 }
 
-/// Looks at a batch whose first row is row `first_row` (counted from 1) of all.
-///
-/// # Errors
-/// The first column that is not what its type says, and in it the first value.
+/// Checks a batch; `first_row` is the number of its first row, counted from 1. # Errors The first invalid column, and in it the
+/// first invalid value.
 pub fn check_foreign(batch: &RecordBatch, first_row: u64) -> Result<(), UnsoundArrow> {
     let schema = batch.schema_ref();
     for (field, array) in schema.fields().iter().zip(batch.columns()) {
@@ -61,14 +58,14 @@ fn first_unsound(array: &ArrayRef) -> Option<(usize, ArrowError)> {
     (0..array.len()).find_map(|row| Some((row, array.slice(row, 1).to_data().validate_full().err()?)))
 }
 
-/// A reader of batches from another library, each of which is looked at before it is handed on.
+/// A reader of batches from another library that checks each of them.
 pub struct CheckedReader<R> {
     inner: R,
     rows: u64,
 }
 
 impl<R: RecordBatchReader> CheckedReader<R> {
-    /// Looks at what `inner` reads.
+    /// A reader that checks the batches of `inner`.
     pub fn new(inner: R) -> CheckedReader<R> {
         CheckedReader { inner, rows: 0 }
     }

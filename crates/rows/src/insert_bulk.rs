@@ -1,4 +1,4 @@
-//! The text of `INSERT BULK`, the statement in front of a bulk load's rows.
+//! The text of `INSERT BULK`, the statement before a bulk load's rows.
 
 use std::fmt::Write;
 
@@ -19,15 +19,15 @@ pub struct BulkHints {
     pub rows_per_batch: Option<u64>,
     /// Kilobytes in this batch, about.
     pub kilobytes_per_batch: Option<u64>,
-    /// The order of the clustered key, which the rows keep: column, descending. The server verifies it.
+    /// The order of the rows, by the clustered key: column, descending. The server verifies it.
     pub order: Vec<(String, bool)>,
-    /// Further hints as a user wrote them, separated by commas; the server says what it thinks of them.
+    /// Further hints as a user wrote them, separated by commas; only the server checks them.
     pub as_written: Option<String>,
 }
 
 /// `INSERT BULK` for `table` and the columns as they are declared in the table.
 ///
-/// `table` is a name as the user wrote it, of one to three parts, and stands in the statement unchanged. Types are
+/// `table` is a name of one to three parts, and is put into the statement unchanged. Types are
 /// spelled with their lengths; text columns carry the name of their collation, if it has one.
 pub fn insert_bulk_statement(table: &str, columns: &[Column], hints: &BulkHints) -> String {
     let mut text = format!("INSERT BULK {table} (");

@@ -7,11 +7,11 @@
 //! | [`encode`](BoundBatch) | the columnar scatter: checked columns to ROW tokens |
 //! | [`insert_bulk`] | the text of `INSERT BULK` |
 //! | [`decode`] | the columnar gather: ROW tokens to columns |
-//! | [`foreign`](CheckedReader) | a look at batches that another library made |
+//! | [`foreign`](CheckedReader) | checks of batches that another library made |
 //! | [`text`] | SQL Server's spellings of values, read and written |
 //!
-//! Everything that can go wrong with a value goes wrong in [`Plan::bind`], before a byte is written, and the error
-//! names row, column and value. A [`BoundBatch`] only copies.
+//! [`Plan::bind`] checks every value before a byte is written, and its error names row, column and value. A [`BoundBatch`] only
+//! copies.
 
 #[cfg(target_endian = "big")]
 compile_error!("TDS and Arrow buffers are little-endian; big-endian machines are not supported");

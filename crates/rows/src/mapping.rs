@@ -1,10 +1,9 @@
-//! The type mapping between Arrow and SQL Server, both directions. This is the only place that knows it;
-//! `docs/type-mapping.md` is printed from it.
+//! The type mapping between Arrow and SQL Server, both directions. It is defined only here; `docs/type-mapping.md` is printed
+//! from it.
 //!
-//! Reading goes by [`field_for`]: the Arrow field of a column of a result set or a table, in one of two
-//! [forms](Form). Writing goes by [`sql_type_of`] and [`column_for`]: the SQL type of an Arrow field when nobody else
-//! has decided it (`--create`, a result set of the embedded server). What may be loaded into an existing column of
-//! another type is the business of [`Plan`](crate::Plan).
+//! [`field_for`] gives the Arrow field of a column of a result set or a table, in one of two [forms](Form). [`sql_type_of`] and
+//! [`column_for`] give the SQL type of an Arrow field if it is not decided otherwise (`--create`, a result set of the embedded
+//! server). [`Plan`](crate::Plan) decides what may be loaded into an existing column of another type.
 
 mod document;
 mod metadata;
@@ -20,7 +19,7 @@ pub use metadata::{COLLATION_KEY, SQL_TYPE_KEY, declared_sql_type};
 /// How SQL values are represented in Arrow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
-    /// What users read: the usual Arrow types. A value they cannot hold is refused, never bent.
+    /// The usual Arrow types, which users read. A value that they cannot hold is refused.
     Arrow(ReadOptions),
     /// The lossless form in which the embedded server stores and computes:
     /// * `datetime2(7)` is `FixedSizeBinary(8)`: big-endian count of 100 ns since 0001-01-01, so bytes order as time;
@@ -37,10 +36,10 @@ impl Default for Form {
     }
 }
 
-/// Choices where Arrow has more than one fitting type.
+/// Choices for types that have several Arrow types.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// What becomes of seven fractional digits (`datetime2(7)`, `datetimeoffset(7)`).
+    /// The Arrow type for seven fractional digits (`datetime2(7)`, `datetimeoffset(7)`).
     pub scale_7: Scale7,
     /// What becomes of `datetimeoffset`.
     pub date_time_offset: OffsetForm,
@@ -151,8 +150,8 @@ fn timestamp_unit(scale: u8, scale_7: Scale7) -> Option<TimeUnit> {
 
 /// Arrow field of a column as it is read.
 ///
-/// Its metadata carries the SQL type ([`SQL_TYPE_KEY`]) and, for text, the collation's name ([`COLLATION_KEY`]), so
-/// that [`sql_type_of`] and [`column_for`] find back to the same column.
+/// Its metadata carries the SQL type ([`SQL_TYPE_KEY`]) and, for text, the collation's name ([`COLLATION_KEY`]), so that
+/// [`sql_type_of`] and [`column_for`] restore the same column.
 pub fn field_for(column: &Column, form: &Form) -> Field {
     let sql_type = &column.type_info.sql_type;
     Field::new(&column.name, data_type_for(sql_type, form), column.flags.is_nullable())
@@ -172,7 +171,7 @@ pub struct CreateOptions {
     pub nested_as_json: bool,
 }
 
-/// What text columns are made of.
+/// The SQL type of text columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StringType {
     /// `nvarchar`, any character.
@@ -200,7 +199,7 @@ fn sized(max_length: Option<u64>, limit: u16) -> Length {
 
 /// SQL type of a new column that holds `field`.
 ///
-/// The type named in the field's metadata wins; a dictionary or run-end encoded field takes its values' type.
+/// A type in the field's metadata takes precedence; a dictionary or run-end encoded field has the type of its values.
 pub fn sql_type_of(field: &Field, options: &CreateOptions) -> Result<SqlType, MappingError> {
     if let Some(declared) = declared_sql_type(field)? {
         return Ok(declared);

@@ -18,7 +18,7 @@ const VALUE_CHARS_MAX: usize = 100;
 /// How source columns find their target columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Mapping {
-    /// By name: the same name, or else the only one that differs in case alone. Every source column must have a target;
+    /// By name: the same name, or else the only one that differs in case only. Every source column must have a target;
     /// target columns without a source are left out.
     #[default]
     ByName,
@@ -28,7 +28,7 @@ pub enum Mapping {
     Explicit(Vec<(String, String)>),
 }
 
-/// Something about a plan that a careful user would like to know.
+/// Something about a plan that the user should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanNote {
     /// Values change their type on the way.
@@ -47,7 +47,7 @@ pub enum PlanNote {
     },
 }
 
-/// A load's (or a result set's) columns, settled once from the two schemas.
+/// The columns of a load or a result set, decided once from the two schemas.
 #[derive(Debug, Clone)]
 pub struct Plan {
     columns: Vec<Column>,
@@ -172,7 +172,7 @@ impl Plan {
         self.casts.iter().map(|(index, _)| *index)
     }
 
-    /// What a careful user would like to know before the load: conversions, and columns left out.
+    /// Notes for the user before the load: conversions, and columns left out.
     pub fn notes(&self) -> &[PlanNote] {
         &self.notes
     }
@@ -226,7 +226,7 @@ pub enum PlanError {
     /// An explicit mapping names a source column that does not exist.
     #[error("the source has no column {0:?}")]
     NoSource(String),
-    /// A name fits several columns that differ in case alone.
+    /// A name matches several columns that differ in case only.
     #[error("{0:?} could be any of several columns")]
     Ambiguous(String),
     /// Two source columns for one target column.
@@ -238,7 +238,7 @@ pub enum PlanError {
         /// The target column.
         column: String,
     },
-    /// The types do not go together.
+    /// The source type cannot be loaded into the target type.
     #[error("column {column:?} (from {source_column:?}): {refusal}")]
     Refused {
         /// Name of the source column.

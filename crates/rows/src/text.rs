@@ -23,7 +23,7 @@ mod tests;
 
 pub use format::{FormatTextError, TextOptions, format_column};
 
-/// What a parsing function may give up, and how it reads ambiguous dates. The default gives up nothing.
+/// Losses that a parsing function may accept, and the order of ambiguous dates. The default accepts no loss.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ParseOptions {
     /// Round half away from zero where the target has fewer fractional digits than the text. Drop a
@@ -51,7 +51,7 @@ pub enum TextError {
     /// Nothing but blanks.
     #[error("the text is empty")]
     Empty,
-    /// The text has another shape.
+    /// The text does not have the form of the type.
     #[error("not {expected}")]
     Syntax {
         /// What the text should have been, with its article: "a whole number".

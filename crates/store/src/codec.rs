@@ -1,4 +1,4 @@
-//! Little-endian cursor and writer for the journal and for frame headers.
+//! A little-endian cursor and writer, for the formats of the log, of backups and of definitions.
 
 use std::fmt;
 
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(self.array(field)?))
     }
 
-    /// A count of things that take at least `least_bytes` each; refused if the bytes left cannot hold them.
+    /// A count of elements of at least `least_bytes` each; refused if the remaining bytes cannot hold them.
     pub fn count(&mut self, least_bytes: usize, field: &'static str) -> Result<usize, CodecError> {
         let count = self.u32(field)? as usize;
         match count.checked_mul(least_bytes) {
@@ -110,7 +110,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// With room for so many bytes.
+    /// A writer with room for this many bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes) }
     }

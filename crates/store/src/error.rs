@@ -1,4 +1,4 @@
-//! What the engine refuses, and what it finds broken.
+//! Errors of the engine.
 
 use std::io;
 use std::panic::Location;
@@ -10,7 +10,7 @@ use arrow::array::RecordBatch;
 use crate::page::PageId;
 use crate::page::lsn::Lsn;
 
-/// Any failure of the engine. `sql_error` gives SQL Server's number where it has one.
+/// Any failure of the engine. `sql_error` gives SQL Server's number, if there is one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -24,7 +24,7 @@ pub enum EngineError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// A page is not what was written. The rest of the database is usable.
+    /// A page differs from what was written. The rest of the database is usable.
     #[error("page {page} is damaged: {reason}")]
     DamagedPage {
         /// The page.
@@ -74,19 +74,20 @@ pub enum EngineError {
         /// The first difference.
         reason: String,
     },
-    /// Rows that a transaction has read to change them were changed by another one, which has committed since. They are to be read again.
+    /// Rows that a transaction has read in order to change them were changed by another one that has committed since. They must
+    /// be read again.
     #[error("rows of {table:?} were changed by another transaction since they were read")]
     RowsChanged {
         /// The table.
         table: String,
     },
-    /// A transaction that keeps to a snapshot is to change what another one has changed since, and committed.
+    /// A transaction under snapshot isolation changes something that another one has changed and committed since.
     #[error("{table:?} was changed by another transaction since the snapshot that this one keeps to")]
     UpdateConflict {
         /// The table.
         table: String,
     },
-    /// A transaction that keeps to a snapshot reads a table whose definition has changed since.
+    /// A transaction under snapshot isolation reads a table whose definition has changed since.
     #[error("{table:?} is defined otherwise since the snapshot that this transaction keeps to")]
     DefinitionChanged {
         /// The table.
@@ -100,7 +101,7 @@ pub enum EngineError {
         /// The limit.
         limit_bytes: usize,
     },
-    /// The log has reached its size limit and nothing of it can be given up.
+    /// The log has reached its size limit and cannot be truncated.
     #[error("the log is full at {limit_bytes} bytes: {reason}")]
     LogFull {
         /// The limit.
@@ -108,7 +109,8 @@ pub enum EngineError {
         /// What keeps it from being truncated, as `log_reuse_wait_desc` spells it.
         reason: &'static str,
     },
-    /// The disk, or the memory of a database in memory, has no room for more log. What the transaction did is undone; when there is room again, all goes on.
+    /// The disk, or the memory of a database in memory, has no room for more log. The transaction is undone; when there is room
+    /// again, work continues.
     #[error("the log is full: cannot write {}: {source} ({reason})", .path.display())]
     LogDiskFull {
         /// The virtual log file.
@@ -118,8 +120,8 @@ pub enum EngineError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// The log or the control file could not be written, so that the outcome of a commit is not known. No further change is made
-    /// until the database is opened again, which finds the transaction committed or not, wholly.
+    /// The log or the control file could not be written, so that the outcome of a commit is not known. No change is accepted
+    /// until the database is opened again, which finds the whole transaction committed or undone.
     #[error("the database is shut after a failed write to its log: {reason}")]
     Shut {
         /// The failure.
@@ -214,7 +216,7 @@ pub enum EngineError {
         /// The failure.
         source: io::Error,
     },
-    /// A backup is not what was written.
+    /// A backup differs from what was written.
     #[error("the backup is damaged: {reason}")]
     DamagedBackup {
         /// What is wrong.
@@ -226,7 +228,7 @@ pub enum EngineError {
         /// A file of it.
         path: PathBuf,
     },
-    /// A log backup begins after the log that it is to go on.
+    /// A log backup begins after the end of the log that it should continue.
     #[error("the log backup begins at {begins}, and the log ends at {ends}")]
     LogChainBroken {
         /// Where the backup begins.
@@ -260,7 +262,7 @@ pub enum EngineError {
         /// The key's values as one row of its columns.
         values: Box<RecordBatch>,
     },
-    /// Rows that were said to be in the order of the key are not.
+    /// Rows that were declared to be in the order of the key are not.
     #[error("row {row} is not in the order of the key")]
     NotSorted {
         /// The first row of the load that comes before its predecessor, from 1.
@@ -277,7 +279,7 @@ pub enum EngineError {
     /// No row has this key.
     #[error("no row has this key")]
     NoSuchKey,
-    /// An operation of the transaction failed half way; it can only be undone.
+    /// An operation of the transaction failed half way; the transaction can only be rolled back.
     #[error("the transaction has failed and can only be rolled back")]
     Doomed,
     /// A defect of the engine: something that its own rules exclude.
@@ -399,7 +401,7 @@ pub enum LockError {
         /// The table or name.
         what: String,
     },
-    /// Waiting would close a circle of transactions that wait for each other; this one should be rolled back.
+    /// Waiting would be a deadlock; this transaction should be rolled back.
     #[error("waiting for the lock on {what} would be a deadlock")]
     Deadlock {
         /// The table or name.

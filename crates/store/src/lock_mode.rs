@@ -1,9 +1,9 @@
-//! Lock modes: which of them two transactions can hold at a time, and what two of them make together ("Transaction locking and
+//! Lock modes: which two transactions can hold at a time, and the mode that two of them make together ("Transaction locking and
 //! row versioning guide", lock compatibility and conversion).
 
 use std::fmt;
 
-/// How something is locked. In the order of SQL Server's table of compatibility.
+/// The mode of a lock, in the order of SQL Server's table of compatibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LockMode {
@@ -47,7 +47,7 @@ impl LockMode {
         }
     }
 
-    /// The wait for it, as `sys.dm_os_wait_stats` shows it.
+    /// The name of the wait for this mode in `sys.dm_os_wait_stats`.
     pub fn wait_name(self) -> &'static str {
         match self {
             Self::SchS => "LCK_M_SCH_S",
@@ -74,8 +74,8 @@ impl LockMode {
         }
     }
 
-    /// The least mode that is both: what a transaction holds that has one and is granted the other. S and IX make SIX, as do U and
-    /// IX (SQL Server's UIX shuts out the same); BU with anything stronger than Sch-S makes X.
+    /// The weakest mode that includes both: what a transaction holds after it has been granted both. S and IX make SIX, as do U and
+    /// IX (SQL Server's UIX excludes the same modes); BU with anything stronger than Sch-S makes X.
     pub fn with(self, other: Self) -> Self {
         use LockMode::{BU, IS, IX, S, SIX, SchM, SchS, U, X};
         let (low, high) = if self <= other { (self, other) } else { (other, self) };

@@ -15,7 +15,7 @@ pub struct AllHeaders {
     pub outstanding_requests: u32,
     /// Identity of the request in the client's traces.
     pub trace_activity: Option<TraceActivity>,
-    /// Data of a query notification header, as sent.
+    /// Data of a query notification header, unchanged.
     pub query_notification: Option<Vec<u8>>,
 }
 

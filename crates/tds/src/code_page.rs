@@ -47,7 +47,7 @@ pub enum CodePage {
     Cp1258,
 }
 
-/// Bytes that are no text in their code page.
+/// Bytes that are not text in their code page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset} is not text in code page {code_page}")]
 pub struct CodePageError {
@@ -119,8 +119,8 @@ impl CodePage {
         Self::ALL.into_iter().find(|code_page| code_page.number() == number)
     }
 
-    /// True if the bytes 00–7F are ASCII, and ASCII text is encoded as itself. So for every code page here; in 932, 936,
-    /// 949 and 950 a byte below 80 can still be the second half of a character.
+    /// True if the bytes 00–7F are ASCII, and ASCII text is encoded as itself. That holds for every code page here; in 932, 936,
+    /// 949 and 950 a byte below 80 can also be the second half of a character.
     pub fn is_ascii_superset(self) -> bool {
         true
     }

@@ -11,7 +11,7 @@ mod writer;
 pub use reader::Reader;
 pub use writer::{MarkU8, MarkU16, MarkU32, Writer};
 
-/// What was wrong with bytes that came from the other side, and where.
+/// What is wrong with received bytes, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field} at byte {offset}: {kind}")]
 pub struct DecodeError {
@@ -94,7 +94,7 @@ pub struct EncodeError {
 /// The ways in which a structure can fail to be expressible in TDS.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeErrorKind {
-    /// The content is longer than the field's length prefix, or the protocol, can say.
+    /// The content is longer than the field's length prefix, or the protocol, allows.
     #[error("length {length} exceeds the limit of {limit}")]
     TooLong {
         /// Length of the content in the units of the prefix.

@@ -32,8 +32,7 @@ impl Collation {
     pub(crate) const UTF8: u32 = 1 << 26;
     pub(crate) const VERSION_SHIFT: u32 = 28;
 
-    /// The collation of five wire bytes. Every pattern is accepted: a locale this crate cannot name still says which
-    /// code page its text is in.
+    /// The collation of five wire bytes. Every pattern is accepted: a locale without a known name still determines the code page.
     pub fn from_bytes(bytes: [u8; 5]) -> Self {
         let [a, b, c, d, sort_id] = bytes;
         Self { info: u32::from_le_bytes([a, b, c, d]), sort_id }
@@ -76,7 +75,7 @@ impl Collation {
         self.info & Self::IGNORE_KANA == 0
     }
 
-    /// True for `_BIN` and `_BIN2`: text compares by code value. `_BIN2_UTF8` collations do not say so on the wire.
+    /// True for `_BIN` and `_BIN2`: text compares by code value. `_BIN2_UTF8` collations lack this bit on the wire.
     pub fn is_binary(self) -> bool {
         self.info & (Self::BIN | Self::BIN2) != 0
     }
@@ -88,8 +87,8 @@ impl Collation {
 
     /// Code page of `char`, `varchar` and `text` data.
     ///
-    /// The UTF-8 bit decides first, then the sort id, then the locale. Locales that exist for Unicode types only (Hindi,
-    /// Khmer, …) have no code page; no single-byte column can have them, and UTF-8 is the answer here.
+    /// The UTF-8 bit decides first, then the sort id, then the locale. Locales that exist for Unicode types only (Hindi, Khmer,
+    /// …) have no code page. No single-byte column can have them, and UTF-8 is returned.
     pub fn code_page(self) -> CodePage {
         if self.is_utf8() {
             return CodePage::Utf8;

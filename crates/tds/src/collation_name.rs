@@ -80,7 +80,7 @@ fn from_sql_name(name: &str) -> Option<Collation> {
     Some(Collation { info: sql.lcid? | flags, sort_id: sql.sort_id })
 }
 
-/// Every collation with what its name says in words, as `sys.fn_helpcollations` lists them.
+/// Every collation with its description in words, as `sys.fn_helpcollations` lists them.
 pub fn collations() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for designator in WINDOWS.iter().filter(|designator| !DEPRECATED.contains(&designator.name)) {

@@ -30,7 +30,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column as a server describes one of a table: updateability unknown, as real servers say.
+    /// A column of a table as a server describes it, with unknown updateability as on real servers.
     pub fn new(
         name: impl Into<String>,
         sql_type: SqlType,
@@ -63,7 +63,7 @@ impl ColumnFlags {
     pub const CASE_SENSITIVE: u16 = 0x0002;
     /// The column can be written.
     pub const UPDATEABLE: u16 = 0x0004;
-    /// The server does not say whether the column can be written; so for all base columns of real servers.
+    /// The server does not say whether the column can be written. Real servers set this for all columns of tables.
     pub const UPDATEABILITY_UNKNOWN: u16 = 0x0008;
     /// The column is an identity.
     pub const IDENTITY: u16 = 0x0010;

@@ -1,9 +1,7 @@
-//! Who may say what when: the conversation of a client and a server, from the first byte to the last, without I/O.
-//!
-//! [`server::Conversation`] is shown the bytes that a client sent and says what they ask for; [`client::Connecting`],
-//! [`client::Phase`] and [`client::Answer`] are the other end. None of them knows a socket, a thread or a clock: their
-//! caller moves bytes, runs TLS, and does what they say is next. A rule of the protocol (MS-TDS 3.2.5 and 3.3.5)
-//! stands here once:
+//! The conversation of a client and a server as a state machine, from the first byte to the last, without I/O.
+//! [`server::Conversation`] takes the bytes of a client and returns what they ask for; [`client::Connecting`], [`client::Phase`]
+//! and [`client::Answer`] are the client's end. None of them knows a socket, a thread or a clock: their caller moves bytes, runs
+//! TLS, and does the next action. Each rule of the protocol (MS-TDS 3.2.5 and 3.3.5) is implemented here once:
 //!
 //! | Rule | Where |
 //! |---|---|
@@ -15,7 +13,7 @@
 //! | reset flags | [`server::Message::reset`] |
 //! | the rows after INSERT BULK | [`server::Event::BulkBegins`] and what follows it |
 //!
-//! States of TLS say what protects the bytes, not which library does it. Bytes inside of TLS are shown decrypted.
+//! States of TLS say what protects the bytes, not which library does it. The caller passes bytes inside TLS decrypted.
 
 pub mod client;
 pub mod server;
@@ -25,10 +23,10 @@ use crate::codec::DecodeError;
 use crate::packet::PacketType;
 use crate::prelogin::NegotiationError;
 
-/// What an end did that the protocol does not allow. The conversation cannot go on after it.
+/// A breach of the protocol by one end. The conversation cannot continue after it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConversationError {
-    /// Bytes that are no TDS.
+    /// Bytes that are not TDS.
     #[error("malformed {what}: {error}")]
     Decode {
         /// What was being read.
@@ -44,10 +42,10 @@ pub enum ConversationError {
         /// The state.
         when: &'static str,
     },
-    /// Bytes came where their sender has to wait for an answer.
+    /// Bytes arrived although their sender had to wait for an answer.
     #[error("bytes came before the other end had answered")]
     OutOfTurn,
-    /// Bytes came after the end.
+    /// Bytes arrived after the end.
     #[error("bytes came after the end of the conversation")]
     Closed,
     /// The stream ended inside a message.
@@ -56,19 +54,19 @@ pub enum ConversationError {
     /// The two ends do not agree on encryption.
     #[error("encryption: {0}")]
     Encryption(#[from] NegotiationError),
-    /// A version that is not spoken here.
+    /// A version that is not supported.
     #[error("TDS version 0x{number:08X}")]
     Version {
         /// As LOGIN7 has it.
         number: u32,
     },
-    /// A packet size that the protocol does not have.
+    /// A packet size that the protocol does not allow.
     #[error("a packet size of {bytes} bytes")]
     PacketSize {
         /// What the server said.
         bytes: u32,
     },
-    /// An answer, or a packet, that is not whole where it has to be.
+    /// An answer or a packet that must be complete and is not.
     #[error("{0}")]
     Incomplete(&'static str),
 }

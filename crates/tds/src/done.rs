@@ -62,7 +62,7 @@ impl DoneStatus {
     pub const COUNT: Self = Self(0x0010);
     /// Acknowledges an attention.
     pub const ATTENTION: Self = Self(0x0020);
-    /// The server cannot go on with the connection.
+    /// The server cannot continue the connection.
     pub const SERVER_ERROR: Self = Self(0x0100);
 
     /// True if all bits of `other` are set.
@@ -86,7 +86,7 @@ impl fmt::Debug for DoneStatus {
 }
 
 impl Done {
-    /// Bytes behind the token byte.
+    /// Bytes after the token byte.
     pub fn len_bytes(version: TdsVersion) -> usize {
         if version.has_wide_fields() { 12 } else { 8 }
     }

@@ -1,4 +1,4 @@
-//! ENVCHANGE (MS-TDS 2.2.7.9): the server tells that something of the session has changed.
+//! ENVCHANGE (MS-TDS 2.2.7.9): the server reports a change of the session's state.
 
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::routing::Routing;
@@ -82,7 +82,7 @@ pub enum EnvChange {
     },
 }
 
-/// A text before and after.
+/// A text before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TextChange {
     /// The value from now on.

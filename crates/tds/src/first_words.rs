@@ -1,4 +1,4 @@
-//! What a trace may show of a statement: its first words, which hold no literal and no password.
+//! The first words of a statement, which a trace may show: they hold no literal and no password.
 
 use std::fmt;
 
@@ -42,9 +42,8 @@ const VERBS: [&str; 34] = [
 /// Characters shown of a word.
 const WORD_CHARS_MAX: usize = 64;
 
-/// The first words of a statement, for `Display`: its verb, and the word behind a verb that has one.
-///
-/// Behind anything else a word may be a value: T-SQL takes `sp_password secret` for a call with a text.
+/// The first words of a statement, for `Display`: its verb, and the next word after some verbs. After anything else a word may be
+/// a value: in `sp_password secret` the second word is a string.
 #[derive(Debug, Clone, Copy)]
 pub struct FirstWords<'a>(pub &'a str);
 

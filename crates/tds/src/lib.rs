@@ -1,8 +1,8 @@
 //! TDS, the protocol of SQL Server, from both sides: bytes in, events out.
 //!
-//! Everything here is a pure function of bytes: no sockets, no clock, no async, no Arrow. A client encodes what a
-//! server decodes and the other way round, so each message type carries both directions. Versions 7.1 to 8.0 of the
-//! published MS-TDS specification are covered.
+//! Everything here is a pure function of bytes: no sockets, no clock, no async, no Arrow. A client encodes what a server decodes
+//! and the other way round, so each message type has both directions. The crate covers versions 7.1 to 8.0 of the published
+//! MS-TDS specification.
 //!
 //! | Layer | Modules |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | types | [`sql_type`], [`type_info`], [`mod@column`], [`collation`], [`code_page`] |
 //! | data | [`value`], [`row_span`] (lengths of rows, undecoded), [`bulk`] |
 //! | requests | [`all_headers`], [`sql_batch`], [`first_words`], [`rpc`], [`transaction_request`] |
-//! | order | [`conversation`]: who may say what when, for both ends |
+//! | order | [`conversation`]: which messages are allowed when, for both ends |
 //! | responses | [`token`], [`env_change`], [`routing`], [`server_message`], [`done`], [`session_state`] |
 //!
 //! A server that receives a batch:

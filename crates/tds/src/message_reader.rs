@@ -5,11 +5,9 @@ use std::ops::Range;
 use crate::codec::DecodeError;
 use crate::packet::{HEADER_LEN_BYTES, PacketHeader, PacketType, Status};
 
-/// Splits received bytes into packets and tells where messages start and end.
-///
-/// It holds no bytes. The caller shows it the head of its receive buffer and gets the range of the next packet's
-/// payload, so payloads are used where they were received. Oversized packets and messages, and a change of type
-/// within a message, are errors; the connection cannot go on after one.
+/// Splits received bytes into packets and finds where messages start and end. It holds no bytes. The caller passes the head of
+/// its receive buffer and gets the range of the next packet's payload, so payloads are used where they were received. Oversized
+/// packets and messages, and a change of type within a message, are errors; the connection cannot go on after one.
 #[derive(Debug)]
 pub struct MessageReader {
     packet_size_max_bytes: usize,

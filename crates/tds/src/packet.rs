@@ -17,7 +17,7 @@ pub const PACKET_SIZE_MAX_BYTES: usize = 32767;
 /// The packet size of every connection until the packet-size ENVCHANGE, header included.
 pub const PACKET_SIZE_INITIAL_BYTES: usize = 4096;
 
-/// What a message is; every packet of it carries the same type.
+/// The type of a message, which all of its packets carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PacketType {

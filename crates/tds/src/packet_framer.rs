@@ -8,13 +8,13 @@ use crate::packet::{
 
 /// Splits one message into packets of the negotiated size.
 ///
-/// A packet that is exactly full is held back until it is known whether more follows. So the last packet of a
-/// message carries the end-of-message bit, and only an empty message, such as an attention, has an empty packet.
+/// A full packet is held back until it is known whether more follows. So the last packet of a message has the end-of-message bit,
+/// and only an empty message, such as an attention, has an empty packet.
 ///
 /// Two ways to use it, not to be mixed within one message:
 /// * [`frame_into`](Self::frame_into) copies payload and headers into a buffer.
-/// * [`plan`](Self::plan) only produces headers and payload ranges, for vectored writes straight from the buffer that
-///   the payload was encoded into.
+/// * [`plan`](Self::plan) only produces headers and payload ranges, for vectored writes straight from the buffer that the payload
+///   was encoded into.
 #[derive(Debug)]
 pub struct PacketFramer {
     packet_type: PacketType,

@@ -1,4 +1,4 @@
-//! PRELOGIN (MS-TDS 2.2.6.5): the first message each way; settles encryption before anything secret is sent.
+//! PRELOGIN (MS-TDS 2.2.6.5): the first message in each direction. It settles encryption before anything secret is sent.
 
 use crate::codec::{DecodeError, Reader, Writer};
 

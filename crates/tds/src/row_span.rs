@@ -1,7 +1,6 @@
-//! How long a row is, without looking at its values: [`RowLayout`].
-//!
-//! This is the inner loop of everything that only passes rows on: finding the last complete row in a buffer, counting,
-//! discarding. A row is walked with one step per run of columns whose lengths are said alike.
+//! The length of a row without decoding its values: [`RowLayout`]. This is the inner loop of everything that only passes rows on:
+//! finding the last complete row in a buffer, counting, discarding. One step covers a run of columns whose lengths have the same
+//! form.
 
 use crate::codec::DecodeError;
 use crate::column::Column;

@@ -79,9 +79,9 @@ pub struct Parameter {
     pub name: String,
     /// See [`parameter_status`].
     pub status: u8,
-    /// The type; of a table an `int`, which means nothing.
+    /// The type; for a table an `int`, which has no meaning.
     pub type_info: TypeInfo,
-    /// The value; of a table NULL.
+    /// The value; for a table NULL.
     pub value: Value,
     /// The rows of a table-valued parameter.
     pub table: Option<Box<TableParameter>>,
@@ -91,7 +91,7 @@ pub struct Parameter {
 pub mod parameter_status {
     /// The argument is an output parameter.
     pub const BY_REFERENCE: u8 = 0x01;
-    /// The parameter's default is meant, whatever the value says.
+    /// The parameter's default is used, and the value ignored.
     pub const DEFAULT_VALUE: u8 = 0x02;
     /// The value is encrypted; not supported by this crate.
     pub const ENCRYPTED: u8 = 0x08;

@@ -12,7 +12,7 @@ pub struct ServerMessage {
     pub number: i32,
     /// Where in the server it was raised.
     pub state: u8,
-    /// Severity: up to 10 is information, 11 to 16 the user can mend, 20 and above ends the connection.
+    /// Severity: up to 10 is information, 11 to 16 are errors that the user can correct, 20 and above ends the connection.
     pub class: u8,
     /// The text.
     pub message: String,

@@ -1,4 +1,4 @@
-//! What a column is: [`SqlType`], T-SQL's view of it. How it travels is [`TypeInfo`](crate::TypeInfo).
+//! [`SqlType`]: the type of a column in T-SQL. [`TypeInfo`](crate::TypeInfo) is its form on the wire.
 
 use std::fmt;
 

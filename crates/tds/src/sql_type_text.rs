@@ -41,7 +41,7 @@ pub enum ParseTypeErrorReason {
         /// Largest number allowed.
         max: u32,
     },
-    /// `max` where the type has no such length.
+    /// `max` for a type without such a length.
     #[error("the type has no max length")]
     NoMax,
 }

@@ -6,7 +6,7 @@ use crate::row_span::{ROW, RowLayout};
 use crate::type_info::{Direction, Form};
 use crate::type_token;
 
-/// The rows of a table-valued parameter, as they came.
+/// The rows of a table-valued parameter, in their wire form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableParameter {
     /// Database of the table type; empty in all that clients send.
@@ -17,9 +17,9 @@ pub struct TableParameter {
     pub name: String,
     /// Columns in the order of the type; None: no rows, whatever the columns are.
     pub columns: Option<Vec<Column>>,
-    /// The order of the rows, or what of them is unique.
+    /// The declared order or uniqueness of the rows.
     pub order: Vec<TableOrder>,
-    /// For each column sent the ordinal, from 1, of the type's column; empty if they are in order.
+    /// For each sent column the ordinal, from 1, of the type's column; empty if the columns are in order.
     pub places: Vec<u16>,
     /// The rows, each as a ROW token without the columns that are [default](DEFAULT_COLUMN).
     pub rows: Vec<u8>,
@@ -27,7 +27,7 @@ pub struct TableParameter {
     pub row_count: u64,
 }
 
-/// What a client says of the order of the rows.
+/// The order of the rows, as the client declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableOrder {
     /// Ordinal of the column, from 1.

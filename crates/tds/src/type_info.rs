@@ -1,4 +1,4 @@
-//! How a column travels: [`TypeInfo`], the TYPE_INFO of MS-TDS 2.2.5.6.
+//! [`TypeInfo`]: the form of a column on the wire, the TYPE_INFO of MS-TDS 2.2.5.6.
 
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::collation::Collation;
@@ -35,7 +35,7 @@ pub struct TypeInfo {
 pub enum Form {
     /// A token that implies the length, for NOT NULL columns: INT4, FLT8, ….
     Fixed,
-    /// A token whose values carry their length, so that NULL can be said: INTN, NVARCHAR, ….
+    /// A token whose values carry their length, so that they can be NULL: INTN, NVARCHAR, ….
     Nullable,
     /// A pre-7.0 token: VARCHAR (27), DECIMAL (37), …, allowed in parameters.
     Legacy,
@@ -43,7 +43,7 @@ pub enum Form {
     Null,
 }
 
-/// How a value's length is said on the wire.
+/// How a value's length is encoded on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LengthClass {
     /// Always this many bytes; no NULL.
@@ -91,7 +91,7 @@ impl TypeInfo {
         Self { sql_type, collation, form, max_length, xml_schema: None }
     }
 
-    /// How this type's values say their length.
+    /// How the lengths of this type's values are encoded.
     pub fn length_class(&self) -> LengthClass {
         match self.form {
             Form::Null => return LengthClass::Fixed(0),

@@ -1,4 +1,4 @@
-//! One cell as a [`Value`]: parameters, return values, variants. Rows in bulk do not come this way.
+//! One cell as a [`Value`]: parameters, return values, variants. Rows of loads and results do not use it.
 
 use std::borrow::Cow;
 
@@ -103,7 +103,7 @@ pub struct VariantValue {
     pub value: Value,
 }
 
-/// Where a value stands: `text`, `ntext` and `image` have a text pointer in rows, or room for one, and none in parameters.
+/// The context of a value: `text`, `ntext` and `image` have a text pointer, or room for one, in rows and none in parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ValuePlace {
     /// In ROW and NBCROW of a result.
@@ -124,8 +124,8 @@ impl Value {
 /// Reads one value.
 ///
 /// # Errors
-/// Lengths that do not fit the type, numbers and times out of the type's range, and text that is none in its code page
-/// or has unpaired surrogates.
+/// Lengths that do not fit the type, numbers and times out of the type's range, and text that is invalid in its code page or has
+/// unpaired surrogates.
 pub fn decode_value(
     r: &mut Reader<'_>,
     type_info: &TypeInfo,

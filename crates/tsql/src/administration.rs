@@ -17,7 +17,7 @@ pub enum Administration {
     Checkpoint,
     /// BACKUP LOG.
     BackupLog(BackupLog),
-    /// UPDATE STATISTICS of a table: there are none to update.
+    /// UPDATE STATISTICS of a table, which does nothing since there are no statistics.
     UpdateStatistics(ObjectName),
     /// DBCC.
     Dbcc(Dbcc),
@@ -61,11 +61,11 @@ pub enum DatabaseChange {
     SnapshotIsolation(bool),
     /// SET READ_COMMITTED_SNAPSHOT.
     ReadCommittedSnapshot(bool),
-    /// Read, and without effect here.
+    /// Parsed, and without effect.
     Other,
 }
 
-/// What is said of a file.
+/// The clauses of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileSpec {
     /// Its logical name.
@@ -83,7 +83,7 @@ pub struct FileSpec {
 /// FILEGROWTH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// By so many bytes; 0: not at all.
+    /// By this many bytes; 0: not at all.
     Bytes(u64),
     /// By this share of the size.
     Percent(u16),
@@ -107,7 +107,7 @@ pub struct BackupLog {
     pub database: Expr,
     /// The file: a text or a variable.
     pub file: Expr,
-    /// INIT or FORMAT: a file that is there is replaced.
+    /// INIT or FORMAT: an existing file is replaced.
     pub replaces: bool,
 }
 
@@ -118,7 +118,7 @@ pub struct Dbcc {
     pub command: String,
     /// What stands in parentheses.
     pub arguments: Vec<DbccArgument>,
-    /// What stands behind WITH, in upper case, values left out.
+    /// The options after WITH, in upper case, without values.
     pub options: Vec<String>,
 }
 

@@ -229,7 +229,7 @@ pub enum StatementKind {
 /// INSERT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Insert {
-    /// WITH, if the rows are not a query's (a query has its own).
+    /// WITH, if the rows do not come from a query, which has its own.
     pub with: Vec<CommonTable>,
     /// TOP.
     pub top: Option<Top>,
@@ -237,7 +237,7 @@ pub struct Insert {
     pub table: ObjectName,
     /// Hints for rows that come from a file.
     pub from_file: FileHints,
-    /// WITH (TABLOCK): the table is locked as a whole, which rows of a query need to be minimally logged.
+    /// WITH (TABLOCK): the table is locked as a whole, as minimal logging of a query's rows requires.
     pub table_lock: bool,
     /// Columns, if listed.
     pub columns: Option<Vec<String>>,
@@ -436,7 +436,7 @@ pub struct ColumnClause {
     pub name: String,
     /// Type; None for a computed column.
     pub sql_type: Option<SqlType>,
-    /// The alias type that it was written as, once that is looked up.
+    /// The alias type that was written, after it was looked up.
     pub alias: Option<String>,
     /// `AS expression` of a computed column.
     pub computed: Option<SourceText>,
@@ -452,7 +452,7 @@ pub struct ColumnClause {
     pub row_guid: bool,
     /// DEFAULT and its constraint's name.
     pub default: Option<(Option<String>, SourceText)>,
-    /// WITH VALUES: the default is also for the rows that there are.
+    /// WITH VALUES: existing rows get the default too.
     pub with_values: bool,
     /// Column constraints, written beside the column.
     pub constraints: Vec<ConstraintClause>,
@@ -516,7 +516,7 @@ pub enum ConstraintKind {
     },
 }
 
-/// What becomes of rows whose referenced row is deleted, or gets another key.
+/// What happens to rows whose referenced row is deleted, or gets another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum ReferentialAction {
     /// NO ACTION: the statement is refused.
@@ -531,7 +531,7 @@ pub enum ReferentialAction {
 }
 
 impl ReferentialAction {
-    /// As the sys views and INFORMATION_SCHEMA (with a blank for the underscore) spell it.
+    /// The spelling of the sys views; INFORMATION_SCHEMA has a blank instead of the underscore.
     pub fn description(self) -> &'static str {
         match self {
             ReferentialAction::NoAction => "NO_ACTION",
@@ -605,7 +605,7 @@ pub enum AlterAction {
     Nothing,
 }
 
-/// INSERT BULK (tds-wire grammar: any order of columns, hint order free).
+/// INSERT BULK. Columns and hints may be in any order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InsertBulk {
     /// The table.
@@ -621,7 +621,7 @@ pub struct InsertBulk {
 pub struct BulkColumn {
     /// Name.
     pub name: String,
-    /// Declared type (COLMETADATA is what counts for decoding).
+    /// The declared type; rows are decoded by COLMETADATA.
     pub sql_type: SqlType,
     /// COLLATE.
     pub collation: Option<String>,

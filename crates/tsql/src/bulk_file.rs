@@ -1,4 +1,4 @@
-//! What BULK INSERT and OPENROWSET(BULK …) say about a file.
+//! The file clauses of BULK INSERT and OPENROWSET(BULK …).
 
 use super::names::ObjectName;
 
@@ -24,7 +24,7 @@ pub struct BulkRowset {
     pub options: BulkFileOptions,
 }
 
-/// What OPENROWSET(BULK …) makes of a file.
+/// The result of OPENROWSET(BULK …).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowsetContents {
     /// The rows that a format file describes.
@@ -109,7 +109,7 @@ pub struct BulkFileOptions {
     pub keep_nulls: bool,
 }
 
-/// Hints of `INSERT … WITH (…) SELECT … FROM OPENROWSET(BULK …)`. They turn round what BULK INSERT does by itself: constraints are
+/// Hints of `INSERT … WITH (…) SELECT … FROM OPENROWSET(BULK …)`. The defaults are the opposite of BULK INSERT's: constraints are
 /// checked, and NULL stays NULL, unless a hint says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileHints {

@@ -1,4 +1,4 @@
-//! Messages that several places raise: a row for each, as in `sys.messages`.
+//! A table of the messages that several places raise, as in `sys.messages`.
 
 use crate::sql_error::SqlError;
 

@@ -5,7 +5,7 @@ use tds::SqlType;
 use super::names::ObjectName;
 use super::query::{OrderItem, Query};
 
-/// The variable that stands for DEFAULT among arguments: no variable of T-SQL has a name without its sign.
+/// The variable name that stands for DEFAULT among arguments. It has no `@`, so no variable of T-SQL has this name.
 pub const DEFAULT_ARGUMENT: &str = "DEFAULT";
 
 /// An expression or a condition (T-SQL keeps them apart; the binder checks it).
@@ -119,7 +119,7 @@ pub enum Expr {
 pub struct FunctionCall {
     /// Name, upper case, without a schema.
     pub name: String,
-    /// The schema before it: then it is a function of the user's own.
+    /// The schema before the name, for a user-defined function.
     pub schema: Option<String>,
     /// Arguments; a bare datepart or type word is a one-part column name.
     pub arguments: Vec<Expr>,

@@ -1,12 +1,12 @@
 //! File groups as statements name them.
 
-/// What stands for the default file group.
+/// The name of the default file group.
 pub const DEFAULT_GROUP: &str = "default";
 
 /// A file group as `ON` names it; None: the default one.
 pub type WrittenGroup = Option<String>;
 
-/// Where the pages of a table go; None: to the default file group.
+/// The file groups of a table; None: the default file group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FileGroups {
     /// Of its rows (`ON`), and of indexes that name none.

@@ -1,6 +1,6 @@
 //! FOR JSON and FOR XML, as written.
 
-/// What a query's rows are turned into.
+/// The text that a query's rows are turned into.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ForClause {
     /// FOR JSON.

@@ -1,4 +1,4 @@
-//! Hints of a table: how its rows are locked, and what else may stand there.
+//! Table hints: about locks, plans and files.
 
 use crate::sql_error::SqlError;
 
@@ -62,7 +62,7 @@ const OF_PLANS: &[&str] =
     &["FASTFIRSTROW", "FORCESCAN", "FORCESEEK", "INDEX", "NOEXPAND", "SPATIAL_WINDOW_MAX_CELLS"];
 
 impl TableHint {
-    /// The hint about locks that a word is.
+    /// The locking hint that a word names.
     pub fn of(word: &str) -> Option<TableHint> {
         let known = WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
         known.map(|(_, hint)| *hint)
@@ -95,19 +95,19 @@ impl TableHints {
         self.0 & hint as u16 != 0
     }
 
-    /// Whether one of some is given.
+    /// Whether at least one of several hints is given.
     pub fn has_any(self, hints: &[TableHint]) -> bool {
         hints.iter().any(|hint| self.has(*hint))
     }
 
-    /// Whether reading a table so may have to wait, or leaves out rows.
+    /// Whether reading a table with these hints may wait, or skips rows.
     pub fn changes_reading(self) -> bool {
         use TableHint::{NoWait, Page, ReadCommitted, ReadUncommitted, Row};
         let [a, b, c, d, e] = [NoWait, Page, ReadCommitted, ReadUncommitted, Row].map(|hint| hint as u16);
         self.0 & !(a | b | c | d | e) != 0
     }
 
-    /// Whether a change of rows so locks the table as a whole.
+    /// Whether a change of rows with these hints locks the table as a whole.
     pub fn locks_target(self) -> bool {
         use TableHint::{RepeatableRead, Serializable, Table, TableExclusive};
         self.has_any(&[RepeatableRead, Serializable, Table, TableExclusive])

@@ -52,8 +52,8 @@ pub enum IndexAction {
     Set(IndexSettings),
 }
 
-/// WITH (…) of an index, a key or a rebuild: what is written. Options that are about how a statement runs (ONLINE, MAXDOP,
-/// SORT_IN_TEMPDB and the like), about locks of rows and pages, and about statistics are read and without effect.
+/// WITH (…) of an index, a key or a rebuild, as written. Options about how a statement runs (ONLINE, MAXDOP, SORT_IN_TEMPDB and
+/// the like), about row and page locks, and about statistics are parsed and have no effect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IndexSettings {
     /// FILLFACTOR, 1 to 100.

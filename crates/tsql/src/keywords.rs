@@ -1,4 +1,4 @@
-//! The words of the grammar. A bare one that is reserved is never a name or an alias, and ends whatever stands before it.
+//! The words of the grammar. A reserved word without quotes is never a name or an alias, and ends what comes before it.
 
 /// Declares the words, and the table in which the lexer looks them up.
 macro_rules! keywords {
@@ -33,7 +33,7 @@ impl Keyword {
         }
     }
 
-    /// Whether it is never a name.
+    /// Whether the word is reserved.
     pub fn is_reserved(self) -> bool {
         (self as usize) < RESERVED
     }

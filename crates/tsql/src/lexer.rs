@@ -12,7 +12,7 @@ use crate::sql_error::SqlError;
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,
-    /// The word of the grammar that a bare word is.
+    /// The keyword, if an unquoted word is one.
     pub keyword: Option<Keyword>,
     /// First byte in the text.
     pub start: usize,

@@ -1,6 +1,6 @@
 //! T-SQL text to statements: lexer, syntax tree, parser, and the errors of T-SQL with SQL Server's numbers.
 //!
-//! Nothing here knows tables, rows or how a statement is run.
+//! The crate knows neither tables nor rows, nor how a statement is run.
 
 pub mod administration;
 pub mod ast;
@@ -25,5 +25,5 @@ pub use names::{ObjectName, same_name};
 pub use parser::{parse_batch, parse_declarations, parse_expression, parse_object_name};
 pub use sql_error::SqlError;
 
-/// The collation of databases that name none.
+/// The default collation of databases.
 pub const DEFAULT_COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";

@@ -1,4 +1,4 @@
-//! What is kept as text: views, procedures, functions; and sequences.
+//! Objects that are kept as text (views, procedures, functions), and sequences.
 
 use tds::SqlType;
 
@@ -6,7 +6,7 @@ use super::ast::{CreateTable, Declaration, Statement};
 use super::names::ObjectName;
 use super::query::Query;
 
-/// The words for what is kept as text or by name alone.
+/// The words for objects that are kept as text or by name only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModuleWord {
     /// VIEW.
@@ -47,7 +47,7 @@ pub struct CreateModule {
     pub text: String,
 }
 
-/// What a module is and does.
+/// The kind and the content of a module.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModuleBody {
     /// A view.

@@ -5,7 +5,7 @@ pub fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
 }
 
-/// `server.database.schema.name`, later parts first to be given; a middle part may be empty (`db..t`).
+/// `server.database.schema.name`. Leading parts may be left out, and a middle part may be empty (`db..t`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ObjectName {
     /// Database part, if written and not empty.

@@ -1,4 +1,4 @@
-//! The errors of the T-SQL half, each with the number, class and text that SQL Server uses.
+//! Errors of T-SQL, with the number, class and text that SQL Server uses.
 
 use std::fmt;
 use std::panic::Location;
@@ -50,7 +50,7 @@ impl SqlError {
         SqlError { number, class, state, message, line: 0, procedure: String::new(), origin: None }
     }
 
-    /// The same error at a line, unless it knows its line already.
+    /// Sets the line, unless the error has one already.
     pub fn at_line(mut self, line: u32) -> Self {
         if self.line == 0 {
             self.line = line;
@@ -58,7 +58,7 @@ impl SqlError {
         self
     }
 
-    /// The same error in a procedure, unless it knows its own already.
+    /// Sets the procedure, unless the error has one already.
     pub fn in_procedure(mut self, procedure: &str) -> Self {
         if self.procedure.is_empty() {
             self.procedure.push_str(procedure);
@@ -66,7 +66,7 @@ impl SqlError {
         self
     }
 
-    /// The same error with another state.
+    /// Sets the state.
     pub fn with_state(mut self, state: u8) -> Self {
         self.state = state;
         self
@@ -107,7 +107,7 @@ impl SqlError {
         }
     }
 
-    /// The same error, after which the connection is closed (severity 20).
+    /// Makes the error fatal: the connection is closed after it (severity 20).
     pub fn fatal(self) -> Self {
         Self { class: 20, ..self }
     }
@@ -127,13 +127,13 @@ impl SqlError {
         self.number == errors::ROWS_CHANGED.number
     }
 
-    /// 3960: a transaction under SNAPSHOT changes what another one has changed since. `table`: as the store knows it.
+    /// 3960: a transaction under SNAPSHOT changes what another one has changed since. `table` is its name in the store.
     pub fn update_conflict(table: &str) -> Self {
         let (database, table) = table.split_once('.').unwrap_or(("", table));
         errors::UPDATE_CONFLICT.with([table, database])
     }
 
-    /// 3961: a transaction under SNAPSHOT reads a table that is defined otherwise since it began.
+    /// 3961: a transaction under SNAPSHOT reads a table whose definition has changed since it began.
     pub fn definition_changed(table: &str) -> Self {
         let database = table.split_once('.').map_or("", |(database, _)| database);
         errors::DEFINITION_CHANGED.with([database])

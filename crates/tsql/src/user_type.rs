@@ -31,7 +31,7 @@ pub enum TypeBody {
 /// What stands in the place of the assembly of a type that is not looked up yet; no assembly is called so.
 const NAMED: &str = "?";
 
-/// A type that is known by its name only.
+/// A type of which only the name is known.
 pub fn named_type(name: &ObjectName) -> SqlType {
     SqlType::Udt {
         database: name.database.clone().unwrap_or_default(),
@@ -41,7 +41,7 @@ pub fn named_type(name: &ObjectName) -> SqlType {
     }
 }
 
-/// The name of a type that is known by nothing else.
+/// The name of a type of which only the name is known.
 pub fn name_of_type(sql_type: &SqlType) -> Option<ObjectName> {
     let part = |text: &str| Some(text.to_string()).filter(|text| !text.is_empty());
     match sql_type {

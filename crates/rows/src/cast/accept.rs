@@ -17,13 +17,13 @@ pub enum Refusal {
         /// Type of the target column.
         target: SqlType,
     },
-    /// SQL Server has nothing like it.
+    /// SQL Server has no such type.
     #[error("{0}")]
     NoSqlType(NoSqlType),
-    /// It goes, if [`CastOptions::nested_as_json`] allows it.
+    /// A nested type, which [`CastOptions::nested_as_json`] would allow.
     #[error("{0} is nested; it can be written as JSON text if that is asked for")]
     Nested(DataType),
-    /// It goes, if [`CastOptions::drop_time_zone`] allows it.
+    /// A time zone, which [`CastOptions::drop_time_zone`] would allow to drop.
     #[error("{target} has no offset from UTC; the zone {zone:?} would be lost, and that was not asked for")]
     TimeZone {
         /// Zone of the source column.
@@ -36,12 +36,12 @@ pub enum Refusal {
     UnknownZone(String),
 }
 
-/// How an Arrow type goes into a SQL type.
+/// How an Arrow type is loaded into a SQL type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acceptance {
     /// Without loss: types of the same kind. Values are still checked for range and length.
     Natural,
-    /// By converting each value, which must come through unchanged.
+    /// By converting each value, which must not lose anything.
     Converted,
 }
 

@@ -1,8 +1,8 @@
 //! Exact numbers: bit, the integers, decimal and money.
 //!
-//! Every exact source (integers, decimals, booleans) is a whole number times a power of ten; so is every target. A cast
-//! moves the point, refuses digits that would fall off, and checks the range. Floating-point sources go by the
-//! shortest decimal that reads back as the same float.
+//! Every exact source (integers, decimals, booleans) is a whole number times a power of ten; so is every target. A cast moves the
+//! point, refuses digits that would be lost, and checks the range. A float is taken as the shortest decimal that reads back as
+//! the same float.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;

@@ -1,6 +1,6 @@
 //! real and float.
 //!
-//! A value passes if it survives the way there and back. A wider float must equal the narrower one, an integer
+//! A value is accepted if it survives the conversion and back. A wider float must equal the narrower one, an integer
 //! must equal the float. A decimal may have no more digits than the float keeps: 15, or 6 for real.
 
 use arrow::array::AsArray;

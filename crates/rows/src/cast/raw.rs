@@ -1,4 +1,4 @@
-//! Text and binary arrays of every layout as one: bytes and offsets.
+//! A common form of text and binary arrays of every layout: bytes and offsets.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
-//! What a cast needs to know of its target, what it may lose, and how it fails.
+//! The target of a cast, the losses that are allowed, and the errors.
 
 use tds::{LengthClass, SqlType, TypeInfo};
 
 use crate::cell_error::CellErrorReason;
 use crate::encode::Frame;
 
-/// Losses that a load may take, each off by default: without them every value arrives whole or not at all.
+/// Losses that a load may accept. All are off by default: every value then arrives unchanged, or is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CastOptions {
     /// Cut text and binary values to the length of the target (text at a character), and drop the time of day where the

@@ -1,4 +1,4 @@
-//! Strings or bytes under construction: one buffer, one end a row.
+//! Builds strings or bytes: one buffer, and one end offset for each row.
 
 use std::sync::Arc;
 
@@ -56,12 +56,12 @@ impl ByteBuilder {
         Ok(())
     }
 
-    /// Where the builder stands, for [`back_to`](Self::back_to).
+    /// The current position, for [`back_to`](Self::back_to).
     pub fn mark(&self) -> (usize, usize) {
         (self.data.len(), self.validity.len())
     }
 
-    /// Takes back everything appended since the mark.
+    /// Removes everything that was appended since the mark.
     pub fn back_to(&mut self, (bytes, rows): (usize, usize)) {
         self.data.truncate(bytes);
         self.ends.truncate(rows + 1);

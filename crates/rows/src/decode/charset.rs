@@ -21,7 +21,7 @@ pub(super) struct Spelling {
 }
 
 impl Charset {
-    /// The collation's; a column without one (before TDS 7.1) is taken as the default collation's.
+    /// The character set of a collation; a column without one (before TDS 7.1) has that of the default collation.
     pub fn new(collation: Option<Collation>) -> Self {
         let code_page = collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS).code_page();
         if code_page == CodePage::Utf8 {

@@ -1,4 +1,4 @@
-//! Which gather reads a column, chosen by its SQL type and the Arrow type that the mapping gives it.
+//! Chooses the gather for a column by its SQL type and the Arrow type of the mapping.
 
 use arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Field, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,

@@ -17,7 +17,7 @@ pub struct RowDecodeError {
 /// What is wrong with a cell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowDecodeErrorReason {
-    /// The length prefix is none that the type has.
+    /// The length prefix is invalid for the type.
     #[error("a value of {length} bytes is no {expected}")]
     Length {
         /// Bytes announced by the prefix.
@@ -65,7 +65,7 @@ pub enum RowDecodeErrorReason {
         /// Index of the code unit in the value.
         unit: usize,
     },
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     #[error("invalid UTF-8 at byte {offset}")]
     InvalidUtf8 {
         /// Index of the byte in the value.

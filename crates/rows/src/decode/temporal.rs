@@ -1,4 +1,4 @@
-//! From the wire's counts of days and ticks to Arrow's (MS-TDS 2.2.5.5.1.8 and .9).
+//! Converts the wire's counts of days and ticks to Arrow's (MS-TDS 2.2.5.5.1.8 and .9).
 
 use arrow::datatypes::TimeUnit;
 

@@ -33,9 +33,9 @@ pub(super) struct Block {
 /// Why a block has no more rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockEnd {
-    /// It is full; another may follow.
+    /// The block is full; another may follow.
     Full,
-    /// The next token is no row, or its row is not complete yet.
+    /// The next token is not a row, or its row is not complete yet.
     Input,
     /// The next row is malformed.
     Malformed { column: usize, reason: Reason },

@@ -1,4 +1,4 @@
-//! How a cell's length travels in front of its bytes.
+//! How a cell's length is encoded before its bytes.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! UTF-8 to UTF-16LE and back-of-envelope measures of text, written so that the compiler can use vector
-//! instructions: fixed-size blocks, no branch inside a block.
+//! UTF-8 to UTF-16LE, and lengths of text, written so that the compiler can use vector instructions: fixed-size blocks without
+//! branches.
 
 /// Bytes that one step of the widening loop reads; it writes twice as many.
 pub(crate) const WIDEN_BYTES: usize = 16;

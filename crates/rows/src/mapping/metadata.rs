@@ -1,4 +1,4 @@
-//! The SQL type and collation that a field remembers in its metadata.
+//! The SQL type and collation in a field's metadata.
 
 use std::collections::HashMap;
 

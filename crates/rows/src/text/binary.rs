@@ -7,8 +7,7 @@ const BAD: u8 = 0xff;
 
 /// Appends the bytes of hexadecimal text to `out`; on error `out` is left as it was.
 ///
-/// The empty text is the empty value. An odd number of digits is refused: it could mean either
-/// neighbour, and tools disagree which.
+/// The empty text is the empty value. An odd number of digits is refused, since tools disagree about its meaning.
 pub fn append_binary(text: &str, out: &mut Vec<u8>) -> Result<(), TextError> {
     let trimmed = trim_blanks(text);
     let digits = match trimmed {

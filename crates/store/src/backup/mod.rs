@@ -1,7 +1,6 @@
-//! Log backups: what FULL and BULK_LOGGED keep the log for (`docs/store-engine.md`, "Backups").
-//!
-//! A backup holds the log from where the last one ended, and the pages of minimally logged loads since, of which the log has
-//! nothing. Put beside a copy of the database that is as old as the first of them, they bring it to where the last one ended.
+//! Log backups, for which FULL and BULK_LOGGED keep the log (`docs/store-engine.md`, "Backups"). A backup holds the log since the
+//! last backup, and the pages of minimally logged loads since then, which the log lacks. Restored in order into a copy of the
+//! database, the backups bring it to the end of the last one.
 
 mod stream;
 mod whole;
@@ -37,7 +36,7 @@ pub struct LogBackup {
     pub from: Lsn,
     /// Where the backup ends and the next one begins (`last_lsn`).
     pub to: Lsn,
-    /// Pages of minimally logged loads in it.
+    /// Pages of minimally logged loads in the backup.
     pub pages: u64,
     /// Pages that belong to the backup but could not be read: damaged ones, and those that a load had not written yet.
     pub unreadable_pages: Vec<PageId>,
@@ -46,8 +45,8 @@ pub struct LogBackup {
 }
 
 impl Engine {
-    /// Writes the log since the last log backup to `out`, and gives it up, as far as no open transaction needs it. Loads and
-    /// changes go on meanwhile. If it fails, nothing is given up and the next one begins at the same place.
+    /// Writes the log since the last log backup to `out`, and then truncates it as far as no open transaction needs it. Loads and
+    /// changes go on meanwhile. If the backup fails, the log is not truncated and the next backup begins at the same place.
     ///
     /// # Errors
     /// Under SIMPLE there are no log backups (4208). A failing `out` is error 3202.
@@ -133,9 +132,9 @@ fn used_pages(shared: &Shared, extent: ExtentId) -> Result<(Vec<Page>, Vec<PageI
     Ok((found, unreadable))
 }
 
-/// Puts a log backup into a copy of a database that nobody has open: its log then goes on to where the backup ends, and the next
-/// [`Engine::open_on`] makes the changes. Several are put in one after the other before it is opened; once it has been opened, no
-/// further one fits. After an error the copy is of no more use.
+/// Puts a log backup into a copy of a database that is not open. The copy's log then reaches to the end of the backup, and the
+/// next [`Engine::open_on`] redoes the changes. Several backups are put in one after the other, before the copy is opened for the
+/// first time. After an error the copy cannot be used any more.
 ///
 /// # Errors
 /// A backup that begins after the end of the copy's log is refused (4305), as is one that is damaged (3241).

@@ -1,4 +1,4 @@
-//! What backups are made of: sections of pages, blocks of the log, and lists, with a checksum of all at the end.
+//! The format of backups: sections of pages, blocks of the log, and lists, with a checksum of everything at the end.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -64,7 +64,7 @@ impl<'a> Sink<'a> {
         self.put(page.bytes())
     }
 
-    /// A section that says how long it is.
+    /// A section with its length.
     pub fn section(&mut self, kind: u8, bytes: &[u8]) -> Result<(), EngineError> {
         self.put(&[kind])?;
         self.put(&(bytes.len() as u32).to_le_bytes())?;
@@ -131,7 +131,7 @@ impl<'a> Source<'a> {
         Ok(bytes)
     }
 
-    /// A section that says how long it is.
+    /// A section with its length.
     pub fn section(&mut self) -> Result<Vec<u8>, EngineError> {
         let length = u32::from_le_bytes(self.take()?) as usize;
         if length > SECTION_LIMIT_BYTES {
@@ -142,7 +142,7 @@ impl<'a> Source<'a> {
         Ok(bytes)
     }
 
-    /// What a virtual log file begins with.
+    /// The beginning of a virtual log file.
     pub fn file(&mut self) -> Result<LogFileHeader, EngineError> {
         let number = u32::from_le_bytes(self.take()?);
         Ok(LogFileHeader { number, previous_end: u32::from_le_bytes(self.take()?) })

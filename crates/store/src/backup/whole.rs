@@ -1,4 +1,4 @@
-//! Backups of a whole database, taken while work goes on: its pages as they are found, and the log that brings them to one moment
+//! Backups of a whole database, taken while work goes on: its pages in any state, and the log that brings them to one moment
 //! (`docs/store-engine.md`, "Backups").
 
 use std::collections::BTreeSet;
@@ -29,10 +29,10 @@ const MOST_ROUNDS: u32 = 8;
 pub struct DatabaseBackup {
     /// Where its log begins.
     pub from: Lsn,
-    /// Where the backup ends: what was committed before is in the restored database. A log backup that begins here or
-    /// before, and ends later, goes on from it.
+    /// Where the backup ends: what was committed before is in the restored database. A log backup that begins here or before, and
+    /// ends later, can be restored on top of it.
     pub to: Lsn,
-    /// Pages in it; one that was written while the backup was taken is counted once more.
+    /// Pages in the backup; a page that was written while the backup was taken is counted twice.
     pub pages: u64,
     /// Pages that belong to the backup but could not be read: damaged ones, and those that a load had not written yet.
     pub unreadable_pages: Vec<PageId>,
@@ -138,7 +138,7 @@ fn pages_of(shared: &Shared, extent: ExtentId) -> Result<(Vec<Page>, bool), Engi
     Ok((found, whole))
 }
 
-/// Makes a database of a backup in an empty directory that nobody has open. It is complete, durably, when this returns; log backups can
+/// Makes a database from a backup in an empty directory that is not open. It is complete, durably, when this returns; log backups can
 /// then be put in by [`restore_log`](super::restore_log) until it is opened for the first time. If it is cut short, the
 /// directory cannot be opened.
 ///

@@ -1,4 +1,4 @@
-//! One limit for the caches of several databases: what nobody has used for a while gives way first, then the largest.
+//! One limit for the caches of several databases. A cache that was not used for a while gives way first, then the largest.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -52,7 +52,7 @@ impl CacheBudget {
         self.used.fetch_sub(pages, Ordering::Relaxed);
     }
 
-    /// Makes room if there are more pages than there may be. Called by nobody who holds a part of a cache.
+    /// Makes room if there are more pages than allowed. The caller must hold no part of a cache.
     pub fn relieve(&self) {
         for _ in 0..ATTEMPTS {
             if self.used_pages() <= self.limit_pages {

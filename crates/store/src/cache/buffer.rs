@@ -1,4 +1,4 @@
-//! The buffer cache: pages in memory, no more than configured but for those in use.
+//! The buffer cache: a limited number of pages in memory, besides those in use.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,22 +37,22 @@ pub struct BufferCache {
     written_back: AtomicU64,
 }
 
-/// What the cache holds and did since the database was opened.
+/// Figures of the cache since the database was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheCounts {
     /// Pages in it.
     pub pages: u64,
     /// Pages that differ from the disk.
     pub dirty_pages: u64,
-    /// Most pages that it holds, but for those in use.
+    /// The limit of pages, besides those in use.
     pub limit_pages: u64,
     /// Most pages that it has held at any time.
     pub most_pages: u64,
-    /// Pages asked of it ("Page lookups").
+    /// Pages that were looked up ("Page lookups").
     pub lookups: u64,
     /// Look-ups that had to read the disk ("Page reads"). The others are hits.
     pub misses: u64,
-    /// Pages given up for others.
+    /// Pages removed to make room for others.
     pub evictions: u64,
     /// Pages written back, by checkpoints and to make room.
     pub written_back: u64,
@@ -76,7 +76,7 @@ pub struct FrameState {
 }
 
 impl Frame {
-    /// Locks the frame for a change, unless someone else has it.
+    /// Locks the frame for a change if it is not locked.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, FrameState>> {
         self.state.try_lock()
     }
@@ -88,7 +88,7 @@ impl Frame {
 }
 
 impl BufferCache {
-    /// A cache of so many pages.
+    /// A cache with a limit of pages.
     pub fn new(files: &Arc<DataFiles>, log: &Arc<Log>, pages: usize) -> Self {
         Self::with(None, files, log, pages)
     }
@@ -126,7 +126,7 @@ impl BufferCache {
         self.load(&mut state, id, WaitType::PageIoLatchShared)
     }
 
-    /// The page if it is in the cache.
+    /// The page, if it is in the cache.
     pub fn peek(&self, id: PageId) -> Option<Arc<Page>> {
         let frame = self.shard(id).lock().get(&id).cloned()?;
         let page = frame.lock().page.clone()?;
@@ -142,7 +142,7 @@ impl BufferCache {
         if found.iter().any(Option::is_none) { Err(found) } else { Ok(found.into_iter().flatten().collect()) }
     }
 
-    /// Fills a locked frame from disk if it is empty; `wait` says who waits for that.
+    /// Fills a locked frame from disk if it is empty; `wait` is the wait type that is counted.
     pub fn load(&self, state: &mut FrameState, id: PageId, wait: WaitType) -> Result<Arc<Page>, EngineError> {
         self.lookups.fetch_add(1, Ordering::Relaxed);
         if let Some(page) = &state.page {
@@ -154,7 +154,7 @@ impl BufferCache {
         Ok(page)
     }
 
-    /// Pages of one extent, in rising order. Those that are missing are read at once, and stay.
+    /// Pages of one extent, in ascending order. Missing pages are read together, and stay in the cache.
     pub fn read_extent(&self, ids: &[PageId], wait: WaitType) -> Result<Vec<Arc<Page>>, EngineError> {
         // First all frames, then their locks: a thread that waits for a frame may hold its shard.
         let frames = ids.iter().map(|id| self.frame(*id)).collect::<Result<Vec<_>, _>>()?;
@@ -177,7 +177,7 @@ impl BufferCache {
         Ok(states.iter().filter_map(|state| state.page.clone()).collect())
     }
 
-    /// Most pages that the cache holds, but for those in use.
+    /// The limit of pages, besides those in use.
     pub fn limit_pages(&self) -> usize {
         self.frames_per_shard * SHARDS
     }
@@ -262,7 +262,7 @@ impl BufferCache {
         Ok(())
     }
 
-    /// Forgets the pages of a free extent: its next owner writes all of them.
+    /// Removes the pages of a free extent: its next owner writes all of them.
     pub fn discard(&self, extent: ExtentId) {
         for index in 0..EXTENT_PAGES {
             let id = extent.page(index);
@@ -273,7 +273,7 @@ impl BufferCache {
         }
     }
 
-    /// Forgets the pages that are as they are on disk and that nobody holds; returns how many there were.
+    /// Removes clean pages that are not in use; returns their number.
     pub fn drop_clean(&self) -> u64 {
         let mut dropped = 0;
         for shard in &self.shards {
@@ -293,7 +293,7 @@ impl BufferCache {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
-    /// Figures of what the cache holds and has done.
+    /// Figures of the cache.
     pub fn counts(&self) -> CacheCounts {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         CacheCounts {

@@ -1,4 +1,4 @@
-//! Pages in memory, as they are and as snapshots still need them, and the one way to change them.
+//! Pages in memory: current ones, versions for snapshots, and the one way to change pages.
 
 pub(crate) mod budget;
 pub mod buffer;

@@ -16,7 +16,7 @@ use crate::page::lsn::Lsn;
 use crate::page::unit::CATALOGUE;
 use crate::page::{self, PAGE_BYTES, Page, PageId};
 
-/// Where a transaction stands in the log.
+/// The records of a transaction in the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogPosition {
     /// First record; zero: none yet.
@@ -56,13 +56,13 @@ struct State {
     active: BTreeMap<u64, LogPosition>,
 }
 
-/// Belongs to no transaction: never undone.
+/// The number for records of no transaction, which are never undone.
 pub const NO_TRANSACTION: u64 = 0;
 /// Ids from here on are those of [system transactions](Pager::system_transaction).
 pub const FIRST_SYSTEM_TRANSACTION: u64 = 1 << 63;
 
 impl Pager {
-    /// Over these files, this log, and a cache of them.
+    /// A pager over these files, this log, and a cache.
     pub fn new(
         files: &Arc<DataFiles>,
         log: &Arc<Log>,
@@ -83,9 +83,8 @@ impl Pager {
         }
     }
 
-    /// Makes all pages durable that were written so far. After a failure it is unknown which of them the disk has,
-    /// and a second sync may report a success that is none. So the database accepts nothing until the next opening
-    /// restores the pages from the log.
+    /// Makes all pages durable that were written so far. After a failure it is unknown which pages the disk has, and a second
+    /// sync may wrongly report success. So the database accepts nothing until the next opening restores the pages from the log.
     pub fn sync_files(&self) -> Result<(), EngineError> {
         self.files.sync().inspect_err(|error| {
             // Room for pages was reserved when their file grew: what wants some now is no page that was written before.
@@ -113,7 +112,7 @@ impl Pager {
         LogPlace { unit: page::unit(bytes), context }
     }
 
-    /// Runs changes that happen together or not at all, and stay whatever becomes of the transaction that needs them.
+    /// Runs changes that happen together or not at all. They stay even if the transaction that needs them is rolled back.
     pub fn system_transaction<T>(
         &self,
         changes: impl FnOnce(u64) -> Result<T, EngineError>,
@@ -132,7 +131,7 @@ impl Pager {
         }
     }
 
-    /// Makes a change and logs it. False, and nothing happened, if the page is not in the state that the change expects.
+    /// Makes a change and logs it. Returns false, without any effect, if the page is not in the state that the change expects.
     pub fn change(&self, transaction: u64, change: Change) -> Result<bool, EngineError> {
         self.change_with(transaction, change, None)
     }
@@ -277,8 +276,8 @@ impl Pager {
         Ok(lsn)
     }
 
-    /// Ends a transaction with its last record; `publish` runs while no checkpoint can come in between. Returns where it then stands;
-    /// its last record is not durable yet. None if the transaction has changed nothing.
+    /// Ends a transaction with its last record; no checkpoint can run during `publish`. Returns the transaction's position; its
+    /// last record is not durable yet. None if the transaction has changed nothing.
     pub fn end(
         &self,
         transaction: u64,
@@ -297,7 +296,7 @@ impl Pager {
         Ok(ended)
     }
 
-    /// Notes that a transaction waits for the decision of a coordinator; None if it has changed nothing. The record is not durable yet.
+    /// Logs that a transaction waits for the decision of a coordinator; None if it has changed nothing. The record is not durable yet.
     pub fn prepare(&self, transaction: u64, operation: Operation) -> Result<Option<Lsn>, EngineError> {
         let _gate = self.gate.read();
         if !self.state.lock().active.contains_key(&transaction) {
@@ -306,7 +305,7 @@ impl Pager {
         self.append(transaction, LogPlace::default(), operation, Space::Ordinary).map(Some)
     }
 
-    /// Appends what belongs to no transaction and to no page; `noted` runs while no checkpoint can come in between.
+    /// Appends a record of no transaction and no page; no checkpoint can run during `noted`.
     pub fn note(&self, operation: Operation, noted: impl FnOnce()) -> Result<Lsn, EngineError> {
         let _gate = self.gate.read();
         let lsn = self.append(NO_TRANSACTION, LogPlace::default(), operation, Space::Ordinary)?;
@@ -314,7 +313,7 @@ impl Pager {
         Ok(lsn)
     }
 
-    /// Where a transaction stands; zero if it has changed nothing.
+    /// The log position of a transaction; zero if it has changed nothing.
     pub fn log_position(&self, transaction: u64) -> LogPosition {
         self.state.lock().active.get(&transaction).copied().unwrap_or_default()
     }
@@ -324,7 +323,7 @@ impl Pager {
         self.state.lock().active.values().map(|position| position.first).min()
     }
 
-    /// Makes a transaction known that a recovery found open, or whose commit was withdrawn.
+    /// Registers a transaction that recovery found open, or whose commit was withdrawn.
     pub fn resume(&self, transaction: u64, position: LogPosition) {
         self.log.reserve(position.reserved_bytes);
         self.state.lock().active.insert(transaction, position);
@@ -335,7 +334,7 @@ impl Pager {
         self.gate.read()
     }
 
-    /// Starts a checkpoint: `note` runs while nothing changes, with the position from which redoing will start and the
+    /// Starts a checkpoint: `note` runs while nothing changes. It gets the position from which redo will start, and the
     /// transactions that are open there.
     pub fn start_checkpoint<T>(&self, note: impl FnOnce(Lsn, &BTreeMap<u64, LogPosition>) -> T) -> T {
         let _gate = self.gate.write();
@@ -388,8 +387,8 @@ impl Pager {
         Ok(())
     }
 
-    /// A page as a snapshot reads it that stands at `sequence`; `current` reads the page itself, which is also what `own` reads, a
-    /// transaction that has changed it.
+    /// A page as a snapshot at `sequence` reads it. `current` reads the page itself, which transaction `own` also gets if it has
+    /// changed the page.
     pub fn read_version(
         &self,
         id: PageId,

@@ -1,5 +1,5 @@
-//! The file that versions of pages go to when there are more than memory is to hold. It is never synced, and means nothing after the
-//! process: snapshots end with it.
+//! The file for versions of pages that exceed their memory limit. It is never synced, and is useless after the process, since
+//! snapshots end with it.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl VersionFile {
         Arc::new(Self { volume: Arc::clone(volume), places: Mutex::default() })
     }
 
-    /// Writes a page. None: the disk refuses it.
+    /// Writes a page. `None` if the disk refuses it.
     pub fn put(self: &Arc<Self>, page: &Page) -> Option<SpilledPage> {
         let (file, place) = {
             let mut places = self.places.lock();

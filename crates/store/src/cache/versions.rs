@@ -1,4 +1,4 @@
-//! Pages as they were: what a snapshot reads of a table that is being changed.
+//! Versions of pages: what a snapshot reads of a table that is being changed.
 //!
 //! One open transaction at a time changes a page, which it has locked; bulk writers fill pages of their own. So a
 //! page has at most one uncommitted state, and versions of pages are as good as versions of rows.
@@ -14,7 +14,7 @@ use crate::disk::volume::Volume;
 use crate::error::EngineError;
 use crate::page::{PAGE_BYTES, Page, PageId};
 
-/// Older versions of pages: so many in memory, the others in a file.
+/// Older versions of pages, in memory up to a limit and then in a file.
 #[derive(Debug)]
 pub struct Versions {
     state: Mutex<State>,
@@ -81,7 +81,7 @@ impl Kept {
 }
 
 impl Versions {
-    /// None yet; so many bytes of them are kept in memory, the others in a file of this volume.
+    /// No versions yet. Up to a limit of bytes they are kept in memory, the others in a file of this volume.
     pub fn new(volume: &Arc<dyn Volume>, memory_bytes: usize) -> Self {
         Self {
             state: Mutex::default(),
@@ -93,7 +93,7 @@ impl Versions {
         }
     }
 
-    /// Before the first change of a page by a transaction: keeps what it was. `page` None: the page is new, nobody reads it.
+    /// Keeps a page as it is before a transaction's first change. `page` is None for a new page, which nobody reads.
     pub fn keep(&self, transaction: u64, id: PageId, page: Option<&Arc<Page>>) {
         {
             let mut state = self.state.lock();
@@ -108,14 +108,14 @@ impl Versions {
         self.state.lock().pages.entry(id).or_default().push(version);
     }
 
-    /// From now on a transaction keeps to a snapshot, which it holds open.
+    /// Registers a transaction under snapshot isolation; it holds its snapshot open.
     pub fn keep_to(&self, transaction: u64, sequence: u64) {
         let mut state = self.state.lock();
         state.keepers.insert(transaction, sequence);
         self.keepers.store(state.keepers.len(), Ordering::Release);
     }
 
-    /// Whether a transaction that keeps to a snapshot is about to change a page that another one has changed since.
+    /// Whether a transaction under snapshot isolation is about to change a page that another one has changed since.
     pub fn conflicts(&self, transaction: u64, id: PageId) -> bool {
         if self.keepers.load(Ordering::Acquire) == 0 {
             return false;
@@ -137,13 +137,13 @@ impl Versions {
         Kept::Memory(Arc::new(InMemory { page: Arc::clone(page), count }))
     }
 
-    /// Between two equal values of this no page began to change and no change was undone.
+    /// A number that changes whenever a page begins to change or a change is undone.
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// What a snapshot that stands at `sequence` reads instead of the page; None: the page itself, as does a transaction that has
-    /// changed it.
+    /// What a snapshot at `sequence` reads instead of the page. None means the page itself, which a transaction that has changed
+    /// it also reads.
     ///
     /// # Errors
     /// Those of reading the file of versions.
@@ -187,13 +187,13 @@ impl Versions {
         Ok(())
     }
 
-    /// Whether a transaction that changed a page, or made it, has been committed after `sequence`, at which a snapshot stands that is
-    /// still open.
+    /// Whether a transaction that changed or created a page was committed after `sequence`. A snapshot at `sequence` must be
+    /// open.
     pub fn is_changed_since(&self, id: PageId, sequence: u64) -> bool {
         self.state.lock().is_changed_since(id, sequence)
     }
 
-    /// The page is given to a new owner: nobody reads what it was.
+    /// Drops the versions of a page that gets a new owner.
     pub fn forget(&self, id: PageId) {
         let mut state = self.state.lock();
         state.pages.remove(&id);
@@ -202,7 +202,7 @@ impl Versions {
         });
     }
 
-    /// The transaction is committed as number `sequence`: its changes are what later snapshots read.
+    /// Ends a transaction that is committed as number `sequence`: later snapshots read its changes.
     pub fn commit(&self, transaction: u64, sequence: u64) {
         let mut state = self.state.lock();
         self.forget_keeper(&mut state, transaction);
@@ -218,7 +218,7 @@ impl Versions {
         }
     }
 
-    /// The transaction has been undone: pages are again what they were.
+    /// Ends a transaction that has been undone: its pages are again as before.
     pub fn roll_back(&self, transaction: u64) {
         let mut state = self.state.lock();
         self.epoch.fetch_add(1, Ordering::AcqRel);
@@ -233,7 +233,7 @@ impl Versions {
         }
     }
 
-    /// The transaction reads no more.
+    /// Ends the snapshot isolation of a transaction.
     pub fn stop_keeping(&self, transaction: u64) {
         if self.keepers.load(Ordering::Acquire) > 0 {
             self.forget_keeper(&mut self.state.lock(), transaction);
@@ -246,7 +246,7 @@ impl Versions {
         }
     }
 
-    /// A snapshot begins; `sequence` is read while no commit can come in between.
+    /// Begins a snapshot; no commit can run while `sequence` is read.
     pub fn open_snapshot(&self, sequence: impl FnOnce() -> u64) -> u64 {
         let mut state = self.state.lock();
         let sequence = sequence();
@@ -254,7 +254,7 @@ impl Versions {
         sequence
     }
 
-    /// A snapshot ends. Returns the oldest that is still open.
+    /// Ends a snapshot. Returns the oldest one that is still open.
     pub fn close_snapshot(&self, sequence: u64) -> Option<u64> {
         let mut state = self.state.lock();
         if let Some(count) = state.snapshots.get_mut(&sequence) {

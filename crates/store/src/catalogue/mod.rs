@@ -1,4 +1,4 @@
-//! The tables of a database, and how their definitions are kept: as rows of a heap of the engine's own.
+//! The tables of a database. Their definitions are rows of the engine's own heap.
 
 pub(crate) mod definition;
 pub(crate) mod table_map;
@@ -20,7 +20,7 @@ use table_map::{References, TableMap};
 pub struct Table {
     /// Id, never used again.
     pub object: u32,
-    /// The number that its pages carry: its own id, or that of the table which it has exchanged its rows with.
+    /// The number in its pages: its own id, or that of the table with which it has exchanged its rows.
     pub storage: u32,
     /// Name.
     pub name: Arc<str>,
@@ -54,10 +54,7 @@ impl Table {
         self.all_units().map(|unit| unit.extents.len() as u64).sum()
     }
 
-    /// What copies wire rows of a form into its pages.
-    ///
-    /// # Errors
-    /// Why rows of this form must be decoded instead.
+    /// A copier of wire rows of a form into its pages. # Errors Why rows of this form must be decoded instead.
     pub fn wire_row_copier(&self, form: WireForm<'_>) -> Result<WireRowCopier, CopyRefusal> {
         if self.clustered.is_some() || !self.indexes.is_empty() {
             return Err(CopyRefusal::Keys);
@@ -70,7 +67,7 @@ impl Table {
         self.indexes.iter().find(|index| index.name() == name)
     }
 
-    /// One of its allocation units. An index that it does not have has none, and is a fault of the caller.
+    /// One of its allocation units. Asking for that of an index that does not exist is a fault of the caller.
     pub fn unit(&self, kind: UnitKind) -> &Unit {
         let index = match kind {
             UnitKind::Index(id) => self.indexes.iter().find(|index| index.id == id),
@@ -173,8 +170,8 @@ impl Table {
     }
 }
 
-/// What a transaction has added to a table beside others: extents of each unit and single pages, and by how much the number of rows
-/// differs.
+/// What a transaction has added to a table that others change too: extents of each unit, single pages, and the change of the
+/// number of rows.
 #[derive(Debug, Clone, Default)]
 pub struct Filled {
     pub(crate) extents: BTreeMap<UnitKind, Vec<ExtentUse>>,

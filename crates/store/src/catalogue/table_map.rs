@@ -1,5 +1,5 @@
-//! Tables by number, by name and by what they refer to. A copy shares what neither changes, so that savepoints and commits cost as
-//! little among many tables as among few.
+//! Tables by number, by name, and by the names that they refer to. Copies share unchanged parts, so that the cost of savepoints
+//! and commits does not depend on the number of tables.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -114,7 +114,7 @@ pub(crate) struct TableMap {
 }
 
 impl TableMap {
-    /// Whether anything is known of the number.
+    /// Whether the number is a table, or one that is gone.
     pub fn contains(&self, object: u32) -> bool {
         self.tables.get(u64::from(object)).is_some()
     }
@@ -129,12 +129,12 @@ impl TableMap {
         self.tables.get(u64::from(object))?.as_ref()
     }
 
-    /// The table of a number, for changes of everything but its name and its text.
+    /// The table of a number, for changes of anything but its name and its text.
     pub fn get_mut(&mut self, object: u32) -> Option<&mut Table> {
         self.tables.get_mut(u64::from(object))?.as_mut().map(Arc::make_mut)
     }
 
-    /// Puts a table, or that there is none of this number. Returns what was known before.
+    /// Sets the table of a number, or None for one that is gone. Returns the entry before.
     pub fn put(&mut self, object: u32, table: Option<Arc<Table>>) -> Option<Arc<Table>> {
         let old = self.tables.insert(u64::from(object), table.clone()).flatten();
         let same = |old: &Table, new: &Table| old.name == new.name && old.refers_to == new.refers_to;
@@ -174,7 +174,7 @@ impl TableMap {
         tables.filter(move |table| table.refers_to.iter().any(|own| **own == *name))
     }
 
-    /// What is known, in the order of the numbers.
+    /// All entries, in the order of the numbers.
     pub fn entries(&self) -> impl Iterator<Item = (u32, Option<&Arc<Table>>)> {
         self.tables.iter().map(|(object, table)| (object as u32, table.as_ref()))
     }

@@ -2,10 +2,10 @@
 
 use crate::page::{PageId, UnitId};
 
-/// Something that does not fit.
+/// An inconsistency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind of thing it is.
+    /// The kind of inconsistency.
     pub kind: FindingKind,
     /// The table; None: the maps of a file.
     pub table: Option<String>,
@@ -13,22 +13,22 @@ pub struct Finding {
     pub unit: Option<UnitId>,
     /// The page.
     pub page: PageId,
-    /// The slot, where one is to blame.
+    /// The slot, if one is at fault.
     pub slot: Option<u16>,
     /// What is wrong with it.
     pub reason: String,
 }
 
-/// What can be wrong, as far as DBCC CHECKDB has messages of its own for it.
+/// Kinds of inconsistencies, as DBCC CHECKDB distinguishes them by its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FindingKind {
-    /// A page that cannot be read, or whose checksum or header is not what was written.
+    /// A page that cannot be read, or whose checksum or header is wrong.
     UnreadablePage,
     /// A page that belongs to another unit, or is of a type that its unit does not have.
     ForeignPage,
     /// Slots, rows and free space of a page that do not add up.
     PageLayout,
-    /// A record that is none.
+    /// A record that cannot be read.
     Record,
     /// A stub that leads to no row.
     ForwardingStub,
@@ -42,9 +42,9 @@ pub enum FindingKind {
     IndexEntries,
     /// Rows that are more or fewer than the catalogue says.
     RowCount,
-    /// What a PFS page says of a page.
+    /// A wrong entry of a PFS page.
     FreeSpace,
-    /// An extent that belongs to two, or to nobody while it is not free.
+    /// An extent that belongs to two units, or to none although it is not free.
     Allocation,
 }
 

@@ -1,4 +1,4 @@
-//! Checkpoints: from where on recovery redoes, and which log is given up.
+//! Checkpoints: where redo starts, and which log is truncated.
 
 use std::sync::atomic::Ordering;
 
@@ -39,13 +39,13 @@ impl Shared {
         self.checkpoint_with(false).map(drop)
     }
 
-    /// A checkpoint with which a copy of the database begins: the log that the copy needs is kept until [`end_copy`](Self::end_copy).
-    /// Returns what its control file is to say.
+    /// The checkpoint with which a copy of the database begins. The log that the copy needs is kept until
+    /// [`end_copy`](Self::end_copy). Returns the contents of its control file.
     pub fn checkpoint_for_copy(&self) -> Result<Control, EngineError> {
         self.checkpoint_with(true)
     }
 
-    /// The copy is complete, or given up.
+    /// Ends a copy, complete or not.
     pub fn end_copy(&self) {
         self.checkpoint.lock().copied_from = None;
     }
@@ -106,13 +106,14 @@ impl Shared {
         Ok(needed)
     }
 
-    /// From where on the log is kept for the next backup (under SIMPLE: for the next recovery), and for the next recovery.
+    /// Where the log begins that is kept for the next backup (under SIMPLE: for the next recovery), and where it begins for the
+    /// next recovery.
     pub fn log_kept_from(&self) -> (Lsn, Lsn) {
         let state = self.checkpoint.lock();
         (state.redo_start, state.last_log_backup)
     }
 
-    /// The log before `to` has been copied elsewhere.
+    /// Notes that the log before `to` has been backed up.
     pub fn note_log_backup(&self, to: Lsn) {
         self.checkpoint.lock().last_log_backup = to;
     }
@@ -131,7 +132,7 @@ impl Shared {
         if due { self.checkpoint() } else { Ok(()) }
     }
 
-    /// What is due after a commit, which stands whatever becomes of that: what fails now is tried again after a later one.
+    /// Work that is due after a commit. Failures do not affect the commit; the work is tried again after a later one.
     pub fn after_commit(&self) {
         self.release_given_up().and_then(|()| self.checkpoint_if_due()).ok();
     }
@@ -142,7 +143,8 @@ impl Shared {
         work()
     }
 
-    /// Takes back a commit that could not be made durable for want of space: the transaction is open again. False: it is durable.
+    /// Withdraws a commit that could not be made durable for lack of space: the transaction is open again. False if the commit is
+    /// durable after all.
     pub fn withdraw_commit(
         &self,
         transaction: u64,

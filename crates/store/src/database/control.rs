@@ -13,7 +13,7 @@ const NAME: &str = "control";
 const NEW_NAME: &str = "control.new";
 const MAGIC: &[u8; 8] = b"BWPAGES4";
 
-/// What is not logged but kept until everything of it is durable.
+/// The contents of the control file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Control {
     /// Where redoing starts.
@@ -34,12 +34,12 @@ pub struct Control {
     pub recovery_model: u8,
     /// Rows of each table, committed before `redo_start`.
     pub row_counts: Vec<(u32, u64)>,
-    /// Transactions over several databases that this one has decided to commit, and that may not be committed durably in all of them.
+    /// Transactions over several databases that this one has decided to commit, and whose commits may not be durable in all of them.
     pub decisions: Vec<u64>,
 }
 
 impl Control {
-    /// Reads it; None: there is no database.
+    /// Reads the file; None if there is no database.
     pub fn read(volume: &Arc<dyn Volume>) -> Result<Option<Self>, EngineError> {
         let io = |operation| move |source| EngineError::Io { operation, path: volume.path(NAME), source };
         let file = match volume.open(NAME) {
@@ -63,7 +63,7 @@ impl Control {
         bytes
     }
 
-    /// The reverse of [`to_bytes`](Self::to_bytes), or what is wrong.
+    /// The reverse of [`to_bytes`](Self::to_bytes); the error says what is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let (body, sum) = bytes.split_last_chunk::<4>().ok_or("it is too short")?;
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
@@ -73,12 +73,12 @@ impl Control {
         Self::decode(body).map_err(|error| error.to_string())
     }
 
-    /// Whether a file of this name is a control file, or was to become one.
+    /// Whether this is the name of a control file, or of a temporary one.
     pub fn is_name(name: &str) -> bool {
         name == NAME || name == NEW_NAME
     }
 
-    /// Puts it in the place of the one before, durably.
+    /// Replaces the old file, durably.
     pub fn write(&self, volume: &Arc<dyn Volume>) -> Result<(), EngineError> {
         let io = |operation| move |source| EngineError::Io { operation, path: volume.path(NEW_NAME), source };
         let file = volume.create(NEW_NAME).map_err(io("create"))?;

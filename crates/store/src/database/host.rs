@@ -1,4 +1,4 @@
-//! What the databases of one server share: one limit of the memory for pages, and one view of who waits for whom.
+//! What the databases of one server share: one limit for cached pages, and one table of locks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,9 @@ use crate::disk::quota::MemoryQuota;
 use crate::lock::LockSpace;
 use crate::page::PAGE_BYTES;
 
-/// Several databases that are open in one process as those of one server. Clones share it.
-///
-/// Their pages together take no more memory than it says, and a circle of waits that runs through several of them is found
-/// ([`Engine::begin_for`](crate::engine::Engine::begin_for) says which transactions are one).
+/// The databases of one server in one process. Clones share it. It limits the memory of all their pages together, and finds
+/// deadlocks through several of them ([`Engine::begin_for`](crate::engine::Engine::begin_for) says which transactions belong
+/// together).
 #[derive(Debug, Clone)]
 pub struct Host {
     pub(crate) budget: Arc<CacheBudget>,
@@ -25,7 +24,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// For databases whose pages in memory take up to `cache_bytes`, but for those in use.
+    /// For databases whose cached pages take up to `cache_bytes`, besides those in use.
     pub fn new(cache_bytes: usize) -> Host {
         Host {
             budget: Arc::new(CacheBudget::new((cache_bytes / PAGE_BYTES) as u64)),
@@ -42,7 +41,7 @@ impl Host {
         self
     }
 
-    /// This host, whose databases in memory count against a quota and are full when it has no room.
+    /// This host, with a quota for databases in memory: they are full when the quota has no room.
     pub fn with_memory_quota(mut self, quota: Option<Arc<dyn MemoryQuota>>) -> Host {
         self.quota = quota;
         self

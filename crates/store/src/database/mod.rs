@@ -1,4 +1,4 @@
-//! What an open database is to those who work in it: its options, its control file, its snapshots, and what its threads share.
+//! An open database as its threads share it: options, control file, checkpoints, recovery and snapshots.
 
 pub(crate) mod checkpoint;
 pub mod control;

@@ -1,4 +1,4 @@
-//! How a database is run.
+//! Settings of a database.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::catalogue::table_map::References;
 use crate::log::LogOptions;
 use crate::tree::key::TextOrder;
 
-/// What of a bulk load is logged, and when the log is given up.
+/// How bulk loads are logged, and when the log is truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum RecoveryModel {
@@ -15,19 +15,19 @@ pub enum RecoveryModel {
     Full = 1,
     /// Bulk operations log extents only; the map of minimally logged extents says what a log backup would have to copy.
     BulkLogged = 2,
-    /// Bulk operations log extents only, and the log is given up at each checkpoint.
+    /// Bulk operations log extents only, and the log is truncated at each checkpoint.
     #[default]
     Simple = 3,
 }
 
-/// How a database is run.
+/// Settings of a database.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineOptions {
     /// Bytes of pages kept in memory.
     pub cache_bytes: usize,
     /// Sizes of the log.
     pub log: LogOptions,
-    /// A checkpoint is made when so much log was written since the last.
+    /// A checkpoint is made when this much log was written since the last.
     pub checkpoint_log_bytes: u64,
     /// Number of data files of a new database, filled in proportion.
     pub files: u16,
@@ -39,13 +39,13 @@ pub struct EngineOptions {
     pub text_order: Option<TextOrder>,
     /// Which tables the text of a table refers to; None: [`referring`](Snapshot::referring) finds none.
     pub references: Option<References>,
-    /// Bytes of pages that are kept in memory as they were, for snapshots; more go to a file.
+    /// Bytes of page versions that are kept in memory for snapshots; more go to a file.
     pub version_memory_bytes: usize,
-    /// What all data files together may take; None: no limit.
+    /// Limit of all data files together; None: no limit.
     pub data_limit_bytes: Option<u64>,
-    /// Log rate and processor time that the database is held to; None: it is not.
+    /// Limits of log rate and processor time; None: no limits.
     pub resource_limits: Option<ResourceLimits>,
-    /// What is committed need not be there after the process has ended: a commit does not wait for the log to be written.
+    /// Committed changes need not survive the process, so a commit does not wait for the log to be written.
     pub is_temporary: bool,
 }
 

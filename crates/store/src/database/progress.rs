@@ -1,4 +1,4 @@
-//! How far the opening of a database is: it can take minutes after a process was killed.
+//! Progress of opening a database, which can take minutes after a process was killed.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryStep {
-    /// The log is done again.
+    /// The log is redone.
     Redo,
-    /// What was not committed is undone.
+    /// Unfinished transactions are undone.
     Undo,
 }
 
@@ -21,7 +21,7 @@ pub struct RecoveryProgress<'a> {
     pub path: &'a Path,
     /// What is being done.
     pub step: RecoveryStep,
-    /// Bytes of the log that are done again, or changes that are undone.
+    /// Bytes of the log that were redone, or changes that were undone.
     pub done: u64,
     /// The total, in the same unit.
     pub of: u64,
@@ -56,7 +56,7 @@ impl<'a> Teller<'a> {
         Teller { on, path, told: Instant::now(), records: 0 }
     }
 
-    /// One record more; `reached` says how far that is.
+    /// Counts one more record, up to position `reached`.
     pub fn record(&mut self, step: RecoveryStep, reached: impl FnOnce() -> (u64, u64)) {
         self.records += 1;
         let Some(OnRecovery(on)) = self.on else { return };

@@ -1,4 +1,4 @@
-//! What happens when a database is opened: everything in the log is done again, then what was not committed is undone.
+//! Recovery when a database is opened: the log is redone, then unfinished transactions are undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -40,16 +40,16 @@ pub(crate) struct Shared {
     pub next_object: AtomicU32,
     /// Number of the next temporary file of a sort.
     pub next_sort: AtomicU64,
-    /// Rows of each table as far as commits are in the log: what a checkpoint notes.
+    /// Rows of each table by the commits that are in the log, for checkpoints.
     pub row_counts: Mutex<BTreeMap<u32, u64>>,
-    /// Extents and pages that committed transactions gave up, and until which commit snapshots may read them.
+    /// Extents and pages that committed transactions have freed, with the last commit whose snapshots may read them.
     pub given_up: Mutex<Vec<GivenUp>>,
     /// Extents of undone loads, and what must be durable before anybody else is given them.
     undone: Mutex<Vec<(Lsn, Vec<ExtentId>)>>,
-    /// Whose turn it is to commit what others may change at the same time.
+    /// The order of commits to tables that several transactions change at the same time.
     pub turns: Arc<Turns>,
     pub counters: CounterCells,
-    /// Held by the one that backs up the log.
+    /// Held during a log backup.
     pub backups: Mutex<()>,
     /// Decisions on transactions over several databases.
     pub(crate) decisions: Decisions,
@@ -132,12 +132,12 @@ impl Shared {
         self.recovery_model() == RecoveryModel::BulkLogged
     }
 
-    /// Extents of an undone load that are free as soon as the undoing is durable.
+    /// Frees the extents of an undone load as soon as the undo is durable.
     pub fn release_when_durable(&self, undone: Lsn, extents: Vec<ExtentId>) {
         self.undone.lock().push((undone, extents));
     }
 
-    /// Gives extents back that no snapshot can read any more.
+    /// Frees extents that no snapshot can read any more.
     pub fn release_given_up(&self) -> Result<(), EngineError> {
         let durable = self.pager.log.durable();
         let undone: Vec<_> = self.undone.lock().extract_if(.., |(undone, _)| *undone < durable).collect();
@@ -154,7 +154,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Forgets what was noted of the pages of a table that is gone.
+    /// Drops what is known about the pages of a table that is gone.
     pub fn forget_storage(&self, storage: u32) {
         self.pager.note_tree(storage, false);
         self.room.forget_storage(storage);

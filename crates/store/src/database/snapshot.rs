@@ -6,7 +6,7 @@ use super::shared::Shared;
 use crate::catalogue::{Catalogue, Table};
 use crate::error::EngineError;
 
-/// The database as of one commit. Blocks nobody and is blocked by nobody. Clones share it.
+/// The database as of one commit. It neither takes nor waits for locks. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     held: Arc<Held>,

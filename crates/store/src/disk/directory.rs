@@ -41,7 +41,7 @@ impl HeldDirectory {
         }
     }
 
-    /// Whether somebody holds the lock of a directory, if it has one.
+    /// Whether a process holds the lock of a directory.
     pub fn is_held(directory: &Path) -> bool {
         let lock = OpenOptions::new().read(true).write(true).open(directory.join(LOCK_FILE));
         lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))

@@ -1,4 +1,4 @@
-//! What is declared of file groups and data files: which files the pages of a table go to.
+//! Declarations of file groups and data files.
 
 use crate::codec::{CodecError, Reader, Writer};
 use crate::page::EXTENT_BYTES;
@@ -29,18 +29,18 @@ pub enum FileGrowth {
     Automatic,
     /// Not at all.
     None,
-    /// By so many bytes, rounded up to extents.
+    /// By this many bytes, rounded up to extents.
     Bytes(u64),
     /// By this share of its size.
     Percent(u16),
 }
 
-/// What is declared of a data file.
+/// The declared properties of a data file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DataFileOptions {
     /// Logical name; empty: `data-<number>`.
     pub name: String,
-    /// Size at first, 1 MB at least; 0: a little more than that.
+    /// Initial size, at least 1 MB; 0: a little more than that.
     pub size_bytes: u64,
     /// Limit of its growth (`MAXSIZE`); None: no limit.
     pub limit_bytes: Option<u64>,
@@ -53,7 +53,7 @@ pub struct DataFileOptions {
 pub struct DataFileDefinition {
     /// Number, from 1.
     pub number: u16,
-    /// The group that it belongs to, for good.
+    /// The group that it belongs to, which cannot change.
     pub group: u16,
     /// Logical name.
     pub name: String,
@@ -78,7 +78,7 @@ pub struct FileLayout {
     pub groups: Vec<FileGroup>,
     /// The files in the order of their numbers.
     pub files: Vec<DataFileDefinition>,
-    /// The greatest number that a file has had: none is given twice, since the log may still speak of the file before.
+    /// The greatest number that a file has had. No number is used twice, since the log may still have records about the earlier file.
     pub last_file: u16,
 }
 
@@ -154,7 +154,7 @@ impl FileLayout {
     }
 }
 
-/// Where the pages of a table go; None: to the default group.
+/// The file groups of a table; None: the default group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Placement {
     /// Group of its rows, and of indexes that name none (`ON`).

@@ -99,7 +99,7 @@ impl DataFile {
         Ok(())
     }
 
-    /// Declares an extent's content useless: it is written before it is read again.
+    /// Discards an extent's content: it is written before it is read again.
     pub fn discard(&self, extent: u32) {
         self.file.discard(u64::from(extent) * EXTENT_BYTES as u64, EXTENT_BYTES as u64);
     }
@@ -139,7 +139,7 @@ pub struct DataFiles {
 }
 
 impl DataFiles {
-    /// None of its files yet.
+    /// No files yet.
     pub fn new(volume: &Arc<dyn Volume>, waits: &Arc<Waits>, layout: &FileLayout) -> Self {
         Self {
             volume: Arc::clone(volume),
@@ -196,17 +196,17 @@ impl DataFiles {
         layout.files.sort_by_key(|file| file.number);
     }
 
-    /// All groups and what is declared of the files.
+    /// All groups, with the declarations of the files.
     pub fn layout(&self) -> FileLayout {
         self.layout.read().clone()
     }
 
-    /// Changes groups, and what is declared of files, which stay the same ones.
+    /// Changes groups and the declarations of files; the set of files stays the same.
     pub fn set_layout(&self, layout: FileLayout) {
         *self.layout.write() = layout;
     }
 
-    /// What is declared of file `number`.
+    /// The declaration of file `number`.
     pub fn definition(&self, number: u16) -> Option<DataFileDefinition> {
         self.layout.read().files.iter().find(|file| file.number == number).cloned()
     }
@@ -236,14 +236,14 @@ impl DataFiles {
         self.all().iter().try_for_each(|file| file.sync())
     }
 
-    /// Reads and verifies one page; `wait` says who waits for that.
+    /// Reads and verifies one page; `wait` is the wait type that is counted.
     pub fn read_page(&self, id: PageId, wait: WaitType) -> Result<Page, EngineError> {
         let page = self.read_page_unverified(id, wait)?;
         page.verify(id).map_err(|reason| EngineError::DamagedPage { page: id, reason })?;
         Ok(page)
     }
 
-    /// Reads one page, whatever it holds.
+    /// Reads one page without verifying it.
     pub fn read_page_unverified(&self, id: PageId, wait: WaitType) -> Result<Page, EngineError> {
         let mut bytes = [0; PAGE_BYTES];
         self.file(id.file)?.read(id.page, &mut bytes, wait)?;

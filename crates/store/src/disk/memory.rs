@@ -11,7 +11,7 @@ use super::quota::{Counted, MemoryQuota, NoMemoryLeft};
 use super::volume::{Volume, VolumeFile};
 use crate::page::EXTENT_BYTES;
 
-/// Files in memory, gone with the last reference to the volume. Whatever was never written, or was discarded, takes no memory.
+/// Files in memory, which go with the last reference to the volume. Parts that were never written, or were discarded, take no memory.
 #[derive(Debug, Default)]
 pub struct MemoryVolume {
     files: Mutex<BTreeMap<String, Arc<MemoryFile>>>,

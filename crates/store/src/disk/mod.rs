@@ -1,4 +1,4 @@
-//! Files of a database and the directories that they stand in.
+//! The files of a database, and their directories.
 
 pub mod directory;
 pub mod file_layout;

@@ -1,4 +1,4 @@
-//! What the engine asks of a disk: files that are read and written at positions. Tests put one behind it that loses power.
+//! The engine's interface to a disk: files that are read and written at positions. Tests implement it with a disk that loses power.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::directory::{HeldDirectory, OpenDirectoryError};
 
-/// A flat directory of files. What is assumed of it: `docs/store-engine.md`, "What is assumed of the disk".
+/// A flat directory of files. `docs/store-engine.md`, "What is assumed of the disk", has its guarantees.
 pub trait Volume: fmt::Debug + Send + Sync {
     /// Full path of a file, for messages only.
     fn path(&self, name: &str) -> PathBuf;

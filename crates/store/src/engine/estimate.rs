@@ -15,7 +15,7 @@ use crate::record::layout::Layout;
 use crate::record::{BoundBatch, LargeUse, LargeValueSink, POINTER_BYTES, RowGatherer};
 use crate::tree::index::Tree;
 
-/// Pages that are looked at: all of a small table, and as many of a larger one, spread over it.
+/// Most pages that are sampled. They are spread over a larger table; a smaller one is read as a whole.
 pub const SAMPLE_PAGES: u64 = 5000;
 
 /// Sizes of a table or an index now and with another compression.
@@ -32,7 +32,7 @@ pub struct SavingsEstimate {
 }
 
 impl Snapshot {
-    /// What another compression would make of a table's rows. Pages spread over the table are rebuilt in memory.
+    /// Estimates a table's size with another compression: pages spread over the table are rebuilt in memory.
     pub fn estimate_compression(
         &self,
         name: &str,
@@ -49,7 +49,7 @@ impl Snapshot {
         }
     }
 
-    /// What another compression would make of a nonclustered index.
+    /// Estimates a nonclustered index's size with another compression.
     pub fn estimate_index_compression(
         &self,
         table: &str,

@@ -1,5 +1,4 @@
-//! Figures of an open database, as SQL Server's dynamic management views have them. Taking one costs the work that runs beside it
-//! nothing but a lock held for moments.
+//! Figures of an open database, as in SQL Server's dynamic management views. Reading one only holds a lock for moments.
 
 use super::Engine;
 use super::pages::{self, PageStatistics, ScanDetail};
@@ -18,7 +17,7 @@ impl Engine {
         self.shared.pager.log.counts()
     }
 
-    /// The records of the log that has not been given up, from `from` on (`sys.fn_dblog`). All of them are made durable first.
+    /// The records of the log that is not truncated, from `from` on (`sys.fn_dblog`). They are made durable first.
     pub fn log_records(&self, from: Lsn) -> Result<LogReader, EngineError> {
         self.shared.pager.log.reader(from)
     }
@@ -33,12 +32,12 @@ impl Engine {
         self.shared.pager.log.files()
     }
 
-    /// How the log reached the disk.
+    /// Flushes of the log to disk.
     pub fn log_flushes(&self) -> LogFlushes {
         self.shared.pager.log.flushes()
     }
 
-    /// Who waited for what (`sys.dm_os_wait_stats`).
+    /// Waits by type (`sys.dm_os_wait_stats`).
     pub fn waits(&self) -> Vec<WaitCount> {
         self.shared.pager.waits.counts()
     }

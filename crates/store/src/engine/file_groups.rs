@@ -39,7 +39,7 @@ pub struct EngineFiles<'e> {
 }
 
 impl Engine {
-    /// The data files and their groups, to be looked at and changed.
+    /// The data files and their groups, for reading and changing.
     pub fn files(&self) -> EngineFiles<'_> {
         EngineFiles { engine: self }
     }
@@ -86,7 +86,7 @@ impl EngineFiles<'_> {
         })
     }
 
-    /// Makes a file group the one of tables that name none.
+    /// Makes a file group the default for tables that name none.
     ///
     /// # Errors
     /// One without files is error 622.
@@ -101,7 +101,7 @@ impl EngineFiles<'_> {
         })
     }
 
-    /// Says whether all files of a group grow when one must (`AUTOGROW_ALL_FILES`), or that one alone.
+    /// Sets whether all files of a group grow together (`AUTOGROW_ALL_FILES`), or only the one that must.
     pub fn set_file_group_growth(&self, name: &str, grows_together: bool) -> Result<(), EngineError> {
         let id = self.engine.shared.group_named(Some(name))?;
         self.change_layout(|layout| {

@@ -1,8 +1,8 @@
 //! Transactions over several databases: all of them commit, or none.
 //!
-//! Each prepares its part: everything is in its log, durably, but the outcome. Then one database, the coordinator, writes that all of them
-//! are committed. A database that is opened with a prepared part asks the coordinator; what the coordinator does not know was not decided
-//! (presumed abort). It forgets a decision when all parts are committed durably.
+//! Each database prepares its part: its log durably has everything except the outcome. Then one database, the coordinator, logs
+//! the decision to commit. A database that is opened with a prepared part asks the coordinator; an unknown transaction was not
+//! decided (presumed abort). The coordinator drops a decision when all parts are durably committed.
 
 use super::Engine;
 use crate::database::shared::Shared;
@@ -10,12 +10,12 @@ use crate::error::EngineError;
 use crate::log::Operation;
 use crate::transaction::{Ready, Transaction};
 
-/// Commits transactions of several databases as one. `coordinator` need not be one of theirs, but is always the same
-/// for a database. The opening of a database asks it for the decision ([`Engine::open_within`]).
+/// Commits transactions of several databases as one. `coordinator` need not have a part, but is always the same for a database.
+/// The opening of a database asks it for the decision ([`Engine::open_within`]).
 ///
 /// # Errors
-/// Those of a commit; then nothing is committed. `Shut`: what happened is known after the next opening of the databases; either all are
-/// committed or none.
+/// Those of a commit; then nothing is committed. After `Shut` the outcome is known at the next opening of the databases; either
+/// all are committed or none.
 pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> Result<(), EngineError> {
     let mut transactions = transactions;
     // Everybody in the same order, so that commits do not wait for each other in a circle.
@@ -101,12 +101,12 @@ impl Engine {
         self.shared.decisions.open.lock().contains_key(&global)
     }
 
-    /// All databases that this one may have coordinated are open: what was decided before is committed in all of them.
+    /// Drops old decisions. All databases that this one may have coordinated must be open, so the decisions are committed in all of them.
     pub fn forget_recovered_decisions(&self) {
         self.shared.decisions.open.lock().retain(|_, parts| parts.is_some());
     }
 
-    /// Makes durable, in all databases, what this one has decided: nobody need ask it any more.
+    /// Makes this database's decisions durable in all databases, so that none needs to ask for them any more.
     pub fn settle_decisions(&self) -> Result<(), EngineError> {
         self.shared.decisions.parts().into_iter().try_for_each(|(log, lsn)| log.flush(lsn))?;
         self.shared.decisions.forget();

@@ -51,7 +51,7 @@ use crate::tree::index::{Index, Tree};
 
 /// Log that a database in memory keeps at most between two checkpoints.
 const MEMORY_LOG_BYTES: u64 = 4 << 20;
-/// The cache of databases in memory: their pages are in memory anyhow.
+/// Cache size of databases in memory, whose files are in memory anyway.
 pub const MEMORY_CACHE_BYTES: usize = 16 << 20;
 
 /// An open database. Clones share it.
@@ -72,12 +72,12 @@ impl Engine {
         Self::open_on(Arc::new(volume), options)
     }
 
-    /// A database without files, gone with its last clone. Its log is given up early, since nobody recovers from it.
+    /// A database in memory, which goes with its last clone. Its log is truncated early, since there is no recovery.
     pub fn in_memory(options: EngineOptions) -> Result<Self, EngineError> {
         Self::open_on(Arc::new(MemoryVolume::default()), memory_options(options))
     }
 
-    /// A database without files as one of several. All of them share the cache.
+    /// A database in memory as one of several, which share the cache.
     pub fn in_memory_within(host: &Host, options: EngineOptions) -> Result<Self, EngineError> {
         let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::within(host.quota.clone()));
         Self::open_within(host, volume, memory_options(options), &|_| false)
@@ -124,15 +124,15 @@ impl Engine {
         Transaction::new(Arc::clone(&self.shared), id)
     }
 
-    /// Starts a transaction that is one with those of other databases begun for the same owner ([`Host::new_owner`]), as far as waiting for
-    /// locks is concerned. They are committed by [`commit_together`](global::commit_together).
+    /// Starts a transaction that counts as one with those of the same owner in other databases ([`Host::new_owner`]) in the
+    /// search for deadlocks. They are committed by [`commit_together`](global::commit_together).
     pub fn begin_for(&self, owner: u64) -> Transaction {
         let transaction = self.begin();
         self.shared.locks.link(transaction.id(), owner);
         transaction
     }
 
-    /// Accepts nothing more: the database is about to be removed.
+    /// Shuts the database, which is about to be removed.
     pub fn shut(&self, reason: &str) {
         self.shared.pager.log.shut(reason.to_owned());
     }
@@ -142,7 +142,7 @@ impl Engine {
         Snapshot::open(&self.shared)
     }
 
-    /// Writes all changed pages, so that recovery need not go back before now, and gives up log that nothing needs.
+    /// Writes all changed pages, so that recovery can start here, and truncates log that is not needed.
     pub fn checkpoint(&self) -> Result<(), EngineError> {
         self.shared.checkpoint()
     }
@@ -158,24 +158,24 @@ impl Engine {
         self.shared.checkpoint()
     }
 
-    /// Notes that the log up to now has been copied elsewhere, so that FULL and BULK_LOGGED need not keep it.
+    /// Notes that the log up to now has been backed up, so that FULL and BULK_LOGGED need not keep it.
     pub fn log_backed_up(&self) -> Result<(), EngineError> {
         self.shared.note_log_backup(self.shared.pager.log.position());
         self.shared.checkpoint()
     }
 
-    /// Checks the structure of the whole database: pages, rows, pointers, maps, and that they agree. Waits until it has every
-    /// table alone. An empty list means that nothing was found.
+    /// Checks the structure of the whole database: pages, rows, pointers, maps, and that they agree. Waits until it has locked
+    /// every table exclusively. An empty list means that nothing was found.
     pub fn check(&self) -> Result<Vec<Finding>, EngineError> {
         self.begin().check_database()
     }
 
-    /// Forgets the pages of the cache that are as they are on disk and that nobody holds; returns how many there were.
+    /// Removes clean pages that are not in use from the cache; returns their number.
     pub fn drop_clean_pages(&self) -> u64 {
         self.shared.pager.cache.drop_clean()
     }
 
-    /// How often pages of a table were compressed since the database was opened, whatever became of the transactions.
+    /// How often pages of a table were compressed since the database was opened, by rolled-back transactions too.
     pub fn compression_counts(&self, object: u32) -> CompressionCounts {
         self.shared.compression_counts(UnitKind::InRow.id(storage_of(&self.shared, object)))
     }
@@ -185,7 +185,7 @@ impl Engine {
         self.shared.compression_counts(UnitKind::Index(index).id(storage_of(&self.shared, object)))
     }
 
-    /// What the log and the cache hold.
+    /// Current sizes of log and cache.
     pub fn usage(&self) -> Usage {
         let (extents, free_extents) = self.shared.allocator.totals();
         let (versions_in_memory, spilled_page_versions) = self.shared.pager.versions.counts();

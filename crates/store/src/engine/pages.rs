@@ -1,4 +1,4 @@
-//! How full a table's pages are and in what order they lie: `sys.dm_db_index_physical_stats` and `DBCC SHOWCONTIG`.
+//! How full a table's pages are, and their order on disk: `sys.dm_db_index_physical_stats` and `DBCC SHOWCONTIG`.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use crate::tree::index::Tree;
 /// How much is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanDetail {
-    /// Maps and upper levels only, of a tree one row about its leaves: what is known of the pages themselves stays None.
+    /// Reads only maps and upper levels, and gives one row about a tree's leaves. Figures of page contents are None.
     Limited,
-    /// One page of a hundred where there are 10,000 or more, and what they hold times as many; of a tree its leaves.
+    /// Reads one page in a hundred if there are 10,000 or more, and extrapolates; for a tree only its leaves.
     Sampled,
     /// Every page of every level.
     Detailed,
@@ -30,13 +30,13 @@ pub struct PageStatistics {
     pub unit: UnitId,
     /// `IN_ROW_DATA`, `ROW_OVERFLOW_DATA` or `LOB_DATA`.
     pub unit_kind: &'static str,
-    /// Number of levels of the tree; 1 for what is none.
+    /// Number of levels of the tree; 1 for a heap.
     pub depth: u8,
     /// The level, 0 = leaf.
     pub level: u8,
     /// Pages.
     pub pages: u64,
-    /// Extents with at least one of them.
+    /// Extents with at least one of these pages.
     pub extents: u64,
     /// How often the next page is in another extent than the one before it.
     pub extent_switches: u64,
@@ -47,14 +47,14 @@ pub struct PageStatistics {
     pub extent_fragmentation_percent: f64,
     /// Runs of pages that follow one another on disk.
     pub fragments: u64,
-    /// What the pages hold; None: they were not read.
+    /// Figures of page contents; None if the pages were not read.
     pub contents: Option<PageContents>,
 }
 
 /// What pages hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageContents {
-    /// Records: rows, and for a row that moved both its stub and itself.
+    /// Records: rows, and the stubs of rows that moved.
     pub records: u64,
     /// Records marked as removed but still there. This engine removes them at once.
     pub ghost_records: u64,
@@ -80,12 +80,12 @@ impl PageStatistics {
         self.pages.div_ceil(u64::from(EXTENT_PAGES))
     }
 
-    /// Changes of extent that there are ("Actual Count").
+    /// Actual extent changes ("Actual Count").
     pub fn actual_count(&self) -> u64 {
         if self.pages == 0 { 0 } else { self.extent_switches + 1 }
     }
 
-    /// The first as a share of the second, 0 to 100.
+    /// The best count as a percentage of the actual count.
     pub fn scan_density_percent(&self) -> f64 {
         match self.actual_count() {
             0 => 100.0,

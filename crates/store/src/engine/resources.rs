@@ -1,4 +1,4 @@
-//! What a database is held to, how it used it, and what its locks are: figures that need the open database.
+//! Resource limits and their use, and locks: figures that need the open database.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use crate::database::governor::{ResourceLimits, ResourceSample};
 use crate::lock::LockRow;
 
 impl Engine {
-    /// Holds the database to these limits from now on; None: to none. Counting of utilisation starts again.
+    /// Sets the limits of the database from now on; None: no limits. Utilisation is counted from zero again.
     pub fn set_resource_limits(&self, limits: Option<ResourceLimits>) {
         self.shared.governor.set_limits(limits, self.shared.pager.log.written_bytes());
     }
 
-    /// What the database is held to.
+    /// The limits of the database.
     pub fn resource_limits(&self) -> Option<ResourceLimits> {
         self.shared.governor.limits()
     }
@@ -29,7 +29,7 @@ impl Engine {
         self.shared.governor.charge_processor(time);
     }
 
-    /// Locks that are held or waited for (`sys.dm_tran_locks`), with whom each waiter waits for (`blocking_session_id`).
+    /// Locks that are held or waited for (`sys.dm_tran_locks`); each waiter has its blocker (`blocking_session_id`).
     pub fn locks(&self) -> Vec<LockRow> {
         self.shared.locks.rows()
     }

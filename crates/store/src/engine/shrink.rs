@@ -1,4 +1,4 @@
-//! Data files that become smaller (`DBCC SHRINKFILE`), and that are taken out of the database (`ALTER DATABASE … REMOVE FILE`).
+//! Shrinks data files (`DBCC SHRINKFILE`), and removes them from the database (`ALTER DATABASE … REMOVE FILE`).
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ impl EngineFiles<'_> {
         Ok(u64::from(extents) * EXTENT_BYTES as u64)
     }
 
-    /// Moves everything in a data file to the other files of its group, and gives nothing more of it (`EMPTYFILE`).
-    /// Tables that have a part in it are rewritten, one transaction each.
+    /// Moves everything in a data file to the other files of its group, and allocates nothing more in it (`EMPTYFILE`). Tables
+    /// that have a part in it are rewritten, each in a transaction of its own.
     ///
     /// # Errors
-    /// What cannot be moved (of the catalogue; what a snapshot or a transaction still has; a file that is the last of its group) is
-    /// error 2555, for which the file is used again. A logical name that no file has is error 5041.
+    /// Error 2555 if something cannot be moved: parts of the catalogue, extents that a snapshot or a transaction still uses, or
+    /// the last file of a group. The file is then used again. A logical name that no file has is error 5041.
     pub fn empty_data_file(&self, name: &str) -> Result<(), EngineError> {
         let file = self.data_file(name)?;
         let allocator = &self.engine.shared.allocator;

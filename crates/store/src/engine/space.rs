@@ -16,20 +16,20 @@ pub struct LogSpace {
     pub total_bytes: u64,
     /// Bytes in use.
     pub used_bytes: u64,
-    /// The second as a share of the first, 0 to 100.
+    /// The share of the total that is in use, 0 to 100.
     pub used_percent: f64,
     /// Bytes kept free for undoing open transactions.
     pub reserved_bytes: u64,
     /// Log since the last log backup; under SIMPLE since the last checkpoint.
     pub since_backup_bytes: u64,
-    /// What keeps the log from being given up.
+    /// What keeps the log from being truncated.
     pub reuse_wait: LogReuseWait,
 }
 
-/// What keeps the log from being given up, as `sys.databases.log_reuse_wait_desc` shows it.
+/// What keeps the log from being truncated, as in `sys.databases.log_reuse_wait_desc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogReuseWait {
-    /// Nothing: what is not given up is the file being written.
+    /// Nothing: only the file that is being written is left.
     Nothing,
     /// The next checkpoint.
     Checkpoint,
@@ -92,7 +92,7 @@ pub struct AllocationUnitSpace {
     pub kind: &'static str,
     /// File group (`data_space_id`).
     pub group: u16,
-    /// Pages that belong to it: those of its extents, and its IAM pages.
+    /// Pages of the unit: those of its extents, and its IAM pages.
     pub total_pages: u64,
     /// Pages in use.
     pub used_pages: u64,

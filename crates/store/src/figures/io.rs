@@ -1,4 +1,4 @@
-//! What files were asked to do: the figures of `sys.dm_io_virtual_file_stats`.
+//! Reads and writes of files: the figures of `sys.dm_io_virtual_file_stats`.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ pub struct FileIo {
     pub writes: u64,
     /// Bytes that they wrote.
     pub bytes_written: u64,
-    /// How long they took, and the syncs.
+    /// Time that writes and syncs took.
     pub write_stall: Duration,
     /// Syncs.
     pub syncs: u64,

@@ -1,4 +1,4 @@
-//! What one session waits for, by the thread that works for it.
+//! The waits of one session, counted by the threads that work for it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Drop for Outside {
 }
 
 impl SessionWaits {
-    /// Does work of the session on this thread.
+    /// Runs work of the session on this thread.
     pub fn during<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
         let _outside = Outside(CURRENT.with(|current| current.replace(Some(Arc::clone(self)))));
         work()
@@ -48,12 +48,12 @@ impl SessionWaits {
         self.waits.counts()
     }
 
-    /// What it waits for now, and how long it has.
+    /// The current wait and its duration so far.
     pub fn now(&self) -> Option<(WaitType, Duration)> {
         self.state.lock().now.map(|(wait, since)| (wait, since.elapsed()))
     }
 
-    /// What it waited for last.
+    /// The type of the last wait.
     pub fn last(&self) -> Option<WaitType> {
         self.state.lock().last
     }

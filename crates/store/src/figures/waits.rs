@@ -1,4 +1,4 @@
-//! Who waited for what, and how long: the figures of `sys.dm_os_wait_stats`.
+//! Waits by type: the figures of `sys.dm_os_wait_stats`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::session_waits;
 use crate::lock_mode::LockMode;
 
-/// What work waits for, with SQL Server's names.
+/// Types of waits, with SQL Server's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitType {
     /// A commit, or a page that is written back, for the log to be on disk.
@@ -31,9 +31,9 @@ pub enum WaitType {
     LogRateGovernor,
     /// For the database's share of the processor.
     ResourceGovernorIdle,
-    /// For the taker of a backup.
+    /// For the program that takes a backup.
     BackupIo,
-    /// For the rate of rows that the session is held to.
+    /// For the session's row rate to allow more.
     SessionRowRate,
     /// For a lock in this mode.
     Lock(LockMode),
@@ -101,7 +101,7 @@ pub struct WaitCount {
     pub total: Duration,
     /// The longest.
     pub longest: Duration,
-    /// Part of the time: from when the waiter could go on until it did.
+    /// The part of the total from when the waiter could continue until it did.
     pub signal: Duration,
 }
 
@@ -126,7 +126,7 @@ impl Default for Waits {
 }
 
 impl Waits {
-    /// Notes a wait, here and for the session that this thread works for.
+    /// Counts a wait, here and for the session of this thread.
     pub fn add(&self, wait: WaitType, total: Duration, signal: Duration) {
         self.add_here(wait, total, signal);
         session_waits::ended(wait, total, signal);
@@ -142,7 +142,7 @@ impl Waits {
         }
     }
 
-    /// Runs what is a wait from start to end.
+    /// Runs a function whose whole time is a wait.
     pub fn during<T>(&self, wait: WaitType, work: impl FnOnce() -> T) -> T {
         session_waits::began(wait);
         let start = Instant::now();
@@ -151,7 +151,7 @@ impl Waits {
         result
     }
 
-    /// All types that anybody waited for.
+    /// All types with waits.
     pub fn counts(&self) -> Vec<WaitCount> {
         let counts = WaitType::all().zip(&self.cells).map(|(wait, cell)| WaitCount {
             wait,

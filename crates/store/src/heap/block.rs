@@ -1,4 +1,4 @@
-//! Pages being filled by a bulk writer of its own: no latch, no search, one pass per column.
+//! Pages that a bulk writer fills alone: no latch, no search, one pass per column.
 
 use crate::error::EngineError;
 use crate::page::{
@@ -34,13 +34,13 @@ pub struct PageBlock {
 }
 
 impl PageBlock {
-    /// For rows of a heap. `fill_percent` is 1 to 100: how full a page is made.
+    /// A block for rows of a heap. `fill_percent`, 1 to 100, is how full a page is made.
     pub fn new(unit: UnitId, layout: &Layout, capacity_pages: usize, fill_percent: u8) -> Self {
         let least_bytes = if layout.compression == Compression::None { 0 } else { STUB_BYTES };
         Self::with_least(unit, layout, capacity_pages, fill_percent, least_bytes)
     }
 
-    /// For the leaves of a tree, pages of this type: their rows become no stubs.
+    /// A block for the leaves of a tree, pages of this type, whose rows never become forwarding stubs.
     pub fn of_tree(
         unit: UnitId,
         layout: &Layout,
@@ -78,7 +78,7 @@ impl PageBlock {
         }
     }
 
-    /// Adds rows of `batch` from `first` on. Returns how many found room; fewer than asked for means that the block is full.
+    /// Adds rows of `batch` from `first` on. Returns how many found room; if they are fewer, the block is full.
     pub fn append(&mut self, batch: &BoundBatch<'_>, first: usize) -> usize {
         if self.compressor.is_some() {
             return self.append_compressed(batch, first);
@@ -188,8 +188,8 @@ impl PageBlock {
         self.pages == 0 && self.compressor.as_ref().is_none_or(|compressor| compressor.waiting() == 0)
     }
 
-    /// The pages of a full block. Rows that wait for a page of their own go on waiting; without PAGE compression there are none, and
-    /// this is [`finish`](Self::finish).
+    /// The pages of a full block. With PAGE compression, rows that do not fill a page yet keep waiting. Otherwise no rows wait,
+    /// and this is [`finish`](Self::finish).
     pub fn full_pages(&mut self) -> Result<&mut [[u8; PAGE_BYTES]], EngineError> {
         if self.compressor.is_none() {
             return self.finish();

@@ -58,9 +58,9 @@ struct Level {
 /// How full pages of a tree become that is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// As its fill factor says: by CREATE INDEX, and by loads that lock the table.
+    /// As far as the fill factor says, for CREATE INDEX and for loads that lock the table.
     AsDeclared,
-    /// Altogether, as if the rows had been inserted in their order.
+    /// Completely, as if the rows had been inserted in their order.
     Up,
 }
 
@@ -79,7 +79,7 @@ impl Fill {
 }
 
 impl TreeBuilder {
-    /// For a tree of `table` whose root is a leaf without rows. Pages are filled as far as `fill` says.
+    /// A builder for a tree of `table` whose root is a leaf without rows. `fill` says how full pages are made.
     pub fn new(
         shared: &Arc<Shared>,
         table: &Arc<Table>,
@@ -110,8 +110,8 @@ impl TreeBuilder {
         }
     }
 
-    /// Adds rows with their keys, which rise from row to row and from call to call. Rows of an index are complete.
-    /// Rows of a clustered table have the columns that callers see. Returns the rows with their hidden column.
+    /// Adds rows with their keys, which must ascend within and between calls. Rows of an index are complete; rows of a clustered
+    /// table have only the columns that callers see. Returns the rows with their hidden column.
     pub fn append(&mut self, batch: &RecordBatch, keys: &BinaryArray) -> Result<RecordBatch, EngineError> {
         let tree = Arc::clone(&self.tree);
         let mut numbers = Vec::new();
@@ -163,7 +163,7 @@ impl TreeBuilder {
         self.block.buffer_bytes() + self.fragments.buffer_bytes()
     }
 
-    /// Writes what is left, and the root. Returns what was filled; the extents given meanwhile come in any case.
+    /// Writes the remaining pages and the root. Returns what was filled, and in any case the extents that were allocated.
     pub fn finish(mut self) -> (Result<Filled, EngineError>, Vec<ExtentId>) {
         let done = self.finish_pages().and_then(|()| self.fragments.finish());
         self.shared.note_compression(self.table.unit(self.tree.unit).id, self.block.compression_counts());

@@ -38,7 +38,7 @@ pub(crate) struct HeapLoad {
 }
 
 impl HeapLoad {
-    /// `locates`: the rows' addresses are wanted.
+    /// A writer for a heap. With `locates` it collects the rows' addresses.
     pub fn new(
         shared: &Arc<Shared>,
         table: &Arc<Table>,
@@ -73,7 +73,7 @@ impl HeapLoad {
         self.block.buffer_bytes() + self.fragments.buffer_bytes()
     }
 
-    /// Adds rows. After an error the writer is of no more use, and its transaction must be undone.
+    /// Adds rows. After an error the writer cannot be used any more, and its load must be undone.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         let table = Arc::clone(&self.table);
         let mut sink = LargeValueWriter { sink: &mut self.fragments };
@@ -130,7 +130,7 @@ impl HeapLoad {
         Ok(found)
     }
 
-    /// Rows that have got their addresses since this was last asked.
+    /// Rows that have got their addresses since the last call.
     pub fn take_located(&mut self) -> Vec<(RecordBatch, Vec<RowId>)> {
         std::mem::take(&mut self.located)
     }
@@ -140,12 +140,12 @@ impl HeapLoad {
         self.flush_rows(true)
     }
 
-    /// Leaves what it has written to be undone. Returns the extents that it was given.
+    /// Abandons the writer, so that its rows can be undone. Returns its extents.
     pub fn give_up(self) -> Vec<ExtentId> {
         self.fragments.allocated
     }
 
-    /// Writes what is left. Returns what was filled; the extents given meanwhile are in `allocated`.
+    /// Writes the remaining pages. Returns what was filled, and in any case the extents that were allocated.
     pub fn finish(mut self) -> (Result<Filled, EngineError>, Vec<ExtentId>) {
         let done = self.flush_rows(true).and_then(|()| self.fragments.finish());
         self.shared.note_compression(self.table.unit(UnitKind::InRow).id, self.block.compression_counts());

@@ -1,4 +1,4 @@
-//! Locking pages before they are changed beside other transactions.
+//! Locks pages before they are changed, so that several transactions can change one table.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Changing rows beside other transactions. Each page is locked (X) before it is read for a change and stays locked
-//! until the transaction ends. So a page has at most one uncommitted state, and undoing puts back bytes.
+//! Changing rows of a table that other transactions change at the same time. Each page is locked (X) before it is read for a
+//! change and stays locked until the transaction ends. So a page has at most one uncommitted state, and undoing puts back bytes.
 //!
-//! A split locks the page that is split, the new one and those above that get an entry, all before it begins. Only
-//! the pointer to the page *before* one may change without a lock: nothing but a split reads it.
+//! A split locks the page that is split, the new one and those above that get an entry, all before it begins. Only the pointer to
+//! the page *before* one may change without a lock: nothing but a split reads it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -54,6 +54,6 @@ pub(crate) struct Beside<'a> {
     pub claims: &'a mut Claims,
     /// What the transaction adds to the table.
     pub filled: &'a mut Filled,
-    /// How locks are waited for.
+    /// Settings for lock waits.
     pub request: Request<'a>,
 }

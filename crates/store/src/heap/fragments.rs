@@ -30,7 +30,7 @@ pub(crate) struct FragmentWriter {
     ready: BTreeMap<UnitKind, VecDeque<PageId>>,
     /// Extents filled so far.
     pub extents: BTreeMap<UnitKind, Vec<ExtentUse>>,
-    /// Extents given, also if an operation failed since.
+    /// Extents that were allocated, also if a later operation failed.
     pub allocated: Vec<ExtentId>,
 }
 

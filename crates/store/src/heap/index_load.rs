@@ -1,4 +1,4 @@
-//! Entries on their way into a nonclustered index: sorted first, then built.
+//! Collects entries for a nonclustered index: sorts them, then builds the tree.
 
 use std::sync::Arc;
 

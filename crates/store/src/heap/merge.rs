@@ -1,4 +1,4 @@
-//! Sorted rows into a tree that has some: through its leaves, and into new ones of their own where many belong between two neighbours.
+//! Merges sorted rows into a tree that has rows: into its leaves, and into new leaves where many rows belong between two neighbours.
 
 use std::ops::Range;
 use std::sync::Arc;

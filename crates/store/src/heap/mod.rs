@@ -1,4 +1,4 @@
-//! Row-level changes of a heap: finding room, forwarding, and keeping the PFS true.
+//! Row-level changes of a heap: finding room, forwarding, and keeping the PFS up to date.
 
 pub mod block;
 pub(crate) mod build;
@@ -35,9 +35,9 @@ pub(crate) struct HeapWriter<'a> {
     pub shared: &'a Shared,
     pub transaction: u64,
     pub table: &'a mut Table,
-    /// Extents given to the transaction.
+    /// Extents that were allocated for the transaction.
     pub allocated: &'a mut Vec<ExtentId>,
-    /// None: the table is held alone.
+    /// None if the table is locked exclusively.
     pub beside: Option<Beside<'a>>,
 }
 
@@ -69,7 +69,7 @@ impl HeapWriter<'_> {
         Ok(())
     }
 
-    /// Puts another row in the place of the one at an address, which stays its address.
+    /// Replaces the row at an address; the new row keeps the address.
     pub fn update(&mut self, address: RowId, row: &[u8]) -> Result<(), EngineError> {
         let (at, before) = self.locate(address)?;
         self.free_large_values(&before)?;

@@ -1,7 +1,7 @@
 //! Changing rows of any table, and of its indexes with it.
 //!
 //! A statement first changes all rows of the table. Then it takes all old entries out of each index and puts all new
-//! ones in. So a key that moves from one row to another within a statement is no duplicate.
+//! ones in. So a key that moves from one row to another within a statement is not a duplicate.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -26,7 +26,7 @@ use crate::tree::{self, damaged};
 pub(crate) type Columns = BTreeMap<usize, ArrayRef>;
 
 impl HeapWriter<'_> {
-    /// Adds rows, a batch of the columns that callers see. Returns the addresses that rows of a heap have got.
+    /// Adds a batch of rows with the columns that callers see. Returns the addresses of rows in a heap.
     pub fn insert_batch(&mut self, batch: &RecordBatch) -> Result<Vec<RowId>, EngineError> {
         let tree = self.table.clustered.clone();
         let batch = match &tree {
@@ -73,7 +73,7 @@ impl HeapWriter<'_> {
         Ok(())
     }
 
-    /// Puts the rows of `batch` in the places of others. A row of a clustered table moves if its key is another one.
+    /// Replaces rows by the rows of `batch`. A row of a clustered table moves if its key changes.
     pub fn update_located(
         &mut self,
         locators: &[RowLocator],
@@ -210,8 +210,8 @@ impl HeapWriter<'_> {
         Ok(wanted.into_iter().zip(batch.columns().iter().cloned()).collect())
     }
 
-    /// Adds rows to a tree, with keys that rise: those of an index as they are, those of the clustered tree as [`TreeBuilder`] takes them.
-    /// Returns the rows with their hidden column. Goes through the leaves, not from the root for each row.
+    /// Adds rows with ascending keys to a tree: rows of an index as they are, rows of the clustered tree as [`TreeBuilder`] takes
+    /// them. Returns the rows with their hidden column. It follows the leaves instead of starting from the root for each row.
     ///
     /// [`TreeBuilder`]: super::build::TreeBuilder
     pub fn merge(
@@ -234,7 +234,7 @@ impl HeapWriter<'_> {
         Ok(batch)
     }
 
-    /// Adds sorted rows to a clustered table that has some, and their entries to `indexes`. Returns how many.
+    /// Adds sorted rows to a clustered table that has rows, and their entries to `indexes`. Returns the number of rows.
     pub fn merge_table(
         &mut self,
         sorted: &mut Sorted,

@@ -22,7 +22,7 @@ pub(crate) struct TreeWriter<'w, 'a> {
 }
 
 impl<'a> HeapWriter<'a> {
-    /// One of the table's trees, to be changed.
+    /// A writer for one of the table's trees.
     pub fn tree<'w>(&'w mut self, tree: &'w Tree) -> TreeWriter<'w, 'a> {
         TreeWriter { heap: self, tree }
     }
@@ -77,7 +77,7 @@ impl TreeWriter<'_, '_> {
     }
 
     /// Gives an index of the table, or a new one, an empty tree in a unit without extents.
-    /// What leads to the rows with a key, or with the first columns of one.
+    /// The locators of the rows with a key, or with its first columns.
     pub fn located(&mut self, key: &[u8]) -> Result<Vec<RowLocator>, EngineError> {
         let tree = self.tree;
         if tree.definition.unique {
@@ -114,14 +114,14 @@ impl TreeWriter<'_, '_> {
         self.insert_at(0, &key, row)
     }
 
-    /// Removes the row with a key. Returns it as its page had it.
+    /// Removes the row with a key. Returns its bytes in the page.
     pub fn delete_keyed(&mut self, key: &[u8]) -> Result<Vec<u8>, EngineError> {
         let (page, slot, row) = self.find_keyed(key)?;
         self.heap.must_change(Change::Remove { page, slot, shift: true, row: row.clone() })?;
         Ok(row)
     }
 
-    /// Puts a row in the place of one with the same key.
+    /// Replaces the row with the same key.
     pub fn update_keyed(&mut self, key: &[u8], row: &[u8]) -> Result<(), EngineError> {
         let (page, slot, before) = self.find_keyed(key)?;
         let after = stored(&*self.heap.shared.pager.cache.read(page)?, row)?;
@@ -136,7 +136,7 @@ impl TreeWriter<'_, '_> {
         self.insert_at(0, key, row)
     }
 
-    /// The row with a key as its page has it, and where it is.
+    /// The bytes and the place of the row with a key.
     pub fn find_keyed(&mut self, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
         let tree = self.tree;
         let page = self.heap.leaf(tree, key)?;

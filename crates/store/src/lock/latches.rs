@@ -22,12 +22,12 @@ impl Default for Latches {
 }
 
 impl Latches {
-    /// The structure of a tree stays as it is.
+    /// Takes a shared latch: the structure of a tree does not change.
     pub fn share(&self, unit: UnitId) -> Option<RwLockReadGuard<'_, ()>> {
         self.stripes.get(stripe(unit)).map(RwLock::read)
     }
 
-    /// Nobody follows the structure of these trees.
+    /// Takes exclusive latches: nobody follows these trees.
     pub fn take(&self, units: impl Iterator<Item = UnitId>) -> Vec<RwLockWriteGuard<'_, ()>> {
         // In one order, or two would wait for each other.
         let stripes: BTreeSet<usize> = units.map(stripe).collect();

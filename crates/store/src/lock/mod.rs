@@ -1,4 +1,4 @@
-//! Locks with SQL Server's modes: who holds what, who waits for whom, and who gives way when a wait would never end.
+//! Locks with SQL Server's modes: holders, waiters, and victims of deadlocks.
 
 pub(crate) mod latches;
 pub(crate) mod turns;

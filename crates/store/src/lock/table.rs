@@ -72,14 +72,14 @@ impl fmt::Display for Resource {
     }
 }
 
-/// How a lock stands, as `sys.dm_tran_locks.request_status` shows it.
+/// The status of a lock, as in `sys.dm_tran_locks.request_status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockStatus {
     /// It is held.
     Granted,
     /// It is waited for.
     Waiting,
-    /// It is held, and a stronger one is waited for.
+    /// A lock is held, and a stronger one is requested.
     Converting,
 }
 
@@ -101,7 +101,7 @@ pub struct LockRow {
     pub transaction: u64,
     /// What.
     pub resource: Resource,
-    /// How; for a conversion what it will be.
+    /// The mode; for a conversion the requested one.
     pub mode: LockMode,
     /// Whether it is held.
     pub status: LockStatus,
@@ -119,9 +119,9 @@ pub(crate) struct Request<'a> {
     pub timeout: Duration,
     /// Ends the wait when it is set.
     pub interrupt: Option<&'a AtomicBool>,
-    /// The waiter with the least priority gives way in a circle of waits.
+    /// The waiter with the lowest priority is the victim of a deadlock.
     pub priority: i8,
-    /// Bytes of log to undo. Of several waiters with the least priority the one with the least cost gives way, then the youngest.
+    /// Bytes of log to undo. Among waiters with the lowest priority the victim is the one with the least cost, then the youngest.
     pub cost: u64,
 }
 
@@ -148,7 +148,7 @@ type Holder = (u64, u64);
 enum Node {
     /// A transaction of one database.
     Alone(Holder),
-    /// Transactions of several databases that are one.
+    /// Transactions in several databases that belong to one owner.
     Owner(u64),
 }
 
@@ -193,12 +193,12 @@ enum Outcome {
 const INTERRUPT_LOOK: Duration = Duration::from_millis(20);
 
 impl LockTable {
-    /// Creates the lock table of one of several databases, which have different numbers.
+    /// Creates the lock table of one of several databases. Their numbers differ.
     pub fn within(space: &LockSpace, database: u64, waits: &Arc<Waits>) -> Self {
         Self { space: space.clone(), database, waits: Arc::clone(waits) }
     }
 
-    /// From now on a transaction is one with others of the same owner, until it releases its locks.
+    /// Joins a transaction with others of the same owner, until it releases its locks.
     pub fn link(&self, transaction: u64, owner: u64) {
         self.space.0.lock().owners.insert((self.database, transaction), owner);
     }
@@ -248,7 +248,7 @@ impl LockTable {
         Err(result)
     }
 
-    /// Takes a lock if that needs no waiting.
+    /// Takes a lock if it can be granted at once.
     pub fn try_acquire(&self, transaction: u64, resource: &Resource, mode: LockMode) -> bool {
         let place = (self.database, resource.clone());
         let mut state = self.space.0.lock();
@@ -280,7 +280,7 @@ impl LockTable {
         state.let_go(transaction, &(self.database, resource.clone()));
     }
 
-    /// Releases those locks of a transaction that are chosen.
+    /// Releases selected locks of a transaction.
     pub fn release_some(&self, transaction: u64, is_chosen: impl Fn(&Resource) -> bool) {
         let mut state = self.space.0.lock();
         let Some(held) = state.held.get_mut(&(self.database, transaction)) else { return };
@@ -290,12 +290,12 @@ impl LockTable {
         }
     }
 
-    /// What a transaction holds of a resource.
+    /// The mode in which a transaction has locked a resource.
     pub fn held(&self, transaction: u64, resource: &Resource) -> Option<LockMode> {
         self.space.0.lock().queues.get(&(self.database, resource.clone()))?.held(transaction)
     }
 
-    /// Whether another transaction has locked a resource to change it, now or later.
+    /// Whether another transaction holds a lock on a resource with which it may change it.
     pub fn is_taken(&self, transaction: u64, resource: &Resource) -> bool {
         let state = self.space.0.lock();
         let queue = state.queues.get(&(self.database, resource.clone()));

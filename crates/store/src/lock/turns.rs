@@ -1,4 +1,4 @@
-//! Whose turn it is to commit what others may change at the same time.
+//! The order of commits to tables that several transactions change at the same time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Blocks: what is written to the log at once. A multiple of 512 bytes, with a checksum.
+//! Blocks, in which the log is written: a multiple of 512 bytes, with a checksum.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ pub fn parse_file_header(bytes: &[u8], number: u32) -> Option<u32> {
     (bytes.get(..UNIT_BYTES)? == file_header(number, previous_end)).then_some(previous_end)
 }
 
-/// The end of the log that is in memory: closed blocks that are not written yet, and the block being filled.
+/// The end of the log in memory: closed blocks that are not written yet, and the block being filled.
 #[derive(Debug)]
 pub struct OpenBlock {
     file: u32,
@@ -101,7 +101,7 @@ impl OpenBlock {
         nth_record(self.bytes.get(start..start + length)?, number)
     }
 
-    /// Puts another record of the same length in the place of one of a block that is not written.
+    /// Replaces a record, in a block that is not written yet, by one of the same length.
     pub fn replace(&mut self, block: u32, number: u16, record: &[u8]) -> bool {
         let Some((start, length)) = self.place_of(block) else { return false };
         let records = self.bytes.get_mut(start..start + length);
@@ -161,7 +161,7 @@ impl OpenBlock {
         self.bytes.get(..self.closed).unwrap_or_default()
     }
 
-    /// The closed blocks are written.
+    /// Drops the closed blocks after they were written.
     pub fn forget_closed(&mut self) {
         self.bytes.drain(..self.closed);
         // A full disk may have made it long.
@@ -181,7 +181,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The block of `file` at `position`, at the start of `bytes`. None: there is none, or it is torn.
+    /// The block of `file` at `position`, at the start of `bytes`. None if there is no block, or a torn one.
     pub fn parse(bytes: &'a [u8], file: u32, position: u32) -> Option<Self> {
         let block = Self::parse_checked(bytes, file, position)?;
         let checked = bytes.get(8..block.units as usize * UNIT_BYTES)?;
@@ -203,7 +203,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Where the records lie in the bytes that the block was read from, in order.
+    /// The positions of the records in the block's bytes, in order.
     pub fn places(&self) -> Vec<Range<usize>> {
         let mut next = HEADER_BYTES;
         let places = self.records().map(|record| {

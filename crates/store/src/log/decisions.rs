@@ -1,4 +1,4 @@
-//! What a coordinator of several databases has decided.
+//! The decisions of a coordinator of several databases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,20 +32,20 @@ impl Decisions {
         self.next.fetch_add(1, Ordering::AcqRel)
     }
 
-    /// All parts are committed; they are so durably when their logs are durable up to here.
+    /// Notes that all parts are committed. The commits are durable when the parts' logs are durable up to these positions.
     pub fn committed(&self, global: u64, parts: Vec<(Arc<Log>, Lsn)>) {
         self.open.lock().insert(global, Some(parts));
         self.forget();
     }
 
-    /// Forgets what is committed durably everywhere.
+    /// Drops decisions whose commits are durable in all databases.
     pub fn forget(&self) {
         self.open.lock().retain(|_, parts| {
             parts.as_ref().is_none_or(|parts| parts.iter().any(|(log, lsn)| log.durable() <= *lsn))
         });
     }
 
-    /// What must not be forgotten.
+    /// The decisions that are still needed.
     pub fn remembered(&self) -> Vec<u64> {
         self.forget();
         self.open.lock().keys().copied().collect()

@@ -1,4 +1,4 @@
-//! The virtual log file that a database begins with when the disk is full: made when there is room.
+//! The new virtual log file of a database that is opened on a full disk. It is made when there is room.
 
 use std::io;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use super::block::{self, UNIT_BYTES};
 use super::file_name;
 use crate::disk::volume::{Volume, VolumeFile};
 
-/// A virtual log file that there is no room for yet. Until something can be written to it, its records are in memory, nothing of them is
-/// durable, and the log ends with the file before.
+/// A virtual log file that there is no room for yet. Until it can be written, its records are only in memory and not durable, and
+/// the log ends with the file before.
 #[derive(Debug)]
 pub struct DeferredFile {
     volume: Arc<dyn Volume>,
@@ -21,7 +21,7 @@ pub struct DeferredFile {
 }
 
 impl DeferredFile {
-    /// File `number`, to be made later, which will say that the one before ends at `previous_end`.
+    /// File `number`, to be made later. Its header will say that the file before ends at `previous_end`.
     pub fn new(volume: &Arc<dyn Volume>, number: u32, previous_end: u32) -> Self {
         Self { volume: Arc::clone(volume), number, previous_end, file: Mutex::default() }
     }

@@ -1,4 +1,4 @@
-//! What a log record is called, and how much of each there is: the operations and contexts of `sys.fn_dblog`.
+//! The names and counts of log records: the operations and contexts of `sys.fn_dblog`.
 
 use super::record::{Change, LogRecord, Operation};
 use crate::page::{self, PAGE_BYTES, PageType, UnitId};
@@ -11,11 +11,11 @@ pub enum LogOperation {
     BeginTransaction,
     /// A transaction's last, committed.
     CommitTransaction,
-    /// One that would have been a commit, had there been space for it. The name is this engine's own.
+    /// A commit that was withdrawn for lack of space. The name is this engine's own.
     WithdrawnCommit,
-    /// A transaction's last before the coordinator of several databases decides on it.
+    /// The last record of a part of a transaction over several databases before the coordinator decides.
     PrepareTransaction,
-    /// The decision that what was prepared is committed, in the log of the coordinator. The name is this engine's own.
+    /// The decision to commit a prepared transaction, in the coordinator's log. The name is this engine's own.
     CommitDecision,
     /// A transaction's last, undone.
     AbortTransaction,
@@ -137,7 +137,7 @@ pub enum LogContext {
 }
 
 impl LogContext {
-    /// All of them, each at the place that its number names.
+    /// All contexts, in the order of their numbers.
     pub const ALL: [Self; 15] = [
         Self::None,
         Self::Heap,
@@ -226,7 +226,7 @@ pub struct LogCount {
     pub context: LogContext,
     /// Records.
     pub records: u64,
-    /// Their length, the sum of what `fn_dblog` shows as `Log Record Length`.
+    /// The sum of what `fn_dblog` shows as `Log Record Length`.
     pub bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Virtual log files as a restore puts them together.
+//! Virtual log files that a restore writes.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl LogFileHeader {
         }
     }
 
-    /// The file, made if there is none. One that says otherwise about the file before it is refused.
+    /// Opens the file, or creates it. A file whose header contradicts the end of the file before is refused.
     pub fn open_or_create(&self, volume: &Arc<dyn Volume>) -> Result<Arc<dyn VolumeFile>, EngineError> {
         let name = file_name(self.number);
         match volume.open(&name) {
@@ -48,7 +48,7 @@ impl LogFileHeader {
         }
     }
 
-    /// Puts a block in its place.
+    /// Writes a block at its position.
     pub fn write_block(
         &self,
         volume: &Arc<dyn Volume>,

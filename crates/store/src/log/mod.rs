@@ -38,7 +38,7 @@ use figures::LogCounts;
 pub struct LogOptions {
     /// Size of a virtual log file. The last block of one may exceed it.
     pub file_bytes: u64,
-    /// What all of them together may take, and what is kept free for rollbacks; None: no limit.
+    /// Limit of all files together, with the space reserved for rollbacks; None: no limit.
     pub limit_bytes: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Default for LogOptions {
     }
 }
 
-/// Whether a record may use the space that is kept for rollbacks.
+/// Whether a record may use the space that is reserved for rollbacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
     /// An ordinary record, which must leave room for undoing it.
@@ -99,18 +99,18 @@ struct State {
     failed: Option<String>,
 }
 
-/// How the log reached the disk since the database was opened.
+/// Flushes of the log since the database was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogFlushes {
     /// Syncs that made records durable.
     pub flushes: u64,
     /// Bytes of blocks handed to the files.
     pub flushed_bytes: u64,
-    /// Requests that had to wait for a flush, their own or another's.
+    /// Requests that waited for a flush, their own or another's.
     pub waits: u64,
     /// Virtual log files begun.
     pub growths: u64,
-    /// Virtual log files given up.
+    /// Virtual log files that were truncated.
     pub truncated_files: u64,
 }
 
@@ -119,7 +119,7 @@ pub struct LogFlushes {
 pub struct VirtualLogFile {
     /// Sequence number.
     pub number: u32,
-    /// Size that it has or may grow to.
+    /// Its size, or the size that it may grow to.
     pub size_bytes: u64,
     /// Bytes in use.
     pub used_bytes: u64,
@@ -198,8 +198,8 @@ impl Log {
         })
     }
 
-    /// Adds a record; it is durable only after a [`flush`](Self::flush). Returns its position, and the space that was kept for
-    /// undoing it, which the transaction gives back by [`release`](Self::release) when it ends.
+    /// Adds a record; it is durable only after a [`flush`](Self::flush). Returns its position, and the space that was reserved
+    /// for undoing it. The transaction returns that space by [`release`](Self::release) when it ends.
     pub fn append(&self, record: &LogRecord, space: Space) -> Result<(Lsn, u64), EngineError> {
         let kind = (LogOperation::of(record), record.place.context);
         self.append_bytes(&record.encode(), kind, record.is_undoable(), space)
@@ -249,7 +249,7 @@ impl Log {
         Ok((state.block.push(bytes), reserve))
     }
 
-    /// Gives back space that was kept for a rollback.
+    /// Returns space that was reserved for a rollback.
     pub fn release(&self, reserved_bytes: u64) {
         let mut state = self.state.lock();
         state.reserved_bytes = state.reserved_bytes.saturating_sub(reserved_bytes);
@@ -363,7 +363,7 @@ impl Log {
         self.state.lock().written_bytes
     }
 
-    /// Says what keeps the log from being given up, as `log_reuse_wait_desc` spells it.
+    /// Sets what keeps the log from being truncated, as `log_reuse_wait_desc` spells it.
     pub fn set_kept_for(&self, reason: &'static str) {
         self.state.lock().kept_for = reason;
     }
@@ -385,12 +385,12 @@ impl Log {
         after.saturating_sub(u64::from(lsn.block) * UNIT_BYTES as u64)
     }
 
-    /// How the log reached the disk.
+    /// Flushes of the log.
     pub fn flushes(&self) -> LogFlushes {
         self.state.lock().flushes
     }
 
-    /// The virtual log files that are not given up, oldest first.
+    /// The virtual log files that are not truncated, oldest first.
     pub fn files(&self) -> Vec<VirtualLogFile> {
         let state = self.state.lock();
         let current = state.block.start().file;
@@ -404,7 +404,7 @@ impl Log {
         files.collect()
     }
 
-    /// Sizes that the log was opened with.
+    /// The sizes with which the log was opened.
     pub fn options(&self) -> LogOptions {
         self.options
     }
@@ -416,8 +416,8 @@ impl Log {
         self.io.figures(None, name, size_bytes)
     }
 
-    /// A reader of the records that are in the log now, from `from` on. All of them are made durable first, but for those that a full
-    /// disk has no room for.
+    /// A reader of the records that are in the log now, from `from` on. They are made durable first, except those for which a
+    /// full disk has no room.
     pub fn reader(&self, from: Lsn) -> Result<LogReader, EngineError> {
         match self.flush(self.position()) {
             Err(error) if error.is_log_full() => {}
@@ -431,12 +431,12 @@ impl Log {
         Ok(LogReader::new(&self.volume, numbers, from, end))
     }
 
-    /// Accepts nothing more: the state of the database in memory can no longer be trusted.
+    /// Shuts the log, since the state of the database in memory can no longer be trusted.
     pub fn shut(&self, reason: String) {
         self.state.lock().failed.get_or_insert(reason);
     }
 
-    /// Why nothing more is accepted; None: all is well.
+    /// Why the log is shut; None if it is not.
     pub fn is_shut(&self) -> Option<String> {
         self.state.lock().failed.clone()
     }

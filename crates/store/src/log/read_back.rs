@@ -1,4 +1,4 @@
-//! Reading single records back, as undoing does: backwards, many of each block.
+//! Reads single records for an undo: backwards, many from each block.
 
 use std::collections::VecDeque;
 use std::ops::Range;

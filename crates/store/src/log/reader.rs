@@ -1,4 +1,4 @@
-//! Reading the log of an open database, block by block: what `sys.fn_dblog` lists.
+//! Reads the log of an open database, block by block, for `sys.fn_dblog`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ pub struct LogRow {
     pub lsn: Lsn,
     /// The operation.
     pub operation: LogOperation,
-    /// What kind of page it is about.
+    /// The kind of page that it is about.
     pub context: LogContext,
     /// Whether it undoes another record.
     pub is_compensation: bool,
-    /// The transaction; 0 for what belongs to none. Those of the engine itself have the highest bit set.
+    /// The transaction, or 0. Transactions of the engine itself have the highest bit set.
     pub transaction: u64,
     /// The transaction's record before; zero: none.
     pub previous: Lsn,
     /// Length.
     pub length_bytes: u32,
-    /// The allocation unit of the page; None: a map, or no page.
+    /// The allocation unit of the page; None for a map, or without a page.
     pub unit: Option<UnitId>,
     /// The page; None: no page.
     pub page: Option<PageId>,
@@ -68,7 +68,7 @@ impl LogRow {
     }
 }
 
-/// The records between two positions. Virtual log files that are given up while it reads are left out.
+/// The records between two positions. Virtual log files that are truncated while it reads are left out.
 #[derive(Debug)]
 pub struct LogReader {
     volume: Arc<dyn Volume>,

@@ -1,4 +1,4 @@
-//! What the log says: changes of pages, and where transactions begin and end.
+//! Records of the log: changes of pages, and ends of transactions.
 
 use super::figures::{LogContext, LogPlace};
 use crate::codec::{CodecError, Reader, Writer};
@@ -17,11 +17,11 @@ const FORMAT: u8 = 2;
 /// One record of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRecord {
-    /// The transaction; 0 for what belongs to none and is never undone.
+    /// The transaction, or 0 for a record that is never undone.
     pub transaction: u64,
     /// The transaction's record before this one.
     pub previous: Lsn,
-    /// Whose page it is about.
+    /// The page that it is about, and its unit.
     pub place: LogPlace,
     /// What happened.
     pub operation: Operation,
@@ -37,21 +37,21 @@ pub enum Operation {
         /// Object id and difference.
         row_counts: Vec<(u32, i64)>,
     },
-    /// The transaction would have been committed, had there been space for the record: it says nothing. As long as a commit.
+    /// A commit that was withdrawn for lack of space. It has no effect, and the length of the commit record.
     Withdrawn {
         /// What the commit said.
         row_counts: Vec<(u32, i64)>,
     },
-    /// The transaction is part of one over several databases: it is committed if their coordinator has decided so, and its outcome is not
-    /// this log's to say.
+    /// The transaction is part of one over several databases: it is committed if their coordinator has decided so. This log does
+    /// not know the outcome.
     Prepare {
         /// What the coordinator calls it.
         global: u64,
         /// What the commit will say.
         row_counts: Vec<(u32, i64)>,
     },
-    /// In the coordinator's log: what is prepared under this number is committed. Zero: it would have been, had there been space for the
-    /// record. Belongs to no transaction.
+    /// In the coordinator's log: the transaction that is prepared under this number is committed. Zero is a decision that was
+    /// withdrawn for lack of space. The record belongs to no transaction.
     Decision {
         /// See [`Prepare`](Self::Prepare).
         global: u64,
@@ -60,7 +60,7 @@ pub enum Operation {
     End,
     /// A page changed.
     Change(Change),
-    /// A change was undone by another one. Never undone itself.
+    /// A change that undoes another one. It is never undone itself.
     Compensation {
         /// The transaction's next record to undo.
         undo_next: Lsn,
@@ -72,7 +72,7 @@ pub enum Operation {
 /// A change of one page. Doing it again to the same page gives the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// The page as a whole, before its first change since a checkpoint: what a torn write of it is mended from.
+    /// The page as a whole, before its first change since a checkpoint. It repairs a torn write of the page.
     Image {
         /// The page.
         page: PageId,
@@ -86,7 +86,7 @@ pub enum Change {
         /// Its bytes.
         image: Box<Page>,
     },
-    /// The page as a whole, of which another version is in use: the root of a tree that becomes higher.
+    /// New content of a page in use, as a whole: the root of a tree that becomes higher.
     Reformat {
         /// The page.
         page: PageId,
@@ -259,7 +259,7 @@ impl Change {
         matches!(self, Self::Image { .. } | Self::Format { .. })
     }
 
-    /// Does it. False, and nothing done, if the page is not in the state that the change expects.
+    /// Applies the change. Returns false, without any effect, if the page is not in the state that the change expects.
     pub fn apply(&self, target: &mut Page) -> bool {
         match self {
             Self::Image { image, .. } | Self::Format { image, .. } => {
@@ -302,7 +302,7 @@ impl Change {
         }
     }
 
-    /// Whether it says only what page comes before another one, which no snapshot reads.
+    /// Whether it changes only the backward link of a page, which no snapshot reads.
     pub fn is_backward_link(&self) -> bool {
         matches!(self, Self::Links { before, after, .. } if before.1 == after.1)
     }
@@ -312,7 +312,7 @@ impl Change {
         !self.is_whole()
     }
 
-    /// The change that undoes this one; None: none is needed, since the page itself is given up.
+    /// The change that undoes this one; None if none is needed, since the page itself is freed.
     pub fn inverse(&self) -> Option<Self> {
         if !self.has_inverse() {
             return None;
@@ -446,8 +446,7 @@ fn take_row_counts(reader: &mut Reader<'_>) -> Result<Vec<(u32, i64)>, CodecErro
     (0..count).map(|_| Ok((reader.u32("object")?, reader.u64("difference")? as i64))).collect()
 }
 
-/// A record that is ready for the log: that of a new page, made without a copy of the page and before it is known what the transaction's
-/// last record will be.
+/// A log record of a new page. It is made without a copy of the page, and before the transaction's previous record is known.
 #[derive(Debug)]
 pub struct FormatRecord {
     pub(super) bytes: Vec<u8>,
@@ -466,7 +465,7 @@ impl FormatRecord {
         Self { bytes: out.into_bytes(), context: place.context }
     }
 
-    /// Notes the transaction's record before this one.
+    /// Sets the transaction's record before this one.
     pub fn set_previous(&mut self, previous: Lsn) {
         let mut out = Writer::default();
         put_lsn(&mut out, previous);

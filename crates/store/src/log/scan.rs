@@ -1,4 +1,4 @@
-//! Reading the log when a database is opened: where it ends, and everything in it.
+//! Reads the log when a database is opened, and finds its end.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub struct LogScan {
 impl LogScan {
     /// Finds the end of the log, beginning with the file that holds `from`. Files after the end are removed.
     ///
-    /// The log ends at the first block that is not whole: it was being written when the power went. If a block further on says that
-    /// this one had been synced, it is damage and an error.
+    /// The log ends at the first block that is not whole, which was being written when the power failed. If a later block says
+    /// that this one was synced, the block is damaged, which is an error.
     pub fn new(volume: &Arc<dyn Volume>, from: Lsn) -> Result<Self, EngineError> {
         let io = |operation, name: &str| {
             let path = volume.path(name);

@@ -79,7 +79,7 @@ impl Log {
         }
     }
 
-    /// Makes sure that the virtual log file that is being filled is there: a full disk may have had no room for it.
+    /// Makes sure that the current virtual log file exists: a full disk may have had no room for it.
     pub fn ensure_file(&self) -> Result<(), EngineError> {
         let mut state = self.state.lock();
         state.check()?;
@@ -89,8 +89,8 @@ impl Log {
         }
     }
 
-    /// Takes back a commit record, or a decision, that could not be made durable for lack of space. It becomes a
-    /// record without meaning, so that the transaction is open again. False: it is durable after all.
+    /// Takes back a commit record, or a decision, that could not be made durable for lack of space. It becomes a record without
+    /// effect, so that the transaction is open again. False if it is durable after all.
     pub fn withdraw(&self, lsn: Lsn) -> Result<bool, EngineError> {
         let _flusher = self.flusher.lock();
         let mut state = self.state.lock();
@@ -127,12 +127,12 @@ impl Log {
         }
     }
 
-    /// Keeps space again for a rollback.
+    /// Reserves space for a rollback again.
     pub fn reserve(&self, reserved_bytes: u64) {
         self.state.lock().reserved_bytes += reserved_bytes;
     }
 
-    /// Gives the disk back what the log keeps for later, for something that helps more.
+    /// Returns the log's reserved room to the disk, for something more urgent.
     pub fn give_up_room(&self) {
         let mut state = self.state.lock();
         let end = u64::from(state.block.unwritten()) * UNIT_BYTES as u64;
@@ -142,7 +142,7 @@ impl Log {
         }
     }
 
-    /// Whether the last thing that the log asked of the disk failed for want of space.
+    /// Whether the last operation of the log failed for lack of space.
     pub fn lacks_space(&self) -> bool {
         self.state.lock().lacks_space
     }

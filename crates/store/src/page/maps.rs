@@ -26,11 +26,11 @@ pub const IAM: u8 = 0x10;
 
 /// PFS: how full the page is, see [`fullness`].
 pub const FULLNESS: u8 = 0x07;
-/// Bytes that are free at least in a page of each fullness but the last: 0 to 3.
+/// Least free bytes in a page of fullness 0 to 3.
 pub const FULLNESS_WITH_ROOM: [usize; 4] =
     [super::CAPACITY_BYTES, super::CAPACITY_BYTES / 2, super::CAPACITY_BYTES / 5, super::CAPACITY_BYTES / 20];
 
-/// How full a page is, as a PFS entry says it: 0 empty, 1 to 50 %, 2 to 80 %, 3 to 95 %, 4 more.
+/// The fullness of a page in a PFS entry: 0 empty, 1 to 50 %, 2 to 80 %, 3 to 95 %, 4 more.
 pub fn fullness(free_bytes: usize) -> u8 {
     let used = super::CAPACITY_BYTES.saturating_sub(free_bytes) * 100;
     let capacity = super::CAPACITY_BYTES;
@@ -143,7 +143,7 @@ pub fn bits(page: &Page) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Sets `count` bits, all of which must have the other value; false, and nothing changed, if one has not.
+/// Sets `count` bits, all of which must have the other value. Otherwise it returns false and changes nothing.
 pub fn set_bits(page: &mut Page, first: u32, count: u32, value: bool) -> bool {
     let Some(end) = first.checked_add(count).filter(|end| *end <= MAP_EXTENTS) else { return false };
     if (first..end).any(|index| bit(page, index) == value) {
@@ -162,7 +162,7 @@ pub fn free_space(page: &Page, entry: u32) -> u8 {
     if entry >= PFS_PAGES { 0 } else { page.bytes().get(ENTRIES + entry as usize).copied().unwrap_or(0) }
 }
 
-/// Replaces entries; false, and nothing changed, unless they were `before`.
+/// Replaces entries if they are `before`. Otherwise it returns false and changes nothing.
 pub fn set_free_space(page: &mut Page, first: u32, before: &[u8], after: &[u8]) -> bool {
     let start = ENTRIES + first as usize;
     if before.len() != after.len() || first as usize + before.len() > PFS_PAGES as usize {

@@ -18,11 +18,11 @@ pub const PAGE_BYTES: usize = 8192;
 pub const HEADER_BYTES: usize = 96;
 /// Bytes of a slot.
 pub const SLOT_BYTES: usize = 2;
-/// What a page holds: rows and their slots.
+/// Bytes of a page for rows and their slots.
 pub const CAPACITY_BYTES: usize = PAGE_BYTES - HEADER_BYTES;
 /// The longest row.
 pub const ROW_LIMIT_BYTES: usize = 8060;
-/// Length of a forwarding stub: what a row of a heap takes at least.
+/// Length of a forwarding stub, and so the least length of a row of a heap.
 pub const STUB_BYTES: usize = 9;
 /// Pages of an extent, the unit of allocation.
 pub const EXTENT_PAGES: u32 = 8;
@@ -199,7 +199,7 @@ impl PageType {
     }
 }
 
-/// Whose page it is: the allocation unit's two halves as they stand in the header.
+/// The owner of a page: the two halves of the allocation unit's id in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct UnitId {
     /// `m_objId`.
@@ -222,7 +222,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Bytes of a page that was never written.
+    /// A page of zeros, as one that was never written.
     pub fn zeroed() -> Self {
         Self { bytes: [0; PAGE_BYTES] }
     }
@@ -244,7 +244,7 @@ impl Page {
         &self.bytes
     }
 
-    /// All bytes, for changes by code that knows the page's inner form (allocation maps).
+    /// All bytes, for code that knows the page's format (allocation maps).
     pub fn bytes_mut(&mut self) -> &mut [u8; PAGE_BYTES] {
         &mut self.bytes
     }
@@ -254,7 +254,7 @@ impl Page {
         PageId::from_bytes(array_at(&self.bytes, ID))
     }
 
-    /// None: no page type that the engine knows, or a page never written.
+    /// The type; None if the engine does not know it, or the page was never written.
     pub fn page_type(&self) -> Option<PageType> {
         page_type(&self.bytes)
     }
@@ -315,14 +315,14 @@ impl Page {
         is_compressed(&self.bytes)
     }
 
-    /// Whether enough rows of a compressed page have changed for another compression to pay: 25, or a quarter of
-    /// them.
+    /// Whether so many rows of a compressed page have changed that it should be compressed again: 25, or a quarter of them.
     pub fn is_worn(&self) -> bool {
         let changes = u16_at(&self.bytes, CHANGES);
         changes >= 25 || changes > self.slot_count() / 4
     }
 
-    /// Takes the compression information out of a page without rows. False, and nothing changed, if there is none, or a row.
+    /// Removes the compression information from a page without rows. Returns false and changes nothing if there is no
+    /// information, or a row.
     pub fn discard_information(&mut self) -> bool {
         if !self.is_compressed() || self.slot_count() > 0 {
             return false;
@@ -343,12 +343,12 @@ impl Page {
         u16_at(&self.bytes, FLAGS) & UNLOGGED != 0
     }
 
-    /// Whether the page was once left by its last row: a tree that is such a page has held rows before.
+    /// Whether the page once lost its last row, so that a tree of this single page has held rows before.
     pub fn was_emptied(&self) -> bool {
         u16_at(&self.bytes, FLAGS) & EMPTIED != 0
     }
 
-    /// From here on the log has an image of the page.
+    /// Clears the mark of minimal logging, since the log has an image of the page now.
     pub fn clear_unlogged(&mut self) {
         self.put_u16(FLAGS, u16_at(&self.bytes, FLAGS) & !UNLOGGED);
     }
@@ -377,7 +377,7 @@ impl Page {
 
     /// Puts a row into `slot`. With `shift` the slot is a new one, and those from there on move up (a tree, or a heap's next slot);
     /// without, it must be an empty one. [`remove`](Self::remove) with the same `shift` undoes it, and the other way round.
-    /// False, and nothing changed, if it does not fit.
+    /// Returns false and changes nothing if it does not fit.
     pub fn insert(&mut self, slot: u16, row: &[u8], shift: bool) -> bool {
         let count = self.slot_count();
         if slot > count || row.is_empty() {
@@ -416,7 +416,7 @@ impl Page {
         true
     }
 
-    /// Takes the row out of `slot`. With `shift` the slot goes, too, and later ones move down; without, it stays, empty.
+    /// Takes the row out of `slot`. With `shift` the slot is removed too, and later ones move down; without, an empty slot stays.
     pub fn remove(&mut self, slot: u16, shift: bool) -> bool {
         let Some(length) = self.row(slot).map(<[u8]>::len) else { return false };
         let count = self.slot_count();
@@ -439,7 +439,7 @@ impl Page {
         true
     }
 
-    /// Puts another row in the place of one; its slot stays. False, and nothing changed, if it does not fit.
+    /// Puts another row in the place of one; its slot stays. Returns false and changes nothing if it does not fit.
     pub fn replace(&mut self, slot: u16, row: &[u8]) -> bool {
         let (Some(offset), Some(old)) = (self.row_offset(slot), self.row(slot).map(<[u8]>::len)) else {
             return false;
@@ -492,7 +492,7 @@ impl Page {
         seal(&mut self.bytes);
     }
 
-    /// Whether the page is what was written at `id`: address, checksum, and counts that fit each other.
+    /// Whether the page was written at `id` and is intact: address, checksum, and consistent counts.
     pub fn verify(&self, id: PageId) -> Result<(), String> {
         verify(&self.bytes, id)
     }

@@ -101,7 +101,7 @@ pub struct Unit {
     pub group: u16,
     /// Where its IAM chain starts.
     pub first_iam: PageId,
-    /// Extents in the order of the file numbers and positions in which they were given.
+    /// Extents, in the order of their files and positions.
     pub extents: Arc<Vec<ExtentUse>>,
 }
 
@@ -137,11 +137,11 @@ pub(crate) struct TakenPage {
     pub is_first: bool,
 }
 
-/// Whom an allocation is for, as error 1105 names it.
+/// The object that an allocation is for, as error 1105 names it.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner<'a> {
     /// The table.
     pub table: &'a str,
-    /// The index of it, if it is for one.
+    /// The table's index, if the allocation is for one.
     pub index: Option<&'a str>,
 }

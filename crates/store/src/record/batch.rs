@@ -1,4 +1,4 @@
-//! A batch in the making: pages of rows in, columns out.
+//! Builds a batch: takes pages of rows, and gives columns.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::record::compress::cell::Cell;
 use crate::record::compress::grid::Grid;
 use crate::record::compress::record::{self, CdRecord};
 
-/// How large a batch may become, so that its columns need not grow. Any figures are right.
+/// The expected size of a batch, so that its columns need not grow. It is only a hint.
 #[derive(Debug, Clone, Default)]
 pub struct ExpectedSizes {
     /// Rows.
@@ -42,7 +42,7 @@ pub struct BatchBuilder<'a> {
 enum Columns {
     /// Of uncompressed records.
     Records(Vec<ColumnBuilder>),
-    /// Of CD records: their cells, and which places of the projection want a column.
+    /// For CD records: their cells, and the places of each column in the projection.
     Cells { grid: Grid, wanted: Vec<Vec<usize>> },
 }
 
@@ -96,7 +96,7 @@ impl<'a> BatchBuilder<'a> {
         ExpectedSizes { rows: self.rows(), text_bytes }
     }
 
-    /// Adds rows of a page, which were checked: where each starts, and their NULL bitmaps together (see [`CheckedRows`]).
+    /// Adds checked rows of a page: the start of each row, and their combined NULL bitmaps (see [`CheckedRows`]).
     pub fn append(
         &mut self,
         page: &Page,

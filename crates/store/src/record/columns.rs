@@ -17,7 +17,7 @@ pub struct CheckedRows<'p> {
     pub bytes: &'p [u8; PAGE_BYTES],
     /// Where each record starts.
     pub starts: &'p [u16],
-    /// All NULL bitmaps together: a bit that is not set is null in no row.
+    /// All NULL bitmaps combined: a bit that is not set is null in no row.
     pub nulls: &'p [u8],
 }
 
@@ -44,7 +44,7 @@ struct NullBit {
 }
 
 impl ColumnBuilder {
-    /// For column `index` of a layout, with room for about so many rows and bytes of text. None: there is no such column.
+    /// A builder for column `index` of a layout, with room for about this many rows and bytes of text. None if there is no such column.
     pub fn new(layout: &Layout, index: usize, rows: usize, text_bytes: usize) -> Option<Self> {
         let (column, position) = (layout.columns.get(index)?, layout.positions.get(index)?);
         let null = column.nullable.then_some(NullBit {

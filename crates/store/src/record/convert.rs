@@ -1,4 +1,4 @@
-//! Values between Arrow and their bytes in a record, where those differ.
+//! Converts values between Arrow and their bytes in a record, if those differ.
 
 use super::kind::Kind;
 

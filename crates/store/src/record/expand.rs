@@ -1,4 +1,4 @@
-//! CD records to columns.
+//! Expands CD records to columns.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::record::compress::value::expand_fixed;
 /// Why a column cannot be read.
 #[derive(Debug)]
 pub enum ColumnError {
-    /// A cell that the column cannot have.
+    /// A cell that is invalid for the column.
     Damaged {
         /// The row.
         row: usize,

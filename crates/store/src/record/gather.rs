@@ -1,4 +1,4 @@
-//! Rows of pages: found, checked, and handed on to a batch.
+//! Finds and checks the rows of pages, and adds them to a batch.
 
 use std::sync::Arc;
 
@@ -40,20 +40,20 @@ struct Span {
 }
 
 impl<'a> RowGatherer<'a> {
-    /// For rows of this form.
+    /// A gatherer for rows of this form.
     pub fn new(layout: &'a Layout) -> Self {
         let bitmap_bytes = if layout.is_compressed() { 0 } else { layout.bitmap_bytes() };
         let (pages, starts, slots, nulls) = Default::default();
         Self { layout, pages, starts, slots, nulls, bitmap_bytes, has_pointers: false }
     }
 
-    /// Rows taken and not handed on.
+    /// Rows that were taken and are not in a batch yet.
     pub fn rows(&self) -> usize {
         self.starts.len()
     }
 
-    /// Takes all rows of a page, but for forwarding stubs: a row is read where it lies. Each record is checked here, so that its parts
-    /// are known to lie within the page.
+    /// Takes all rows of a page, except forwarding stubs: a moved row is read in its new page. Each record is checked, so that
+    /// its parts are known to lie within the page.
     pub fn push_page(&mut self, page: &Arc<Page>) -> Result<(), EngineError> {
         if page.slot_count() < FEW_ROWS {
             fetch(page);
@@ -102,7 +102,7 @@ impl<'a> RowGatherer<'a> {
         Ok(())
     }
 
-    /// The address of each row: where it was first put, also if it was forwarded since.
+    /// The address of each row, which is its first place even if it was forwarded since.
     pub fn addresses(&self) -> Vec<RowId> {
         let mut addresses = Vec::with_capacity(self.rows());
         for (page, rows) in self.spans() {
@@ -132,7 +132,7 @@ impl<'a> RowGatherer<'a> {
         Some(keys)
     }
 
-    /// Adds the rows to a batch, and lets go of their pages.
+    /// Adds the rows to a batch, and releases their pages.
     pub fn read_into(
         &mut self,
         batch: &mut BatchBuilder<'_>,

@@ -1,4 +1,4 @@
-//! What a column holds, as a record stores it: widths are SQL Server's, values arrive and leave as Arrow arrays.
+//! The storage types of columns. Their widths are SQL Server's, and their values are passed as Arrow arrays.
 
 use std::fmt;
 use std::str::FromStr;
@@ -77,7 +77,7 @@ pub enum Kind {
 /// Where a value is in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the fixed part, so many bytes.
+    /// In the fixed part, with this many bytes.
     Fixed(usize),
     /// In the fixed part, one bit.
     Bit,
@@ -99,7 +99,7 @@ impl Kind {
         matches!(self, Self::Binary(_) | Self::VarBinary(_))
     }
 
-    /// Where and how wide values are.
+    /// The place and width of values.
     pub fn place(self) -> Place {
         let time = |scale: u8| match scale {
             0..=2 => 3,
@@ -166,7 +166,7 @@ impl Kind {
         }
     }
 
-    /// None: the declaration is one that no column can have.
+    /// Whether a column can have this declaration.
     pub fn is_valid(self) -> bool {
         match self {
             Self::Decimal { precision, scale } => (1..=38).contains(&precision) && scale <= precision,

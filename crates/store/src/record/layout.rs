@@ -1,4 +1,4 @@
-//! Where each column of a table is in its records.
+//! The place of each column in the records of a table.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ pub enum Position {
 pub struct Layout {
     /// The columns.
     pub columns: Arc<[Column]>,
-    /// Their places, in the same order.
+    /// The places of the columns, in the same order.
     pub positions: Arc<[Position]>,
     /// Header and fixed part: the offset of the column count.
     pub fixed_bytes: usize,
@@ -98,13 +98,13 @@ pub struct Layout {
     pub pinned: Arc<[usize]>,
     /// How its records begin.
     pub form: RecordForm,
-    /// Columns at the end that callers do not see: the number that tells rows with equal keys apart.
+    /// Number of columns at the end that callers do not see, such as the one that distinguishes rows with equal keys.
     pub hidden: usize,
     /// The Arrow schema of batches that go in and come out.
     pub schema: SchemaRef,
     /// Whether records are CD records, and pages compressed.
     pub compression: Compression,
-    /// Longest row as an uncompressed record: less than [`ROW_LIMIT_BYTES`] if it may be longer as a CD record.
+    /// Longest row as an uncompressed record. It is less than [`ROW_LIMIT_BYTES`] if the row may be longer as a CD record.
     pub row_limit_bytes: usize,
 }
 
@@ -121,7 +121,7 @@ impl Layout {
         Self::with_form(columns, RecordForm::Row, 1)
     }
 
-    /// The leaf rows of a nonclustered index: key columns, what leads to the row, included columns. No value leaves its row.
+    /// The layout of a nonclustered index's leaf rows: key columns, the locator of the row, included columns. All values stay in the row.
     pub fn of_index(columns: Vec<Column>) -> Result<Self, EngineError> {
         let mut layout = Self::with_form(columns, RecordForm::IndexLeaf, 0)?;
         layout.pinned = (0..layout.columns.len()).collect();

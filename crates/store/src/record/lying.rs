@@ -10,7 +10,7 @@ use super::{COMPLEX, HAS_VARIABLE, LargeValueSource, u16_at};
 use crate::error::EngineError;
 use crate::page::{PAGE_BYTES, Page};
 
-/// Rows of some pages, none of which has a value that is elsewhere. It keeps the pages as they were when they were read.
+/// Rows of some pages, whose values are all in the rows. The pages are kept as they were when they were read.
 #[derive(Debug, Clone)]
 pub struct LyingRows {
     pub(super) layout: Layout,
@@ -21,7 +21,7 @@ pub struct LyingRows {
 #[derive(Debug, Clone)]
 pub(super) struct LyingPage {
     pub page: Arc<Page>,
-    /// Where each record starts; its parts are known to lie within the page.
+    /// The start of each record, whose parts are known to lie within the page.
     pub starts: Vec<u16>,
 }
 
@@ -58,7 +58,7 @@ impl LyingRows {
     }
 }
 
-/// Where the values of one column are in the records of a table.
+/// The place of one column's values in the records of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct ValuePlace {
     /// Byte of the record and bit in it that say that the value is null; None: it never is.

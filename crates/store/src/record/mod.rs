@@ -1,8 +1,10 @@
-//! Records: how a row lies in a page.
+//! Records: the bytes of a row in a page.
 //!
-//! Tables without compression have the record form of `docs/store-engine.md`, "A record"; the others have CD records ([`compress`]), of
-//! which this module knows where they begin. [`BoundBatch`] scatters the columns of an Arrow batch into records; [`RowGatherer`] finds and
-//! checks the records of pages, [`BatchBuilder`] gathers columns from them. Both go column by column, within what the processor's cache holds. Values that do not fit a record go through [`LargeValueSink`] and come back through [`LargeValueSource`].
+//! Tables without compression have the record form of `docs/store-engine.md`, "A record"; the others have CD records
+//! ([`compress`]), which this module only recognises. [`BoundBatch`] scatters the columns of an Arrow batch into records;
+//! [`RowGatherer`] finds and checks the records of pages, [`BatchBuilder`] gathers columns from them. Both work column by column,
+//! in chunks that fit the processor's cache. Values that do not fit a record are written to a [`LargeValueSink`] and read from a
+//! [`LargeValueSource`].
 
 pub mod compress;
 pub mod kind;
@@ -43,9 +45,9 @@ pub const INDEX_STATUS: u8 = 3 << 1;
 const TYPE_BITS: u8 = 7 << 1;
 /// These bits of a forwarded row.
 const FORWARDED_STATUS: u8 = 1 << 1;
-/// An end offset's high bit: the value is a pointer to where it really is.
+/// An end offset's high bit: the value is a pointer to its real place.
 pub const COMPLEX: u16 = 0x8000;
-/// Bytes of a row-overflow pointer: what a value leaves in its row.
+/// Bytes of a row-overflow pointer, which replaces the value in its row.
 pub const POINTER_BYTES: usize = 24;
 /// Bytes of a forwarding stub: status, then the row address.
 pub const STUB_BYTES: usize = 9;
@@ -55,9 +57,9 @@ pub const STUB_BYTES: usize = 9;
 pub enum RecordType {
     /// A row.
     Primary,
-    /// A row that moved here from where its address says.
+    /// A row that moved here from its address.
     Forwarded,
-    /// Where a row moved to.
+    /// The new place of a row that moved.
     ForwardingStub,
     /// An entry of an upper level of a tree.
     Index,
@@ -65,7 +67,7 @@ pub enum RecordType {
     Fragment,
 }
 
-/// The record's type; None: none that the engine writes.
+/// The record's type; None if the engine does not write such records.
 pub fn record_type(status: u8) -> Option<RecordType> {
     if compress::record::is_compressed(&[status]) {
         return match (status >> 2) & 7 {
@@ -117,20 +119,20 @@ pub fn length(bytes: &[u8], fixed_length: usize) -> Option<usize> {
     (end > 0 && end <= bytes.len()).then_some(end)
 }
 
-/// The stub that stays where a row was first put when it had to move.
+/// The stub at the address of a row that moved.
 pub fn stub(target: RowId) -> Vec<u8> {
     let mut stub = vec![2 << 1];
     stub.extend_from_slice(&target.to_bytes());
     stub
 }
 
-/// Where a stub leads; None: the record is no stub.
+/// The target of a stub; None if the record is not a stub.
 pub fn stub_target(record: &[u8]) -> Option<RowId> {
     let (status, target) = record.split_first()?;
     (record_type(*status)? == RecordType::ForwardingStub).then_some(RowId::from_bytes(*target.first_chunk()?))
 }
 
-/// The record of a row that moves away from `home`: one variable column more, which holds that address.
+/// The record of a row that moves away from `home`. One more variable column holds that address.
 pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
     if compress::record::is_compressed(record) {
         return compress::record::forwarded(record, home);
@@ -155,7 +157,7 @@ pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Where a forwarded row's address says that it is; None: the record was not forwarded.
+/// The address under which a forwarded row is known; None if the record was not forwarded.
 pub fn forwarded_from(record: &[u8]) -> Option<RowId> {
     if compress::record::is_compressed(record) {
         return compress::record::forwarded_from(record);
@@ -197,7 +199,7 @@ pub fn pointers(record: &[u8]) -> Vec<&[u8]> {
 /// Bytes of a fragment's header: status, length u16, blob id u64, type.
 pub const FRAGMENT_HEADER_BYTES: usize = 14;
 
-/// What kind of value is kept outside of its row.
+/// The kind of a value that is stored outside of its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LargeUse {
     /// A value of a limited type, moved because its row was too long: ROW_OVERFLOW_DATA.
@@ -206,7 +208,7 @@ pub enum LargeUse {
     Large,
 }
 
-/// Takes values that do not stay in their rows.
+/// Stores values that do not stay in their rows.
 pub trait LargeValueSink {
     /// Stores a value and returns what the row keeps instead: [`POINTER_BYTES`] for an overflowing value, 24 to 72 for a large one.
     fn store(&mut self, purpose: LargeUse, value: &[u8]) -> Result<Vec<u8>, EngineError>;
@@ -224,7 +226,7 @@ pub(crate) fn no_large_values() -> impl LargeValueSink {
     None
 }
 
-/// Gives values back by the pointer that their rows keep.
+/// Reads values by the pointers in their rows.
 pub trait LargeValueSource {
     /// Appends the value to `out`.
     fn read(&self, pointer: &[u8], out: &mut Vec<u8>) -> Result<(), EngineError>;

@@ -1,4 +1,4 @@
-//! Batch to records, column by column.
+//! Converts a batch to records, column by column.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(super) const IN_ROW_LIMIT_BYTES: usize = 8000;
 /// Bytes of records that are written column by column before the next: about half of a first cache.
 pub(super) const CACHED_BYTES: usize = 24 << 10;
 
-/// A batch that is known to fit its table: every value has the bytes that its column needs, every row its length.
+/// A checked batch: every value has its bytes, and every row its length.
 #[derive(Debug)]
 pub struct BoundBatch<'a> {
     layout: &'a Layout,
@@ -125,7 +125,7 @@ impl<'a> BoundBatch<'a> {
         &self.lengths
     }
 
-    /// The columns of CD records; none if the layout has uncompressed ones.
+    /// The columns of CD records; none if the layout is not compressed.
     pub fn cells(&self) -> Vec<CellView<'_>> {
         self.cells.iter().map(CellColumn::view).collect()
     }

@@ -33,7 +33,7 @@ impl<'a> StoredRow<'a> {
         Self { record, information }
     }
 
-    /// The record as it is outside of its page. None: it is damaged.
+    /// The complete record, independent of its page. None if it is damaged.
     pub fn record(self) -> Option<Cow<'a, [u8]>> {
         match self.information.filter(|_| is_compressed(self.record)) {
             Some(information) => information.expand_record(self.record).map(Cow::Owned),
@@ -41,7 +41,7 @@ impl<'a> StoredRow<'a> {
         }
     }
 
-    /// The columns. None: it is damaged.
+    /// The columns. None if the record is damaged.
     pub fn columns(self, layout: &'a Layout) -> Option<RowColumns<'a>> {
         let form = match is_compressed(self.record) {
             true => {
@@ -69,7 +69,7 @@ enum Form<'a> {
 }
 
 impl<'a> RowColumns<'a> {
-    /// The value of a column. None: the record is damaged, or the value is elsewhere.
+    /// The value of a column. None if the record is damaged, or the value is outside of the row.
     pub fn value(&self, column: usize) -> Option<ValueBytes<'a>> {
         match self.form {
             Form::Fixed(record) => uncompressed(self.layout, record, column),
@@ -81,8 +81,8 @@ impl<'a> RowColumns<'a> {
         }
     }
 
-    /// The whole cell of a column of a CD record; bytes of a long one are appended to `data`. None: the record is damaged; the inner
-    /// None: it is no CD record.
+    /// The whole cell of a column of a CD record; bytes of a long one are appended to `data`. None if the record is damaged; the
+    /// inner None if it is not a CD record.
     pub fn cell(&self, column: usize, data: &mut Vec<u8>) -> Option<Option<Cell>> {
         let Form::Cells(record, information) = self.form else { return Some(None) };
         let (cell, long) = record.cell(column)?;
@@ -188,7 +188,7 @@ impl<'p> PageRows<'p> {
         Some(Self { page, information })
     }
 
-    /// The row in a slot; None: there is none, or its length makes no sense.
+    /// The row in a slot; None if there is none, or its length is wrong.
     pub fn row(&self, slot: u16) -> Option<StoredRow<'_>> {
         Some(StoredRow::within(self.page.row(slot)?, self.information.as_ref()))
     }

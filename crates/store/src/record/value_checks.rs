@@ -1,4 +1,4 @@
-//! Whether values that lie in the caller's bytes are values of their column that a record can have.
+//! Checks whether values in the caller's bytes are valid for their column and can be copied into a record.
 
 use super::convert;
 use super::kind::Kind;
@@ -28,7 +28,7 @@ impl Text {
         })
     }
 
-    /// Whether a value may be kept as it is.
+    /// Whether a value can be copied unchanged.
     #[inline]
     pub fn allows(self, bytes: &[u8]) -> bool {
         match self {

@@ -1,22 +1,22 @@
-//! What values among the caller's bytes look like.
+//! The form of values in the caller's bytes.
 
-/// What the values of one column look like.
+/// The form of one column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueForm {
-    /// How a value says its length.
+    /// How a value's length is encoded.
     pub prefix: LengthPrefix,
     /// The form of its bytes.
     pub content: ValueContent,
-    /// Most bytes that a value may have, whatever its column allows.
+    /// Most bytes of a value, even if its column allows more.
     pub limit_bytes: usize,
-    /// A null is not taken, whatever its column allows.
+    /// NULL is refused, even if the column allows it.
     pub required: bool,
 }
 
-/// How a value says its length.
+/// How a value's length is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LengthPrefix {
-    /// Not at all: it is never null, and as wide as its column.
+    /// It has no length: it is never null, and as wide as its column.
     None,
     /// In one byte before it; 0: it is null.
     Byte,
@@ -24,13 +24,13 @@ pub enum LengthPrefix {
     Short,
 }
 
-/// What the bytes of a value are.
+/// The encoding of a value's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueContent {
-    /// Those that a record has.
+    /// The bytes that a record has.
     Stored,
     /// The bytes that a record has, the second half before the first: of `money`, `datetime`, `smalldatetime`.
     SwappedHalves,
-    /// Text that is taken only if it is ASCII; padded with blanks where a column of fixed width holds its bytes.
+    /// Text that is accepted only if it is ASCII; it is padded with blanks for a column of fixed width.
     Ascii,
 }

@@ -1,4 +1,4 @@
-//! The values of one column on their way into an Arrow array: what is kept of each, and how it comes from its bytes in a record.
+//! Collects the values of one column from records for an Arrow array.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::expand::ColumnError;
 use super::kind::{Kind, Place};
 use crate::error::EngineError;
 
-/// Values of one column. Under a null there is any value; a text or binary one is empty.
+/// Values of one column. The value at a null is arbitrary; a text or binary one is empty.
 #[derive(Debug)]
 pub enum Values {
     /// `bit`.
@@ -71,7 +71,7 @@ impl FixedSource for Packed<'_> {
 }
 
 impl Values {
-    /// None yet, with room for about so many rows, and for so many bytes of text.
+    /// An empty column with room for about this many rows and bytes of text.
     pub fn with_capacity(kind: Kind, rows: usize, text_bytes: usize) -> Self {
         match kind.data_type() {
             DataType::Boolean => Self::Bits(Vec::with_capacity(rows)),
@@ -95,8 +95,8 @@ impl Values {
         }
     }
 
-    /// Adds values of a fixed width that are neither bits, text nor bytes. False if some of them are no values of the type: then something
-    /// stands for them.
+    /// Adds values of a fixed width that are neither bits, text nor bytes. False if some of them are invalid; arbitrary values
+    /// take their places.
     #[must_use]
     pub fn append_fixed(&mut self, kind: Kind, source: &impl FixedSource) -> bool {
         match (self, kind) {

@@ -8,16 +8,16 @@ use super::scatter::{IN_ROW_LIMIT_BYTES, put_short, status, template};
 use super::value_checks::{Text, is_date_time, is_decimal, is_offset, padding};
 use super::{HAS_VARIABLE, LengthPrefix, ValueContent, ValueForm, convert};
 
-/// The form of wire rows: a marker byte, then the values, each behind its length.
+/// The form of wire rows: a marker byte, then the values, each after its length.
 #[derive(Debug, Clone, Copy)]
 pub struct WireForm<'a> {
     /// The byte that every row begins with.
     pub marker: u8,
-    /// For each value the column of the table that it is for, and what it looks like. Every column has one.
+    /// For each value the column of the table, and the value's form. Every column has one value.
     pub values: &'a [(usize, ValueForm)],
 }
 
-/// Why a table takes no wire rows of a form. Their rows must be decoded.
+/// Why a table takes no wire rows of a form, so that they must be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyRefusal {
     /// Rows go into trees, and their keys must be known.
@@ -26,7 +26,7 @@ pub enum CopyRefusal {
     Compression,
     /// The form does not name every column once.
     Columns,
-    /// Values of variable length come in another order than the table's columns.
+    /// Values of variable length are in another order than the table's columns.
     ColumnOrder,
     /// The column at this position is stored in another form.
     Values(usize),
@@ -68,7 +68,7 @@ struct Step {
 
 #[derive(Debug, Clone, Copy)]
 enum Action {
-    /// A value of so many bytes, copied to a place of the record.
+    /// A value of this many bytes, copied to a place of the record.
     Copy {
         offset: usize,
         width: usize,
@@ -96,7 +96,7 @@ enum Action {
 /// Records that were made.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// All of them, one behind the other.
+    /// All records, one after the other.
     pub bytes: Vec<u8>,
     /// The length of each.
     pub lengths: Vec<u16>,

@@ -1,4 +1,4 @@
-//! Reading tables: extents to batches, as of one commit or as a transaction sees them.
+//! Reads tables: extents to batches, as of one commit or as a transaction sees them.
 
 pub mod ordered;
 pub mod read_table;
@@ -26,11 +26,11 @@ use crate::tree::index::RowLocator;
 /// Which state of the pages a scan reads.
 #[derive(Debug, Clone)]
 pub(crate) enum View {
-    /// That of a snapshot, which is kept open as long as the scan lives.
+    /// The state of a snapshot, which stays open as long as the scan exists.
     Snapshot(Snapshot),
-    /// The state of a snapshot, but pages that this transaction has changed as they are now: it has them locked.
+    /// The state of a snapshot, except for pages that this transaction has changed and locked: those are read as they are now.
     Own(Snapshot, u64),
-    /// The present one: the scanning transaction's own changes, and nobody else's, since it holds the table's lock.
+    /// The current state, which has only the scanning transaction's own changes, since it holds the table's lock.
     Current,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum View {
 pub(crate) struct PageReader {
     pub shared: Arc<Shared>,
     pub view: View,
-    /// Pages of rows that other transactions have locked to change them are left out (READPAST).
+    /// Skip pages of rows that other transactions have locked to change them (READPAST).
     pub passes: bool,
 }
 
@@ -55,7 +55,7 @@ impl View {
 }
 
 impl PageReader {
-    /// Whether a page of a table's rows is left out.
+    /// Whether a page of a table's rows is skipped.
     pub fn is_passed(&self, object: u32, page: PageId) -> bool {
         let own = match self.view {
             View::Own(_, own) => own,
@@ -156,7 +156,7 @@ pub struct Scan {
     expected: ExpectedSizes,
 }
 
-/// What a scan has found.
+/// Rows that a scan has found.
 #[derive(Debug)]
 pub enum ScannedRows {
     /// Borrowed page rows, with all columns.
@@ -209,7 +209,7 @@ impl Scan {
         Arc::clone(&self.schema)
     }
 
-    /// Cuts the scan into up to `parts` that share its extents evenly and can run side by side.
+    /// Cuts the scan into up to `parts` scans that share its extents evenly and can run in parallel.
     pub fn partitions(self, parts: usize) -> Vec<Self> {
         let total = self.extents.len();
         let parts = parts.clamp(1, total.max(1));
@@ -247,7 +247,7 @@ impl Scan {
         batch.transpose().map(|batch| Ok((batch?, addresses)))
     }
 
-    /// The next batch with what leads to each row, in a table of either form.
+    /// The next batch with the locator of each row, for heaps and trees.
     pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
         let mut locators = Vec::new();
         let batch = self.gather(|table, rows| {
@@ -264,8 +264,7 @@ impl Scan {
         batch.transpose().map(|batch| Ok((batch?, locators)))
     }
 
-    /// The next rows: borrowed page rows, or a batch if that is not possible because a value is off its page or
-    /// records are compressed.
+    /// The next rows: borrowed page rows, or a batch if a value is outside of its row or records are compressed.
     pub fn next_rows(&mut self) -> Option<Result<ScannedRows, EngineError>> {
         let table = Arc::clone(&self.table);
         if !LyingRows::is_possible(&table.layout) {

@@ -1,4 +1,4 @@
-//! Reading a table in the order of one of its trees, leaf after leaf.
+//! Reads a table in the order of one of its trees, leaf after leaf.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -143,7 +143,7 @@ impl OrderedScan {
         Ok(true)
     }
 
-    /// The next batch with what leads to each row.
+    /// The next batch with the locator of each row.
     pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
         self.batch(true).transpose()
     }

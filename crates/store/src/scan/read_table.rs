@@ -1,4 +1,4 @@
-//! A table that is read, looked up once: as of a commit, or as a transaction sees it.
+//! A handle to read a table, which was looked up once: as of a commit, or as a transaction sees it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::database::snapshot::Snapshot;
 use crate::error::EngineError;
 use crate::tree::index::RowLocator;
 
-/// A table at the state that a snapshot or a transaction reads. Scans go on without it.
+/// A table in the state that a snapshot or a transaction reads. Scans may outlive it.
 #[derive(Debug)]
 pub struct ReadTable {
     pub(crate) reader: PageReader,
@@ -41,7 +41,7 @@ impl ReadTable {
     }
 
     /// Reads the table through one of its nonclustered indexes, in its order, between two keys, both included; each is a batch of one row
-    /// of the first key columns. An index that has all columns of the projection is read alone.
+    /// of the first key columns. If the index has all columns of the projection, the table itself is not read.
     pub fn index_scan(
         self,
         index: &str,
@@ -62,7 +62,7 @@ impl ReadTable {
         OrderedScan::new(self.reader, self.table, index, projection, spans)
     }
 
-    /// The rows that these lead to, in that order; all columns.
+    /// The rows of these locators, in their order, with all columns.
     pub fn rows_at(&self, locators: &[RowLocator]) -> Result<RecordBatch, EngineError> {
         let columns: Vec<usize> = (0..self.table.layout.visible().len()).collect();
         ordered::rows_at(&self.reader, &self.table, &columns, locators)
@@ -70,7 +70,7 @@ impl ReadTable {
 }
 
 impl Snapshot {
-    /// The table of this name, to be read.
+    /// A handle to read the table of this name.
     ///
     /// # Errors
     /// 208: there is none.
@@ -78,7 +78,7 @@ impl Snapshot {
         Ok(self.read(Arc::clone(self.existing(name)?)))
     }
 
-    /// A table of this snapshot, to be read.
+    /// A handle to read a table of this snapshot.
     pub fn read(&self, table: Arc<Table>) -> ReadTable {
         ReadTable { reader: self.reader(), table }
     }

@@ -1,7 +1,7 @@
 //! Sorting more rows than fit the memory given: sorted runs in temporary files of the volume, merged.
 //!
-//! A run is a sequence of chunks, each an Arrow message with its checksum kept in memory. The files are removed when the sort ends, however
-//! it ends; what a crash has left is removed when the database is opened.
+//! A run is a sequence of chunks, each an Arrow message with its checksum kept in memory. The files are removed when the sort
+//! ends, however it ends. Files that a crash has left are removed when the database is opened.
 
 pub mod message;
 
@@ -38,7 +38,7 @@ pub(crate) struct Sorter {
 }
 
 impl Sorter {
-    /// Keeps up to `memory_bytes` of rows in memory, and at least one batch.
+    /// A sort that keeps up to `memory_bytes` of rows in memory, and at least one batch.
     pub fn new(shared: &Arc<Shared>, memory_bytes: usize) -> Self {
         Self { shared: Arc::clone(shared), memory_bytes, batches: Vec::new(), bytes: 0, runs: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! The map of minimally logged extents: what a log backup has to copy, since the log has nothing of it.
+//! The map of minimally logged extents, which a log backup must copy since the log lacks their rows.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ impl Allocator {
 }
 
 impl MarkedExtents<'_> {
-    /// Notes in the map of minimally logged extents what the next log backup has to copy.
+    /// Marks extents in the map of minimally logged extents for the next log backup.
     pub fn mark(&self, run: Run) -> Result<(), EngineError> {
         let _state = self.allocator.lock();
         run.extents().for_each(|extent| self.collect(extent));
@@ -66,14 +66,14 @@ impl MarkedExtents<'_> {
         Ok((first..first + run.count).all(|bit| maps::bit(&map, bit)))
     }
 
-    /// Says to a backup that is being taken that an extent is written past the log.
+    /// Reports to a running backup that an extent is written past the log.
     pub fn collect(&self, extent: ExtentId) {
         if let Some(collected) = &mut self.allocator.marks.lock().collected {
             collected.insert(extent);
         }
     }
 
-    /// A log backup begins: from now on what is marked is collected. Returns what has been marked before.
+    /// Begins a log backup: from now on marked extents are collected. Returns those that were marked before.
     pub fn start_collecting(&self) -> Result<BTreeSet<ExtentId>, EngineError> {
         self.collect_writes();
         let _state = self.allocator.lock();
@@ -89,12 +89,12 @@ impl MarkedExtents<'_> {
         Ok(marked)
     }
 
-    /// What was marked since the collection began or this was last called.
+    /// The extents that were marked since the collection began or since the last call.
     pub fn take_collected(&self) -> BTreeSet<ExtentId> {
         self.allocator.marks.lock().collected.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// A log backup has ended: the extents that it has are no longer marked, but for those written meanwhile.
+    /// Ends a log backup: clears the marks of its extents, except of those written meanwhile.
     pub fn finish_collecting(&self, copied: &BTreeSet<ExtentId>) -> Result<(), EngineError> {
         let _state = self.allocator.lock();
         let again = {
@@ -111,7 +111,7 @@ impl MarkedExtents<'_> {
         cleared
     }
 
-    /// A copy of the database begins: from now on extents that are written past the log are collected, marked or not.
+    /// Begins a copy of the database: from now on extents that are written past the log are collected, marked or not.
     pub fn collect_writes(&self) {
         self.allocator.marks.lock().collected = Some(BTreeSet::new());
     }

@@ -1,4 +1,4 @@
-//! Who owns which extent: GAM, SGAM, IAM and PFS pages, and a picture of the free extents in memory.
+//! Allocation of extents: GAM, SGAM, IAM and PFS pages, and the free extents in memory.
 
 pub(crate) mod room;
 
@@ -27,7 +27,7 @@ use state::{FIRST_EXTENTS, FileSpace, LEAST_EXTENTS, State};
 /// What came of making a file longer.
 enum Growth {
     Done,
-    /// It cannot be: the reason.
+    /// The file cannot grow, for this reason.
     Refused(&'static str),
 }
 
@@ -122,8 +122,8 @@ impl Allocator {
         }
     }
 
-    /// Gives a unit one run of up to `wanted` extents of its group, at least one. What is given is noted in `allocated`, also if
-    /// logging it fails: the transaction must then be undone. It stays out of every scan until the unit's list of extents has it.
+    /// Gives a unit a run of 1 to `wanted` extents of its group, and adds them to `allocated`, also if logging fails: the
+    /// transaction must then be undone. Scans do not read the extents until they are in the unit's list.
     pub fn allocate(
         &self,
         transaction: u64,
@@ -151,8 +151,8 @@ impl Allocator {
         Ok(run)
     }
 
-    /// Extents are allocated only after the log up to this position is durable. A recovery has undone their former
-    /// owner, and a load that fills them past the log must not be undone in its place.
+    /// Allocates extents only after the log up to this position is durable. Recovery has undone their former owner, and a
+    /// repeated undo must not hit a load that fills them past the log.
     pub fn wait_for_undoing(&self, undone: Lsn) {
         self.state.lock().undone = Some(undone);
     }
@@ -209,7 +209,7 @@ impl Allocator {
         Ok(ExtentUse { extent, used }.pages().collect())
     }
 
-    /// Whether an extent is somebody's, or holds maps: false of what can be given away at once, and beyond the end of the file.
+    /// Whether an extent is allocated or holds maps. False for free extents, and beyond the end of the file.
     pub fn is_given(&self, extent: ExtentId) -> bool {
         let state = self.state.lock();
         let file = state.files.iter().find(|file| file.number == extent.file);
@@ -230,7 +230,7 @@ impl Allocator {
             && maps::free_space(&*self.pager.cache.read(pfs)?, entry) & maps::ALLOCATED != 0)
     }
 
-    /// Whether the maps say that a page is in use by anybody.
+    /// Whether the maps say that a page is in use.
     pub fn is_used(&self, page: PageId) -> Result<bool, EngineError> {
         let (pfs, entry) = maps::pfs_of(page);
         Ok(maps::free_space(&*self.pager.cache.read(pfs)?, entry) & maps::ALLOCATED != 0)
@@ -252,14 +252,14 @@ impl Allocator {
         self.must_change(transaction, iam)
     }
 
-    /// Notes in the PFS what pages are: `entries` for those from `first` on, of which nothing was noted.
+    /// Writes the first PFS `entries` of pages from `first` on.
     pub fn set_used(&self, transaction: u64, first: PageId, entries: Vec<u8>) -> Result<(), EngineError> {
         let (page, entry) = maps::pfs_of(first);
         let before = vec![0; entries.len()];
         self.must_change(transaction, Change::SetFreeSpace { page, first: entry, before, after: entries })
     }
 
-    /// Changes the PFS entry of one page, if it is another one now.
+    /// Changes the PFS entry of one page, if it differs.
     pub fn set_entry(&self, transaction: u64, id: PageId, after: u8) -> Result<(), EngineError> {
         let (page, entry) = maps::pfs_of(id);
         let before = maps::free_space(&*self.pager.cache.read(page)?, entry);
@@ -270,7 +270,7 @@ impl Allocator {
         self.must_change(transaction, change)
     }
 
-    /// Logs that extents no longer belong to a unit. They may be given away only after [`release`](Self::release).
+    /// Logs that extents no longer belong to a unit. They are allocated again only after [`release`](Self::release).
     pub fn log_free(&self, transaction: u64, unit: &Unit, extents: &[ExtentId]) -> Result<(), EngineError> {
         let mut state = self.state.lock();
         let mut extents = extents.to_vec();
@@ -294,7 +294,7 @@ impl Allocator {
         Ok(())
     }
 
-    /// Frees extents for the next allocation; their pages are forgotten.
+    /// Frees extents for the next allocation, and drops their cached pages.
     pub fn release(&self, extents: impl IntoIterator<Item = ExtentId>) {
         let mut state = self.state.lock();
         for extent in extents {
@@ -336,17 +336,17 @@ impl Allocator {
             .unwrap_or_default()
     }
 
-    /// Logs that an IAM page is free. It may be given away only after [`release_unit`](Self::release_unit).
+    /// Logs that an IAM page is free. It is allocated again only after [`release_unit`](Self::release_unit).
     pub fn log_free_page(&self, transaction: u64, page: PageId) -> Result<(), EngineError> {
         self.set_entry(transaction, page, maps::MIXED)
     }
 
-    /// The units that a transaction created are everybody's.
+    /// Makes the units that a transaction created final, at its commit.
     pub fn publish_units(&self, transaction: u64) {
         self.state.lock().created.retain(|_, creator| *creator != transaction);
     }
 
-    /// After a transaction was undone, wholly or in part: IAM pages that it gave its new units are free again.
+    /// Frees the IAM pages of new units after their transaction was undone, wholly or in part.
     pub fn take_back_undone(&self, transaction: u64) -> Result<(), EngineError> {
         let mut state = self.state.lock();
         let units: Vec<UnitId> = state

@@ -1,4 +1,4 @@
-//! Files that become shorter, or go.
+//! Shrinks and removes files.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::page::maps;
 use crate::page::unit::{Run, runs};
 use crate::page::{EXTENT_PAGES, ExtentId, PageId, UnitId};
 
-/// What the allocator knew of a file that it gives nothing more of.
+/// The allocator's state of a file that was taken out.
 #[derive(Debug)]
 pub struct TakenOut {
     space: FileSpace,
@@ -18,7 +18,7 @@ pub struct TakenOut {
 }
 
 impl Allocator {
-    /// Gives nothing more of a file (or does again). False: it is the only open one of its group.
+    /// Stops allocation in a file, or allows it again. False if it is the only open file of its group.
     pub fn close_file(&self, number: u16, closed: bool) -> bool {
         let mut state = self.lock();
         let group = state.files.iter().find(|file| file.number == number).map(|file| file.group);
@@ -31,7 +31,7 @@ impl Allocator {
         true
     }
 
-    /// Takes IAM pages without extents that lie in a file out of the chains of their units, if no extent of the file is anybody's.
+    /// Removes a file's IAM pages without extents from the chains of their units, if no extent of the file is allocated.
     pub fn unlink_iam_pages(&self, number: u16) -> Result<(), EngineError> {
         let mut state = self.lock();
         if given(&state, number) {
@@ -83,7 +83,7 @@ impl Allocator {
         !used && !given(&state, number)
     }
 
-    /// Forgets an empty file. None: something in it is used.
+    /// Takes out an empty file. None if something in it is in use.
     pub fn take_out(&self, number: u16) -> Option<TakenOut> {
         let mut state = self.lock();
         let index = state.files.iter().position(|file| file.number == number)?;
@@ -98,14 +98,14 @@ impl Allocator {
         Some(TakenOut { space, mixed: taken })
     }
 
-    /// A file that was taken out is gone: the cache has nothing more of it.
+    /// Drops the cached pages of a file that was taken out.
     pub fn discard_file(&self, number: u16, taken: &TakenOut) {
         for extent in 0..taken.space.free.len() as u32 {
             self.pager.cache.discard(ExtentId { file: number, extent });
         }
     }
 
-    /// Takes a file back that could not be removed.
+    /// Puts back a file that could not be removed.
     pub fn put_back(&self, TakenOut { space, mixed }: TakenOut) {
         let mut state = self.lock();
         state.files.push(space);

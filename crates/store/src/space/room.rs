@@ -1,4 +1,4 @@
-//! Pages that have room for more rows: what this process has seen, and, where that runs out or nothing is known yet, what the PFS says.
+//! Pages with room for more rows: those that this process has seen, and otherwise those that the PFS knows.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ impl Room {
         self.units.lock().get(&unit)?.pages.last().copied()
     }
 
-    /// Some of them, for one of several transactions that look for room: the one to be tried first is first.
+    /// Some of these pages, for one of several transactions that look for room. The first should be tried first.
     pub fn some_pages(&self, unit: UnitId) -> Vec<PageId> {
         let units = self.units.lock();
         units
@@ -53,7 +53,7 @@ impl Room {
             .map_or(Vec::new(), |room| room.pages.iter().rev().take(SOME_PAGES).copied().collect())
     }
 
-    /// A page has had a row removed.
+    /// Notes that a row was removed from a page.
     pub fn note(&self, unit: UnitId, page: PageId) {
         let mut units = self.units.lock();
         let room = units.entry(unit).or_default();
@@ -67,19 +67,19 @@ impl Room {
         }
     }
 
-    /// A page has taken a row.
+    /// Notes that a page has taken a row.
     pub fn note_found(&self, unit: UnitId) {
         self.units.lock().entry(unit).or_default().found = true;
     }
 
-    /// A page has no room, or is another's.
+    /// Drops a page that has no room, or is locked by another transaction.
     pub fn forget(&self, unit: UnitId, page: PageId) {
         if let Some(room) = self.units.lock().get_mut(&unit) {
             room.pages.retain(|known| *known != page);
         }
     }
 
-    /// The unit has other pages now.
+    /// Drops all pages of a unit whose extents have changed.
     pub fn forget_all(&self, unit: UnitId) {
         self.units.lock().remove(&unit);
     }
@@ -89,7 +89,7 @@ impl Room {
         self.units.lock().retain(|unit, _| unit.object != object);
     }
 
-    /// Asks the PFS for pages of a unit that are certain to have so many bytes free, if it may know any. Whether there are some.
+    /// Searches the PFS for pages of a unit that have at least this many bytes free. Returns whether there are any.
     pub fn search(&self, pager: &Pager, unit: &Unit, bytes: usize) -> Result<bool, EngineError> {
         let degrees = maps::FULLNESS_WITH_ROOM.iter().take_while(|free| **free >= bytes).count();
         {

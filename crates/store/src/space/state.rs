@@ -1,4 +1,4 @@
-//! The free extents of the data files, in memory, and which file is next.
+//! The free extents of the data files in memory, and the choice of the next file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,7 +14,7 @@ pub const FIRST_EXTENTS: u32 = LEAST_EXTENTS + 2;
 /// Most extents by which a file grows at once, if nothing else is declared.
 const MOST_EXTENTS: u32 = 1024;
 
-/// What is free, and what is on its way to somebody.
+/// Free extents, and allocations that are not committed.
 #[derive(Debug, Default)]
 pub struct State {
     pub files: Vec<FileSpace>,
@@ -24,9 +24,9 @@ pub struct State {
     pub mixed: BTreeMap<ExtentId, u8>,
     /// IAM pages of a unit by file and interval.
     pub iam_pages: HashMap<UnitId, Vec<(u16, u32, PageId)>>,
-    /// Units whose creation is not committed, and by whom. Their IAM pages go when it is undone.
+    /// Units whose creation is not committed, with the transaction. If it is undone, their IAM pages are freed.
     pub created: HashMap<UnitId, u64>,
-    /// What must be durable before an extent is given away; None: it is.
+    /// The log position that must be durable before an extent is allocated; None if there is none.
     pub undone: Option<Lsn>,
 }
 
@@ -45,8 +45,8 @@ pub struct FileSpace {
 }
 
 impl State {
-    /// The file of a group for the next allocation. Files with free extents take turns; one with less free space is
-    /// passed over as often, in proportion. None: nothing is free.
+    /// The file of a group for the next allocation. Files with free extents take turns in proportion to their free space. None if
+    /// nothing is free.
     pub fn next_file(&mut self, group: u16) -> Option<usize> {
         let is_candidate = |file: &FileSpace| file.group == group && file.free_count > 0 && !file.is_closed;
         let most = self.files.iter().filter(|file| is_candidate(file)).map(|file| file.free_count).max()?;
@@ -75,7 +75,7 @@ impl State {
         self.files.iter().find(|file| file.group == group && !file.is_closed).map(|file| file.number)
     }
 
-    /// The files of a group in the order in which they are to grow: the preferred one, then the others from the one on whose turn it is.
+    /// The files of a group in the order in which they grow: the preferred one, then the others in turn.
     pub fn growing_files(&self, group: u16, preferred: Option<u16>) -> Vec<usize> {
         let turn = self.turns.get(&group).copied().unwrap_or(0);
         let of_group =
@@ -132,7 +132,7 @@ impl FileSpace {
     }
 }
 
-/// By how many extents a file of so many grows when `wanted` are needed. Zero: it does not grow. A new file gets what it needs.
+/// By how many extents a file grows when `wanted` are needed; zero if it does not grow. A new file gets what it needs.
 pub fn growth(extents: u32, wanted: u32, declared: FileGrowth) -> u32 {
     let automatic = || (extents / 8).clamp(LEAST_EXTENTS, MOST_EXTENTS).max(wanted.saturating_add(2));
     match declared {

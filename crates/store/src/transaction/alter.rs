@@ -1,4 +1,4 @@
-//! Changing the form of a table that has rows: indexes made and dropped, heaps into trees and back, rebuilds.
+//! Changes the form of a table that has rows: creates and drops indexes, converts heaps to trees and back, rebuilds.
 
 use std::sync::Arc;
 
@@ -26,19 +26,19 @@ use crate::tree::index::{Index, IndexDefinition, RowLocator, Tree};
 /// Options for the rebuild of a table or an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RebuildOptions {
-    /// How full pages of a tree are made; None: as it was declared.
+    /// Fill factor of trees; None: as declared.
     pub fill_factor_percent: Option<u8>,
-    /// How rows are kept; None: as before.
+    /// Compression of rows; None: as before.
     pub compression: Option<Compression>,
 }
 
 impl RebuildOptions {
-    /// Pages of trees filled so far; None: as was declared.
+    /// Options with this fill factor; None: as declared.
     pub fn filled(fill_factor_percent: Option<u8>) -> Self {
         Self { fill_factor_percent, compression: None }
     }
 
-    /// Rows kept with this compression.
+    /// Options with this compression.
     pub fn compressed(compression: Compression) -> Self {
         Self { fill_factor_percent: None, compression: Some(compression) }
     }
@@ -50,7 +50,7 @@ impl RebuildOptions {
 }
 
 impl WriteTable<'_> {
-    /// Makes a nonclustered index and fills it with the rows that are there.
+    /// Creates a nonclustered index and fills it from the existing rows.
     pub fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), EngineError> {
         self.create_index_on(definition, None)
     }
@@ -160,8 +160,8 @@ impl WriteTable<'_> {
         self.create_clustered_index_on(key, None)
     }
 
-    /// Creates a clustered index in another file group (`ON`). The rows go there with what overflows; large values
-    /// stay in their group.
+    /// Creates a clustered index in another file group (`ON`). The rows and their overflow move there; large values stay in their
+    /// group.
     pub fn create_clustered_index_on(
         &mut self,
         key: &IndexDefinition,

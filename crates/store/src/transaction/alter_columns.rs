@@ -1,4 +1,4 @@
-//! Other columns for a table that has rows.
+//! Alters the columns of a table that has rows.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ use crate::tree::key::KeyColumn;
 /// Where the values of a column come from when columns are altered.
 #[derive(Debug, Clone)]
 pub enum ColumnSource {
-    /// From a column of the table, by its number so far; converted if the type is another one.
+    /// From a column of the table, by its old number; converted if the type differs.
     Kept(usize),
     /// Null in every row.
     Null,
     /// The one value of this array in every row.
     Value(ArrayRef),
-    /// What the caller makes of the rows ([`Transaction::start_altering`]); with a column so far, by its number, if this one takes its
-    /// place in keys and indexes.
+    /// Values that the caller computes ([`Transaction::start_altering`]). The number is that of an old column that the new one
+    /// replaces in keys and indexes.
     Made(Option<usize>),
 }
 
@@ -43,17 +43,17 @@ impl ColumnSource {
     }
 }
 
-/// A column of a table as it is to be.
+/// A column of a table after the change.
 #[derive(Debug, Clone)]
 pub struct NewColumn {
     /// Definition.
     pub column: Column,
-    /// Values in the rows that are there.
+    /// Values of the existing rows.
     pub source: ColumnSource,
 }
 
-/// A table whose columns are being altered: its rows as they were come out, and go in as they are to be, in the same order.
-/// Dropped without [`Transaction::finish_altering`], the table stays as it was.
+/// A table whose columns are being altered: it gives the old rows and takes the new ones, in the same order. If it is dropped
+/// without [`Transaction::finish_altering`], the table does not change.
 #[derive(Debug)]
 pub struct Altering {
     object: u32,
@@ -62,7 +62,7 @@ pub struct Altering {
 }
 
 impl Altering {
-    /// Adds rows with all columns as they are to be.
+    /// Adds rows with all new columns.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         self.writer.append(batch)
     }
@@ -135,7 +135,7 @@ impl WriteTable<'_> {
         finish_bulk_and(self.transaction, object, writer, |this| redefine(this, object)).map(drop)
     }
 
-    /// Leaves the table as it was before.
+    /// Ends the change without effect.
     pub fn abandon_altering(&mut self, altering: Altering) {
         self.transaction.abandon_bulk(altering.writer);
     }

@@ -1,4 +1,4 @@
-//! Rows of tables that other transactions change at the same time.
+//! Changes of tables that other transactions change at the same time.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ impl WriteTable<'_> {
     /// Locks the pages of rows that this transaction is about to change, and ends [`Reads::pin`](super::reads::Reads::pin).
     ///
     /// # Errors
-    /// [`RowsChanged`](EngineError::RowsChanged) if another transaction has changed something in those pages since, and committed: the
-    /// rows are to be read again. The pages stay locked.
+    /// [`RowsChanged`](EngineError::RowsChanged) if another transaction has changed something in those pages since, and
+    /// committed: the rows must be read again. The pages stay locked.
     pub fn claim_rows(&mut self, locators: &[RowLocator]) -> Result<(), EngineError> {
         let pinned = self.transaction.reads.park();
         if locators.is_empty() {
@@ -38,8 +38,8 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Waits until no other transaction is changing what is, or would be, the row with a key of a table, which this transaction has
-    /// locked. `index` None: of the clustered key. `key` is a batch of the key's columns with one row.
+    /// Waits until no other transaction is changing the row with this key, or the place where it would be. This transaction must
+    /// have locked the table. `index` None: of the clustered key. `key` is a batch of the key's columns with one row.
     pub fn await_key(&mut self, index: Option<&str>, key: &RecordBatch) -> Result<(), EngineError> {
         let transaction = &*self.transaction;
         let table = transaction.table_of(self.object).ok_or_else(|| no_table(&self.name))?;

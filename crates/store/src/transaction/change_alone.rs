@@ -1,4 +1,4 @@
-//! Tables that a transaction has alone, and what it gives up of them.
+//! Tables that a transaction has locked exclusively, and the extents that it frees.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rows that a transaction changes.
+//! Row changes of a transaction.
 
 use arrow::array::{Array, RecordBatch};
 
@@ -41,7 +41,7 @@ impl WriteTable<'_> {
         Ok(())
     }
 
-    /// Takes the rows back that wait for the commit, for another way of adding them.
+    /// Takes back the rows that wait for the commit, in order to add them in another way.
     pub fn take_pending(&mut self) -> Vec<RecordBatch> {
         self.transaction.work.pending.remove(&self.object).unwrap_or_default()
     }
@@ -70,7 +70,7 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Puts the rows of `batch` in the places of those with the same keys in a table with a unique clustered key.
+    /// Replaces rows of a table with a unique clustered key by the rows of `batch` with the same keys.
     pub fn update_keyed(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         let object = self.beside()?;
         self.transaction.guarded(|this| {
@@ -87,14 +87,14 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Removes rows of any table, found by what a scan of this transaction has said of them. If the table is not locked alone, they must
-    /// have been [claimed](Self::claim_rows), or another transaction may have changed them since.
+    /// Removes rows of any table by the locators from a scan of this transaction. Unless the table is locked exclusively, the
+    /// rows must have been [claimed](Self::claim_rows), since another transaction may have changed them.
     pub fn delete_located(&mut self, locators: &[RowLocator]) -> Result<(), EngineError> {
         let object = self.beside()?;
         self.transaction.guarded(|this| with_rows(this, object, |heap| heap.delete_located(locators)))
     }
 
-    /// Puts the rows of `batch` in the places of others in any table. The address of a row of a heap stays; a row of a clustered table
+    /// Replaces rows of any table by the rows of `batch`. The address of a row of a heap stays; a row of a clustered table
     /// whose key changes is found by its new key from then on.
     pub fn update_located(
         &mut self,
@@ -116,7 +116,7 @@ impl WriteTable<'_> {
         self.delete_located(&locators)
     }
 
-    /// Puts the rows of `batch` in the places of those at these addresses, which stay valid.
+    /// Replaces the rows at these addresses by the rows of `batch`; the addresses stay valid.
     pub fn update(&mut self, addresses: &[RowId], batch: &RecordBatch) -> Result<(), EngineError> {
         self.heap()?;
         let locators: Vec<RowLocator> = addresses.iter().copied().map(RowLocator::Address).collect();

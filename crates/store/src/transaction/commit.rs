@@ -1,4 +1,4 @@
-//! Committing: first everything that may still fail, then the record that says so.
+//! Committing: first everything that may still fail, then the commit record.
 
 use std::sync::Arc;
 
@@ -14,9 +14,8 @@ use crate::log::{Log, Operation};
 use crate::page::lsn::Lsn;
 
 impl Transaction {
-    /// Makes everything durable, then visible, at once. Returns the commit's number. Bulk writers must have ended.
-    ///
-    /// Transactions of several databases that are one are committed by [`commit_together`](crate::engine::global::commit_together).
+    /// Makes everything durable, then visible, at once. Returns the commit's number. Bulk writers must have ended. A transaction
+    /// over several databases is committed by [`commit_together`](crate::engine::global::commit_together).
     pub fn commit(self) -> Result<u64, EngineError> {
         self.ready()?.commit()
     }
@@ -64,7 +63,7 @@ impl Ready {
         self.transaction.shared.number
     }
 
-    /// Whether nobody asks for it after the process has ended.
+    /// Whether its changes need not survive the process.
     pub fn is_temporary(&self) -> bool {
         self.shared().options.is_temporary
     }
@@ -102,8 +101,8 @@ impl Ready {
         }
     }
 
-    /// Hands the outcome over to a coordinator, which calls the transaction `global`. Durable only after a flush up to the answer; None:
-    /// there is nothing to commit.
+    /// Leaves the decision to a coordinator, for which the transaction is `global`. It is durable only after a flush up to the
+    /// returned position; None if there is nothing to commit.
     pub fn prepare(&mut self, global: u64) -> Result<Option<Lsn>, EngineError> {
         let prepare = Operation::Prepare { global, row_counts: self.row_counts.clone() };
         self.shared().pager.prepare(self.transaction.id, prepare)
@@ -114,8 +113,8 @@ impl Ready {
         self.shared().pager.log.flush(lsn)
     }
 
-    /// Commits what was prepared and has been decided durably: nothing is waited for. Returns where the log must be durable before the
-    /// decision can be forgotten.
+    /// Commits a prepared transaction whose decision is durable, without waiting. Returns the log position that must be durable
+    /// before the decision can be dropped.
     pub fn commit_decided(mut self) -> Result<Option<(Arc<Log>, Lsn)>, EngineError> {
         let log = Arc::clone(&self.shared().pager.log);
         match self.log_commit() {
@@ -128,7 +127,7 @@ impl Ready {
         }
     }
 
-    /// Leaves a transaction whose outcome nobody knows to the next recovery.
+    /// Leaves a transaction with an unknown outcome to the next recovery.
     pub fn leave(mut self, error: &EngineError) -> EngineError {
         let Transaction { shared, id, .. } = &self.transaction;
         shared.pager.log.shut(error.to_string());

@@ -1,4 +1,4 @@
-//! Two tables exchange their rows: pages, trees and counts go from one definition to the other, and nothing is copied.
+//! Exchanges the rows of two tables: pages, trees and counts change their table, and nothing is copied.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What bulk writers leave behind that are dropped before they have ended.
+//! What is left of bulk writers that were dropped before they had finished.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::page::ExtentId;
 /// What one writer has left.
 #[derive(Debug)]
 pub(crate) struct Leftover {
-    /// Extents that it was given.
+    /// Extents of the writer.
     pub allocated: Vec<ExtentId>,
     /// Where the load began, if it can be undone alone.
     pub start: Option<(Savepoint, u64)>,
@@ -33,7 +33,7 @@ impl Leftovers {
         Arc::new(Self { shared: Arc::clone(shared), waiting: Mutex::new(Some(Vec::new())) })
     }
 
-    /// Notes what a writer has left. If its transaction has been undone meanwhile, the extents are free at once.
+    /// Takes over what a writer has left. If its transaction has been undone meanwhile, the extents are freed at once.
     pub fn leave(&self, leftover: Leftover) {
         let mut waiting = self.waiting.lock();
         if let Some(waiting) = &mut *waiting {

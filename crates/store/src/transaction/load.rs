@@ -1,5 +1,5 @@
-//! Bulk loads of any table: extents of a heap, a tree built from sorted rows, or rows merged into a tree that has some, and the indexes with
-//! it.
+//! Bulk loads into any table: extents of a heap, a tree built from sorted rows, or rows merged into a tree, with the table's
+//! indexes.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ use crate::record::{WireRowCopier, WireRows};
 use crate::sort::{Sorted, Sorter};
 use crate::tree::index::Tree;
 
-/// How a bulk load is done.
+/// Options of a bulk load.
 #[derive(Debug, Clone, Copy)]
 pub struct BulkOptions {
     /// The load locks the table as a whole (`TABLOCK`): one of the conditions for minimal logging, and for building trees with their fill
     /// factor. Without it pages are filled up, as if the rows had been inserted in their order.
     pub table_lock: bool,
-    /// The rows are said to come in the order of the clustered key (the `ORDER` hint). It is verified: a row out of order is
-    /// [`EngineError::NotSorted`]. Means nothing for a heap.
+    /// The rows are declared to be in the order of the clustered key (the `ORDER` hint). This is verified: a row out of order is
+    /// [`EngineError::NotSorted`]. A heap ignores it.
     pub sorted: bool,
     /// Bytes of rows that a sort keeps in memory; more are sorted in temporary files. Each index sorts for itself.
     pub sort_memory_bytes: usize,
@@ -55,7 +55,7 @@ pub enum MinimalLoggingCondition {
     EmptyTable,
 }
 
-/// What of a load is minimally logged, and if not, why.
+/// Which pages of a load are minimally logged, and why others are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MinimalLogging {
     /// Pages of rows.
@@ -101,7 +101,7 @@ pub(crate) fn is_fresh(shared: &Shared, tree: &Tree) -> Result<bool, EngineError
 }
 
 /// Loads rows into one table for one transaction; [`Transaction::finish_bulk`](super::Transaction::finish_bulk) adds them to the table.
-/// Dropped without that it is [given up](Transaction::abandon_bulk), as soon as its transaction does anything else.
+/// If it is dropped without that, it is [abandoned](Transaction::abandon_bulk) as soon as its transaction does anything else.
 #[derive(Debug)]
 pub struct BulkWriter {
     /// None: it has ended.
@@ -195,8 +195,8 @@ impl BulkWriter {
         }
     }
 
-    /// Bytes of pages that it holds until they are written. Rows that wait to be sorted are limited by
-    /// [`BulkOptions::sort_memory_bytes`], and are not among them.
+    /// Bytes of pages that are not written yet. Rows that wait to be sorted are not counted; [`BulkOptions::sort_memory_bytes`]
+    /// limits them.
     pub fn buffer_bytes(&self) -> usize {
         match &self.target {
             Some(Target::Heap(load)) => load.buffer_bytes(),
@@ -205,7 +205,7 @@ impl BulkWriter {
         }
     }
 
-    /// Adds rows. After an error the writer is of no more use, and must be [given up](Transaction::abandon_bulk).
+    /// Adds rows. After an error the writer cannot be used any more, and must be [abandoned](Transaction::abandon_bulk).
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         match &mut self.target {
             Some(Target::Heap(load)) => {
@@ -220,10 +220,9 @@ impl BulkWriter {
         }
     }
 
-    /// Adds the first wire rows of `bytes` by copying their values into pages. It stops in front of a row that is
-    /// incomplete or cannot be copied unchanged. Such a row must come in a [batch](Self::append), which also reports
-    /// what is wrong with it. A copier for another definition of the table takes no rows. After an error the writer is
-    /// of no more use.
+    /// Adds the first wire rows of `bytes` by copying their values into pages. It stops before a row that is incomplete or cannot
+    /// be copied unchanged. Add such a row as a [batch](Self::append), which reports what is wrong with it. A copier for another
+    /// definition of the table takes no rows. After an error the writer cannot be used any more.
     pub fn append_wire_rows(
         &mut self,
         copier: &WireRowCopier,
@@ -393,8 +392,8 @@ impl WriteTable<'_> {
         self.transaction.work.table(object).map(Arc::new)
     }
 
-    /// Ends a bulk writer of this transaction. Its rows are part of the table from now on. If it fails, the load alone is undone,
-    /// provided that the transaction has done nothing else since it began; otherwise only undoing everything is left.
+    /// Ends a bulk writer of this transaction. Its rows are part of the table from now on. If it fails, only the load is undone,
+    /// provided that the transaction has done nothing else since it began; otherwise the whole transaction must be rolled back.
     pub fn finish_bulk(&mut self, writer: BulkWriter) -> Result<u64, EngineError> {
         finish_bulk_and(self.transaction, self.object, writer, |_| Ok(()))
     }
@@ -413,7 +412,7 @@ impl WriteTable<'_> {
 }
 
 impl Transaction {
-    /// Gives up a bulk writer: what it wrote is undone, as when [`finish_bulk`](Self::finish_bulk) fails.
+    /// Abandons a bulk writer: its rows are undone, as when [`finish_bulk`](Self::finish_bulk) fails.
     pub fn abandon_bulk(&mut self, writer: BulkWriter) {
         drop(writer);
         self.settle();

@@ -19,7 +19,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// What a transaction asks the locks with; the cost of undoing it is to be added.
+    /// The transaction's settings for lock requests, without the cost of undoing it.
     pub fn request(&self, transaction: u64) -> Request<'_> {
         Request {
             transaction,
@@ -47,8 +47,8 @@ impl Transaction {
         self.waiting.interrupt = Some(interrupt);
     }
 
-    /// Which of several transactions that wait for each other gives way: the one with the least priority, -10 to 10 (`SET
-    /// DEADLOCK_PRIORITY`); of equal ones that with least to undo.
+    /// Sets the priority, -10 to 10, in deadlocks (`SET DEADLOCK_PRIORITY`). The victim is the transaction with the lowest
+    /// priority; among equals the one with least to undo.
     pub fn set_deadlock_priority(&mut self, priority: i8) {
         self.waiting.priority = priority.clamp(-10, 10);
     }
@@ -63,7 +63,7 @@ impl Transaction {
         acquire(self, &Resource::Object(object), mode.into(), timeout)
     }
 
-    /// Waits until a table could be locked so, and does not keep it, unless more of it is held already.
+    /// Waits until a table could be locked in this mode, without keeping the lock.
     pub fn await_table(&self, object: u32, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
         let resource = Resource::Object(object);
         let held = self.shared.locks.held(self.id, &resource);

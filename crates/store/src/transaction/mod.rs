@@ -1,4 +1,4 @@
-//! A unit of work: everything in it happens, durably, or nothing of it.
+//! Transactions: all changes of one happen, durably, or none.
 
 pub(crate) mod alter;
 pub(crate) mod alter_columns;
@@ -43,29 +43,23 @@ use unit_of_work::{no_table, roll_back_all};
 pub use write_table::WriteTable;
 
 impl Transaction {
-    /// A table that is to be changed.
-    ///
-    /// # Errors
-    /// 208: there is none of this name.
+    /// A handle to change the table of this name. # Errors 208: there is none of this name.
     pub fn open_table(&mut self, name: &str) -> Result<WriteTable<'_>, EngineError> {
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         Ok(self.open(&table))
     }
 
-    /// A table that has been looked up, to be changed.
+    /// A handle to change a table that was looked up.
     pub fn open(&mut self, table: &Table) -> WriteTable<'_> {
         WriteTable { object: table.object, name: Arc::clone(&table.name), transaction: self }
     }
 
-    /// A table to be read as this transaction sees it.
-    ///
-    /// # Errors
-    /// 208: there is none of this name.
+    /// A handle to read the table of this name as this transaction sees it. # Errors 208: there is none of this name.
     pub fn read_table(&self, name: &str) -> Result<ReadTable, EngineError> {
         self.read(self.table(name).ok_or_else(|| no_table(name))?)
     }
 
-    /// A table that has been looked up, to be read as this transaction sees it.
+    /// A handle to read a table that was looked up, as this transaction sees it.
     pub fn read(&self, table: Arc<Table>) -> Result<ReadTable, EngineError> {
         let (view, table) = match self.work.changed.contains(table.object) {
             true => (View::Current, table),
@@ -96,7 +90,7 @@ impl Transaction {
         self.create_table_on(name, columns, None, Compression::None, &Placement::default(), properties)
     }
 
-    /// Creates a table whose rows are kept in the order of a key, a clustered tree, with the compression that the key says.
+    /// Creates a clustered table, a tree in the order of a key, with the key's compression.
     pub fn create_tree(
         &mut self,
         name: &str,
@@ -152,14 +146,14 @@ impl Transaction {
         Ok(check::check_table(&self.shared, &table))
     }
 
-    /// Checks the structure of the whole database, with every table held alone.
+    /// Checks the structure of the whole database, with every table locked exclusively.
     pub fn check_database(&mut self) -> Result<Vec<Finding>, EngineError> {
         self.lock_everything()?;
         let tables: Vec<Arc<Table>> = self.catalogue().tables.tables().cloned().collect();
         check::check(&self.shared, &tables)
     }
 
-    /// Holds every table alone, and lets nobody make another, until the transaction ends.
+    /// Locks every table exclusively, and the creation of tables, until the transaction ends.
     pub fn lock_everything(&mut self) -> Result<(), EngineError> {
         lock_in(self, CATALOGUE, LockMode::X)?;
         let objects: Vec<u32> = self.catalogue().tables.tables().map(|table| table.object).collect();

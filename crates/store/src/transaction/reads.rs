@@ -1,4 +1,4 @@
-//! What the statements of a transaction read.
+//! Which state the statements of a transaction read.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::database::shared::Shared;
 use crate::database::snapshot::Snapshot;
 use crate::error::EngineError;
 
-/// Which commits a transaction reads.
+/// The snapshots that a transaction reads.
 #[derive(Debug)]
 pub struct Reads {
     shared: Arc<Shared>,
@@ -63,24 +63,24 @@ impl Reads {
         self.pinned.take()
     }
 
-    /// Goes on with what was pinned before.
+    /// Restores the snapshot that was pinned before.
     pub fn return_to(&mut self, pinned: Option<Snapshot>) {
         self.pinned = pinned;
     }
 
-    /// Whether every [`pin`](Self::pin) leads to the same snapshot, that of the first one (snapshot isolation). What others have changed
-    /// since, the transaction cannot change: [`UpdateConflict`](EngineError::UpdateConflict).
+    /// Sets snapshot isolation: every [`pin`](Self::pin) then gives the snapshot of the first one. The transaction cannot change
+    /// what others have changed since: [`UpdateConflict`](EngineError::UpdateConflict).
     pub fn keep(&mut self, keeps: bool) {
         self.keeps = keeps;
         self.pinned = None;
     }
 
-    /// Whether it does.
+    /// Whether snapshot isolation is set.
     pub fn keeps(&self) -> bool {
         self.keeps
     }
 
-    /// Whether scans that are opened from now on leave out the rows in pages that others have locked to change them (READPAST).
+    /// Sets whether new scans skip rows in pages that others have locked to change them (READPAST).
     pub fn set_passes(&mut self, passes: bool) {
         self.passes = passes;
     }

@@ -1,4 +1,4 @@
-//! The rows of a table that a transaction has alone, or beside others, through the heap's writer.
+//! Row changes of a table, locked exclusively or shared with others, through the heap's writer.
 
 use std::sync::Arc;
 

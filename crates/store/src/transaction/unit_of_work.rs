@@ -51,16 +51,16 @@ pub struct Transaction {
 /// What a rollback to a savepoint restores in memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Work {
-    /// Tables held alone, as this transaction has made them, or dropped.
+    /// Tables that this transaction has locked exclusively, as it has changed or dropped them.
     pub changed: TableMap,
-    /// What was added to tables held together with others.
+    /// What was added to tables that others change too.
     pub filled: BTreeMap<u32, Filled>,
     /// Units with the extents and pages that the commit gives up.
     pub(super) given_up: Chunked<Arc<(Unit, Vec<ExtentId>)>, 6>,
     pub(super) given_up_units: Chunked<Unit, 6>,
     /// Tables whose definitions the commit writes.
     pub redefined: Chunked<(), 6>,
-    /// Rows that the commit inserts, in tables held together with others.
+    /// Rows that the commit inserts into tables that others change too.
     pub pending: BTreeMap<u32, Vec<RecordBatch>>,
 }
 
@@ -101,7 +101,7 @@ impl Transaction {
         self.id
     }
 
-    /// The recovery model that holds for its next bulk load.
+    /// The recovery model that applies to its next bulk load.
     pub fn recovery_model(&self) -> RecoveryModel {
         self.shared.recovery_model()
     }

@@ -1,4 +1,4 @@
-//! A table that a transaction changes, looked up once.
+//! A handle to change a table, which was looked up once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +70,7 @@ impl WriteTable<'_> {
         Ok(())
     }
 
-    /// Removes all rows by giving up the table's extents.
+    /// Removes all rows by freeing the table's extents.
     pub fn truncate(&mut self) -> Result<(), EngineError> {
         let object = self.alone(LockMode::SchM)?;
         self.transaction.guarded(|this| {

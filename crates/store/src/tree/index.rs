@@ -1,4 +1,4 @@
-//! Trees as a table declares them: its clustered key, and its nonclustered indexes.
+//! Declarations of trees: a table's clustered key, and its nonclustered indexes.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::record::kind::Kind;
 use crate::record::layout::{Column, Layout};
 use crate::record::stored::StoredRow;
 
-/// What is declared of a clustered key or a nonclustered index.
+/// The declaration of a clustered key or a nonclustered index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDefinition {
     /// Name, for error messages; a nonclustered index is found by it.
@@ -26,23 +26,23 @@ pub struct IndexDefinition {
     pub key: Vec<KeyColumn>,
     /// Further columns of the table that a nonclustered index holds (`INCLUDE`).
     pub included: Vec<usize>,
-    /// What must be true of the rows that a nonclustered index has; empty: nothing, it has all.
+    /// The filter of a nonclustered index; empty if it has all rows.
     pub filter: Vec<FilterTerm>,
-    /// Whether two rows may not have the same key. A null equals another one.
+    /// Whether keys are unique. Two nulls are equal.
     pub unique: bool,
     /// Whether it belongs to a PRIMARY KEY or UNIQUE constraint: a duplicate is error 2627 instead of 2601.
     pub is_constraint: bool,
     /// How full pages are made when it is built, not when it is changed; 0 is 100.
     pub fill_factor_percent: u8,
-    /// Whether the fill factor holds for upper levels, too (`PAD_INDEX`).
+    /// Whether the fill factor applies to upper levels too (`PAD_INDEX`).
     pub pad_index: bool,
-    /// How its rows are kept (`DATA_COMPRESSION`). None: those of a clustered key as the table had them before, those of a nonclustered
-    /// index uncompressed. A table's or an index's own definition always says.
+    /// Compression of the rows (`DATA_COMPRESSION`). With None a clustered key keeps the table's compression, and a nonclustered
+    /// index is not compressed. In the definition of an existing table or index it is never None.
     pub compression: Option<Compression>,
 }
 
 impl IndexDefinition {
-    /// Whether two indexes of tables that are alike hold the same: names and how full pages are made may differ.
+    /// Whether the indexes of two equal tables hold the same entries; names and fill factors may differ.
     pub fn is_like(&self, other: &Self) -> bool {
         self.key == other.key
             && self.included == other.included
@@ -80,14 +80,14 @@ impl IndexDefinition {
     }
 }
 
-/// A tree: the form of its rows, how they order, and where it starts.
+/// A tree: the form and the order of its rows, and its root.
 #[derive(Debug, Clone)]
 pub struct Tree {
     /// What was declared.
     pub definition: IndexDefinition,
     /// The form of the rows in its leaves.
     pub layout: Arc<Layout>,
-    /// What they order by; unique.
+    /// The key, which is unique.
     pub key: KeyLayout,
     /// Root, which never moves.
     pub root: PageId,
@@ -161,7 +161,7 @@ impl Tree {
     }
 }
 
-/// What leads from a row of an index to the row of the table, or to a row of any table from outside.
+/// The locator of a row: an index entry has one, and callers use it to change rows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RowLocator {
     /// Where a row of a heap is.
@@ -184,11 +184,11 @@ pub struct Index {
 /// Where the columns of an index come from, and how its rows lead back.
 #[derive(Debug)]
 pub(crate) struct IndexShape {
-    /// Columns of the table (the hidden one, too) in the order of the index's columns; None: the address.
+    /// The table's column (the hidden one too) for each of the index's columns; None for the address.
     pub sources: Vec<Option<usize>>,
     /// The clustered key in the index's rows; `None` if they have the address instead.
     pub clustered: Option<KeyLayout>,
-    /// Which rows of the table it has.
+    /// The rows of the table that the index has.
     pub filter: Filter,
 }
 

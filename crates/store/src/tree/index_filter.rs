@@ -1,4 +1,4 @@
-//! Which rows a filtered index has: those for which every term of its filter holds.
+//! Filters of indexes: an index has the rows for which every term holds.
 
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
 
@@ -17,18 +17,18 @@ use crate::tree;
 pub struct FilterTerm {
     /// Index of the column in its table, from 0.
     pub column: usize,
-    /// What must be true of its value.
+    /// The condition for its value.
     pub test: FilterTest,
 }
 
-/// What a term says of a value.
+/// The condition of a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilterTest {
     /// It is null.
     Null,
     /// It is not null.
     NotNull,
-    /// To one of `values` it stands in one of these relations.
+    /// The value has one of these relations to one of `values`.
     Compare {
         /// Whether it may be less.
         less: bool,
@@ -91,12 +91,12 @@ impl Filter {
         Ok(Self { terms })
     }
 
-    /// Columns of the table that it looks at.
+    /// Columns of the table that the filter reads.
     pub fn columns(&self) -> impl Iterator<Item = usize> {
         self.terms.iter().map(|term| term.column)
     }
 
-    /// Which of some rows it lets in; None: all.
+    /// The rows of a batch that pass the filter; None: all.
     pub fn mask(
         &self,
         column: impl Fn(usize) -> Option<ArrayRef>,

@@ -1,4 +1,4 @@
-//! Keys of a tree: which columns, how they order, and the records of the upper levels.
+//! Keys of a tree: columns, order, and the records of the upper levels.
 
 use crate::error::EngineError;
 use crate::page::PageId;
@@ -22,7 +22,7 @@ const CHILD_BYTES: usize = 6;
 /// Gives text the bytes that order it as a collation does.
 ///
 /// `write(collation, text, out)` appends them to `out`: texts order as these byte strings do, and are equal if they are. The same
-/// collation must give the same bytes for as long as a database exists. False: the bytes are no text; the key cannot be made.
+/// collation must give the same bytes for as long as a database exists. False if the bytes are not valid text, so that there is no key.
 #[derive(Clone, Copy)]
 pub struct TextOrder {
     /// The function.
@@ -131,8 +131,8 @@ impl KeyLayout {
         Ok(Self { columns: columns.to_vec(), fixed_bytes, places, has_nullable, variable_count, order })
     }
 
-    /// Refuses what cannot be declared as a key: 1 to 32 columns, none twice, none of a large type, the fixed ones
-    /// `limit_bytes` in all. Who adds rows sees to it that those of variable length are no longer together.
+    /// Checks a declaration: 1 to 32 columns, none twice, none of a large type, and fixed columns of at most `limit_bytes`
+    /// together. Whether variable columns fit the limit is checked when rows are added.
     pub fn check(layout: &Layout, columns: &[KeyColumn], limit_bytes: usize) -> Result<(), EngineError> {
         let refuse = |reason: String| Err(EngineError::Schema { reason });
         if columns.is_empty() || columns.len() > 32 {

@@ -1,10 +1,9 @@
 //! Trees: rows in the order of a unique key, in leaves that are linked both ways. The rows are those of a table, or those of a
 //! nonclustered index.
 //!
-//! A transaction that changes a tree has locked its table, or the pages that change, until its end (see `claims`). So
-//! a split needs no care of its own: it is a few logged changes of pages like any others, undone with the rest. The
-//! root stays where it is. The first entry of an upper page stands for everything below its neighbour, whatever its
-//! key says. Pages that lose their last row stay in the tree.
+//! A transaction that changes a tree has locked its table, or the pages that change, until its end (see `claims`). So a split is
+//! only a few logged page changes, which are undone like any others. The root stays where it is. The first entry of an upper page
+//! covers everything below its neighbour, whatever its key is. Pages that lose their last row stay in the tree.
 
 pub mod index;
 pub(crate) mod index_filter;
@@ -42,7 +41,7 @@ pub(crate) struct PageKeys<'a> {
 }
 
 impl<'a> PageKeys<'a> {
-    /// Reads the keys of a leaf or of an upper page.
+    /// A reader of the keys of a leaf or an upper page.
     pub fn new(tree: &'a Tree, page: &'a Page) -> Result<Self, EngineError> {
         let rows = PageRows::new(page);
         let rows = rows.ok_or_else(|| damaged(page.id(), "its compression information cannot be read"))?;

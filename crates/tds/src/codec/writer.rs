@@ -7,9 +7,9 @@ use super::{EncodeError, EncodeErrorKind, utf16_len};
 
 /// Appends protocol fields to a byte buffer; lengths that are known only afterwards are patched in.
 ///
-/// Writing never fails half way. The writer remembers the first content that does not fit its length prefix, and
-/// later writes do no harm. [`finish`](Writer::finish) then returns the error instead of the bytes. Encoders stay
-/// straight lines and nothing truncated can leave.
+/// Writing never fails half way. The writer remembers the first content that does not fit its length prefix, and accepts later
+/// writes. [`finish`](Writer::finish) then returns the error instead of the bytes. So encoders need no error handling, and
+/// nothing truncated is sent.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -50,8 +50,8 @@ impl Writer {
         }
     }
 
-    /// Runs `write`. If something in it cannot be expressed, takes back what it wrote and returns the error. The
-    /// writer can then go on: a server sends an error message instead, for example.
+    /// Runs `write`. If something cannot be expressed, its bytes are removed and the error is returned. The writer can still be
+    /// used, for an error message for example.
     pub fn attempt(&mut self, write: impl FnOnce(&mut Self)) -> Result<(), EncodeError> {
         let (length, earlier) = (self.bytes.len(), self.error.take());
         write(self);

@@ -1,4 +1,4 @@
-//! The server's end: what the bytes of a client ask for (MS-TDS 3.3.5).
+//! The server's end of the conversation: the meaning of a client's bytes (MS-TDS 3.3.5).
 
 mod message;
 
@@ -34,14 +34,12 @@ const PACKET_SIZE_CLEAR_MAX_BYTES: u32 = 32_764;
 pub struct Offer {
     /// What is encrypted.
     pub encryption: EncryptionPolicy,
-    /// Only clients of TDS 8.0, whose TLS comes first, are let in.
+    /// Accept only clients of TDS 8.0, whose TLS comes first.
     pub strict_only: bool,
 }
 
-/// One connection, as far as its bytes say.
-///
-/// Its caller shows it the head of what it has received ([`next`](Self::next)), drops what was consumed, and sends
-/// the answer that it returns. It holds no more than one message that is not whole, and nothing of a bulk load.
+/// The state of one connection. The caller passes the head of the received bytes to [`next`](Self::next), drops what was
+/// consumed, and sends the answer that is returned. At most one incomplete message is held, and nothing of a bulk load.
 #[derive(Debug)]
 pub struct Conversation {
     state: State,
@@ -74,7 +72,7 @@ enum State {
     BulkExpected,
     /// The rows of a bulk load come.
     Bulk,
-    /// A request is to be answered, and so is an attention if one has come.
+    /// A request must be answered, and an attention too, if one has arrived.
     Answering { attention: bool },
     /// Over.
     Closed,
@@ -83,7 +81,7 @@ enum State {
 /// What [`Conversation::next`] found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Bytes to be dropped from the head of those shown.
+    /// Bytes to be dropped from the head of the passed ones.
     pub consumed: usize,
     /// What they ask for.
     pub event: Event,
@@ -92,9 +90,9 @@ pub struct Step {
 /// What a client asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// Nothing yet: at least so many bytes are needed, from the head that is left.
+    /// Nothing yet: at least this many bytes are needed, counted from the remaining head.
     NeedBytes(usize),
-    /// Nothing is taken before the server has answered: [`Conversation::answer_prelogin`],
+    /// Nothing is consumed before the server has answered: [`Conversation::answer_prelogin`],
     /// [`tls_established`](Conversation::tls_established), [`logged_in`](Conversation::logged_in) or
     /// [`answered`](Conversation::answered).
     Owed,
@@ -113,23 +111,23 @@ pub enum Event {
     Request(Message),
     /// The message that INSERT BULK announced begins. No byte is consumed.
     BulkBegins,
-    /// Some of its rows, from where they were received.
+    /// Some rows of the bulk load, where they were received.
     BulkRows {
         /// Where, in the bytes shown.
         payload: Range<usize>,
         /// The message is whole: now it is to be answered.
         last: bool,
     },
-    /// The client has ended the message and takes it back: an answer is due all the same.
+    /// The client has ended the message and asks to ignore it; an answer is still due.
     BulkIgnored,
-    /// The client wants no more of what is under way. [`Conversation::answered`] says what is due.
+    /// The client cancels the current request. [`Conversation::answered`] says what is due.
     Attention,
 }
 
 /// The answer to PRELOGIN.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreloginAnswer {
-    /// Packets of the answer. They are sent even if the two ends do not agree, so that the client can say why.
+    /// Packets of the answer. They are sent even if the two ends do not agree, so that the client can report why.
     pub packets: Vec<u8>,
     /// What comes then.
     pub next: Result<AfterPrelogin, NegotiationError>,
@@ -138,7 +136,7 @@ pub struct PreloginAnswer {
 /// What follows PRELOGIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterPrelogin {
-    /// LOGIN7, as the connection stands.
+    /// LOGIN7, on the connection as it is.
     Login,
     /// TLS, its handshake inside of PRELOGIN packets ([`wrapped_tls`](super::wrapped_tls)).
     Tls {
@@ -148,7 +146,7 @@ pub enum AfterPrelogin {
 }
 
 impl Conversation {
-    /// A connection of which no byte has come. Requests other than bulk loads are refused beyond `message_max_bytes`.
+    /// A new connection. Requests longer than `message_max_bytes` are refused, except bulk loads.
     pub fn new(offer: Offer, message_max_bytes: usize) -> Self {
         Self {
             state: State::Initial,
@@ -161,7 +159,7 @@ impl Conversation {
         }
     }
 
-    /// Looks at the head of `bytes`: what has been received and not yet consumed.
+    /// Examines the head of `bytes`, which were received and not yet consumed.
     pub fn next(&mut self, bytes: &[u8]) -> Result<Step, ConversationError> {
         let step = self.look(bytes);
         if step.is_err() {
@@ -342,7 +340,7 @@ impl Conversation {
         }
     }
 
-    /// The stream has ended, with `pending` bytes shown and not consumed. An error if that was inside a message.
+    /// Notes the end of the stream, with `pending` bytes that were not consumed. An error if that was inside a message.
     pub fn end_of_stream(&self, pending: usize) -> Result<(), ConversationError> {
         match pending > 0 || self.messages.is_inside_message() {
             true => Err(ConversationError::CutOff),
@@ -382,14 +380,14 @@ impl Conversation {
         Ok(PreloginAnswer { packets, next })
     }
 
-    /// TLS stands: what is shown from here on is decrypted.
+    /// Notes that TLS is established: bytes from here on are decrypted.
     pub fn tls_established(&mut self) {
         if let State::Tls { strict, outcome } = self.state {
             self.state = if strict { State::Prelogin { strict } } else { State::Login(outcome) };
         }
     }
 
-    /// The login is answered and accepted.
+    /// Notes that the login was accepted and answered.
     pub fn logged_in(&mut self) {
         if self.state == State::LoginAsked {
             self.messages.set_message_size_max_bytes(self.message_max_bytes);
@@ -397,8 +395,8 @@ impl Conversation {
         }
     }
 
-    /// The request, the bulk load or the attention is answered; `bulk_expected` if the answer was that to INSERT BULK. Returns whether
-    /// an attention has come: its acknowledgement, a DONE with that bit, follows as a message of its own, whatever was answered.
+    /// Notes that the request, bulk load or attention was answered; `bulk_expected` if it was INSERT BULK. Returns whether an
+    /// attention has arrived. Its acknowledgement, a DONE with that bit, then follows as a message of its own.
     pub fn answered(&mut self, bulk_expected: bool) -> bool {
         let State::Answering { attention } = self.state else { return false };
         self.state = match bulk_expected && !attention {
@@ -435,8 +433,8 @@ pub fn spoken_version(login: &Login7) -> Result<TdsVersion, ConversationError> {
     spoken.ok_or(ConversationError::Version { number: login.tds_version_number })
 }
 
-/// The packet size that a server grants to a client that asks for `asked` bytes; 0 asks for the server's own. It is used from the
-/// first packet behind the answer to the login.
+/// The packet size that a server grants to a client that asks for `asked` bytes; 0 asks for the server's own. It applies from the
+/// first packet after the answer to the login.
 pub fn granted_packet_size(asked: u32, is_encrypted: bool) -> u32 {
     let largest = if is_encrypted { PACKET_SIZE_ENCRYPTED_MAX_BYTES } else { PACKET_SIZE_CLEAR_MAX_BYTES };
     let asked = if asked == 0 { PACKET_SIZE_INITIAL_BYTES as u32 } else { asked };

@@ -1,7 +1,7 @@
 //! The TLS handshake of TDS 7.x: its records travel as the payload of PRELOGIN packets (MS-TDS 2.2.6.5, 3.2.5.2).
 //!
-//! Afterwards records stand bare on the socket and TDS packets inside of them. A receiver takes whole TDS packets and
-//! not one byte behind them: where only the login is encrypted, clear bytes follow.
+//! Afterwards TDS packets travel inside plain TLS records. A receiver takes whole TDS packets and no byte that follows: if only
+//! the login is encrypted, clear bytes follow.
 
 use super::ConversationError;
 use crate::packet::{
@@ -24,7 +24,7 @@ pub fn wrap_flight(flight: &[u8], out: &mut Vec<u8>) {
     framer.frame_into(flight, true, out);
 }
 
-/// Takes handshake packets apart, as many bytes at a time as may be read.
+/// Takes handshake packets apart, and says how many bytes may be read at a time.
 #[derive(Debug)]
 pub struct Unwrapper {
     sender: Sender,
@@ -39,7 +39,7 @@ impl Unwrapper {
         Self { sender, header: [0; HEADER_LEN_BYTES], header_len: 0, payload_left: 0 }
     }
 
-    /// Room for the rest of a header, to be read next; `None` while payload is.
+    /// Room for the rest of a header, if that is to be read next; `None` during payload.
     pub fn header_room(&mut self) -> Option<&mut [u8]> {
         match self.payload_left {
             0 => self.header.get_mut(self.header_len..),
@@ -47,7 +47,7 @@ impl Unwrapper {
         }
     }
 
-    /// Says that so many bytes of [`header_room`](Self::header_room) were filled.
+    /// Notes that this many bytes of [`header_room`](Self::header_room) were filled.
     pub fn header_read(&mut self, bytes: usize) -> Result<(), ConversationError> {
         self.header_len = (self.header_len + bytes).min(HEADER_LEN_BYTES);
         if self.header_len < HEADER_LEN_BYTES {
@@ -77,12 +77,12 @@ impl Unwrapper {
         self.payload_left
     }
 
-    /// Says that so many of them were read.
+    /// Notes that this many payload bytes were read.
     pub fn payload_read(&mut self, bytes: usize) {
         self.payload_left = self.payload_left.saturating_sub(bytes);
     }
 
-    /// Whether a packet has begun that is not whole: the stream must not end here.
+    /// Whether a packet is incomplete, so that the stream must not end here.
     pub fn is_inside_packet(&self) -> bool {
         self.header_len > 0 || self.payload_left > 0
     }

@@ -1,4 +1,4 @@
-//! What was used, what is still allowed, and how it went over the last hour. Knows no clock: the caller says what time it is.
+//! Usage, allowance, and samples of the last hour. It has no clock: the caller passes the time.
 
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
@@ -26,7 +26,7 @@ pub struct ResourceSample {
 }
 
 impl ResourceSample {
-    /// Utilisation as the published tests sum it up: the limit that is nearest.
+    /// Utilisation as the published tests report it: the highest of the percentages.
     pub fn dtu_percent(&self) -> f64 {
         self.processor_percent.max(self.log_write_percent)
     }
@@ -40,7 +40,7 @@ pub(super) enum Cause {
 }
 
 impl Cause {
-    /// The wait that this is.
+    /// The type of this wait.
     pub fn wait(self) -> WaitType {
         match self {
             Self::Log => WaitType::LogRateGovernor,
@@ -105,7 +105,7 @@ impl Meter {
         self.processor_credit_seconds -= time.as_secs_f64();
     }
 
-    /// How long to wait until everything that was used is paid for, and for what; None: go on.
+    /// How long to wait until usage is within the allowance, and for which limit; None if no wait is needed.
     pub fn delay(&mut self, now: Duration) -> Option<(Duration, Cause)> {
         self.close_samples(now);
         let passed = now.saturating_sub(self.looked_at).as_secs_f64();
@@ -128,7 +128,7 @@ impl Meter {
         (seconds >= LEAST_SECONDS).then(|| (Duration::try_from_secs_f64(seconds).unwrap_or(SAMPLE), cause))
     }
 
-    /// The samples that are over, newest first.
+    /// The complete samples, newest first.
     pub fn samples(&mut self, now: Duration, memory_percent: f64) -> Vec<ResourceSample> {
         self.close_samples(now);
         self.samples.iter().rev().map(|sample| ResourceSample { memory_percent, ..*sample }).collect()

@@ -1,5 +1,5 @@
-//! The resource governor: a database can be held to the log rate and the processor time of a service tier, and says how much of
-//! them it used. Off unless limits are set.
+//! The resource governor limits a database to the log rate and the processor time of a service tier, and reports their use. It is
+//! off unless limits are set.
 
 mod meter;
 mod tier;
@@ -42,7 +42,7 @@ impl Governor {
         governor
     }
 
-    /// Holds the database to these limits from now on.
+    /// Limits the database from now on.
     pub fn set_limits(&self, limits: Option<ResourceLimits>, log_written_bytes: u64) {
         let now = self.start.elapsed();
         *self.meter.lock() =
@@ -50,7 +50,7 @@ impl Governor {
         self.on.store(limits.is_some(), Ordering::Release);
     }
 
-    /// What the database is held to.
+    /// The limits of the database.
     pub fn limits(&self) -> Option<ResourceLimits> {
         self.meter.lock().as_ref().map(|(meter, _)| meter.limits())
     }
@@ -62,7 +62,7 @@ impl Governor {
         }
     }
 
-    /// Waits until the database may go on: what it logged, and what this thread computed since it was last here, is paid for.
+    /// Waits until usage is within the limits. First it counts what the thread has computed since the last call.
     pub fn pace(&self, log: &Log, interrupt: Option<&AtomicBool>) {
         if !self.on.load(Ordering::Acquire) {
             return;
@@ -116,7 +116,7 @@ mod processor {
         static LAST_NS: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
-    /// What the thread computed since it last asked; nothing the first time, and where the system does not tell.
+    /// Processor time of the thread since the last call; zero the first time, and where the system does not provide it.
     pub fn since_last_time() -> Duration {
         let Some(now) = thread_ns() else { return Duration::ZERO };
         let before = LAST_NS.replace(Some(now)).unwrap_or(now);

@@ -19,7 +19,7 @@ pub enum ServiceTier {
     P2,
     /// Premium.
     P3,
-    /// The tiers before those: shared machines.
+    /// The older tiers Web and Business, on shared machines.
     WebBusiness,
 }
 
@@ -61,8 +61,8 @@ impl ServiceTier {
         })
     }
 
-    /// Megabytes of rows per minute that one load generator could write at most, and whether that was measured. The others lie on
-    /// the line through their neighbours by DTU (S0), or are as many times the next smaller one as their DTU (S3, P3).
+    /// Most megabytes of rows per minute that one load generator could write, and whether that was measured. The others are
+    /// interpolated by DTU (S0), or scaled by DTU from the next smaller tier (S3, P3).
     pub fn megabytes_per_minute(self) -> (f64, bool) {
         match self {
             Self::Basic => (9.3, true),
@@ -77,7 +77,7 @@ impl ServiceTier {
         }
     }
 
-    /// The database throughput units; None: it had none.
+    /// The database throughput units; None if the tier had none.
     pub fn dtu(self) -> Option<u32> {
         match self {
             Self::Basic => Some(5),
@@ -106,11 +106,11 @@ impl ServiceTier {
 /// What a database is held to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResourceLimits {
-    /// Where they come from; None: they are the caller's own.
+    /// The tier of these limits; None if the caller has set them.
     pub tier: Option<ServiceTier>,
-    /// Bytes of log records per second; None: any.
+    /// Bytes of log records per second; None: no limit.
     pub log_bytes_per_second: Option<u64>,
-    /// Processor cores, also parts of one; None: any. Counted on Linux only.
+    /// Processor cores, also fractions; None: no limit. Counted on Linux only.
     pub processors: Option<f64>,
     /// What `dtu_limit` shows.
     pub dtu: Option<u32>,

@@ -1,4 +1,4 @@
-//! The value of a column whose beginning others share.
+//! Anchors: the value of a column whose beginning other values share.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ const SAMPLES: usize = 16;
 /// Those of them that may become it.
 const CANDIDATES: usize = 4;
 
-/// What the values of a column on a page begin with.
+/// The value that the values of a column on a page are coded against.
 #[derive(Debug, Clone)]
 pub struct Anchor<'p> {
     bytes: Cow<'p, [u8]>,
@@ -51,8 +51,8 @@ impl<'p> Anchor<'p> {
         Self { bytes, words }
     }
 
-    /// The value of a column that saves most among some of its values. None: none saves anything. `few`: half as many are tried on
-    /// half as many, since the page before had an anchor in this column.
+    /// Chooses the value of a column that saves most among some of its values; None if none saves anything. With `few` only half
+    /// as many are tried on half as many, since the page before had an anchor in this column.
     pub fn choose(view: &CellView<'_>, few: bool) -> Option<Anchor<'static>> {
         let half = if few { 2 } else { 1 };
         let (count, candidates) = (SAMPLES / half, CANDIDATES / half);
@@ -79,7 +79,7 @@ impl<'p> Anchor<'p> {
         best.1.and_then(|best| Self::of(view, best))
     }
 
-    /// From a value of a column. None: it has no bytes that could be shared.
+    /// An anchor from a value of a column. None if it has no bytes that could be shared.
     pub fn of(view: &CellView<'_>, cell: Cell) -> Option<Anchor<'static>> {
         let bytes = match cell.code {
             NULL | EMPTY | TRUE => return None,

@@ -107,7 +107,7 @@ impl Cell {
         if self.is_long() { self.place().1 + 2 } else { self.short_bytes() }
     }
 
-    /// The integer; None: not one that [`integer`](Self::integer) makes.
+    /// The integer; None if [`integer`](Self::integer) does not make such a cell.
     #[inline]
     pub fn to_integer(self) -> Option<i64> {
         match self.code {

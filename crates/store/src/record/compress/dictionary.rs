@@ -71,8 +71,8 @@ const QUIET_PAGES: u8 = 15;
 const LEAST_SAVED_BYTES: usize = CAPACITY_BYTES / 50;
 
 impl Dictionary {
-    /// Counts the values of some rows and chooses those that are worth a symbol. True: there are some. `counts`, by column: how many
-    /// rows each value stands for; one if they are not there.
+    /// Counts the values of some rows and chooses those that are worth a symbol. Returns whether there are any. `counts` has by
+    /// column how many rows each value stands for; without it each stands for one.
     pub fn build(&mut self, views: &[CellView<'_>], counts: &[&[u16]], rows: usize) -> bool {
         self.start(views.len(), rows);
         for (column, (view, counts)) in views.iter().zip(counts).enumerate() {
@@ -114,7 +114,7 @@ impl Dictionary {
         }
     }
 
-    /// The symbol and one of a value; 0: it has none.
+    /// The symbol of a value plus one; 0 if it has none.
     pub fn find(&self, view: &CellView<'_>, row: usize, views: &[CellView<'_>]) -> u16 {
         let cell = view.cell(row);
         let value = if cell.is_long() { Stored::long(cell, view, row) } else { Stored::short(cell) };
@@ -218,7 +218,7 @@ pub struct Symbols<'d> {
 }
 
 impl Symbols<'_> {
-    /// Each with one added; 0: the value stays.
+    /// Each symbol plus one; 0 if the value stays.
     pub fn iter(&self) -> impl Iterator<Item = u16> + Clone {
         self.places.iter().map(|place| self.entries.get(usize::from(*place)).map_or(0, |entry| entry.symbol))
     }

@@ -38,7 +38,7 @@ impl Default for Distinct {
 }
 
 impl Distinct {
-    /// Finds them. False: they are too many.
+    /// Finds the distinct values. False if there are too many.
     pub fn find(&mut self, view: &CellView<'_>) -> bool {
         self.slots = [0; SLOTS];
         self.counts = [0; VALUE_LIMIT];

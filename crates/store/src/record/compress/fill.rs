@@ -1,5 +1,5 @@
-//! Full pages from rows: as many as a compressed page is expected to hold are compressed together, once, and more are added to them as
-//! long as there is room.
+//! Makes full pages from rows. As many rows as a compressed page is expected to hold are compressed together, once, and more are
+//! added as long as there is room.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub struct Rows<'a> {
     pub lengths: &'a [u16],
 }
 
-/// Makes pages of rows. What is not enough for a page waits.
+/// Makes pages of rows. Rows that are too few for a page wait.
 #[derive(Debug)]
 pub struct PageCompressor {
     waiting: Grid,
@@ -174,8 +174,8 @@ impl PageCompressor {
     }
 }
 
-/// A full page of a tree with its rows compressed together; the rows stay in their slots. None: it does not pay, or some row cannot be
-/// read.
+/// A full page of a tree with its rows compressed together; the rows stay in their slots. None if that saves too little, or if a
+/// row cannot be read.
 pub fn compress_page(page: &Page, columns: usize, counts: &mut CompressionCounts) -> Option<Page> {
     let information = information::PageInformation::read(page.bytes());
     if information.is_some() && !page.is_worn() {

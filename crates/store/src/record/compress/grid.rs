@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cell::{Cell, LONG};
 
-/// A head that is none: the value begins with its own bytes.
+/// The mark for a value without a head: it begins with its own bytes.
 pub const WHOLE: u16 = u16::MAX;
 /// A head of no bytes in front of the eight that are in the word itself.
 pub const INLINE: u16 = u16::MAX - 1;
@@ -18,16 +18,16 @@ pub struct CellView<'a> {
     pub words: &'a [u64],
     /// In a column with an anchor: how many bytes of it each long value begins with, [`WHOLE`] or [`INLINE`]. Else empty.
     pub heads: &'a [u16],
-    /// What each value costs its record: its bytes, and an end offset if it is long. Empty if nobody has asked yet.
+    /// What each value costs its record: its bytes, and an end offset if it is long. Empty if they were not computed yet.
     pub costs: &'a [u16],
-    /// What long cells point into.
+    /// The bytes of long cells.
     pub data: &'a [u8],
-    /// What complex cells point into.
+    /// The pointers of complex cells.
     pub pointers: &'a [u8],
 }
 
 impl<'a> CellView<'a> {
-    /// One row's cell; a null if there is no such row.
+    /// One row's cell; NULL if there is no such row.
     #[inline]
     pub fn cell(&self, row: usize) -> Cell {
         match (self.codes.get(row), self.words.get(row)) {
@@ -86,7 +86,7 @@ impl GridColumn {
 pub struct Grid {
     /// The columns, all of the same number of rows.
     pub columns: Vec<GridColumn>,
-    /// What long and complex cells point into.
+    /// The bytes of long and complex cells.
     pub data: Vec<u8>,
     /// Rows that were taken out at the front.
     first: usize,

@@ -1,4 +1,4 @@
-//! The information record of a compressed page: what its rows leave out.
+//! The information record of a compressed page, which has what its rows leave out.
 //!
 //! At byte 96: flags u8 (2 anchors, 4 dictionary), changes since the page was compressed u16, end of the anchors u16, with a dictionary
 //! the end of all u16, then the anchors, a CD record, and the dictionary: number of its entries u16, their ends u16 from its start, their
@@ -29,7 +29,7 @@ pub struct PageInformation<'p> {
 }
 
 impl<'p> PageInformation<'p> {
-    /// Reads it from a page. None: the page has none, or it makes no sense.
+    /// Reads the record from a page. None if the page has none, or an invalid one.
     pub fn read(page: &'p [u8; PAGE_BYTES]) -> Option<Self> {
         let bytes = information_bytes(page)?;
         let all = page.get(HEADER_BYTES..HEADER_BYTES + bytes)?;
@@ -78,8 +78,8 @@ impl<'p> PageInformation<'p> {
         self.anchors.iter().flatten().count()
     }
 
-    /// The whole value of a cell of a row of the page; bytes of a long one are appended to `data`. None: the cell names something
-    /// that is not there.
+    /// The whole value of a cell of a row of the page; bytes of a long one are appended to `data`. None if the cell refers to
+    /// something that does not exist.
     #[inline]
     pub fn expand(&self, column: usize, cell: Cell, long: &[u8], data: &mut Vec<u8>) -> Option<Cell> {
         let anchor = self.anchors.get(column).and_then(Option::as_ref);
@@ -169,7 +169,7 @@ pub struct InformationWriter {
 }
 
 impl InformationWriter {
-    /// Writes one from anchors by column and entries of the dictionary. False: there is nothing in it, or it is larger than a page.
+    /// Writes a record from anchors by column and entries of the dictionary. False if it is empty, or larger than a page.
     pub fn write<'a>(
         &mut self,
         anchors: impl Iterator<Item = Option<&'a [u8]>>,
@@ -183,7 +183,7 @@ impl InformationWriter {
         done.is_some()
     }
 
-    /// What was written last; nothing if that was nothing.
+    /// The bytes of the record that was written last.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -243,8 +243,8 @@ impl InformationWriter {
 }
 
 impl Page {
-    /// The row in a slot as it is without what it shares with others of a compressed page: what keys and values are read from. None:
-    /// there is none, or it cannot be read.
+    /// The complete row in a slot, with what it shares with other rows of a compressed page. Keys and values are read from it.
+    /// None if there is no row, or it cannot be read.
     pub fn record(&self, slot: u16) -> Option<Cow<'_, [u8]>> {
         let row = self.row(slot)?;
         if !self.is_compressed() || !is_compressed(row) {
@@ -253,7 +253,7 @@ impl Page {
         PageInformation::read(self.bytes())?.expand_record(row).map(Cow::Owned)
     }
 
-    /// The bytes that a record takes in this page: in a compressed one it leaves out what it shares. None: it cannot be read.
+    /// The bytes of a record in this page; in a compressed page they leave out what the record shares. None if it cannot be read.
     pub fn stored<'a>(&self, record: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         if !self.is_compressed() || !is_compressed(record) {
             return Some(Cow::Borrowed(record));

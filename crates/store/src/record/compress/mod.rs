@@ -26,7 +26,7 @@ use std::str::FromStr;
 
 pub use information::PageInformation;
 
-/// How a table or an index keeps its rows (`DATA_COMPRESSION`).
+/// The compression of a table or an index (`DATA_COMPRESSION`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Compression {
@@ -40,7 +40,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// As `sys.partitions.data_compression` numbers it: 0, 1, 2.
+    /// The compression with this number in `sys.partitions.data_compression`: 0, 1, 2.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::None, Self::Row, Self::Page].into_iter().find(|known| *known as u8 == number)
     }
@@ -57,11 +57,11 @@ impl fmt::Display for Compression {
     }
 }
 
-/// The text is none of NONE, ROW and PAGE.
+/// The text is not NONE, ROW or PAGE.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no compression setting: NONE, ROW or PAGE")]
 pub struct ParseCompressionError {
-    /// What was to be read.
+    /// The text.
     pub text: String,
 }
 

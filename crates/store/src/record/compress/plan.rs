@@ -1,4 +1,4 @@
-//! What a page of given rows would leave out: an anchor per column, then a dictionary of what remains.
+//! Plans what a page of given rows leaves out: an anchor per column, then a dictionary of what remains.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ struct Cells {
 }
 
 impl Planner {
-    /// Plans a page of the first `rows` rows. False: they share nothing.
+    /// Plans a page of the first `rows` rows. False if they share nothing.
     pub fn plan(&mut self, views: &[CellView<'_>], rows: usize) -> bool {
         self.columns.resize_with(views.len(), CodedColumn::default);
         (self.rows, self.planned) = (rows, rows);
@@ -85,7 +85,7 @@ impl Planner {
         shares
     }
 
-    /// Learns from the page that was planned last what need not be tried for the next ones.
+    /// Learns from the last planned page what need not be tried for the next ones.
     pub fn learn(&mut self) {
         let Self { columns, dictionary, .. } = self;
         dictionary.learn(self.planned, |index| columns.get(index).map_or(0, |column| column.symbols));

@@ -1,4 +1,4 @@
-//! CD records: reading them, and the rows that are no rows of their own (forwarded ones).
+//! Reads CD records, forwarded ones among them.
 
 use super::cell::{self, Cell, LONG, NULL, SYMBOL};
 use super::grid::Grid;
@@ -43,7 +43,7 @@ pub struct CdRecord<'a> {
 }
 
 impl<'a> CdRecord<'a> {
-    /// Finds the parts of the record at the beginning of `bytes`. None: it is none, or runs over the end.
+    /// Finds the parts of the record at the beginning of `bytes`. None if it is not a CD record, or runs over the end.
     pub fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (header, rest) = bytes.split_first()?;
         let is_row = matches!(header & !HAS_LONG, HEADER | 0x11 | 0x19);
@@ -115,7 +115,7 @@ impl<'a> CdRecord<'a> {
         }
     }
 
-    /// One column's cell, and the bytes of a long one. None: there is no such column.
+    /// One column's cell, and the bytes of a long one. None if there is no such column.
     pub fn cell(&self, column: usize) -> Option<(Cell, &'a [u8])> {
         let (mut at, mut long) = (0, LongCells { ends: self.ends, data: self.long, next: 0, start: 0 });
         for before in 0..column.min(self.columns) {
@@ -260,7 +260,7 @@ pub fn most_fixed_bytes(layout: &Layout) -> usize {
     fixed_bytes(columns) + long_header_bytes(columns) + fixed
 }
 
-/// Where a forwarded row's address says that it is; None: the record was not forwarded.
+/// The address under which a forwarded row is known; None if the record was not forwarded.
 pub fn forwarded_from(record: &[u8]) -> Option<RowId> {
     if record.first()? & 0x1D != HEADER | FORWARDED {
         return None;

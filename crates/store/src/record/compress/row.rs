@@ -1,4 +1,4 @@
-//! How long CD records of cells are.
+//! Lengths of CD records.
 
 use super::cell::{self, Cell, LONG};
 use super::grid::{CellView, WHOLE, has_long};
@@ -8,7 +8,7 @@ pub const CLUSTER_COLUMNS: usize = 30;
 
 /// Bytes that a row may take.
 pub const ROW_BUFFER_BYTES: usize = 8192;
-/// Values that are longer than this are never in a row, and count as so long.
+/// Values that are longer than this are never in a row, and count as having this length.
 pub const LENGTH_LIMIT_BYTES: usize = u16::MAX as usize;
 
 /// Bytes of a record of so many columns that has no values.
@@ -97,7 +97,7 @@ pub fn is_pointer(cell: Cell, head: u16) -> bool {
     head == WHOLE && cell.is_complex()
 }
 
-/// The bytes that say how many of an anchor's a value begins with.
+/// Length of the count that says how many bytes of the anchor a value begins with.
 #[inline]
 pub fn head_bytes(same: usize) -> ([u8; 2], usize) {
     match same {

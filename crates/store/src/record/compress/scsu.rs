@@ -75,12 +75,12 @@ pub fn compress(utf16: &[u8], out: &mut Vec<u8>) -> bool {
     false
 }
 
-/// Whether `bytes` are compressed and not UTF-16.
+/// Whether `bytes` are compressed text rather than UTF-16.
 pub fn is_compressed(bytes: &[u8]) -> bool {
     !bytes.len().is_multiple_of(2)
 }
 
-/// Appends the text as UTF-8. None: not text that [`compress`] makes.
+/// Appends the text as UTF-8. None if [`compress`] does not make such bytes.
 pub fn expand_utf8(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let text = match bytes {
         [text @ .., SELECT] => text,

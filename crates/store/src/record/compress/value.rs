@@ -1,4 +1,4 @@
-//! Values between the bytes of an uncompressed record and those of a CD record, type by type.
+//! Converts values between uncompressed records and CD records, type by type.
 
 use super::cell::{self, Cell, EMPTY, LONG, SHORT_LIMIT_BYTES, TRUE};
 use super::{scsu, vardecimal};

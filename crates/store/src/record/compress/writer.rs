@@ -47,7 +47,7 @@ impl<'v> RowWriter<'v> {
     }
 
     /// Writes the records. `next` gets the end of the record before (`start` at first) and returns where in `out` the
-    /// next one goes. Returns where the last one ends. What of a record would run over the end of `out` is left out.
+    /// next one goes. Returns where the last one ends. Bytes of a record beyond the end of `out` are left out.
     pub fn write(
         &self,
         stage: &mut Stage,
@@ -188,7 +188,7 @@ impl<'v> RowWriter<'v> {
     }
 }
 
-/// Writes the CD record of one row into `out` and returns its length. What is longer is left out.
+/// Writes the CD record of one row into `out` and returns its length. Bytes beyond the end of `out` are left out.
 pub fn write_row(views: &[CellView<'_>], row: usize, out: &mut [u8]) -> usize {
     let length = RowWriter::new(views, row..row + 1, false).write(&mut Stage::default(), out, 0, |_| 0);
     length.min(out.len())

@@ -1,4 +1,4 @@
-//! One answer after another: packets to payload, payload to tokens, and where an answer ends.
+//! Reads answers: packets to payload, payload to tokens, up to the end of an answer.
 
 use crate::codec::DecodeError;
 use crate::conversation::ConversationError;
@@ -100,18 +100,18 @@ pub enum AnswerStep {
 /// How an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerEnd {
-    /// It was read to its end before.
+    /// The answer was read to its end before.
     Before,
-    /// With a DONE that nothing follows.
+    /// The answer has ended with its last DONE.
     Done,
-    /// With the acknowledgement of an attention: what was asked for may not be done.
+    /// The answer has ended with the acknowledgement of an attention, so the request may not have been completed.
     Acknowledged,
-    /// Without a DONE: the connection is of no more use.
+    /// The answer has ended without a DONE, so the connection cannot be used any more.
     Torn,
 }
 
 impl Answer {
-    /// No answer yet, in tokens of `version`.
+    /// A reader for answers in tokens of `version`.
     pub fn new(version: TdsVersion) -> Self {
         Self {
             tokens: TokenReader::new(version),
@@ -125,12 +125,12 @@ impl Answer {
         }
     }
 
-    /// Tokens are of this version from here on.
+    /// Sets the version of the following tokens.
     pub fn set_version(&mut self, version: TdsVersion) {
         self.tokens.set_version(version);
     }
 
-    /// A request has been sent: what comes next is its answer.
+    /// Notes that a request has been sent, whose answer follows.
     pub fn expect(&mut self) {
         self.buffer.clear();
         self.used = 0;
@@ -146,7 +146,7 @@ impl Answer {
         self.open
     }
 
-    /// Whether its last packet has come: an attention could stop nothing any more.
+    /// Whether the last packet has arrived, so that an attention cannot stop anything any more.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
@@ -181,7 +181,7 @@ impl Answer {
         }
     }
 
-    /// Where the payload of more packets is appended. An error if there are none.
+    /// The buffer to which the payload of more packets is appended. An error if the answer is complete.
     pub fn room(&mut self) -> Result<&mut Vec<u8>, ConversationError> {
         if self.complete {
             return Err(ConversationError::Incomplete("the answer ends inside a token"));
@@ -196,7 +196,7 @@ impl Answer {
         Ok(&mut self.buffer)
     }
 
-    /// Packets were appended, and `complete` says whether the last one of the message was among them.
+    /// Notes that packets were appended; `complete` says whether the last one of the message was among them.
     pub fn received(&mut self, complete: bool) {
         self.complete = complete;
     }
@@ -206,12 +206,12 @@ impl Answer {
         self.buffer.get(self.used..).unwrap_or_default()
     }
 
-    /// So many of them were read.
+    /// Notes that this many unread bytes were read.
     pub fn consume(&mut self, length: usize) {
         self.used = (self.used + length).min(self.buffer.len());
     }
 
-    /// Passes over the rows at hand; none if more packets are needed. `None` if no columns came before them.
+    /// Skips the complete rows in the buffer; none if more packets are needed. `None` if no columns came before them.
     pub fn skip_rows(&mut self) -> Option<Result<RowSpan, DecodeError>> {
         let layout = self.layout.as_ref()?;
         let span = layout.complete_rows(self.buffer.get(self.used..).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! From a connected socket to a session: PRELOGIN, TLS, LOGIN7 and its answer.
+//! Opens a session over a connected socket: PRELOGIN, TLS, LOGIN7 and its answer.
 
 use crate::codec::EncodeError;
 use crate::conversation::ConversationError;
@@ -13,7 +13,7 @@ use crate::version::TdsVersion;
 /// What a client wants to be encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantedEncryption {
-    /// Nothing: a password may go in the clear.
+    /// Nothing: a password may be sent in the clear.
     None,
     /// The login at least.
     Login,
@@ -35,16 +35,16 @@ pub enum Credential {
 /// Which TLS is to be established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
-    /// That of TDS 8.0: before anything else, with ALPN `tds/8.0`.
+    /// TLS of TDS 8.0: before anything else, with ALPN `tds/8.0`.
     First,
-    /// That of TDS 7: its handshake inside of PRELOGIN packets ([`wrapped_tls`](crate::conversation::wrapped_tls)).
+    /// TLS of TDS 7: its handshake inside PRELOGIN packets ([`wrapped_tls`](crate::conversation::wrapped_tls)).
     Wrapped,
 }
 
 /// What a client does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Establish TLS, then say [`tls_established`](Connecting::tls_established).
+    /// Establish TLS, then call [`tls_established`](Connecting::tls_established).
     EstablishTls(Tls),
     /// Send this payload as a message of the type [`PacketType::Prelogin`](crate::packet::PacketType::Prelogin), receive the
     /// answer, and hand its payload to [`prelogin_answered`](Connecting::prelogin_answered).
@@ -59,28 +59,28 @@ pub enum Action {
     ReadLoginAnswer,
 }
 
-/// Why a client does not go on, although the server keeps to the protocol.
+/// Why a client stops, although the server keeps to the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LoginProblem {
     /// The two ends do not agree on encryption.
     #[error(transparent)]
     Encryption(#[from] NegotiationError),
-    /// A password would have to be sent in the clear. Somebody in between could have said that the server has no encryption.
+    /// A password would have to be sent in the clear. An attacker could have pretended that the server has no encryption.
     #[error("the server offers no encryption, and a password is not sent in the clear")]
     ClearPassword,
     /// An access token would have to be sent in the clear.
     #[error("the server offers no encryption, and an access token is never sent in the clear")]
     ClearToken,
-    /// The server speaks an old TDS.
+    /// The server speaks a TDS version older than 7.2.
     #[error("the server speaks {version:?}; TDS 7.4 is needed")]
     TooOld {
         /// What it granted.
         version: TdsVersion,
     },
-    /// The server neither granted nor refused.
+    /// The server neither granted nor refused the login.
     #[error("the server ended the login without an acknowledgement")]
     NoAcknowledgement,
-    /// An access token was not taken as agreed.
+    /// The server did not accept the access token as agreed in PRELOGIN.
     #[error("{reason}")]
     FederatedSignIn {
         /// What happened.
@@ -94,7 +94,7 @@ pub enum LoginProblem {
     },
 }
 
-/// What became of a login that was not refused.
+/// The result of a login that was not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginOutcome {
     /// The session stands.
@@ -104,11 +104,11 @@ pub enum LoginOutcome {
         /// Features that it granted.
         features: Vec<FeatureAck>,
     },
-    /// The session is to be had elsewhere. Connect there, from the beginning.
+    /// The server redirects the client to another address. Connect there, from the beginning.
     Routed(Routing),
 }
 
-/// A client on its way to a session.
+/// A client that is opening a session.
 #[derive(Debug)]
 pub struct Connecting {
     wanted: WantedEncryption,
@@ -135,7 +135,7 @@ enum State {
 }
 
 impl Connecting {
-    /// A connection that nothing was sent on. `question` says who the client is; what it asks for is added.
+    /// A new connection. `question` describes the client; the wanted encryption and authentication are added.
     pub fn new(wanted: WantedEncryption, credential: Credential, question: Prelogin) -> Self {
         let encryption = match wanted {
             // Inside of TLS the option has no meaning.
@@ -161,7 +161,7 @@ impl Connecting {
         }
     }
 
-    /// What to do next. Asked again before it is done, it says the same.
+    /// The next action. It stays the same until it is done.
     pub fn next_action(&mut self) -> Result<Action, EncodeError> {
         Ok(match self.state {
             State::TlsFirst => Action::EstablishTls(Tls::First),
@@ -185,7 +185,7 @@ impl Connecting {
         }
     }
 
-    /// Takes the payload of the answer to PRELOGIN. What is wrong with it is an error of the protocol, or a problem of this login.
+    /// Takes the payload of the answer to PRELOGIN. It may be an error of the protocol, or a problem of this login.
     pub fn prelogin_answered(
         &mut self,
         payload: &[u8],
@@ -214,7 +214,7 @@ impl Connecting {
         }
     }
 
-    /// What the server said in PRELOGIN.
+    /// The server's answer to PRELOGIN.
     pub fn prelogin_answer(&self) -> &Prelogin {
         &self.answer
     }
@@ -248,7 +248,7 @@ impl Connecting {
         Ok(())
     }
 
-    /// What the answer to the login came to. To be asked once it is whole and has no error.
+    /// The result of the login. Call it after a complete answer without an error.
     pub fn outcome(self) -> Result<LoginOutcome, LoginProblem> {
         if let Some(routing) = self.routing {
             return Ok(LoginOutcome::Routed(routing));

@@ -1,4 +1,4 @@
-//! What the server has said about the session.
+//! The session's state as the server has reported it.
 
 use crate::conversation::ConversationError;
 use crate::env_change::{EnvChange, TransactionEvent};
@@ -19,12 +19,12 @@ pub struct Environment {
     pub collation: Option<[u8; 5]>,
     /// Descriptor of the open transaction, which requests carry; 0 in autocommit.
     pub transaction: u64,
-    /// How the answer that is being read says that a transaction ended.
+    /// The end of a transaction that the current answer has reported.
     pub transaction_end: Option<TransactionEvent>,
 }
 
 impl Environment {
-    /// Before the server has said anything.
+    /// The environment before the server has reported anything.
     pub fn new(version: TdsVersion) -> Self {
         Self { version, database: String::new(), collation: None, transaction: 0, transaction_end: None }
     }
@@ -88,14 +88,14 @@ impl PacketSize {
         *self = Self { bytes, granted: true };
     }
 
-    /// Sends no larger packets than this to a server that has not said which it takes.
+    /// Limits packets to a server that has not granted a size.
     pub fn limit(&mut self, bytes: usize) {
         if !self.granted {
             self.bytes = self.bytes.min(bytes).max(PACKET_SIZE_MIN_BYTES);
         }
     }
 
-    /// The login, which asked for packets of `asked` bytes, is over.
+    /// Notes the end of a login that asked for packets of `asked` bytes.
     pub fn logged_in(&mut self, asked: usize) {
         self.limit(asked.min(PACKET_SIZE_UNTOLD_BYTES));
     }

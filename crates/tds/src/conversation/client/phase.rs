@@ -1,9 +1,9 @@
-//! What a connection is doing, as far as a request and its cancellation are concerned.
+//! The state of a connection with respect to a request and its cancellation.
 
 use crate::packet::{PACKET_SIZE_INITIAL_BYTES, PacketType, Status};
 use crate::packet_framer::frame_message;
 
-/// Where request and answer stand. One byte, so that threads can share it.
+/// The phase of request and answer. It is one byte, so that threads can share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
@@ -13,18 +13,18 @@ pub enum Phase {
     Sending = 1,
     /// The answer is awaited or being read.
     Receiving = 2,
-    /// An attention is out; its acknowledgement ends the answer.
+    /// An attention has been sent; its acknowledgement ends the answer.
     Attention = 3,
 }
 
 /// What a cancellation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancel {
-    /// Nothing: there is nothing to stop, or an attention is out.
+    /// No effect: there is nothing to stop, or an attention has been sent.
     Nothing,
     /// An attention may not go between the packets of a message, so the writer of the message sends it.
     LeaveToWriter,
-    /// An attention goes out at once.
+    /// An attention is sent at once.
     SendAttention,
 }
 

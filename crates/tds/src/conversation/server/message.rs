@@ -1,4 +1,4 @@
-//! A whole message of a client after login.
+//! A complete message of a client after login.
 
 use crate::conversation::ConversationError;
 use crate::packet::{PacketType, Status};
@@ -14,7 +14,7 @@ pub struct Message {
     pub packet_type: PacketType,
     /// Status of the first packet, where the reset bits are.
     pub status: Status,
-    /// The client took it back: it is answered with a DONE alone.
+    /// The client asks to ignore it: the answer is only a DONE.
     pub ignored: bool,
     /// The bytes that it carries.
     pub payload: Vec<u8>,
@@ -41,7 +41,7 @@ pub struct Reset {
 }
 
 impl Message {
-    /// Decodes what is asked for. An error for messages that have no place after login.
+    /// Decodes the request. An error for messages that are not allowed after login.
     pub fn request(&self, version: TdsVersion) -> Result<ClientRequest, ConversationError> {
         match self.packet_type {
             PacketType::SqlBatch => SqlBatch::decode(&self.payload, version)
@@ -58,7 +58,7 @@ impl Message {
         }
     }
 
-    /// The reset that comes before the request, if one does. Its acknowledgement, an ENVCHANGE, leads the answer.
+    /// The reset before the request, if there is one. Its acknowledgement, an ENVCHANGE, begins the answer.
     pub fn reset(&self) -> Option<Reset> {
         let keeps_transaction = self.status.contains(Status::RESET_CONNECTION_SKIP_TRAN);
         self.status.resets().then_some(Reset { keeps_transaction })
