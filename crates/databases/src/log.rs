@@ -1,4 +1,4 @@
-//! Lines on standard error, and what a trace says of errors.
+//! Lines on standard error, and errors in traces.
 //!
 //! Requests and errors are events of `tracing` inside the spans of their session and request (the program subscribes
 //! to them). Lines are what a person who watches a server is told without asking.
@@ -23,7 +23,7 @@ const END_TIME_MAX: Duration = Duration::from_millis(500);
 
 enum Entry {
     Line(String),
-    /// Everything before it is to be written; answered by dropping.
+    /// Asks to write everything before it; dropping the sender is the answer.
     Flush(Sender<()>),
 }
 
@@ -55,7 +55,7 @@ fn write(entries: &Receiver<Entry>) {
     }
 }
 
-/// Writes a line, sooner or later.
+/// Writes a line, asynchronously.
 pub fn line(text: String) {
     let sent = queue().map(|queue| queue.try_send(Entry::Line(text)));
     if let Some(Err(TrySendError::Full(_))) | None = sent {

@@ -1,4 +1,4 @@
-//! How much memory the server uses: how much there is, how it is divided, and the store's part of the budget.
+//! The server's memory: its size, its division, and the store's part of the budget.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Of a server that may use `limit` bytes.
+    /// The shares of a server that may use `limit` bytes.
     pub fn of(limit: u64) -> Shares {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let cache_bytes = (limit / 4).clamp(CACHE_BYTES_MIN, CACHE_BYTES_MAX);
@@ -36,7 +36,7 @@ impl Shares {
     }
 }
 
-/// The budget as the store takes from it for rows in memory.
+/// The budget as the quota for databases in memory.
 #[derive(Debug)]
 pub struct StoreQuota(pub Arc<MemoryBudget>);
 

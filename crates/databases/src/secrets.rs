@@ -1,4 +1,4 @@
-//! What the log does not show of statements: everything that may be a secret.
+//! Hides what may be a secret in logged statements.
 //!
 //! A password can stand in a literal, in a text that EXEC runs, in a connection string, or in a variable that is used further on.
 //! So once a request mentions one, none of its literals and comments is shown.
@@ -6,7 +6,7 @@
 /// What makes a request one that may have a secret, in any case.
 const WORDS: [&str; 6] = ["pass", "pwd", "secret", "credential", "login", "approle"];
 
-/// What stands for a literal.
+/// The text in place of a literal.
 pub const HIDDEN: &str = "'***'";
 
 /// Whether a text mentions secrets.

@@ -97,12 +97,12 @@ fn engine_error(error: &EngineError) -> SqlError {
     SqlError::new(number, class, 1, error.to_string())
 }
 
-/// The error of a name that another session took between its check and its use: the one that the check gives.
+/// The error for a name that another session took between its check and its use: the same as that of the check.
 pub fn name_taken(error: SqlError, checked: impl FnOnce() -> SqlError) -> SqlError {
     if error.number == errors::OBJECT_EXISTS.number { checked() } else { error }
 }
 
-/// 3930: what an uncommittable transaction is not for.
+/// 3930: an uncommittable transaction cannot do this.
 pub fn uncommittable() -> SqlError {
     let text = "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.";
     SqlError::new(3930, 16, 1, text)

@@ -1,8 +1,7 @@
-//! Where a request runs: on its connection's own thread as long as it is quick, elsewhere once it computes or waits.
-//!
-//! A thread hop costs more than a small statement. A light request is therefore polled once where it arrived. Before
-//! it plans a query, waits for a lock or does other work of unknown length, it [leaves](Placement::leave): its future
-//! yields once, and the connection hands it to the threads for work.
+//! The thread of a request: its connection's own thread while it is quick, another one once it computes or waits. Changing the
+//! thread costs more than a small statement. A light request is therefore polled once where it arrived. Before it plans a query,
+//! waits for a lock or does other work of unknown length, it [leaves](Placement::leave): its future yields once, and the
+//! connection hands it to the threads for work.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -26,7 +25,7 @@ impl Placement {
         self.on_connection.load(Ordering::Relaxed)
     }
 
-    /// Leaves the connection's thread; at once if it is not there.
+    /// Leaves the connection's thread; does nothing if the request runs elsewhere.
     pub async fn leave(&self) {
         let mut leaving = self.on_connection.swap(false, Ordering::Relaxed);
         poll_fn(|context| {
@@ -39,8 +38,8 @@ impl Placement {
         .await;
     }
 
-    /// Runs something that may wait (for a lock, for the disk) without holding up other tasks of the runtime. On the
-    /// connection's thread it is known to be quick, and is simply run.
+    /// Runs something that may wait (for a lock, for the disk) without holding up other tasks of the runtime. On the connection's
+    /// thread it is known to be quick, and runs directly.
     pub fn waiting<T>(&self, work: impl FnOnce() -> T) -> T {
         if self.is_on_connection() { work() } else { waiting(work) }
     }

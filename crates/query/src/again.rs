@@ -28,7 +28,7 @@ pub(super) struct Again {
 }
 
 impl Again {
-    /// `plan` has not run yet.
+    /// A plan that has not run yet.
     pub fn new(plan: Arc<dyn ExecutionPlan>) -> Again {
         let forgetful = is_forgetful(&plan);
         Again { plan, forgetful, runs: 0 }

@@ -1,6 +1,5 @@
-//! One query for each row of another: CROSS and OUTER APPLY, and subqueries that no join can stand for.
-//!
-//! The right side is planned once, and run for every combination of values that it looks at.
+//! One query for each row of another: CROSS and OUTER APPLY, and subqueries that cannot become joins. The right side is planned
+//! once, and run for every combination of outer values that it uses.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -65,7 +64,7 @@ pub(super) struct ApplyTable {
 }
 
 impl ApplyTable {
-    /// Names of columns must be unique on both sides together.
+    /// An apply. Names of columns must be unique over both sides.
     pub fn new(left: LogicalPlan, right: LogicalPlan, kind: ApplyKind) -> Result<ApplyTable> {
         let mut fields: Vec<Field> =
             left.schema().fields().iter().map(|field| field.as_ref().clone()).collect();

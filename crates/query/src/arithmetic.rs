@@ -281,7 +281,7 @@ fn has_zero(left: &ArrayRef, right: &ArrayRef, sql_type: &SqlType) -> Result<boo
     Ok(false)
 }
 
-/// Whether every float of a column is a number. What lies behind NULLs is of no account.
+/// Whether every float of a column is a number. Values at NULLs are ignored.
 pub fn is_finite(array: &dyn Array) -> bool {
     use arrow::datatypes::{Float32Type, Float64Type};
     match array.data_type() {
@@ -291,7 +291,7 @@ pub fn is_finite(array: &dyn Array) -> bool {
     }
 }
 
-/// A float that the engine has computed. Errors when run: 8115 for what is no number, which T-SQL's float cannot hold.
+/// A float that the engine has computed. Errors when run: 8115 for NaN or infinity, which T-SQL's float cannot hold.
 pub fn checked_float(value: Typed) -> Typed {
     if value.sql_type != SqlType::Float {
         return value;

@@ -1,7 +1,5 @@
-//! Join conditions that hear a cancellation.
-//!
-//! A join whose condition rejects nearly everything can compare rows for hours before it hands on a batch. It evaluates its
-//! condition for a bounded number of pairs at a time, and there it can be stopped.
+//! Join conditions that can be cancelled. A join whose condition rejects nearly everything can compare rows for hours before it
+//! returns a batch. The condition is evaluated for a bounded number of pairs at a time, and there the join can be stopped.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

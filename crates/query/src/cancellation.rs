@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 use tsql::SqlError;
 use tsql::errors;
 
-/// A flag that the wire half sets when the client sends an attention or leaves. It is looked at between batches and between
-/// statements, ends waits for locks, and is raced with queries.
+/// A flag that the wire half sets when the client sends an attention or leaves. It is checked between batches and between
+/// statements, ends waits for locks, and stops queries.
 #[derive(Debug, Clone, Default)]
 pub struct Cancellation {
     flag: Arc<AtomicBool>,
@@ -39,12 +39,12 @@ impl Cancellation {
         Arc::ptr_eq(&self.flag, &other.flag)
     }
 
-    /// The bare flag, for waits that know nothing of requests.
+    /// The bare flag, for code that does not know requests.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }
 
-    /// What `work` gives, or error 3617 if the request is to stop first; `work` is dropped then.
+    /// The result of `work`, or error 3617 if the request is cancelled first; `work` is dropped then.
     pub async fn or<T>(&self, work: impl Future<Output = Result<T, SqlError>>) -> Result<T, SqlError> {
         // Created before the flag is read, so that no call of `cancel` falls between the two.
         let set = self.set.notified();

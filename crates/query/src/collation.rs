@@ -27,7 +27,7 @@ use tsql::SqlError;
 /// The byte order in which SQL Server compares uniqueidentifiers, as positions in the order of their text.
 pub(super) const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
 
-/// What stands for the value in comparisons, ORDER BY, GROUP BY and DISTINCT.
+/// The key of a value for comparisons, ORDER BY, GROUP BY and DISTINCT.
 pub fn key(value: &Typed) -> Expr {
     match &value.sql_type {
         sql_type if sql_type.is_character() => {
@@ -62,7 +62,7 @@ pub fn key(value: &Typed) -> Expr {
     }
 }
 
-/// Whether equal keys can stand for different values, so that a group must remember one of them.
+/// Whether different values can have equal keys, so that a group must keep one of the values.
 pub fn is_lossy(value: &Typed) -> bool {
     value.sql_type.is_character()
         || matches!(

@@ -1,4 +1,4 @@
-//! A table whose rows are computed when a query reads it: what all of these have in common as providers.
+//! A provider for tables whose rows are computed when a query reads them.
 
 use std::fmt;
 use std::sync::Arc;

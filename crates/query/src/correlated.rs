@@ -1,5 +1,5 @@
-//! Correlated subqueries: which outer columns they use, what they are for one outer row, and how a plan runs that the
-//! execution engine cannot turn into joins.
+//! Correlated subqueries: their outer columns, their form for one outer row, and their execution where the engine cannot turn
+//! them into joins.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

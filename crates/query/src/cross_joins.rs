@@ -1,4 +1,4 @@
-//! Joins without a condition: what of them must be in memory is kept small.
+//! Joins without a condition, with little data in memory.
 //!
 //! Such a join reads its left side into memory before its first row. In `a, b, c, d` that side holds the product of
 //! all tables but the last. Columns that are never read take no memory that could be counted, so it would grow

@@ -26,7 +26,7 @@ const ALL: [DateFormat; 6] =
     [DateFormat::Mdy, DateFormat::Dmy, DateFormat::Ymd, DateFormat::Ydm, DateFormat::Myd, DateFormat::Dym];
 
 impl DateFormat {
-    /// The one of a name, in any case.
+    /// The format with this name, in any case.
     pub fn named(name: &str) -> Option<DateFormat> {
         ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
     }
@@ -48,7 +48,7 @@ impl DateFormat {
         matches!(self, DateFormat::Dmy | DateFormat::Ydm | DateFormat::Dym)
     }
 
-    /// What comes first of day and month.
+    /// The order of day and month.
     pub fn order(self) -> DateOrder {
         if self.is_day_first() { DateOrder::DayMonthYear } else { DateOrder::MonthDayYear }
     }

@@ -1,7 +1,6 @@
-//! One value of T-SQL, for everything that works cell by cell: functions, conversions, variables.
-//!
-//! A datum does not know its type's length, precision or scale: it is always used together with a
-//! [`SqlType`]. In arrays values have the Exact form of `rows::mapping`.
+//! One value of T-SQL, for code that works cell by cell: functions, conversions, variables. A datum does not know its type's
+//! length, precision or scale, so it is always used together with a [`SqlType`]. In arrays values have the Exact form of
+//! `rows::mapping`.
 
 use std::sync::Arc;
 
@@ -102,7 +101,7 @@ impl Datum {
         }
     }
 
-    /// Errors: 8115 for a number that `sql_type` has no room for, which an array would keep as another one.
+    /// Errors: 8115 for a number beyond the range of `sql_type`, which an array would change.
     pub fn check(&self, sql_type: &SqlType) -> Result<(), SqlError> {
         let fits = match (self, sql_type) {
             (Datum::Float(value), _) => value.is_finite(),

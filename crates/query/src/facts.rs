@@ -1,4 +1,4 @@
-//! What expressions know of the session around them, frozen for one statement.
+//! The facts about the session that expressions use, frozen for one statement.
 
 use std::fmt;
 use std::sync::Arc;

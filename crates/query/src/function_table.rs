@@ -56,9 +56,9 @@ pub struct TableFunction {
     pub columns: Vec<OutputColumn>,
     /// Its rows; each has a datum for every column.
     pub rows: RowsKernel,
-    /// Of a user's function: its name, and the types that its arguments are brought to.
+    /// For a user's function: its name, and the types that its arguments are converted to.
     pub parameters: Option<(String, Vec<SqlType>)>,
-    /// What DEFAULT stands for as an argument; NULL where nothing is said.
+    /// The value of DEFAULT for each argument; NULL if none is declared.
     pub defaults: Vec<Option<tsql::expression::Expr>>,
 }
 
@@ -66,7 +66,7 @@ pub struct TableFunction {
 pub(super) struct FunctionTable {
     function: TableFunction,
     types: Vec<SqlType>,
-    /// Constants, but for the columns of an outer query.
+    /// Constants, or columns of an outer query.
     pub arguments: Vec<Expr>,
     schema: SchemaRef,
 }

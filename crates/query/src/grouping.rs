@@ -28,7 +28,7 @@ pub(super) struct Grouping {
 }
 
 impl Grouping {
-    /// The groups of a plan whose expressions are evaluated as they are; None: it has others. `physical` says which are.
+    /// The groups of a plan whose expressions can be evaluated directly, as `physical` decides; None if it has others.
     pub fn of(
         plan: &Aggregate,
         physical: impl Fn(&Expr, &DFSchema) -> std::result::Result<Option<Arc<dyn PhysicalExpr>>, SqlError>,
@@ -80,7 +80,7 @@ impl Grouping {
         Ok(Some(Grouping { keys, aggregates, schema: Arc::new(Schema::new(fields)) }))
     }
 
-    /// Each row of a plan once; None: what makes rows the same is left to the planner.
+    /// Each distinct row of a plan once; None if the planner must compare the rows.
     pub fn distinct(schema: &DFSchema) -> Option<Grouping> {
         let fields = schema.fields();
         if fields.is_empty() || !fields.iter().all(|field| has_one_form(field.data_type())) {
@@ -99,7 +99,7 @@ impl Grouping {
         !self.keys.is_empty()
     }
 
-    /// The groups of all rows, in the order in which they begin; None: there are none.
+    /// The groups of all rows, in the order of their first rows; None if there are none.
     pub fn groups(&self, batches: &[RecordBatch]) -> std::result::Result<Option<RecordBatch>, SqlError> {
         let groups = match batches.first() {
             Some(first) => {

@@ -1,6 +1,5 @@
-//! JSON text, looked at in place: a value is the piece of text that spells it.
-//!
-//! JSON_QUERY and OPENJSON give back pieces as they were written, so nothing is parsed into values of its own.
+//! JSON text, read in place: a value is a piece of the text. JSON_QUERY and OPENJSON return pieces as they were written, so
+//! nothing is parsed into other values.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ const DEPTH_MAX: usize = 128;
 /// Elements between two looks at the request.
 const TURNS: usize = 1 << 16;
 
-/// What a piece spells, with OPENJSON's number of it.
+/// The kind of a piece, with OPENJSON's number for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Null = 0,
@@ -26,7 +25,7 @@ pub enum Kind {
 /// A path such as `$.a[0]."b c"`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// `strict`: what is missing is an error.
+    /// `strict`: a missing value is an error.
     pub strict: bool,
     pub(super) steps: Vec<Step>,
 }
@@ -198,12 +197,12 @@ impl Path {
         Ok(Path { strict, steps })
     }
 
-    /// The path of one member: what a column of OPENJSON without a path means.
+    /// The path of one member, for a column of OPENJSON without a path.
     pub fn member(name: &str) -> Path {
         Path { strict: false, steps: vec![Step::Member(name.to_string())] }
     }
 
-    /// What the path leads to. Errors: 13608 if nothing, under `strict`.
+    /// The value at the path. Errors: 13608 under `strict` if there is none.
     pub fn find<'t>(&self, piece: &'t str) -> Result<Option<&'t str>, SqlError> {
         let mut piece = piece;
         for step in &self.steps {

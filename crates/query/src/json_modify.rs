@@ -19,7 +19,7 @@ impl ModifyPath {
 
     /// The text with `new`, a piece of JSON, at the path; None takes the member out, or makes an element null.
     ///
-    /// Errors under `strict`: 13608 where the path leads nowhere, 13621 and 13622 where it does not lead to an array or an object.
+    /// Errors under `strict`: 13608 if there is nothing at the path, 13621 and 13622 if there is no array or object.
     pub fn modify(&self, text: &str, new: Option<&str>) -> Result<String, SqlError> {
         let changed = self.within(text, &self.path.steps, new)?;
         match changed {

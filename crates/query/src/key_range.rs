@@ -5,7 +5,7 @@ use std::fmt;
 use arrow::array::ArrayRef;
 use tds::{Collation, SqlType};
 
-/// A table as far as its keys can find rows.
+/// A table with the keys by which rows can be found.
 pub trait KeyedTable: fmt::Debug + Send + Sync {
     /// What shown plans call it: `[database].[schema].[name]`; empty if it has no name.
     fn shown_name(&self) -> String {
@@ -39,29 +39,29 @@ pub struct KeyTree {
     pub index: Option<String>,
     /// Positions of its columns in the table, and whether they descend.
     pub columns: Vec<(usize, bool)>,
-    /// Whether two rows may not have the same.
+    /// Whether the key is unique.
     pub unique: bool,
 }
 
-/// Ranges of a clustered key or of an index. A row may lie in several.
+/// Ranges of a clustered key or of an index. They may overlap.
 #[derive(Debug, Clone)]
 pub struct KeyRange {
     /// The nonclustered index; None: the clustered key.
     pub index: Option<String>,
     /// The ranges, in any order.
     pub spans: Vec<KeySpan>,
-    /// There is at most one row: the bounds are one value of a whole unique key.
+    /// At most one row is found: the bounds are one value of a whole unique key.
     pub single: bool,
 }
 
-/// Rows whose first key columns lie between two bounds, both included.
+/// Rows whose first key columns are between two bounds, inclusive.
 #[derive(Debug, Clone)]
 pub struct KeySpan {
     /// The least values of the first key columns; None: from the beginning.
     pub from: Option<Bound>,
     /// The greatest; None: to the end.
     pub to: Option<Bound>,
-    /// The last column is text, and values that begin with the bound's lie within.
+    /// The last column is text, and values that begin with the bound's value are included.
     pub begins: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Expressions and queries of T-SQL: from syntax to plans of the execution engine, and their results.
 //!
-//! Names, types, conversions and collations are T-SQL's; DataFusion plans and runs. What a query reads it gets from an
-//! [`Environment`] and [`RowScan`]s: nothing here knows sessions, servers or files.
+//! Names, types, conversions and collations are T-SQL's; DataFusion plans and runs. Queries read through an [`Environment`] and
+//! [`RowScan`]s: the crate knows neither sessions nor servers nor files.
 
 mod again;
 mod apply;

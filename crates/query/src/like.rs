@@ -37,7 +37,7 @@ enum Part {
 }
 
 impl Pattern {
-    /// Parses a pattern. With `fold` it matches texts that have been made lower case.
+    /// Parses a pattern. With `fold` it matches texts in lower case.
     pub fn new(pattern: &str, escape: Option<char>, fold: bool) -> Pattern {
         let text = if fold { pattern.to_lowercase() } else { pattern.to_string() };
         let chars: Vec<char> = text.chars().collect();

@@ -1,5 +1,5 @@
-//! One budget of memory for all that statements hold: rows that are sorted, joined and grouped, long values, variables, cursors,
-//! temporary tables. Who does not get what he asks for fails with error 701, and the server goes on.
+//! One budget of memory for what statements hold: rows that are sorted, joined and grouped, long values, variables, and cursors.
+//! A statement that gets no more memory fails with error 701, and the server goes on.
 
 mod pool;
 
@@ -11,7 +11,7 @@ pub use pool::BudgetPool;
 use tsql::SqlError;
 use tsql::errors;
 
-/// What statements may hold together, and what they hold.
+/// The limit of what statements may hold together, and what they hold.
 #[derive(Debug)]
 pub struct MemoryBudget {
     limit: usize,
@@ -78,7 +78,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Makes it as large as that. Errors: 701.
+    /// Changes its size. Errors: 701.
     pub fn resize(&mut self, bytes: usize) -> Result<(), SqlError> {
         match bytes.checked_sub(self.bytes) {
             Some(more) => self.take(more),
@@ -89,7 +89,7 @@ impl Reservation {
         }
     }
 
-    /// Gives back what is beyond.
+    /// Reduces it to this size.
     pub fn shrink_to(&mut self, bytes: usize) {
         if let Some(less) = self.bytes.checked_sub(bytes) {
             self.budget.give_back(less);

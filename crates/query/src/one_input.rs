@@ -1,4 +1,4 @@
-//! An operator over one input whose columns it leaves as they are: what all of these have in common.
+//! A common form of operators with one input whose columns do not change.
 
 use std::fmt;
 use std::sync::Arc;

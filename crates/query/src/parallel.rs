@@ -1,4 +1,4 @@
-//! Queries whose rows several writers take, in any order: plans of several partitions.
+//! Queries whose rows several writers take in any order: plans of several partitions.
 //!
 //! All other queries run in one partition, so that rows come in the order in which they are stored.
 
@@ -39,7 +39,7 @@ pub enum SerialReason {
     MaxDop,
     /// The tables read are small.
     SmallTables,
-    /// A function of the user's own is called.
+    /// A user-defined function is called.
     UserFunction,
     /// NEXT VALUE FOR is asked for.
     Sequence,
@@ -57,7 +57,7 @@ pub enum SerialReason {
     Statement,
     /// The rows come over a connection or out of a file.
     OneSource,
-    /// The target is a table variable, or kept in segments.
+    /// The target is a table variable.
     Storage,
 }
 

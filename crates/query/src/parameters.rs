@@ -50,7 +50,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Those of the query that is being planned; none if its plan runs once.
+    /// The parameters of the query that is being planned; none if its plan runs once.
     pub fn of(state: &SessionState) -> Option<Arc<Parameters>> {
         state.config().get_extension::<Parameters>()
     }

@@ -1,4 +1,4 @@
-//! The way a query runs, decided once.
+//! The path of a query: how it runs, decided once.
 
 use super::bind::BoundQuery;
 use super::provider::StoredTable;
@@ -17,7 +17,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// The way of a bound query. A simple one has its tables open, so that it can run at once.
+    /// The path of a bound query. A simple query has its tables open, so that it can run at once.
     ///
     /// # Errors
     /// Those of opening the tables.

@@ -1,4 +1,4 @@
-//! Queries that are all rows of a table, some of its columns: what exports and drivers' reads are. There is nothing to plan.
+//! Queries for columns of all rows of a table, as exports and drivers send them. They need no plan.
 
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::{Expr, LogicalPlan};

@@ -1,8 +1,6 @@
-//! From a bound plan to one that runs.
-//!
-//! The engine's own list of rules is made for any plan over any source, and costs more than most queries. The binder
-//! has named and typed everything, and sources are tables in one partition, so most rules have nothing to do. Only
-//! those run that can change a plan with these nodes.
+//! Turns a bound plan into one that runs. The engine's own list of rules is made for any plan over any source, and costs more
+//! than most queries. The binder has named and typed everything, and sources are tables in one partition, so most rules have
+//! nothing to do. Only rules that can change a plan with these nodes run.
 
 use std::sync::Arc;
 

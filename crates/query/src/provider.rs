@@ -65,7 +65,7 @@ impl StoredTable {
         StoredTable { schema: plain(schema), keyed, open: Arc::new(open) }
     }
 
-    /// Opens a scan of all columns, or of some, and of those rows at least that satisfy all of `conditions`.
+    /// Opens a scan of all or some columns. It has at least the rows that satisfy all `conditions`.
     ///
     /// # Errors
     /// Those of the storage.
@@ -291,7 +291,7 @@ impl Rows for FileTable {
     }
 }
 
-/// A scan of a table whose rows a statement may change: its rows, and what leads to each.
+/// A scan of a table whose rows a statement may change: rows with their locators.
 pub trait LocatedScan<L>:
     Iterator<Item = std::result::Result<(RecordBatch, Vec<L>), SqlError>> + Send
 {
@@ -301,11 +301,11 @@ pub trait LocatedScan<L>:
     fn bytes(&self) -> u64;
 }
 
-/// What leads to the rows of a [located](StoredTable::located) table, by their numbers.
+/// The locators of a [located](StoredTable::located) table's rows, by their numbers.
 pub type Located<L> = Arc<Mutex<Vec<L>>>;
 
 impl StoredTable {
-    /// A table with one column more, the last of `schema`: a number for each row that is read. What leads to the rows is put into
+    /// A table with one more column, the last of `schema`: a number for each row that is read. The rows' locators are put into
     /// `located`.
     pub fn located<L: Send + 'static>(
         schema: &Schema,

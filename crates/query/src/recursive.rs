@@ -1,4 +1,4 @@
-//! Recursive common tables: the step runs over the rows of the turn before until it gives none.
+//! Recursive common tables: the step runs over the rows of the previous turn until it gives none.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A table whose values are expressions that look at no row: they are computed when it is read.
+//! A table of constant expressions, which are computed when it is read.
 
 use std::sync::Arc;
 

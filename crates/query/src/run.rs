@@ -56,8 +56,8 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// One partition: rows keep the order in which they were stored. What does not fit into `memory` goes to files below
-    /// `spill_directory`, or where temporary files are; it is made when it is needed.
+    /// An engine with one partition, so that rows keep the order in which they are stored. Rows beyond `memory` go to files below
+    /// `spill_directory`, which is made when it is needed, or to the system's temporary files.
     pub fn new(memory: &Arc<MemoryBudget>, spill_directory: Option<PathBuf>) -> Result<Engine, SqlError> {
         let mut config = SessionConfig::new().with_target_partitions(1).with_batch_size(BATCH_ROWS);
         // Each sort sets this aside for the merge of what it has spilled.
@@ -129,7 +129,7 @@ impl Engine {
         self.start(bound, cancellation).await?.collect().await
     }
 
-    /// One value, which refers to no table but those of its subqueries.
+    /// Evaluates one value, which refers to tables only in subqueries.
     pub async fn evaluate(&self, value: Typed) -> Result<Datum, SqlError> {
         if let Some(constant) = value.constant {
             return Ok(constant);
@@ -138,7 +138,7 @@ impl Engine {
         Datum::read(array.as_ref(), &value.sql_type, 0)
     }
 
-    /// One condition: true, or false and unknown.
+    /// Evaluates one condition; unknown is false.
     pub async fn holds(&self, condition: Expr) -> Result<bool, SqlError> {
         if !has_query(&condition)? {
             let array = self.evaluate_expr(condition).await?;
@@ -233,7 +233,7 @@ enum Rows {
 }
 
 impl ResultStream {
-    /// The rows of a query that needs no planning. Its start neither waits nor computes for long.
+    /// Starts a query that needs no planning, without waiting and without long computation.
     pub fn simple(columns: &[OutputColumn], query: SimpleQuery, cancellation: &Cancellation) -> ResultStream {
         let schema = exact_schema(columns);
         ResultStream { schema, rows: Rows::Simple(query), cancellation: cancellation.clone(), again: None }

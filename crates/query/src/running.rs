@@ -1,7 +1,5 @@
-//! What the thread at work knows of the request that it works for: whether the request is to stop, and what memory its step has
-//! taken.
-//!
-//! Functions that compute are called by the execution engine, which hands them values and nothing else. They ask here.
+//! The request that a thread works for: whether it is cancelled, and the memory that its step has taken. The execution engine
+//! passes only values to functions, so functions ask here.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -65,7 +63,7 @@ impl Running {
         &self.cancellation
     }
 
-    /// Does a step of its work on this thread.
+    /// Runs a step of the request's work on this thread.
     pub fn step<T>(&self, work: impl FnOnce() -> T) -> T {
         let taken = Reservation::new(&self.memory);
         let _outside = STEP.with_borrow_mut(|current| {
@@ -154,7 +152,7 @@ pub fn held() -> usize {
     current().map_or(0, |running| running.held.lock().bytes())
 }
 
-/// A statement has ended: what it held is free.
+/// Frees what a statement held, at its end.
 pub fn release(held: usize) {
     if let Some(running) = current() {
         running.held.lock().shrink_to(held);

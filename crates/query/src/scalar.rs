@@ -1,7 +1,7 @@
 //! T-SQL functions for the execution engine.
 //!
 //! Each call gets a function of its own with fixed types: the binder has decided them, so the engine's own type
-//! coercion finds nothing to do. Two such functions are the same if name and types are.
+//! coercion finds nothing to do. Two such functions are equal if their names and types are equal.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -49,7 +49,7 @@ pub struct Scalar {
 }
 
 impl Scalar {
-    /// A function that maps one row's values to a value. `name` must tell apart what the types do not.
+    /// A function that maps one row's values to a value. `name` must distinguish functions of the same types.
     pub fn by_value(
         name: &str,
         arguments: Vec<SqlType>,
@@ -75,13 +75,13 @@ impl Scalar {
         Scalar { name: name.to_string(), arguments, result, result_type, kernel, signature }
     }
 
-    /// The same function, whose value changes from call to call.
+    /// Marks the function as volatile: its value changes from call to call.
     pub fn volatile(mut self) -> Scalar {
         self.signature = signature(&self.arguments, Volatility::Volatile);
         self
     }
 
-    /// The same function with another Arrow type of its result (sort keys, truth values).
+    /// Sets another Arrow type of the result (sort keys, truth values).
     pub fn with_result_type(mut self, result_type: DataType) -> Scalar {
         self.result_type = result_type;
         self

@@ -1,8 +1,6 @@
-//! Conditions that a key answers: `column = constant`, IN, BETWEEN, LIKE 'beginning%', and what AND and OR join of them, as ranges of the
-//! clustered key or of an index.
-//!
-//! The ranges hold all rows that satisfy the conditions, and may hold more: the caller still checks them. What is not
-//! surely the same in a key as in a comparison gives no range.
+//! Turns conditions into ranges of the clustered key or of an index: `column = constant`, IN, BETWEEN, LIKE 'beginning%', and AND
+//! and OR of these. The ranges have all rows that satisfy the conditions, and may have more: the caller still checks them. A
+//! condition gives no range if keys and comparisons might disagree.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Plans as text: the way a query takes and its operators, under the names that SQL Server's plans have.
+//! Plans as text: the path of a query and its operators, under the names in SQL Server's plans.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::size::check_plan;
 use tsql::SqlError;
 
 impl Engine {
-    /// The way that a query takes, and its operators, a line each. Nothing runs.
+    /// The path of a query, and its operators, a line each. The query does not run.
     ///
     /// # Errors
     /// Those of planning.

@@ -1,5 +1,5 @@
-//! How large and how deep a bound query is. The engine walks plans recursively, some of them several times: what is larger than it can
-//! take is refused before.
+//! The size and depth of a bound query. The engine walks plans recursively, some of them several times, so plans that are too
+//! large are refused first.
 
 use datafusion::common::DataFusionError;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};

@@ -40,7 +40,7 @@ use super::output_column::exact_schema;
 use super::provider::FileTable;
 use super::typed::Typed;
 
-/// Tables by name, each of rows that are read once, as they come.
+/// Tables by name. The rows of each are read once, as they come.
 #[derive(Debug, Default)]
 pub struct Tables {
     tables: Vec<(String, BoundTable)>,
@@ -62,7 +62,7 @@ impl Tables {
         self.add_table(name, BoundTable { columns, provider });
     }
 
-    /// Adds a table that gives its rows by itself, such as a [`StoredTable`](super::StoredTable).
+    /// Adds a table provider, such as a [`StoredTable`](super::StoredTable).
     pub fn add_table(&mut self, name: impl Into<String>, table: BoundTable) {
         self.tables.push((name.into(), table));
     }

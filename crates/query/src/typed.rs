@@ -19,7 +19,7 @@ use super::types;
 use tsql::SqlError;
 use tsql::errors;
 
-/// A bound value: what computes it, and what T-SQL says of it.
+/// A bound value: its expression, and its T-SQL type and properties.
 #[derive(Debug, Clone)]
 pub struct Typed {
     /// Computes the value in the Exact form of `sql_type`.
@@ -28,7 +28,7 @@ pub struct Typed {
     pub sql_type: SqlType,
     /// Its collation, if it has one other than the default.
     pub collation: Option<Collation>,
-    /// Whether COLLATE gave it that collation, which then prevails over those of columns.
+    /// Whether COLLATE gave it that collation, which then takes precedence over those of columns.
     pub explicit: bool,
     /// Whether it may be NULL.
     pub nullable: bool,
@@ -82,7 +82,7 @@ impl Typed {
         Typed::new(Expr::Column(Column::new_unqualified(name)), sql_type, nullable)
     }
 
-    /// The NULL literal: an int unless something else is wanted.
+    /// The NULL literal: an int unless another type is needed.
     pub fn null() -> Typed {
         Typed {
             expr: Expr::Literal(ScalarValue::Int32(None), None),
@@ -213,7 +213,7 @@ pub fn paged(result: &SqlType, arguments: &[Typed]) -> Option<CodePage> {
     bytes.then(|| code_page(common_collation(arguments).0))
 }
 
-/// A value less what the code page of its type lacks: functions compute in Unicode.
+/// A value without the characters that the code page of its type lacks, since functions compute in Unicode.
 pub fn in_page(value: Datum, page: Option<CodePage>) -> Datum {
     match (value, page) {
         (Datum::Text(text), Some(page)) => Datum::Text(in_code_page(&text, page).unwrap_or(text)),
@@ -317,7 +317,7 @@ fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// The value of what names no column: a constant, or arithmetic and functions of constants. None for anything else.
+/// The value of an expression without columns: a constant, or arithmetic and functions of constants. None for anything else.
 /// Errors: those of computing it.
 pub fn constant_of(value: &Typed) -> Result<Option<Datum>, SqlError> {
     if let Some(constant) = &value.constant {

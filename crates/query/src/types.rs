@@ -78,7 +78,7 @@ pub fn common_type(left: &SqlType, right: &SqlType) -> SqlType {
     }
 }
 
-/// As [`common_type`], for values of which one is converted to the other's type by itself.
+/// As [`common_type`], for values of which one is implicitly converted to the other's type.
 ///
 /// Errors: 206 for types without such a conversion.
 pub fn agreed_type(left: &SqlType, right: &SqlType) -> Result<SqlType, SqlError> {
@@ -89,7 +89,7 @@ pub fn agreed_type(left: &SqlType, right: &SqlType) -> Result<SqlType, SqlError>
     Err(errors::TYPE_CLASH.with([&type_name(low), &type_name(high)]))
 }
 
-/// Whether values of a type can become values of another at all. What is left out here is decided value by value.
+/// Whether values of a type can be converted to another type at all. Each value may still be refused.
 pub fn is_convertible(from: &SqlType, to: &SqlType) -> bool {
     let days = |sql_type: &SqlType| matches!(sql_type, SqlType::DateTime | SqlType::SmallDateTime);
     let guid = |sql_type: &SqlType| *sql_type == SqlType::UniqueIdentifier;

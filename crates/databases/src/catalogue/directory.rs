@@ -14,12 +14,12 @@ pub const DIRECTORY_KEY: &str = "directory";
 pub struct Directory {
     /// In the order of their creation.
     pub databases: Vec<DatabaseEntry>,
-    /// What sp_addmessage has added to sys.messages.
+    /// Messages that sp_addmessage has added to sys.messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<UserMessage>,
 }
 
-/// A message of the user's own.
+/// A user-defined message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserMessage {
     /// `message_id`, from 50001.
@@ -41,10 +41,10 @@ pub struct DatabaseEntry {
     pub name: String,
     /// Its schemas.
     pub schemas: Vec<SchemaEntry>,
-    /// MAXDOP of its scoped configuration; 0: that of the server.
+    /// MAXDOP of its scoped configuration; 0: the server's.
     #[serde(default)]
     pub max_dop: u16,
-    /// The folder of its files in the data directory; empty: that of its name, or there is none.
+    /// The folder of its files in the data directory; empty if it has the database's name, or there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
     /// The service objective whose limits it is held to, if one was set.
@@ -118,7 +118,7 @@ impl DatabaseEntry {
         }
     }
 
-    /// Whether transactions under SNAPSHOT may touch it: as in every server those of master and msdb may from the start.
+    /// Whether transactions under SNAPSHOT may use it. As in SQL Server, master and msdb allow them from the start.
     pub fn allows_snapshot(&self) -> bool {
         let system = same_name(&self.name, "master") || same_name(&self.name, "msdb");
         self.snapshot_isolation.unwrap_or(system)

@@ -7,7 +7,7 @@ use tds::{Length, SqlType};
 use crate::catalogue::names::same_name;
 use crate::catalogue::{ModuleDefinition, TableDefinition};
 
-/// What a property belongs to, as `sys.extended_properties` numbers it.
+/// The owner of a property, as numbered in `sys.extended_properties`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PropertyOwner {
     /// `class`.
@@ -18,7 +18,7 @@ pub struct PropertyOwner {
     pub minor: i32,
 }
 
-/// One property. It is kept in the definition of the table, module or database that it belongs to, and so goes with it.
+/// One property. It is kept in the definition of its table, module or database, and is dropped with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtendedProperty {
     /// What it belongs to.
@@ -82,7 +82,7 @@ impl PropertyOwner {
 }
 
 impl PropertyValue {
-    /// A value that is not a variant yet has been brought to one by the caller.
+    /// A property value. The caller has converted it to a variant.
     pub fn of(value: &Datum, sql_type: &SqlType) -> PropertyValue {
         match value {
             Datum::Text(text) => PropertyValue::Text { text: text.clone(), unicode: sql_type.is_unicode() },
@@ -129,7 +129,7 @@ impl TableDefinition {
         }
     }
 
-    /// As the store keeps it: without the properties of what has been dropped, whose numbers may be given out again.
+    /// The text for the store, without the properties of dropped columns and constraints, whose numbers may be used again.
     /// Errors: none that a definition of ours gives.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         if self.extended_properties.iter().all(|property| self.has(property.owner)) {

@@ -9,11 +9,11 @@ use tsql::index::{DataCompression, IndexSettings};
 pub struct IndexOptions {
     /// FILLFACTOR: how full pages are made when the index is built, in percent; 0 is full.
     pub fill_factor: u8,
-    /// PAD_INDEX: the fill factor holds for upper levels, too.
+    /// PAD_INDEX: the fill factor applies to upper levels too.
     pub pad_index: bool,
     /// DATA_COMPRESSION of a nonclustered index. A clustered one has that of its table.
     pub compression: DataCompression,
-    /// IGNORE_DUP_KEY: INSERT leaves rows out whose key is there already.
+    /// IGNORE_DUP_KEY: INSERT leaves out rows whose key exists already.
     pub ignore_dup_key: bool,
     /// ALTER INDEX … DISABLE: neither kept up to date nor enforced.
     pub disabled: bool,
@@ -27,7 +27,7 @@ impl IndexOptions {
         options
     }
 
-    /// Takes what a statement says; the rest stays.
+    /// Applies the options of a statement; the others stay.
     pub fn change(&mut self, settings: &IndexSettings) {
         self.fill_factor = settings.fill_factor.unwrap_or(self.fill_factor);
         self.pad_index = settings.pad_index.unwrap_or(self.pad_index);

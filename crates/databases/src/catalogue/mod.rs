@@ -1,7 +1,7 @@
-//! What exists: databases, schemas, tables and what is declared of them; and the views that show it.
+//! Definitions: databases, schemas, tables, modules and types.
 //!
-//! A table's definition is JSON in the store's `properties`, so it commits and rolls back with the table. The
-//! list of databases and schemas is the properties of one table of the store that no name of T-SQL reaches.
+//! A table's definition is JSON in the store's `properties`, so it commits and rolls back with the table. The list of databases
+//! and schemas is in the properties of one table of the store that has no T-SQL name.
 
 mod definition_text;
 mod directory;

@@ -1,7 +1,7 @@
 //! Objects that are kept as text or by name: views, procedures, functions, sequences, synonyms.
 //!
-//! Each is a table of the store without rows. Its properties are the definition, behind a word with which no
-//! table's definition begins. So it commits and rolls back as tables do, and shares their names.
+//! Each is a table of the store without rows. Its properties are the definition, after a word with which no table's definition
+//! begins. So it commits and rolls back as tables do, and shares their names.
 
 use serde::{Deserialize, Serialize};
 use tsql::ast::{CreateModule, ModuleWord};
@@ -38,7 +38,7 @@ pub struct ModuleDefinition {
     /// Columns of a view or of a function's table.
     #[serde(default)]
     pub columns: Vec<ColumnDefinition>,
-    /// Of a view: sp_rename has given its columns other names than its query.
+    /// For a view: sp_rename has given its columns other names than its query.
     #[serde(default)]
     pub renamed_columns: bool,
     /// Parameters of a procedure or function; a scalar function's value is the one without a name.
@@ -47,7 +47,7 @@ pub struct ModuleDefinition {
     /// Of a sequence.
     #[serde(default)]
     pub sequence: Option<SequenceDefinition>,
-    /// What a synonym stands for, quoted.
+    /// The target of a synonym, quoted.
     #[serde(default)]
     pub target: Option<String>,
     /// What sp_addextendedproperty has given to it, its columns and parameters.
@@ -154,7 +154,7 @@ pub struct SequenceDefinition {
     pub maximum: i64,
     /// CYCLE.
     pub cycle: bool,
-    /// The first value that has not been set aside to be given out; None if there is none left.
+    /// The first value that is not reserved; None if there is none left.
     pub next: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! WHERE of a filtered index: which rows it has.
+//! The WHERE clause of a filtered index.
 //!
 //! The grammar is that of the T-SQL reference: comparisons of a column with a constant, IN, IS [NOT] NULL, joined by AND.
 
@@ -18,7 +18,7 @@ use crate::catalogue::table::{ColumnDefinition, TableDefinition};
 /// The filter of an index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowFilter {
-    /// What must be true, all of it.
+    /// The terms, all of which must hold.
     pub terms: Vec<FilterCondition>,
 }
 
@@ -27,11 +27,11 @@ pub struct RowFilter {
 pub struct FilterCondition {
     /// Position of the column in the table.
     pub column: usize,
-    /// What must be true of it.
+    /// The condition for its value.
     pub test: ColumnTest,
 }
 
-/// What a filter says of a column.
+/// The condition for a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnTest {
     /// IS NULL, or IS NOT NULL.
@@ -47,7 +47,7 @@ pub fn wrong_filter(index: &str, table: &str) -> SqlError {
 }
 
 impl RowFilter {
-    /// The filter of an index as written. Errors: 10735 for what no filter can say, 207 for a column that there is not.
+    /// The filter of an index as written. Errors: 10735 for a condition that no filter can have, 207 for an unknown column.
     pub fn new(text: &str, index: &str, table: &TableDefinition) -> Result<RowFilter, SqlError> {
         let refused = || wrong_filter(index, &table.name);
         let mut terms = Vec::new();
@@ -81,12 +81,12 @@ impl RowFilter {
         Ok(RowFilter { terms })
     }
 
-    /// Positions of the columns that it looks at.
+    /// Positions of the columns that it reads.
     pub fn columns(&self) -> impl Iterator<Item = usize> {
         self.terms.iter().map(|term| term.column)
     }
 
-    /// Which rows it lets in. `columns` gives the array of a column by its position in the table.
+    /// The rows that pass the filter. `columns` gives the array of a column by its position in the table.
     pub fn mask(
         &self,
         table: &TableDefinition,

@@ -99,7 +99,7 @@ pub struct ColumnDefinition {
     pub alias: Option<String>,
 }
 
-/// Whether ANSI_PADDING means anything for a type: never for Unicode and `max` (the page "SET ANSI_PADDING").
+/// Whether ANSI_PADDING has an effect on a type: never for Unicode and `max` (the page "SET ANSI_PADDING").
 pub fn has_ansi_padding(sql_type: &SqlType) -> bool {
     match sql_type {
         SqlType::VarChar { length } | SqlType::VarBinary { length } => *length != Length::Max,
@@ -115,18 +115,18 @@ pub struct Identity {
     pub seed: i64,
     /// Step.
     pub increment: i64,
-    /// What DBCC CHECKIDENT has set the last value to.
+    /// The last value that DBCC CHECKIDENT has set.
     #[serde(default)]
     pub reseeded: Option<i64>,
 }
 
 impl Identity {
-    /// Whether `next` comes behind `last`.
+    /// Whether `next` comes after `last`.
     pub fn is_behind(&self, next: i64, last: i64) -> bool {
         if self.increment > 0 { next > last } else { next < last }
     }
 
-    /// The last value, as far as the furthest one of the rows and what it was set to say.
+    /// The last value: the furthest of the rows' values and the value that was set.
     pub fn furthest(&self, stored: Option<i64>) -> Option<i64> {
         match (stored, self.reseeded) {
             (Some(stored), Some(set)) if self.is_behind(set, stored) => Some(set),
@@ -257,7 +257,7 @@ fn yes() -> bool {
 /// A unique key to enforce: a constraint's or an index's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UniqueKey {
-    /// Which error a duplicate is.
+    /// The error of a duplicate.
     pub kind: KeyKind,
     /// Constraint or index name.
     pub name: String,
@@ -267,12 +267,12 @@ pub struct UniqueKey {
     pub clustered: bool,
     /// IGNORE_DUP_KEY: INSERT leaves duplicates out.
     pub ignores_duplicates: bool,
-    /// Which rows the key is of; None: all.
+    /// The rows to which the key applies; None: all.
     pub filter: Option<RowFilter>,
 }
 
 impl UniqueKey {
-    /// Positions of the columns on which it depends whether a row is a duplicate.
+    /// Positions of the columns that decide whether a row is a duplicate.
     pub fn uses(&self) -> impl Iterator<Item = usize> {
         self.columns.iter().copied().chain(self.filter.iter().flat_map(RowFilter::columns))
     }

@@ -17,10 +17,10 @@ pub struct Trigger {
     /// DISABLE TRIGGER.
     #[serde(default)]
     pub disabled: bool,
-    /// The events for which it is the first of its table's.
+    /// The events for which it is the first of its table's triggers.
     #[serde(default)]
     pub first: TriggerEvents,
-    /// Those for which it is the last.
+    /// The events for which it is the last.
     #[serde(default)]
     pub last: TriggerEvents,
 }

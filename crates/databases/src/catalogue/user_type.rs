@@ -1,7 +1,5 @@
-//! Types of the user's own: alias types and table types.
-//!
-//! Each is a table of the store without rows, as a [module](super::module) is, under a name that no object has: types and objects
-//! may be called the same.
+//! User-defined types: alias types and table types. Each is a table of the store without rows, as a [module](super::module) is.
+//! Its store name differs from any object's, since a type and an object may have the same name.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +8,7 @@ use crate::catalogue::table::TableDefinition;
 
 /// What the properties of a type begin with.
 const MARK: &str = "type ";
-/// The first `user_type_id` of a user's own.
+/// The first `user_type_id` of a user-defined type.
 pub const USER_TYPE_ID_FIRST: i32 = 257;
 /// `system_type_id` of a table type.
 pub const TABLE_TYPE_ID: i32 = 243;
@@ -57,7 +55,7 @@ impl UserType {
         properties.strip_prefix(MARK).map(serde_json::from_str).transpose()
     }
 
-    /// Whether the properties of a table of the store are a type's.
+    /// Whether a table of the store is a type.
     pub fn is_one(properties: &str) -> bool {
         properties.starts_with(MARK)
     }

@@ -1,7 +1,7 @@
 //! Application locks: sp_getapplock and sp_releaseapplock.
 //!
-//! A lock is a name that an application chose, within a database. It has nothing to do with tables, and no deadlock is looked for:
-//! a wait ends with its time-out or with the request.
+//! A lock is a name that an application chose, within a database. It is independent of tables, and deadlocks are not detected: a
+//! wait ends with its time-out or with the request.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Mode {
     }
 }
 
-/// Who lets a lock go.
+/// What ends a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The end of the transaction.
@@ -81,7 +81,7 @@ pub struct ApplicationLocks {
     next_holder: AtomicU64,
 }
 
-/// A session's part in them; dropped, it lets everything go.
+/// A session's locks; when it is dropped, all are released.
 pub struct LockHolder {
     locks: Arc<ApplicationLocks>,
     id: u64,
@@ -89,14 +89,14 @@ pub struct LockHolder {
     in_transaction: bool,
 }
 
-/// How a lock was got (sp_getapplock's return codes).
+/// The result of a lock request (sp_getapplock's return codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Granted {
-    /// Nobody held it in a way that excludes this one.
+    /// No other session held the lock in a conflicting mode.
     AtOnce = 0,
-    /// Another session let it go first.
+    /// Another session released it first.
     AfterWaiting = 1,
-    /// Not at all: the wait was over.
+    /// The lock was not granted in time.
     TimedOut = -1,
 }
 
@@ -156,7 +156,7 @@ impl LockHolder {
         free
     }
 
-    /// Lets one lock go; false if it is not held.
+    /// Releases one lock; false if it is not held.
     pub fn release(&self, database: &str, resource: &str, owner: Owner) -> bool {
         let key = (database.to_string(), resource.to_string());
         let mut held = self.locks.held.lock();
@@ -172,7 +172,7 @@ impl LockHolder {
         true
     }
 
-    /// After the end of a transaction: its locks go.
+    /// Releases the locks of a transaction that has ended.
     pub fn end_transaction(&mut self) {
         if std::mem::take(&mut self.in_transaction) {
             self.release_all(|owner| owner == Owner::Transaction);

@@ -4,7 +4,7 @@
 pub const READ_UNCOMMITTED: u8 = 1;
 /// Reads what is committed.
 pub const READ_COMMITTED: u8 = 2;
-/// What was read stays as it was read.
+/// Rows that were read do not change.
 pub const REPEATABLE_READ: u8 = 3;
 /// No rows come between those that were read.
 pub const SERIALIZABLE: u8 = 4;

@@ -1,6 +1,5 @@
-//! Parsed batches, kept by their text: drivers send the same few again and again.
-//!
-//! Only syntax is kept. Names and types are bound when a statement runs, so nothing here can be out of date.
+//! Parsed batches, kept by their text, since drivers send the same few again and again. Only syntax is kept. Names and types are
+//! bound when a statement runs, so nothing here can become stale.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -35,8 +34,8 @@ impl Parsed {
 /// Text and QUOTED_IDENTIFIER.
 type Key = (Box<str>, bool);
 
-/// The texts seen last, of all sessions. What is used moves to the young generation; when that is full it becomes the old
-/// one, and what was still old is forgotten.
+/// The latest texts of all sessions. A used text moves to the young generation; when that is full it becomes the old one, and the
+/// previous old one is dropped.
 #[derive(Default)]
 pub struct StatementCache {
     generations: Mutex<Generations>,

@@ -1,4 +1,4 @@
-//! What recent loads did: how many tasks wrote, how much went to the log, and why (`sys.dm_bulkwire_loads`).
+//! Recent loads: number of tasks, logging, and reasons (`sys.dm_bulkwire_loads`).
 
 use std::collections::VecDeque;
 
@@ -45,11 +45,11 @@ pub struct Writing {
     pub serial: Option<SerialReason>,
     /// How much of them went to the log; None: the table's store has no minimal logging.
     pub logging: Option<LoadLogging>,
-    /// What became of rows that came as bytes; None: they came from a query or a file.
+    /// How wire rows were stored; None if the rows came from a query or a file.
     pub wire: Option<WireNote>,
 }
 
-/// What became of the rows of an INSERT BULK.
+/// How the rows of an INSERT BULK were stored.
 #[derive(Clone, Debug)]
 pub struct WireNote {
     /// Rows that were copied into pages.
@@ -59,7 +59,7 @@ pub struct WireNote {
 }
 
 impl Writing {
-    /// Whether it is worth remembering: a query's few rows that are added row by row, and not under TABLOCK, are no load.
+    /// Whether it is listed. A query's few rows that are added row by row, without TABLOCK, are not a load.
     pub fn is_load(&self, table_lock: bool) -> bool {
         use crate::storage::LoggingCondition::ManyRows;
         let row_by_row = self.logging.as_ref().is_none_or(|logging| logging.failed.contains(&ManyRows));
@@ -123,7 +123,7 @@ impl LoadClock {
 }
 
 impl FinishedLoad {
-    /// What SET STATISTICS BULK ON says.
+    /// The message of SET STATISTICS BULK ON.
     pub fn message(&self) -> String {
         let Writing { rows, degree, serial, logging, .. } = &self.writing;
         let mut text = format!("Load of {rows} rows into '{}' by {degree} task", self.table);

@@ -1,4 +1,4 @@
-//! Errors and notices as the tokens that tell of them.
+//! Errors and notices as tokens.
 
 use query::convert;
 use tds::Length;

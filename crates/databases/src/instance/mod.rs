@@ -54,7 +54,7 @@ pub struct Instance {
     identities: Mutex<HashMap<i32, i64>>,
     definitions: Mutex<HashMap<TableId, ReadFrom<TableDefinition>>>,
     modules: Mutex<HashMap<TableId, ReadFrom<Module>>>,
-    /// By `object_id`: values of sequences that were set aside and not given out yet.
+    /// Reserved values of sequences by `object_id`.
     pub sequences: Mutex<HashMap<i32, Reserve>>,
     /// The directory read last, and its text.
     directory: Mutex<(Arc<str>, Arc<Directory>)>,
@@ -146,7 +146,7 @@ impl Instance {
         self
     }
 
-    /// Limits what statements hold to `memory`; what does not fit goes to files below a directory.
+    /// Limits the memory of statements to `memory`; rows beyond it go to files below a directory.
     pub fn with_memory(
         mut self,
         memory: &Arc<MemoryBudget>,
@@ -236,7 +236,7 @@ impl Instance {
 
     /// The definition of a stored table; None for the directory, modules and types.
     ///
-    /// Errors: 596 if the properties are none of ours.
+    /// Errors: 596 if the properties are damaged.
     pub fn definition(&self, info: &TableInfo) -> Result<Option<Arc<TableDefinition>>, SqlError> {
         let module = ModuleDefinition::json_of(&info.properties).is_some();
         if module || *info.name == *DIRECTORY_KEY || UserType::is_one(&info.properties) {
@@ -257,9 +257,9 @@ impl Instance {
         Ok(Some(definition))
     }
 
-    /// The module that a table of the store stands for; None if it is a table.
+    /// The module that is kept as this table of the store; None if it is a table.
     ///
-    /// Errors: 596 if the properties are none of ours.
+    /// Errors: 596 if the properties are damaged.
     pub fn module(&self, info: &TableInfo) -> Result<Option<Arc<Module>>, SqlError> {
         let Some(json) = ModuleDefinition::json_of(&info.properties) else { return Ok(None) };
         let mut modules = self.modules.lock();
@@ -273,7 +273,7 @@ impl Instance {
         Ok(Some(module))
     }
 
-    /// Forgets what was noted of a table that is dropped, or a module.
+    /// Drops what is known about a dropped table or module.
     pub fn forget_table(&self, id: TableId) {
         self.modules.lock().remove(&id);
         let known = self.definitions.lock().remove(&id);
@@ -308,7 +308,7 @@ impl Instance {
         self.identities.lock().get(&object_id).copied()
     }
 
-    /// The last identity value as the committed rows of a table, and what it was set to, say; they are read.
+    /// The last identity value by a table's committed rows, which are read, and by the value that was set.
     ///
     /// Errors: a definition that is damaged, rows that cannot be read.
     pub fn stored_identity(&self, object_id: i32) -> Result<Option<i64>, SqlError> {
@@ -333,9 +333,8 @@ impl Instance {
         };
     }
 
-    /// Takes `count` identity values and returns the first. `seen` says where to begin if the table is new to this run.
-    ///
-    /// Values are never given out twice, and not given back on rollback.
+    /// Takes `count` identity values and returns the first. `seen` gives the last value for a table that this run has not used
+    /// yet. Values are never used twice, also after a rollback.
     pub fn take_identities(
         &self,
         object_id: i32,
@@ -376,7 +375,7 @@ impl Instance {
     }
 }
 
-/// The user's type that a table of the store stands for; None if it is something else.
+/// The user-defined type that is kept as this table of the store; None if it is something else.
 ///
 /// Errors: 596 if the properties are damaged.
 pub fn user_type(info: &TableInfo) -> Result<Option<UserType>, SqlError> {
@@ -419,8 +418,8 @@ fn read_module(info: &TableInfo, json: &str) -> Result<Module, SqlError> {
     Ok(Module { definition, statement })
 }
 
-/// What @@VERSION says. Clients that read a version out of it (SQLAlchemy over pymssql) look for `Microsoft … - n.n.n.n` at its
-/// start; a person reads what this server is.
+/// The text of @@VERSION. Clients that parse a version (SQLAlchemy over pymssql) look for `Microsoft … - n.n.n.n` at its start;
+/// the rest tells a person what this server is.
 pub fn version_text() -> String {
     format!(
         "Microsoft TDS endpoint of bulkwire {}, an embedded server; this is not Microsoft SQL Server - {PRODUCT_VERSION} (version reported to clients)",

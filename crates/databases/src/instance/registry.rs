@@ -60,12 +60,12 @@ struct Entry {
     killed: watch::Sender<bool>,
 }
 
-/// Tells a connection that its session was killed.
+/// Notifies a connection that its session was killed.
 #[derive(Debug, Clone)]
 pub struct Killed(watch::Receiver<bool>);
 
 impl Killed {
-    /// Waits for it; for ever if nobody kills the session.
+    /// Waits until the session is killed.
     pub async fn wait(&mut self) {
         if self.0.wait_for(|killed| *killed).await.is_err() {
             std::future::pending::<()>().await;
@@ -93,14 +93,14 @@ impl Place {
         Arc::clone(&self.activity.waits)
     }
 
-    /// Tells others that a request begins or has ended.
+    /// Publishes that a request begins or has ended.
     pub fn note_request(&self, runs: bool) {
         let moment = if runs { &self.activity.request_began } else { &self.activity.request_ended };
         moment.store(facts::now(), Ordering::Relaxed);
         self.activity.is_running.store(runs, Ordering::Relaxed);
     }
 
-    /// Tells others the isolation level and the depth of transactions.
+    /// Publishes the isolation level and the depth of transactions.
     pub fn note_transaction(&self, isolation_level: u8, transactions: u32) {
         self.activity.isolation_level.store(isolation_level, Ordering::Relaxed);
         self.activity.transactions.store(transactions, Ordering::Relaxed);
@@ -135,7 +135,7 @@ impl Sessions {
         Place { number, sessions: self.clone(), killed: Killed(receiver), activity }
     }
 
-    /// Ends the sessions of an id: what they run is stopped, their connections are closed. False: there is none.
+    /// Kills the sessions with an id: their requests are stopped and their connections closed. False if there are none.
     pub fn kill(&self, spid: u16) -> bool {
         let open = self.open.lock();
         let mut found = false;

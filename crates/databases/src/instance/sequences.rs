@@ -1,4 +1,4 @@
-//! Values of sequences: a few are set aside at a time, so that not each of them is written down.
+//! Values of sequences: a few are reserved at a time, so that not every value needs a write.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Reserve {
 /// Values that are set aside at once; a server that is killed skips what is left of them.
 pub const RESERVED: i64 = 50;
 
-/// The value behind one; None behind the last.
+/// The value after another one; None after the last.
 pub fn after(sequence: &SequenceDefinition, value: i64) -> Option<i64> {
     let next = value
         .checked_add(sequence.increment)

@@ -1,4 +1,4 @@
-//! Other columns for a table in pages, row by row and within the transaction.
+//! Alters a table's columns, row by row and within the transaction.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::transaction_table::TransactionTable;
 use crate::storage::columns::TableForm;
 use crate::storage::trees::TableTrees;
 
-/// A table whose columns are being altered: its rows as they were come out, and go in as they are to be. Needs no transaction meanwhile.
+/// A table whose columns are being altered: it gives the old rows and takes the new ones, without the transaction.
 #[derive(Debug)]
 pub struct AlteredTable {
     altering: Altering,
@@ -41,9 +41,9 @@ impl Iterator for AlteredTable {
 }
 
 impl TransactionTable<'_> {
-    /// Begins to give a table the columns of `schema` and the text `properties`; its rows are written by who asked, who ends it with
-    /// [`finish_altering`](Self::finish_altering). None: no rows need to be made, and all is done. `sources` say where the values of each
-    /// column come from; values are in the Exact form. After an error the statement is to be undone.
+    /// Begins to give a table the columns of `schema` and the text `properties`; the caller writes the new rows and ends with
+    /// [`finish_altering`](Self::finish_altering). None if no rows need to be written, and the change is done. `sources` give the
+    /// values of each column in the Exact form. After an error the statement must be undone.
     pub fn start_altering(
         &mut self,
         schema: SchemaRef,
@@ -74,7 +74,7 @@ impl TransactionTable<'_> {
         }
     }
 
-    /// Ends it: the rows are those of the table, and its trees are those that `properties` say.
+    /// Ends the change: the table has the new rows, and the trees that `properties` declare.
     pub fn finish_altering(&mut self, altered: AlteredTable, properties: &str) -> Result<(), StoreError> {
         let present = self.existing()?;
         let done = self.part.open()?.open(&present).finish_altering(altered.altering);

@@ -1,4 +1,4 @@
-//! What a table's columns are in pages: kinds for every type of the Exact form, and text in the bytes of its code page.
+//! The storage form of a table's columns: a kind for every type of the Exact form, and text in the bytes of its code page.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl TableForm {
         TableForm { schema, code_pages }
     }
 
-    /// The code page that text of a column is stored in; None: it is stored as it is.
+    /// The code page in which a column's text is stored; None if it needs no conversion.
     pub fn code_page(&self, column: usize) -> Option<CodePage> {
         self.code_pages.get(column).copied().flatten()
     }

@@ -49,12 +49,12 @@ impl Database {
         self.forms.number
     }
 
-    /// The engine, for what only it has.
+    /// The engine itself.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// What the management views show of it.
+    /// The figures for the management views.
     pub fn figures(&self) -> Figures {
         Figures::new(&self.engine, &self.owners, self.opened, self.folder.clone())
     }

@@ -105,14 +105,14 @@ impl DatabaseTransaction {
         tables.map(|table| self.info(&table)).collect()
     }
 
-    /// From now on all statements read what the first of them reads (SNAPSHOT), or each what is committed when it begins.
+    /// Sets whether all statements read the state of the first one (SNAPSHOT), or each what is committed when it begins.
     pub fn keep_reads(&mut self, keeps: bool) {
         if let Some(inner) = &mut self.inner {
             inner.reads().keep(keeps);
         }
     }
 
-    /// A statement begins: what it reads is what is committed from now on, but under SNAPSHOT.
+    /// Begins a statement: except under SNAPSHOT, it reads what is committed now.
     pub fn renew_reads(&mut self) {
         if let Some(inner) = &mut self.inner {
             inner.reads().unpin();
@@ -185,7 +185,7 @@ impl DatabaseTransaction {
         self.in_exact_form(table, &TableTrees::present(table), error)
     }
 
-    /// How much of the rows that were added to a table since this was last asked went to the log; None: none were.
+    /// How the rows that were added to a table since the last call were logged; None if there were none.
     pub fn take_logging(&mut self, table: TableId) -> Option<LoadLogging> {
         self.logging.remove(&object_of(table))
     }
@@ -213,8 +213,8 @@ impl DatabaseTransaction {
         self.inner.take().ok_or_else(|| EngineError::Doomed.into())
     }
 
-    /// Ends the writers that are open: their rows are part of the tables. What a table with keys was given is sorted, merged and checked
-    /// only here.
+    /// Ends the writers that are open: their rows are part of the tables. The rows of a table with keys are sorted, merged and
+    /// checked only here.
     pub fn settle(&mut self) -> Result<(), StoreError> {
         self.sorted.clear();
         self.loads.clear();

@@ -264,7 +264,7 @@ impl Databases {
         Snapshot::new(self.clone())
     }
 
-    /// What the management views show of all databases.
+    /// The figures of all databases for the management views.
     pub fn figures(&self) -> DatabaseFigures {
         let stores = self.shared.stores.read();
         let named = stores.by_name.iter().filter_map(|(name, number)| {
@@ -273,13 +273,13 @@ impl Databases {
         DatabaseFigures::new(named.collect())
     }
 
-    /// What they show of one; None: there is none of that name, or it is tempdb, whose tables are in memory but for a few.
+    /// The figures of one database; None if there is no such database, or it is tempdb.
     pub fn figures_of(&self, name: &str) -> Option<Figures> {
         let name = name_key(name);
         (name != TEMPDB).then(|| self.shared.stores.read().named(&name))?.map(|store| store.figures())
     }
 
-    /// Holds every database to these limits, also those that are made later, but for tempdb.
+    /// Limits every database except tempdb, also those that are made later.
     pub fn limit_all(&self, limits: ResourceLimits) {
         *self.shared.limits.write() = Some(limits);
         let temporary = self.database(TEMPDB).map(|store| store.number());
@@ -334,7 +334,7 @@ impl Databases {
         }
     }
 
-    /// The catalogue names a new database, durably.
+    /// Ends the creation of a database that the catalogue durably names.
     pub fn keep(&self, folder: &str) {
         if let Some(folders) = &self.shared.folders {
             // Left over, it says nothing of a folder that the catalogue names.
@@ -342,7 +342,8 @@ impl Databases {
         }
     }
 
-    /// Marks a database that is about to be taken out of the catalogue, and holds all of it alone: nobody else reads or changes it any more.
+    /// Marks a database that is about to be removed from the catalogue, and locks it exclusively: nobody else can read or change
+    /// it any more.
     pub fn begin_drop(
         &self,
         name: &str,
@@ -361,7 +362,7 @@ impl Databases {
         Ok(Some(transaction))
     }
 
-    /// The catalogue does not name a database any more, or never did: its files go. What cannot be removed now is by the next start.
+    /// Removes the files of a database that the catalogue does not name. Files that cannot be removed now are removed by the next start.
     pub fn discard(&self, name: &str, folder: &str) {
         let Some(store) = self.shared.stores.write().take(&name_key(name)) else { return };
         // Nothing of a transaction over several databases may be asked of it any more.

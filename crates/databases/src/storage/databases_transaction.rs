@@ -171,13 +171,13 @@ impl Transaction {
         }
     }
 
-    /// Whether all statements read what the first of them reads (SNAPSHOT): of each database its state at the first look into it.
+    /// Sets whether all statements read the same state (SNAPSHOT): that of each database at its first read.
     pub fn keep_reads(&mut self, keeps: bool) {
         self.keeps_reads = keeps;
         self.parts.values_mut().for_each(|part| part.transaction.keep_reads(keeps));
     }
 
-    /// A statement begins: it reads what is committed from now on, but under SNAPSHOT.
+    /// Begins a statement: except under SNAPSHOT, it reads what is committed now.
     pub fn renew_reads(&mut self) {
         self.parts.values_mut().for_each(|part| part.transaction.renew_reads());
     }
@@ -230,12 +230,12 @@ impl Transaction {
         self.part(&database)?.create_table(name, schema, properties)
     }
 
-    /// How much of the rows that were added to a table since this was last asked went to the log; None: none were.
+    /// How the rows that were added to a table since the last call were logged; None if there were none.
     pub fn take_logging(&mut self, table: TableId) -> Option<LoadLogging> {
         self.parts.get_mut(&number_of(table))?.transaction.take_logging(table)
     }
 
-    /// Ends the adding of rows by one statement. Errors: keys that are there already, rows that are not in the order that was promised.
+    /// Ends the adding of rows by one statement. Errors: duplicate keys, and rows that are not in the declared order.
     pub fn settle(&mut self) -> Result<(), StoreError> {
         self.parts.values_mut().try_for_each(|part| part.transaction.settle())
     }

@@ -1,6 +1,6 @@
-//! What a statement sees of others, and keeps them from.
+//! What a statement reads, and how it locks what it reads.
 
-/// What a scan within a transaction reads. Its own changes are always among it.
+/// What a scan within a transaction reads, besides the transaction's own changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reads {
     /// The statement's one state of the database, or under SNAPSHOT the transaction's.
@@ -9,19 +9,19 @@ pub enum Reads {
     /// The statement's state of the database, without the rows in pages that others have locked to change them
     /// (READPAST).
     Past,
-    /// What is committed now: what keys and references are checked against.
+    /// The latest committed state, against which keys and references are checked.
     Latest,
 }
 
-/// How a table is locked that is read.
+/// How a table is locked for reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReadLock {
-    /// Who changes it is waited for; it is not kept locked.
+    /// Waits for transactions that change the table, and keeps no lock.
     Awaited,
     /// Nobody changes it (S).
     Shared,
-    /// Nor does anybody else read it to change it (U).
+    /// Nobody else changes the table or reads it with UPDLOCK (U).
     Update,
-    /// Nobody else locks it at all (X).
+    /// Nobody else locks the table at all (X).
     Exclusive,
 }

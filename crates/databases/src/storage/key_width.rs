@@ -1,4 +1,4 @@
-//! How long the entries of keys and indexes are.
+//! Lengths of entries of keys and indexes.
 
 use store::record::kind::Place;
 use store::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, Kind};
@@ -20,12 +20,12 @@ pub struct KeyWidth {
     pub fixed_bytes: usize,
     /// What all columns may take. `None`: one has no limit.
     declared_bytes: Option<usize>,
-    /// What an entry may take.
+    /// Most bytes of an entry.
     pub limit_bytes: usize,
 }
 
 impl KeyWidth {
-    /// Of a key over these columns.
+    /// The width of a key over these columns.
     pub fn new(name: &str, clustered: bool, columns: Vec<usize>, table: &TableDefinition) -> KeyWidth {
         let places: Vec<Place> = columns
             .iter()
@@ -51,7 +51,7 @@ impl KeyWidth {
         }
     }
 
-    /// Of all keys and indexes of a table that are trees.
+    /// The widths of all keys and indexes of a table that are trees.
     pub fn of_table(table: &TableDefinition) -> Vec<KeyWidth> {
         let keys = table.keys.iter().map(|key| (&key.name, key.clustered, &key.columns));
         let indexes = table.indexes.iter().filter(|index| !index.columnstore);

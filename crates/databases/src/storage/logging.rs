@@ -1,8 +1,8 @@
-//! How much of a load went to the log, and why.
+//! How a load was logged, and why.
 
 use store::{MinimalLogging, MinimalLoggingCondition, RecoveryModel};
 
-/// What of a load into pages was minimally logged.
+/// Which pages of a load were minimally logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadLogging {
     /// Pages of rows.
@@ -11,7 +11,7 @@ pub struct LoadLogging {
     pub index_pages: bool,
     /// Conditions that do not hold.
     pub failed: Vec<LoggingCondition>,
-    /// The recovery model that held.
+    /// The recovery model at the time of the load.
     pub recovery_model: RecoveryModel,
 }
 

@@ -1,4 +1,4 @@
-//! Where rows live: the databases of a server, each with a store of pages of its own (`docs/store-engine.md`), tempdb among them, and
+//! Storage of rows: the databases of a server, each with a store of pages of its own (`docs/store-engine.md`), tempdb among them, and
 //! transactions over several of them.
 
 mod altering;

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 pub struct Owners(Arc<Mutex<BTreeMap<u64, u16>>>);
 
 impl Owners {
-    /// Notes a transaction until the answer is dropped.
+    /// Registers a transaction until the result is dropped.
     pub fn enter(&self, transaction: u64, session: u16) -> Ownership {
         self.0.lock().insert(transaction, session);
         Ownership { owners: self.clone(), transaction }

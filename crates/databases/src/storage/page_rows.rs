@@ -32,11 +32,11 @@ pub struct PageCell {
     pub place: ValuePlace,
     /// Bytes of the length in front of it: none, one (0: NULL), or two (FFFF: NULL).
     pub prefix: CellPrefix,
-    /// The second half of its bytes comes first.
+    /// The halves of its bytes are swapped.
     pub swaps_halves: bool,
 }
 
-/// How a value says its length.
+/// How a value's length is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellPrefix {
     /// Not at all.

@@ -1,4 +1,4 @@
-//! Writers side by side: several threads fill one heap within one transaction, each in extents of its own.
+//! Parallel writers: several threads fill one heap within one transaction, each in extents of its own.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use arrow::array::RecordBatch;
 use parking_lot::Mutex;
 use store::{BulkWriter, EngineError};
 
-/// One of several writers of a table, for a thread of its own. The transaction keeps what is behind it and can end it at any time;
-/// what is appended after that is refused, so that no writer outlives its statement.
+/// One of several writers of a table, for a thread of its own. The transaction owns the writer and can end it at any time; later
+/// rows are refused, so that no writer outlives its statement.
 #[derive(Clone, Debug)]
 pub struct SideWriter {
     form: Arc<TableForm>,
@@ -58,7 +58,7 @@ impl SideWriter {
 }
 
 impl Slot {
-    /// Ends the writer, waiting for an append that is under way. The flag says that it has written everything it was given.
+    /// Ends the writer, waiting for an append that is under way. The flag says whether all its rows were written.
     pub fn end(&self) -> Option<(BulkWriter, bool)> {
         match std::mem::replace(&mut *self.state.lock(), State::Ended) {
             State::Open(writer) => Some((*writer, true)),

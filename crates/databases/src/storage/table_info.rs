@@ -1,4 +1,4 @@
-//! What is known of a table without reading it, and how strongly it may be held.
+//! Properties of a table that need no reading, and modes of its locks.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use arrow::datatypes::SchemaRef;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableId(pub u64);
 
-/// What there is to know about a table without reading it.
+/// Properties of a table that are known without reading it.
 #[derive(Debug, Clone)]
 pub struct TableInfo {
     /// Stays through renames.
@@ -25,14 +25,14 @@ pub struct TableInfo {
     pub bytes: u64,
 }
 
-/// How strongly a transaction holds a table.
+/// How a transaction has locked a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LockMode {
     /// Shared among appenders: inserts, and bulk loads without a table lock, run side by side (SQL Server's IX).
     Append,
     /// Shared among bulk loads that lock the table, and with nobody else (SQL Server's BU). Who holds it may append.
     Bulk,
-    /// Held alone: update, delete, truncate and every change of the table itself.
+    /// Exclusive: update, delete, truncate and every change of the table itself.
     Exclusive,
 }
 

@@ -1,4 +1,4 @@
-//! One table within a transaction: what is read of it, added to it and changed in it.
+//! One table within a transaction: reads and changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl TransactionTable<'_> {
         Ok(())
     }
 
-    /// Locks a table against what others do while a statement, or the transaction, reads it.
+    /// Locks a table while a statement, or the transaction, reads it.
     pub fn lock_for_reading(&mut self, lock: ReadLock, timeout: Duration) -> Result<(), StoreError> {
         let object = object_of(self.id);
         match lock {
@@ -140,7 +140,7 @@ impl TransactionTable<'_> {
         Ok(LocatedScan(scan?))
     }
 
-    /// The rows that these lead to, in that order; all columns.
+    /// The rows of these locators, in their order, with all columns.
     pub fn rows_at(&mut self, locators: &[RowLocator]) -> Result<RecordBatch, StoreError> {
         let table = self.existing()?;
         let form = self.part.forms.of(&table);
@@ -162,12 +162,12 @@ impl TransactionTable<'_> {
         Ok(self.part.open()?.open(&table).claim_rows(locators)?)
     }
 
-    /// Keeps others from changing a table, and from keeping others from it.
+    /// Locks a table against changes by others, and against the same lock by others.
     pub fn lock_against_changes(&mut self, timeout: Duration) -> Result<(), StoreError> {
         Ok(self.part.open()?.lock_table(object_of(self.id), store::LockMode::U, timeout)?)
     }
 
-    /// Waits until nobody else has the row in hand that a range of a whole key is for.
+    /// Waits until no other transaction is changing the row of a whole key.
     pub fn await_row(&mut self, range: &KeyRange) -> Result<(), StoreError> {
         let table = self.existing()?;
         let form = self.part.forms.of(&table);
@@ -185,7 +185,7 @@ impl TransactionTable<'_> {
         Ok(self.part.open()?.open(&table).delete_located(locators)?)
     }
 
-    /// Puts `rows` in the places of others: where they lie if they fit there, and under their new keys.
+    /// Replaces rows by `rows`: in place if they fit, and under their new keys.
     pub fn update_located(&mut self, locators: &[RowLocator], rows: &RecordBatch) -> Result<(), StoreError> {
         let table = self.existing()?;
         let rows = self.part.forms.of(&table).encode(rows)?;
@@ -206,8 +206,7 @@ impl TransactionTable<'_> {
         Ok(())
     }
 
-    /// Replaces the text kept with the table. If it is a table's definition, the table gets the trees that it says, and those that it does
-    /// not say go.
+    /// Replaces the text kept with the table. If it is a table's definition, the table's trees are made and dropped accordingly.
     pub fn set_properties(&mut self, properties: &str) -> Result<(), StoreError> {
         self.part.settle()?;
         let table = self.alone()?;
@@ -303,7 +302,7 @@ impl TransactionTable<'_> {
         self.append_at_once(&known, |writer| writer.append(&batch))
     }
 
-    /// What copies wire rows of a form into the table's pages, or why nothing can.
+    /// A copier of wire rows of a form into the table's pages, or the reason why they must be decoded.
     pub fn wire_row_copier(
         &self,
         form: WireForm<'_>,

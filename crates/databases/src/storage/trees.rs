@@ -1,4 +1,4 @@
-//! What a table's definition makes of it in pages: a clustered tree or a heap, nonclustered indexes, compression.
+//! The trees that a table's definition declares: a clustered tree or a heap, nonclustered indexes, compression.
 
 use query::KeyTree;
 use store::catalogue::Table;
@@ -33,13 +33,13 @@ pub(super) struct PlacedIndex {
 }
 
 impl TableTrees {
-    /// What the text kept with a table says of it; None: it is no table's.
+    /// The trees that a table's text declares; None if the text is not a table's definition.
     pub fn of_properties(properties: &str) -> Option<TableTrees> {
         serde_json::from_str::<TableDefinition>(properties).ok().map(|definition| Self::of(&definition))
     }
 
-    /// What a definition says. Left out: what trees of the engine cannot hold ([`KeyWidth::fits`]), columnstore indexes,
-    /// which are declared only, and disabled ones.
+    /// The trees that a definition declares, without keys that trees cannot hold ([`KeyWidth::fits`]), columnstore indexes, which
+    /// are not built, and disabled ones.
     pub fn of(definition: &TableDefinition) -> TableTrees {
         let mut trees = TableTrees {
             clustered: None,
@@ -97,7 +97,7 @@ impl TableTrees {
         Some(tree.key.iter().map(|key| key.column).collect())
     }
 
-    /// Gives a table these trees in the place of those that it has.
+    /// Replaces a table's trees by these.
     pub fn put(&self, present: &TableTrees, table: &mut WriteTable<'_>) -> Result<(), EngineError> {
         let mut own = present.indexes.clone();
         for wanted in self.indexes.iter().filter(|wanted| !present.indexes.contains(wanted)) {
@@ -137,7 +137,7 @@ impl TableTrees {
         missing.into_iter().try_for_each(|wanted| wanted.create(table))
     }
 
-    /// What a table of the engine has, where the text kept with it says.
+    /// The trees that a table of the engine has.
     pub fn present(table: &Table) -> TableTrees {
         let declared = Self::of_properties(&table.properties);
         let group = |name: &str| {
@@ -163,7 +163,7 @@ impl PlacedIndex {
         self.group == other.group && self.definition.is_like(&other.definition)
     }
 
-    /// Makes it and fills it with the rows that are there.
+    /// Creates the index and fills it from the existing rows.
     pub fn create(&self, table: &mut WriteTable<'_>) -> Result<(), EngineError> {
         table.create_index_on(&self.definition, self.group.as_deref())
     }

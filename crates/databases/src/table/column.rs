@@ -1,4 +1,4 @@
-//! One column's values brought to the table's type, or refused.
+//! Converts one column's values to the table's type, or refuses them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! IGNORE_DUP_KEY: rows that INSERT leaves out because their keys are there already.
+//! IGNORE_DUP_KEY: rows that INSERT leaves out because their keys exist already.
 
 use std::collections::HashSet;
 use std::sync::Arc;

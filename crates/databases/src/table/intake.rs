@@ -1,7 +1,6 @@
-//! How the rows of a bulk load get into pages: copied from the bytes they came in, or decoded.
-//!
-//! This is the one place that decides it. A load asks once, when its stream names its columns. Values decide for single
-//! rows: one that pages hold in another form than the wire is decoded, and reported if it is wrong.
+//! Decides how the rows of a bulk load get into pages: copied from the bytes of the wire, or decoded. A load asks once, when its
+//! stream names its columns. Single rows depend on their values too: a row with a value that has another form in pages is
+//! decoded, and reported if it is wrong.
 
 use tds::row_span::ROW;
 use tsql::SqlError;
@@ -10,10 +9,10 @@ use crate::catalogue::TableDefinition;
 use crate::storage::{CopyRefusal, ValueForm, WireForm, WireRowCopier};
 use crate::table::value_form::value_form;
 
-/// What becomes of the rows of one load.
+/// How the rows of one load are stored.
 #[derive(Debug)]
 pub enum Intake {
-    /// They are copied into pages from the bytes they came in.
+    /// They are copied into pages from the bytes of the wire.
     Copy(WireRowCopier),
     /// They are decoded into batches.
     Decode(DecodeReason),
@@ -83,12 +82,12 @@ impl DecodeReason {
     }
 }
 
-/// What is known of a load before its first row.
+/// The facts about a load before its first row.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadFacts<'a> {
     /// The stream's columns.
     pub columns: &'a [tds::Column],
-    /// Where each of them is in the table.
+    /// The position of each column in the table.
     pub positions: &'a [usize],
     /// The ORDER hint says more than the table's key.
     pub checks_order: bool,
@@ -103,7 +102,7 @@ pub(super) struct RowWork<'a> {
     pub definition: &'a TableDefinition,
     /// It evaluates CHECK constraints.
     pub checks: bool,
-    /// It looks up what rows refer to.
+    /// The load checks FOREIGN KEYs.
     pub looks_up: bool,
     /// It measures keys.
     pub measures_keys: bool,

@@ -1,4 +1,4 @@
-//! ORDER of INSERT BULK: rows that were promised in the order of the clustered key must come in it.
+//! ORDER of INSERT BULK: rows that are declared to be in the order of the clustered key must be in it.
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::SortOptions;
@@ -20,8 +20,8 @@ pub struct OrderCheck {
 }
 
 impl OrderCheck {
-    /// A check of the promise `order`; None where SQL Server takes no notice of it: on a heap, and in another order than the
-    /// clustered key's. Keys of uniqueidentifiers are taken on trust.
+    /// A check of the declared `order`. None if SQL Server ignores it: on a heap, and for another order than the clustered key's.
+    /// Keys of uniqueidentifiers are trusted.
     pub fn new(table: &TableDefinition, order: &[(String, bool)]) -> Option<OrderCheck> {
         if !Self::is_clustered(table, order) {
             return None;
@@ -50,7 +50,7 @@ impl OrderCheck {
         })
     }
 
-    /// Looks at the next rows. Errors: 4819 for a row that should have come before its predecessor.
+    /// Checks the next rows. Errors: 4819 for a row that should have come before its predecessor.
     pub fn check(&mut self, table: &TableDefinition, batch: &RecordBatch) -> Result<(), SqlError> {
         let (mut arrays, mut keys, mut fields, mut definitions) =
             (Vec::<ArrayRef>::new(), Vec::<ArrayRef>::new(), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! FOREIGN KEY from the side of the rows that refer: every key that they name must be there.
+//! FOREIGN KEYs of referring rows: every referenced key must exist.
 
 use std::collections::HashSet;
 
@@ -82,9 +82,7 @@ impl PendingKeys {
         Ok(Some(false))
     }
 
-    /// Looks all keys up.
-    ///
-    /// Errors: 547 for a key that is not there.
+    /// Looks up all keys. Errors: 547 for a missing key.
     pub fn settle(mut self, statement: &str, access: &TransactionAccess) -> Result<(), SqlError> {
         if self.keys.is_empty() {
             return Ok(());
@@ -114,7 +112,7 @@ impl PendingKeys {
 }
 
 impl Reference {
-    /// 547 for rows that refer to nothing.
+    /// 547: rows refer to a missing key.
     pub fn conflict(&self, statement: &str) -> SqlError {
         let kind = if self.same_table { "FOREIGN KEY SAME TABLE" } else { "FOREIGN KEY" };
         let parent = &self.parent.definition;

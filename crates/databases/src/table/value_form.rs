@@ -1,4 +1,4 @@
-//! Which columns of a bulk load hold the bytes that pages have.
+//! Which columns of a bulk load have the same bytes on the wire as in pages.
 
 use tds::{Collation, Length, LengthClass, SqlType};
 

@@ -1,4 +1,4 @@
-//! Keys that are declared wider than an index entry may be: each row's is measured.
+//! Keys that may be wider than an index entry, so that the key of each row is measured.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use tsql::SqlError;

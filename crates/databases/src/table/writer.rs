@@ -1,4 +1,4 @@
-//! Rows into a table, or an error and no row.
+//! Writes rows into a table: all of them, or none after an error.
 
 use std::sync::Arc;
 
@@ -62,9 +62,9 @@ impl InputRows {
 pub struct WriteOptions {
     /// `INSERT` or `UPDATE`, for messages about single values.
     pub statement: &'static str,
-    /// The statement that a constraint stands against: `MERGE` is one of its own there.
+    /// The statement in constraint errors, where `MERGE` has its own name.
     pub conflict: &'static str,
-    /// A NULL given for a column with a default becomes the default (bulk loads without KEEP_NULLS).
+    /// A NULL for a column with a default becomes the default (bulk loads without KEEP_NULLS).
     pub default_for_null: bool,
     /// CHECK constraints are enforced (always, but for bulk loads without CHECK_CONSTRAINTS).
     pub check_constraints: bool,
@@ -93,7 +93,7 @@ pub struct TableWriter {
 }
 
 impl TableWriter {
-    /// A writer; the table is locked already. `fresh` says that its rows are about to be replaced, so none counts.
+    /// A writer; the table is locked already. `fresh` says that the table's rows are about to be replaced, so they are ignored.
     /// `references` are the FOREIGN KEYs to enforce.
     pub fn new(
         instance: Arc<Instance>,
@@ -138,8 +138,8 @@ impl TableWriter {
         })
     }
 
-    /// A writer for the same statement on another thread, which fills extents of its own; None if rows must be looked at together:
-    /// those of a table with unique keys, references or identities.
+    /// A writer for the same statement on another thread, which fills extents of its own. None for a table with unique keys,
+    /// references or identities, whose rows must be checked together.
     pub fn beside(&self, side: SideWriter) -> Option<TableWriter> {
         let definition = &self.plan.definition;
         if self.ignored.is_some() || !self.references.is_empty() || definition.identity().is_some() {
@@ -229,7 +229,7 @@ impl TableWriter {
         Ok(taken)
     }
 
-    /// Everything but the appending. Rows that IGNORE_DUP_KEY leaves out are not among those that are returned.
+    /// Everything except the appending. The result lacks rows that IGNORE_DUP_KEY leaves out.
     pub fn complete(&mut self, mut input: InputRows) -> Result<RecordBatch, SqlError> {
         let definition = Arc::clone(&self.plan.definition);
         let rows = input.rows;
@@ -322,12 +322,12 @@ impl TableWriter {
         Ok(())
     }
 
-    /// How much of the rows written went to the log. Asked once.
+    /// How the written rows were logged. It can be taken once.
     pub fn take_logging(&self) -> Result<Option<LoadLogging>, SqlError> {
         self.access.write(|transaction| Ok(transaction.take_logging(self.table.id)))
     }
 
-    /// What messages call the statement from now on.
+    /// Sets the statement's name in messages.
     pub fn set_statement(&mut self, statement: &'static str) {
         self.options.statement = statement;
     }

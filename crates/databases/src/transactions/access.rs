@@ -20,7 +20,7 @@ impl TransactionAccess {
         TransactionAccess { transactions, place }
     }
 
-    /// Does something within the transaction.
+    /// Runs a change within the transaction.
     pub fn write<T>(
         &self,
         change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
@@ -28,7 +28,7 @@ impl TransactionAccess {
         self.within(change, store_error)
     }
 
-    /// The same for a change to a table with keys. Errors: 2627, 2601, 4819.
+    /// Runs a change of a table with keys. Errors: 2627, 2601, 4819.
     pub fn write_keyed<T>(
         &self,
         definition: &TableDefinition,
@@ -70,7 +70,7 @@ impl TransactionAccess {
         self.transactions.lock().ignored = true;
     }
 
-    /// Whether a whole key of a table has a row. Whoever is adding one is waited for.
+    /// Whether a whole key of a table has a row. Waits for a transaction that is adding one.
     pub fn has_row(&self, table: TableId, range: &KeyRange) -> Result<bool, SqlError> {
         let found = |transaction: &mut Transaction| {
             let mut rows = transaction.open(table)?.scan(Some(Vec::new()), Some(range), Reads::Latest)?;

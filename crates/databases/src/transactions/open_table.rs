@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::catalogue::TableDefinition;
 use crate::storage::TableId;
 
-/// Whose a table is, and which transaction changes it.
+/// The kind of a table, which decides the transaction that changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Everybody's.

@@ -2,7 +2,7 @@
 //!
 //! One [transaction](Transaction) has a part in each database that it touches, tempdb among them. Table variables live in
 //! tempdb beside `#` tables, and have a transaction of their own: ROLLBACK undoes what was done to `#` tables and
-//! leaves table variables as they are. A part of a transaction cannot be undone by halves, so that there are two.
+//! leaves table variables as they are. Part of a transaction cannot be kept when it is rolled back, so there are two.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::waiting::Placement;
 /// The transactions that a session has open.
 #[derive(Default)]
 pub struct OpenTransactions {
-    /// What COMMIT and ROLLBACK end, or a statement outside of BEGIN TRANSACTION.
+    /// The transaction that COMMIT and ROLLBACK end, or the end of a statement outside of BEGIN TRANSACTION.
     pub session: Option<Transaction>,
-    /// What the statement does to table variables. Its end commits it, whatever becomes of the other.
+    /// The statement's changes of table variables. The end of the statement commits them, even if the other transaction is rolled back.
     pub variables: Option<Transaction>,
     /// Where the request runs.
     pub placement: Placement,
     /// A statement has left out rows whose keys were there already.
     pub ignored: bool,
-    /// The session's transaction is there for the locks of a statement that reads.
+    /// The session's transaction was opened only for the locks of a reading statement.
     pub opened_to_read: bool,
 }
 
@@ -35,7 +35,7 @@ pub type SharedTransactions = Arc<Mutex<OpenTransactions>>;
 pub struct Mark(Option<Savepoint>);
 
 impl OpenTransactions {
-    /// Whether locks of what is read last longer than the reading.
+    /// Whether read locks are kept after reading.
     pub fn holds_locks(&self) -> bool {
         self.session.is_some() && !self.opened_to_read
     }
@@ -69,14 +69,14 @@ impl OpenTransactions {
         Ok(())
     }
 
-    /// Commits both. What may fail for want of space in table variables comes first.
+    /// Commits both. The steps that may fail for lack of space come first.
     pub fn commit(self) -> Result<(), StoreError> {
         let mut variables = self.variables;
         variables.as_mut().map_or(Ok(()), Transaction::insert_all_waiting)?;
         self.session.into_iter().chain(variables).try_for_each(Transaction::commit)
     }
 
-    /// Takes both out. What is said of the request and its statement stays.
+    /// Takes both transactions. Settings of the request and its statement stay.
     pub fn take(&mut self) -> OpenTransactions {
         OpenTransactions {
             session: self.session.take(),

@@ -28,11 +28,11 @@ use tsql::expression::{Expr as Ast, FunctionCall};
 pub(super) struct Grouping<'s> {
     /// Names below the grouping.
     pub below: &'s Scope<'s>,
-    /// Each grouped expression, bound below, and what stands for it above.
+    /// Each grouped expression, bound below, and its column above.
     pub keys: Vec<(Typed, Typed)>,
     /// Aggregates by the name of their column.
     pub aggregates: RefCell<Vec<(String, Expr)>>,
-    /// With grouping sets: the column that tells which set a row is of.
+    /// With grouping sets: the column with the number of a row's set.
     pub set_column: Option<String>,
 }
 
@@ -181,7 +181,7 @@ pub(super) fn first_by_key(value: &Typed, ascending: bool) -> Expr {
 pub(super) struct Aggregate {
     /// The engine's call.
     pub expr: Expr,
-    /// The type of what it returns.
+    /// The type of its value.
     pub value_type: SqlType,
     /// T-SQL's type.
     pub result: SqlType,

@@ -1,4 +1,4 @@
-//! The names under which the tables of a FROM are known, of which no two may be the same.
+//! The exposed names of the tables in a FROM, which must differ.
 
 use tsql::query::TableSource;
 use tsql::{ObjectName, SqlError, same_name};

@@ -42,7 +42,7 @@ impl Binder<'_> {
     }
 }
 
-/// A query whose text says nothing gives no row, but NULL where a value is wanted.
+/// An empty text gives no row, or NULL where a value is wanted.
 pub fn without_empty_text(bound: BoundQuery) -> Result<BoundQuery, SqlError> {
     let text = bound.plan.schema().columns().into_iter().map(Expr::Column).next();
     let text = text.ok_or_else(|| SqlError::internal("a text of rows without a column"))?;

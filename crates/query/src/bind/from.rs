@@ -145,7 +145,7 @@ impl Binder<'_> {
         Ok(Source { plan, columns })
     }
 
-    /// A select list over rows that are at hand.
+    /// A select list over given rows.
     pub fn over_rows(
         &self,
         rows: &super::JoinedRows,

@@ -46,7 +46,7 @@ use tsql::errors;
 use tsql::hints::TableHints;
 use tsql::query::CommonTable;
 
-/// What binding needs to know of the session.
+/// The session's facts that binding needs.
 pub trait Environment {
     /// The table or view of a name. Errors: 208.
     fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError>;
@@ -92,7 +92,7 @@ pub type ValueKernel = Arc<dyn Fn(&[Datum]) -> Result<Datum, SqlError> + Send + 
 /// A function that returns a value.
 #[derive(Clone)]
 pub struct ScalarFunction {
-    /// Its name, which tells it apart.
+    /// Its name, which identifies it.
     pub name: String,
     /// Types of its parameters.
     pub parameters: Vec<SqlType>,
@@ -107,7 +107,7 @@ pub struct ScalarFunction {
 pub struct BoundTable {
     /// Its columns, in the order of the provider's schema.
     pub columns: Vec<OutputColumn>,
-    /// Where its rows come from. The schema has the Exact types and no metadata.
+    /// The source of its rows. The schema has the Exact types and no metadata.
     pub provider: Arc<dyn TableProvider>,
 }
 
@@ -116,14 +116,14 @@ pub struct BoundTable {
 pub struct JoinedRows {
     /// Each column with the name of its table.
     pub columns: Vec<(String, OutputColumn)>,
-    /// Their values in the Exact form; the names of its fields are unique and otherwise of no account.
+    /// Their values in the Exact form; the names of its fields only need to be unique.
     pub batch: arrow::array::RecordBatch,
 }
 
 /// A bound query.
 #[derive(Debug, Clone)]
 pub struct BoundQuery {
-    /// What to run; its output columns are those of `columns`, by position.
+    /// The plan to run; its output columns are those of `columns`, by position.
     pub plan: LogicalPlan,
     /// The result's columns.
     pub columns: Vec<OutputColumn>,

@@ -1,4 +1,4 @@
-//! Recursive common tables: what in them is the anchor, and what the step.
+//! Recursive common tables: splits them into anchor and recursive step.
 
 use std::sync::Arc;
 

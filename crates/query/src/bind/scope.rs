@@ -1,4 +1,4 @@
-//! Which names an expression can see.
+//! The names that an expression can use.
 
 use std::cell::Cell;
 
@@ -30,7 +30,7 @@ pub struct ScopeColumn {
 pub struct Scope<'p> {
     /// Columns in the order of FROM.
     pub columns: Vec<ScopeColumn>,
-    /// The scope of the query that this one is inside of.
+    /// The scope of the enclosing query.
     pub parent: Option<&'p Scope<'p>>,
     /// After GROUP BY: what was grouped and aggregated. Columns outside of it raise 8120.
     pub(super) grouping: Option<&'p super::aggregate::Grouping<'p>>,
@@ -46,7 +46,7 @@ pub(super) enum InnerAggregates<'p> {
     /// One of the query inside.
     #[default]
     Own,
-    /// One of this query, which is to be bound again as a grouped one: this tells it so.
+    /// One of this query, which must be bound again as a grouped query.
     Group(&'p Cell<bool>),
     /// Error 147.
     Refused,

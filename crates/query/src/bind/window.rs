@@ -35,13 +35,12 @@ use tsql::query::{QueryBody, SelectItem};
 #[derive(Default)]
 pub(super) struct Windows {
     pub exprs: RefCell<Vec<(String, Expr)>>,
-    /// Values that they are ordered or parted by and that read no column: columns of their own below the windows, because
-    /// the engine cannot sort rows without columns.
+    /// Constants in ORDER BY or PARTITION BY. They become columns below the windows, because the engine cannot sort by constants.
     pub below: RefCell<Vec<(String, Expr)>>,
 }
 
 impl Windows {
-    /// The plan that the windows look at.
+    /// The plan below the windows.
     pub fn input(&self, plan: LogicalPlan) -> Result<LogicalPlanBuilder, SqlError> {
         let below = self.below.borrow();
         if below.is_empty() {

@@ -34,7 +34,7 @@ impl Hierarchy {
         Hierarchy { levels: Vec::new() }
     }
 
-    /// Reads `/1/2.5/`; None for anything else, and for what is too long.
+    /// Reads a path such as `/1/2.5/`; None for anything else, and for paths that are too long.
     pub fn parse(text: &str) -> Option<Hierarchy> {
         let inside = text.strip_prefix('/')?;
         if inside.is_empty() {
@@ -54,7 +54,7 @@ impl Hierarchy {
         (spelt && value.bytes().len() <= BYTES_MAX).then_some(value)
     }
 
-    /// Reads the bits; None for bits that spell nothing.
+    /// Reads the bits; None if they are not a path.
     pub fn read(bytes: &[u8]) -> Option<Hierarchy> {
         let bit = |at: usize| bytes.get(at / 8).map(|byte| byte >> (7 - at % 8) & 1);
         let end = bytes.len() * 8;
@@ -109,7 +109,7 @@ impl Hierarchy {
             .collect()
     }
 
-    /// How far it is from the root.
+    /// The distance from the root.
     pub fn level(&self) -> usize {
         self.levels.len()
     }

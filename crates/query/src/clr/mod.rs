@@ -11,7 +11,7 @@ pub(super) use spatial::{Point, Shape, Spatial};
 
 use tsql::SqlError;
 
-/// Which of the types a UDT is.
+/// The CLR types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClrType {
     /// hierarchyid.
@@ -48,7 +48,7 @@ impl ClrType {
         }
     }
 
-    /// Bytes of a value from its text. Errors: 6522 for text that is none of the type's.
+    /// Bytes of a value from its text. Errors: 6522 for text that is not a value of the type.
     pub fn parse(self, text: &str) -> Result<Vec<u8>, SqlError> {
         let bytes = match self {
             ClrType::Hierarchy => Hierarchy::parse(text).map(|value| value.bytes()),
@@ -58,7 +58,7 @@ impl ClrType {
         bytes.ok_or_else(|| self.failed("24114", &format!("The text '{}' is not valid", head(text))))
     }
 
-    /// Text of a value from its bytes. Errors: 6522 for bytes that are none of the type's.
+    /// Text of a value from its bytes. Errors: 6522 for bytes that are not a value of the type.
     pub fn text(self, bytes: &[u8]) -> Result<String, SqlError> {
         let text = match self {
             ClrType::Hierarchy => Hierarchy::read(bytes).map(|value| value.to_string()),

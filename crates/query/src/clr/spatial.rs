@@ -149,7 +149,7 @@ impl Spatial {
         bytes
     }
 
-    /// Reads bytes of versions 1 and 2; None for what they are not, and for curves.
+    /// Reads bytes of versions 1 and 2; None for other bytes, and for curves.
     pub fn read(bytes: &[u8], geography: bool) -> Option<Spatial> {
         let mut reader = Reader { rest: bytes };
         let srid = reader.int()?;

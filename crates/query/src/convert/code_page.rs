@@ -1,4 +1,4 @@
-//! What a code page keeps of a text: best fit for letters that it has without their marks, `?` for the rest.
+//! Fits text into a code page: letters that it has only without their marks lose these, and other characters become `?`.
 
 use tds::CodePage;
 
@@ -26,7 +26,7 @@ pub fn code_page_bytes(text: &str, page: CodePage) -> Vec<u8> {
     page.encode(text).map_or_else(|_| vec![b'?'; text.chars().count()], |bytes| bytes.into_owned())
 }
 
-/// The text of bytes in a code page, character for byte where they make no sense in it.
+/// The text of bytes in a code page. An invalid byte becomes the character of its number.
 pub fn from_code_page(bytes: &[u8], page: CodePage) -> String {
     match page.decode(bytes) {
         Ok(text) => text.into_owned(),

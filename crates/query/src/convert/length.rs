@@ -1,4 +1,4 @@
-//! Lengths of texts and binary values, and what is done to those that have another one.
+//! Lengths of texts and binary values: cutting and padding.
 
 use tds::{Length, SqlType};
 

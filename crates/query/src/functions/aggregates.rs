@@ -1,4 +1,4 @@
-//! The aggregates and the functions of windows; the binder makes them the engine's.
+//! The aggregates and window functions, which the binder maps to the engine's.
 
 use super::function::Function;
 use super::kernel::{Aggregate, Kernel, Window};

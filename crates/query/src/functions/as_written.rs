@@ -1,4 +1,4 @@
-//! Functions that the binder sees as they are written: conditions, dateparts, values of which some are never computed.
+//! Functions whose arguments the binder gets unevaluated: conditions, dateparts, and values of which some are never computed.
 
 use super::function::Function;
 use super::kernel::{DateFunction, Kernel, Written, written};

@@ -177,7 +177,7 @@ fn part_of(name: &str) -> Option<DatePart> {
     })
 }
 
-/// A call whose first argument is a datepart. Errors: 155 for a word that is none.
+/// A call whose first argument is a datepart. Errors: 155 for a word that is not a datepart.
 pub fn date_call(
     function: DateFunction,
     name: &str,

@@ -1,4 +1,4 @@
-//! One built-in function: what it is called with, and what binds a call of it.
+//! One built-in function: its signature, and the kernel that binds its calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::typed::Typed;
 /// Arguments that a call may have.
 const ARGUMENTS_MAX: usize = 254;
 
-/// What a call looks like, and what it gives.
+/// The arguments and the result of a function.
 #[derive(Debug, Clone, Copy)]
 pub struct Signature {
     /// Upper case. Names with a blank are made by the parser: no call of a batch has one.
@@ -21,19 +21,19 @@ pub struct Signature {
     pub required: &'static [&'static str],
     /// Arguments that may follow, in order.
     pub optional: &'static [&'static str],
-    /// The last argument may come again.
+    /// The last argument may be repeated.
     pub repeats: bool,
-    /// The call as T-SQL writes it, if that is no list of arguments.
+    /// The call's syntax, if it is not a list of arguments.
     pub written: Option<&'static str>,
     /// The type of its value, as the page names it.
     pub returns: &'static str,
-    /// It takes no longer than its arguments are long, and looks at no rows.
+    /// Its time is at most proportional to its arguments' length, and it reads no rows.
     pub is_light: bool,
     /// `(*)` is a call.
     pub takes_star: bool,
     /// The call may have WITHIN GROUP.
     pub within_group: bool,
-    /// Its text is JSON, which goes into other JSON as it is.
+    /// Its text is JSON, which is put into other JSON unchanged.
     pub makes_json: bool,
 }
 
@@ -77,14 +77,14 @@ impl Signature {
 /// A built-in function; `K` binds a call of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Function<K> {
-    /// What a call looks like.
+    /// The arguments and the result.
     pub signature: Signature,
     /// Binds a call.
     pub kernel: K,
 }
 
 impl<K> Function<K> {
-    /// A function of so many arguments.
+    /// A function with these arguments.
     pub const fn new(
         name: &'static str,
         required: &'static [&'static str],
@@ -112,13 +112,13 @@ impl<K> Function<K> {
         self
     }
 
-    /// With a last argument that may come again.
+    /// With a last argument that may be repeated.
     pub const fn repeated(mut self) -> Self {
         self.signature.repeats = true;
         self
     }
 
-    /// Written in another way than by a list of arguments.
+    /// With another syntax than a list of arguments.
     pub const fn written(mut self, written: &'static str) -> Self {
         self.signature.written = Some(written);
         self
@@ -149,13 +149,13 @@ impl<K> Function<K> {
     }
 }
 
-/// A call of a function whose arguments are values. `F` is what the function knows of the session.
+/// A call of a function whose arguments are values. `F` has the facts about the session.
 pub struct Call<'a, F: ?Sized> {
     /// The function's name.
     pub name: &'static str,
     /// As many as its signature allows.
     pub arguments: &'a [Typed],
-    /// What is known of the session.
+    /// The facts about the session.
     pub facts: &'a Arc<F>,
 }
 
@@ -163,7 +163,7 @@ pub struct Call<'a, F: ?Sized> {
 pub type ValueKernel<F> = fn(&Call<'_, F>) -> Result<Typed, SqlError>;
 
 impl<F: ?Sized> Call<'_, F> {
-    /// The arguments of a function that always has as many. Errors: 596 if its signature says otherwise.
+    /// The arguments of a function with a fixed number of them. Errors: 596 if its signature says otherwise.
     pub fn take<const N: usize>(&self) -> Result<[Typed; N], SqlError> {
         let arguments = self.arguments.get(..N).unwrap_or_default().to_vec();
         <[Typed; N]>::try_from(arguments)

@@ -1,4 +1,4 @@
-//! Long values: asked for before they are made, and made in pieces between which a cancellation is heard.
+//! Long values: their memory is reserved before they are made, and they are made in pieces, between which a request can be cancelled.
 
 use tds::SqlType;
 
@@ -46,7 +46,7 @@ impl GrowingText {
         Ok(())
     }
 
-    /// What has become of it.
+    /// The finished value.
     pub fn finish(self) -> Datum {
         Datum::Text(self.text)
     }

@@ -34,7 +34,7 @@ const fn json(name: &'static str, as_written: &'static str, function: JsonFuncti
     written(name, &[], "nvarchar(max)", Written::Json(function)).repeated().written(as_written).json()
 }
 
-/// Binds a call; `nested` says which arguments are text of JSON that goes in as it is.
+/// Binds a call; `nested` says which arguments are JSON text that is put in unchanged.
 pub fn construct(function: JsonFunction, arguments: Vec<Typed>, nested: &[bool]) -> Result<Typed, SqlError> {
     let (object, absent) = match function {
         JsonFunction::Object { absent } => (true, absent),

@@ -13,7 +13,7 @@ use crate::typed::Typed;
 pub enum Kernel {
     /// From the values of its arguments.
     Values(ValueKernel<dyn Facts>),
-    /// From its arguments as they are written.
+    /// From its unevaluated arguments.
     Written(Written),
     /// Over the rows of a group or a window.
     Aggregate(Aggregate),

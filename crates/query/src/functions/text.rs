@@ -1,4 +1,4 @@
-//! Functions of text that take words apart: trimming by characters, names, sounds, escapes, messages.
+//! Further functions of text: trimming by characters, names, sounds, escapes, messages.
 
 use tds::{Length, SqlType};
 

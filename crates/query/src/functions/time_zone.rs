@@ -12,7 +12,7 @@ use super::kernel::{Kernel, scalar};
 use super::strict;
 use tsql::SqlError;
 
-/// Windows names with the zones of the tz database that stand for them, as Unicode's CLDR pairs them.
+/// Windows names with the zones of the tz database, by Unicode's CLDR.
 pub const TIME_ZONES: &[(&str, &str)] = &[
     ("Dateline Standard Time", "Etc/GMT+12"),
     ("UTC-11", "Etc/GMT+11"),

@@ -1,4 +1,4 @@
-//! Columns of rows that become text, and what writes the rows.
+//! Columns of rows that become text, and the writer of the rows.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct TextColumn {
     pub sql_type: SqlType,
     /// The table that it is a column of, as the query calls it.
     pub table: Option<String>,
-    /// Its text is JSON or XML itself and goes in as it is.
+    /// Its text is JSON or XML and is put in unchanged.
     pub nested: bool,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Joining {
     pub kind: Kind,
     /// Values that are equal in a pair, of the left side and of the right one.
     pub keys: Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>,
-    /// What else holds for a pair, over the columns of both.
+    /// Further conditions for a pair, over the columns of both sides.
     pub condition: Option<Arc<dyn PhysicalExpr>>,
     /// The columns of both sides.
     pub pairs: SchemaRef,

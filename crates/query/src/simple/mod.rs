@@ -1,8 +1,8 @@
 //! Queries that take longer to plan than to run: a small stored table, or none, with conditions and a select list.
 //!
-//! They skip the engine's optimiser and its physical plan, nothing else. The same kernels evaluate the bound plan's
-//! own expressions over the same batches, in the order in which rows are stored. Whatever is not surely the same is
-//! left to the planner.
+//! They skip the engine's optimiser and its physical plan, nothing else. The same kernels evaluate the bound plan's own
+//! expressions over the same batches, in the order in which rows are stored. Queries for which the result might differ are left
+//! to the planner.
 
 use std::sync::Arc;
 
