@@ -33,7 +33,7 @@ pub fn row_too_long(limit_bytes: usize) -> SqlError {
     SqlError::new(4803, 16, 1, text)
 }
 
-/// 4815 or 4896: a value that is longer than its column declares, or none of its type.
+/// 4815 or 4896: a value that is longer than its column declares, or invalid for its type.
 pub fn value(error: &RowDecodeError, columns: &[Column]) -> SqlError {
     let place = columns.iter().position(|column| column.name == error.column).map_or(0, |index| index + 1);
     let text = match error.reason {
@@ -50,7 +50,7 @@ pub fn value(error: &RowDecodeError, columns: &[Column]) -> SqlError {
     SqlError::new(4896, 16, 1, text)
 }
 
-/// 4896: a float that is no number, which a column cannot hold.
+/// 4896: NaN or infinity, which a float column cannot hold.
 pub fn no_number(place: usize) -> SqlError {
     let text = format!(
         "Invalid column value from bcp client for colid {place}. (an infinity, or a value that is not a number)"

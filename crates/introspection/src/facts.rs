@@ -1,4 +1,4 @@
-//! What functions such as DB_NAME, OBJECT_ID and GETDATE know, frozen for one statement.
+//! The facts for functions such as DB_NAME, OBJECT_ID and GETDATE, frozen for one statement.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -40,7 +40,7 @@ impl SessionContext {
         self.0.get(&key.to_lowercase()).map(|(value, sql_type, _)| (value.clone(), sql_type.clone()))
     }
 
-    /// Sets a key, for good if `read_only`. Errors: 15664 for a key that was set for good.
+    /// Sets a key, finally if `read_only`. Errors: 15664 for a key that was set finally.
     pub fn set(
         &mut self,
         key: &str,
@@ -195,8 +195,8 @@ impl Facts {
         }
     }
 
-    /// What was read of the catalogue, or nothing; [`checked`](Self::checked) then returns the error. Views and
-    /// functions of metadata look at many things, and one place where they end asks whether all could be read.
+    /// The result of reading the catalogue, or a default after an error, which [`checked`](Self::checked) then returns. Metadata
+    /// views and functions read many things, and check once at their end whether all could be read.
     pub fn noted<T: Default>(&self, read: Result<T, SqlError>) -> T {
         read.unwrap_or_else(|error| {
             self.failure.get_or_init(|| error);
@@ -204,7 +204,7 @@ impl Facts {
         })
     }
 
-    /// A result that was made of what these facts say. Errors: a part of the catalogue could not be read.
+    /// A result that depends on these facts. Errors: a part of the catalogue could not be read.
     pub fn checked<T>(&self, result: T) -> Result<T, SqlError> {
         self.failure.get().map_or(Ok(result), |error| Err(error.clone()))
     }
@@ -224,7 +224,7 @@ impl Facts {
         self.types.get_or_init(|| self.noted((self.type_reader)()))
     }
 
-    /// The user's type of the current database that a text such as `dbo.t` names.
+    /// The user-defined type of the current database that a text such as `dbo.t` names.
     pub fn type_named(&self, text: &str) -> Option<&UserType> {
         let name = parse_object_name(text).ok()?;
         let schema = name.schema.as_deref().unwrap_or("dbo");
@@ -236,13 +236,12 @@ impl Facts {
         })
     }
 
-    /// The figures of a database, as of when this is first asked; None: it keeps no pages, or it is tempdb, whose tables are kept in pages
-    /// only if they are not temporary.
+    /// The figures of a database, as of the first call. None if there is no such database, or it is tempdb.
     pub fn figures(&self, database: &str) -> Option<&Figures> {
         self.databases()?.of(database)
     }
 
-    /// Those of all databases that have some.
+    /// The figures of all databases that have figures.
     pub fn all_figures(&self) -> impl Iterator<Item = &Figures> {
         self.databases().into_iter().flat_map(DatabaseFigures::all)
     }
@@ -303,7 +302,7 @@ impl Facts {
     }
 }
 
-/// What UPDATE(), COLUMNS_UPDATED() say in a trigger.
+/// The columns for UPDATE() and COLUMNS_UPDATED() in a trigger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UpdatedColumns {
     /// The table's columns, and whether the statement assigns them.

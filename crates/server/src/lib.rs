@@ -7,8 +7,8 @@
 //!
 //! The crate `executor` runs what connections read, `databases` keeps it.
 //!
-//! This is an independent implementation for tests, local work and experiments. It is not SQL Server; what it does
-//! not have it refuses with an error.
+//! This is an independent implementation for tests, local work and experiments. It is not SQL Server; statements that it does not
+//! support are refused with an error.
 
 mod connection;
 mod faults;

@@ -1,4 +1,4 @@
-//! Accepts connections, counts them, and stops in order.
+//! Accepts and counts connections, and stops the server cleanly.
 
 mod recovering;
 
@@ -56,16 +56,16 @@ pub enum StartError {
     /// An init script failed.
     #[error(transparent)]
     Init(#[from] InitError),
-    /// What queries do not have room for in memory cannot go to files.
+    /// The directory for rows that do not fit into memory cannot be used.
     #[error("cannot make a directory for temporary files: {0}")]
     SpillDirectory(io::Error),
     /// The file of faults cannot be used.
     #[error(transparent)]
     Faults(#[from] FaultFileError),
-    /// A directory for bulk files is none.
+    /// A directory for bulk files does not exist or is not a directory.
     #[error("cannot use a directory for bulk files: {0}")]
     BulkDirectory(io::Error),
-    /// No threads or no event loop to be had.
+    /// Threads or the event loop cannot be started.
     #[error("cannot start the event loop: {0}")]
     Runtime(io::Error),
 }
@@ -94,8 +94,8 @@ pub struct Server;
 
 impl Server {
     /// Listens, opens the data, runs the init scripts, and then serves on threads of its own until the handle is stopped or
-    /// dropped. Clients that come while data are recovered are refused with error 922; those that come while the scripts run wait for
-    /// their end.
+    /// dropped. Clients that connect during recovery are refused with error 922; those that connect while the scripts run wait
+    /// until these end.
     pub fn start(options: ServerOptions) -> Result<RunningServer, StartError> {
         let identity = options.certificate.as_ref().map(TlsIdentity::new).transpose()?;
         let files =

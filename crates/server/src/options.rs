@@ -32,7 +32,7 @@ pub struct ServerOptions {
     pub bulk_directories: Vec<PathBuf>,
     /// A file of faults to inject, so that clients can test what they do about them.
     pub faults: Option<PathBuf>,
-    /// Bounds on what a client can make the server hold.
+    /// Limits of what clients can make the server hold.
     pub limits: Limits,
 }
 
@@ -71,7 +71,7 @@ impl Password {
         Password(text.into())
     }
 
-    /// Compares in a time that depends on the lengths alone.
+    /// Compares in a time that depends only on the lengths.
     pub fn matches(&self, offered: &str) -> bool {
         let (own, offered) = (self.0.as_bytes(), offered.as_bytes());
         let difference = own.iter().zip(offered).fold(0, |sum, (a, b)| sum | (a ^ b));
@@ -85,7 +85,7 @@ impl std::fmt::Debug for Password {
     }
 }
 
-/// Bounds against abuse and accident.
+/// Limits against abuse and accidents.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections at one time; one more is closed at once.
@@ -101,8 +101,7 @@ pub struct Limits {
     /// Memory of the whole server in bytes: a part of it caches pages, the rest is what statements may hold. None: half of the
     /// machine's, or of what its control groups allow.
     pub memory_bytes: Option<u64>,
-    /// Log rate and processors that each database is held to, before a tier that ALTER DATABASE has set. Only a store of pages can be
-    /// held to them.
+    /// Limits of log rate and processors for each database. They take precedence over a tier that ALTER DATABASE has set.
     pub resources: Option<ResourceLimits>,
 }
 

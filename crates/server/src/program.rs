@@ -121,7 +121,7 @@ enum Encryption {
 }
 
 /// Runs the server with a command line, the program's name first, until a signal stops it. Errors are printed, and
-/// false is returned. Arguments that make no sense, `--help` and `--version` end the process.
+/// false is returned. Wrong arguments, `--help` and `--version` end the process.
 pub fn run_program(words: Vec<OsString>) -> bool {
     serve(Arguments::parse_from(words)).inspect_err(told).is_ok()
 }

@@ -1,4 +1,4 @@
-//! ERRORFILE: the bad rows as they stand in the file, and a second file that says where and why.
+//! ERRORFILE: the bad rows unchanged, and a second file with their places and reasons.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

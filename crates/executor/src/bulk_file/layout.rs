@@ -1,4 +1,4 @@
-//! From a statement's options to how its file is laid out.
+//! The layout of a file by a statement's options.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! A file's rows, converted to a table's columns; the bad ones beside the good ones.
+//! A file's rows, converted to a table's columns, and the bad ones.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Cursors of the API: those behind sp_cursoropen and its kin.
+//! API cursors: those of sp_cursoropen and its related procedures.
 
 use std::collections::BTreeMap;
 

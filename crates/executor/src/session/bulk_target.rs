@@ -1,4 +1,4 @@
-//! What an INSERT BULK has announced.
+//! The load that an INSERT BULK has announced.
 
 use tds::SqlType;
 use tsql::ObjectName;

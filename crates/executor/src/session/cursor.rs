@@ -1,6 +1,6 @@
 //! Server cursors: the rows of a query, fetched a few at a time.
 //!
-//! A cursor that scrolls keeps its rows, as they were when it was opened; one that only goes forward keeps the query running.
+//! A scrolling cursor keeps its rows as they were when it was opened; a forward-only cursor keeps its query running.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use tsql::cursor::CursorDeclaration;
 pub(crate) enum Fetch {
     /// From the first.
     First,
-    /// Those after the last fetched.
+    /// The rows after the last fetched ones.
     Next,
-    /// Those before the first fetched; fewer if there are fewer, but as many as wanted from the first.
+    /// The rows before the first fetched one. If there are fewer than wanted, the fetch begins at the first row.
     Prior,
-    /// Those before the first fetched, without making up for rows that are missing before it.
+    /// The rows before the first fetched one, even if there are fewer than wanted.
     PriorUnadjusted,
     /// The last ones.
     Last,
     /// From a position; counted from the end if negative.
     Absolute(i64),
-    /// From so many rows after the first fetched.
+    /// From this many rows after the first fetched one.
     Relative(i64),
     /// The same again.
     Refresh,
@@ -68,7 +68,7 @@ pub(crate) struct NamedCursor {
 }
 
 impl ServerCursor {
-    /// Opens a cursor over a query. Errors: those of running it, and 701 if the rows of one that scrolls are too many.
+    /// Opens a cursor over a query. Errors: those of the query, and 701 if a scrolling cursor has too many rows.
     pub async fn open(
         instance: &Arc<Instance>,
         bound: BoundQuery,
@@ -108,7 +108,7 @@ impl ServerCursor {
         self.at
     }
 
-    /// Fetches up to `count` rows. Errors: 16911 for a direction that needs a cursor that scrolls.
+    /// Fetches up to `count` rows. Errors: 16911 for a direction that needs a scrolling cursor.
     pub async fn fetch(
         &mut self,
         fetch: Fetch,

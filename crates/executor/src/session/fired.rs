@@ -1,4 +1,4 @@
-//! What statements and loads have done to tables with triggers.
+//! Row changes that statements and loads have made in tables with triggers.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) struct Fired {
 pub enum Rows {
     /// Of the table's own columns.
     Batches(Vec<RecordBatch>),
-    /// A table of the store of variables.
+    /// A table variable.
     Table(VariableTable),
 }
 

@@ -1,4 +1,4 @@
-//! A scope's variables and cursors, and what a statement means for later ones.
+//! A scope's variables and cursors, and the flow of control between statements.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The door from statements to what runs them: EXEC, triggers and functions contain statements, and so call upwards.
+//! Access from statements to the interpreter above them: EXEC, triggers and functions contain statements.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,7 +1,6 @@
-//! A session: what one connection can do, without the connection.
-//!
-//! The wire half calls [`execute()`] with a [`Request`] and forwards the [`Response`](response::Response)
-//! events; [`begin_bulk`] takes the rows of a bulk load that an INSERT BULK has announced.
+//! A session: the state and the operations of one connection, without the wire. The wire side calls [`execute()`] with a
+//! [`Request`] and forwards the [`Response`](response::Response) events; [`begin_bulk`] takes the rows of a bulk load that an
+//! INSERT BULK has announced.
 
 pub(crate) mod api_cursors;
 pub mod bulk_target;
@@ -157,8 +156,8 @@ impl Session {
         self.work.depth()
     }
 
-    /// Makes the session as new, for a connection pool's next user: options, temporary tables and prepared statements
-    /// go, an open transaction is rolled back unless it is to be kept.
+    /// Resets the session for a connection pool's next user: options, temporary tables and prepared statements are dropped, and
+    /// an open transaction is rolled back unless it is to be kept.
     pub fn reset(&mut self, keep_transaction: bool) -> Vec<SessionChange> {
         let mut changes = Vec::new();
         if !keep_transaction {
@@ -187,7 +186,7 @@ impl Session {
         changes
     }
 
-    /// From now on the session's waits end when `cancellation` is set. [`execute()`] does this itself.
+    /// Makes the session's waits end when `cancellation` is set. [`execute()`] does this itself.
     pub fn watch(&mut self, cancellation: &Cancellation) {
         self.work.set_interrupt(cancellation.flag());
         self.cancellation = cancellation.clone();
@@ -204,7 +203,7 @@ impl Session {
         self.bulk_fires.is_some()
     }
 
-    /// After a bulk load that took `rows` rows: `@@ROWCOUNT` is theirs.
+    /// Sets `@@ROWCOUNT` after a bulk load of `rows` rows.
     pub fn note_bulk(&mut self, rows: u64) {
         self.last.rows = rows as i64;
         self.last.error = 0;

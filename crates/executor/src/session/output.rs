@@ -71,7 +71,7 @@ impl Output {
         Output { early: Some(early), placement, ..self }
     }
 
-    /// Sends an event; waits while the client is behind. If nobody listens any more the request stops.
+    /// Sends an event; waits while the client is slow. If the client has left, the request stops.
     pub async fn send(&mut self, event: Response) {
         let event = match (event, &mut self.results) {
             (Response::Columns(result), Some(captured)) => {
@@ -104,7 +104,7 @@ impl Output {
         }
     }
 
-    /// From now on results are kept, as far as memory goes.
+    /// Keeps results from now on instead of sending them, within the memory budget.
     pub fn capture(&mut self, memory: Reservation) {
         self.results = Some(Captured { results: Vec::new(), memory, is_full: false });
     }
@@ -114,7 +114,7 @@ impl Output {
         self.results.is_some()
     }
 
-    /// From now on results are sent again; those that were kept.
+    /// Ends keeping results, and returns the kept ones.
     pub fn captured(&mut self) -> Option<Captured> {
         self.results.take()
     }
@@ -124,7 +124,7 @@ impl Output {
         self.quiet = quiet;
     }
 
-    /// The end of a statement that went well.
+    /// Sends the end of a successful statement.
     pub async fn done(&mut self, kind: DoneKind, command: u16, count: Option<u64>) {
         if self.quiet && kind == DoneKind::InProcedure && count.is_none() {
             return;
@@ -137,7 +137,7 @@ impl Output {
         self.cancellation.is_cancelled()
     }
 
-    /// The error that unwinds a stopped request; it is never sent. Errors: 701 if results that are kept are too many.
+    /// The error that unwinds a stopped request; it is never sent. Errors: 701 if the kept results exceed the memory budget.
     pub fn check(&self) -> Result<(), SqlError> {
         self.results.as_ref().map_or(Ok(()), Captured::check)?;
         if self.stopped() { Err(errors::CANCELLED.error()) } else { Ok(()) }

@@ -1,8 +1,6 @@
-//! What a request produces: the boundary between the T-SQL half and the wire half of the server.
-//!
-//! A request is answered by a stream of [`Response`] events in the order in which their tokens travel. The
-//! wire half turns each into a token and adds what only the stream's end can tell: every DONE but the last
-//! has the MORE bit. Nothing here knows packets.
+//! The events that answer a request: the boundary between the T-SQL side and the wire side of the server. A request is answered
+//! by a stream of [`Response`] events in the order of their tokens. The wire side turns each event into a token, and sets the
+//! MORE bit in every DONE but the last.
 //!
 //! | Event | Token |
 //! |---|---|
@@ -27,9 +25,9 @@ use crate::session::bulk_target::BulkTarget;
 pub enum Response {
     /// A result set begins.
     Columns(ResultColumns),
-    /// Rows of the result set that began last; never before a `Columns`.
+    /// Rows of the current result set, which a `Columns` has begun.
     Batch(RecordBatch),
-    /// Rows of the result set that began last, borrowed from pages; only if the receiver [takes
+    /// Rows of the current result set, borrowed from pages; only if the receiver [takes
     /// them](super::Session::take_page_rows).
     PageRows(PageRows),
     /// A statement, or a scope, is over.

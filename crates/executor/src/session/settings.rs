@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     pub ansi_null_default_on: bool,
     /// ANSI_NULL_DFLT_OFF: they may not.
     pub ansi_null_default_off: bool,
-    /// ARITHABORT and ARITHIGNORE, reported only: under ANSI_WARNINGS they change nothing.
+    /// ARITHABORT and ARITHIGNORE. They are only reported, since under ANSI_WARNINGS they have no effect.
     pub arithmetic: (bool, bool),
     /// NOCOUNT: DML reports no row counts.
     pub no_count: bool,
@@ -172,7 +172,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// SET DATEFORMAT. Errors: 2741 for no order.
+    /// SET DATEFORMAT. Errors: 2741 for an unknown order.
     pub fn set_date_format(&mut self, name: &str) -> Result<(), SqlError> {
         let format = DateFormat::named(name).ok_or_else(|| {
             SqlError::new(2741, 16, 1, format!("SET DATEFORMAT date order '{name}' is invalid."))
@@ -181,7 +181,8 @@ impl Settings {
         Ok(())
     }
 
-    /// SET LANGUAGE, with its order of dates and its first day of the week. Errors: 40515 for one that the server does not speak.
+    /// SET LANGUAGE, with its order of dates and its first day of the week. Errors: 40515 for a language that the server does not
+    /// support.
     pub fn set_language(&mut self, name: &str) -> Result<(), SqlError> {
         if !matches!(name.to_lowercase().as_str(), "us_english" | "english") {
             return Err(SqlError::unsupported(&format!("SET LANGUAGE {name}")));

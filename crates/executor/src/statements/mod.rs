@@ -1,4 +1,4 @@
-//! What runs: a statement is a function of the session's state, its scope and where answers go.
+//! Statements, as functions of the session's state, a scope and an output.
 
 pub(crate) mod administration;
 pub(crate) mod cursor;

@@ -1,4 +1,4 @@
-//! What goes on: waits, locks, requests, counters, the use of what a service tier allows.
+//! Current activity: waits, locks, requests, counters, and the use of a service tier.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

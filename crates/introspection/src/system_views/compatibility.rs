@@ -1,4 +1,4 @@
-//! The views of SQL Server 2000, which old clients and ODBC still ask.
+//! The views of SQL Server 2000, which old clients and ODBC still query.
 
 use query::Datum;
 

@@ -1,4 +1,4 @@
-//! A system view: its columns, and what fills it.
+//! A system view: its columns, and the function that fills it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::view::View;
 /// `object_id` of system views: negative, as in SQL Server, by their place in the list.
 pub(super) const VIEW_ID_FIRST: i32 = -400;
 
-/// What a view needs: the database that it is asked of, and the number of rows of a table.
+/// The context of a view: the database that is queried, and the row counts of tables.
 pub struct Context<'a> {
     /// The session's facts.
     pub facts: &'a Arc<Facts>,

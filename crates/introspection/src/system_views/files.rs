@@ -1,6 +1,4 @@
-//! Files, file groups and the space in them.
-//!
-//! tempdb shows none, since temporary tables are kept in memory.
+//! Files, file groups and the space in them. tempdb shows none.
 
 use databases::catalogue::{DatabaseEntry, same_name};
 use databases::storage::{Figures, LOG_FILE_ID, file_id};

@@ -35,7 +35,7 @@ const FILE_STATS: &str = "
     io_stall_queued_read_ms bigint!
     io_stall_queued_write_ms bigint!";
 
-/// The management function of a name, asked for in a database; None: there is none of that name.
+/// The management function of a name in a database; None if there is none.
 pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option<TableFunction> {
     let lower = name.name.to_ascii_lowercase();
     match name.schema.as_deref() {

@@ -1,4 +1,4 @@
-//! The log: how much there is, what keeps it, and what is in it.
+//! The log: its size, what keeps it from being truncated, and its records.
 
 use databases::catalogue::TableDefinition;
 use databases::storage::{Figures, IndexPages, LOG_FILE_ID, file_id, index_of};

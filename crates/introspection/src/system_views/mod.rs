@@ -66,7 +66,7 @@ const VIEWS: &[&[Entry]] = &[
 ];
 
 impl<'a> Context<'a> {
-    /// What views of a database need. `rows` tells how many a table has, by `object_id`.
+    /// The context for views of a database. `rows` has the row counts of tables by `object_id`.
     pub fn new(facts: &'a Arc<Facts>, database: &'a str, rows: &'a dyn Fn(i32) -> i64) -> Context<'a> {
         Context { facts, database, rows, views: VIEWS }
     }

@@ -1,4 +1,4 @@
-//! Types of the user's own in the catalogue.
+//! User-defined types in the catalogue.
 
 use query::Datum;
 use tsql::parse_object_name;

@@ -1,7 +1,7 @@
 //! Receives one type-07 message: packets in on the connection's task, rows out on a thread of their own.
 //!
-//! After an error the rest of the message is read and thrown away: closing early would give the client a broken pipe
-//! for a reason.
+//! After an error the rest of the message is read and dropped: if the server closed early, the client would only see a broken
+//! pipe.
 
 use std::sync::Arc;
 
@@ -46,11 +46,11 @@ pub(crate) trait RowSink: Send + 'static {
 
 /// How a bulk message ended.
 pub(crate) struct Received {
-    /// What became of the rows.
+    /// The result of the load.
     pub outcome: BulkOutcome,
-    /// The client waits for the acknowledgement of an attention.
+    /// The client expects the acknowledgement of an attention.
     pub attention: bool,
-    /// The whole message had come, so that it has an answer of its own before that acknowledgement.
+    /// The whole message has arrived, so that it gets an answer of its own before that acknowledgement.
     pub complete: bool,
 }
 
@@ -61,9 +61,9 @@ pub(crate) enum BulkOutcome {
         /// Row count.
         rows: u64,
     },
-    /// The load failed; nothing of it stays.
+    /// The load failed; no row stays.
     Failed(SqlError),
-    /// The client took it back; nothing of it stays.
+    /// The client cancelled the load; no row stays.
     Cancelled,
 }
 
@@ -71,7 +71,7 @@ pub(crate) enum BulkOutcome {
 pub(crate) struct Load<F> {
     /// Makes the sink, on the rows' thread: it may have to wait for a lock.
     pub sink: F,
-    /// Where the rows' thread comes from.
+    /// The runtime for the rows' thread.
     pub threads: Handle,
     /// Ends the load, and waits within it, from outside.
     pub cancellation: Cancellation,

@@ -11,10 +11,10 @@ pub(crate) enum ConnectionError {
     /// The socket failed, or TLS did.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Bytes that are no TDS.
+    /// Bytes that are not TDS.
     #[error("malformed bytes from the client: {0}")]
     Decode(#[from] tds::codec::DecodeError),
-    /// Something that the protocol cannot express was to be sent.
+    /// The server tried to send something that the protocol cannot express.
     #[error("cannot encode the response: {0}")]
     Encode(#[from] tds::codec::EncodeError),
     /// The stream ended inside a message.
@@ -23,10 +23,10 @@ pub(crate) enum ConnectionError {
     /// A message of the wrong kind, or at the wrong time.
     #[error("unexpected message: {0}")]
     Unexpected(Cow<'static, str>),
-    /// Bytes followed where the client must wait for an answer.
+    /// Bytes arrived although the client must wait for an answer.
     #[error("the client went on before the server had answered")]
     OutOfTurn,
-    /// PRELOGIN could not be agreed on.
+    /// The two ends do not agree on encryption.
     #[error("encryption: {0}")]
     Encryption(#[from] tds::prelogin::NegotiationError),
     /// Any other breach of the protocol.
@@ -41,7 +41,7 @@ pub(crate) enum ConnectionError {
     /// A request's thread panicked: a defect of the server. The client has received an error.
     #[error("a request failed: {0}")]
     Lost(String),
-    /// A row cannot be sent as its column says: a defect of the server, never of the client.
+    /// A row does not fit its column's description: a defect of the server.
     #[error("cannot encode a row: {0}")]
     Row(String),
 }
@@ -62,7 +62,7 @@ impl From<ConversationError> for ConnectionError {
 }
 
 impl ConnectionError {
-    /// Whether the server is to blame.
+    /// Whether the server is at fault.
     pub fn is_own(&self) -> bool {
         matches!(self, ConnectionError::Encode(_) | ConnectionError::Lost(_) | ConnectionError::Row(_))
     }

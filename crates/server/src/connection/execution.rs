@@ -1,7 +1,5 @@
-//! A request on a thread of its own.
-//!
-//! Requests that compute share the processors as the operating system deals them out: whatever one of them does between two
-//! pauses, it holds up nobody but itself.
+//! Runs a request on a thread of its own. The operating system shares the processors among requests that compute, so none of them
+//! delays the others.
 
 use std::pin::Pin;
 

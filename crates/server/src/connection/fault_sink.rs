@@ -1,4 +1,4 @@
-//! Rows of a bulk load under injected faults: held to a rate, or cut short at a row.
+//! Rows of a bulk load under injected faults: limited to a rate, or cut off at a row.
 
 use std::sync::Arc;
 use std::thread;

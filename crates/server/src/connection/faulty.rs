@@ -28,9 +28,9 @@ pub(super) struct FaultyLine {
 
 /// What becomes of a request.
 pub(super) enum Course {
-    /// It takes its course; its answer is sent after a while.
+    /// It is executed; its answer is sent after a delay.
     Goes(Duration),
-    /// It takes its course; its answer is not sent.
+    /// It is executed; its answer is not sent.
     Unanswered(Loss),
     /// It is not done.
     NotDone(Loss),
@@ -44,7 +44,7 @@ pub(super) enum Loss {
 }
 
 impl FaultyLine {
-    /// Puts a socket under the rules that hold for it before its login.
+    /// Applies the rules for a socket before its login.
     pub fn open(socket: TcpStream, faults: &Arc<Faults>, spid: u16) -> (Line, Broken, FaultyLine) {
         let connection = faults.connection(spid);
         let control = Arc::new(LineControl::new(connection.name()));
@@ -54,7 +54,7 @@ impl FaultyLine {
         (socket, broken, line)
     }
 
-    /// A login has come: what becomes of it.
+    /// The fault for a login.
     pub async fn login(&mut self, application: &str, login: &str) -> Course {
         self.faults.client(application, login);
         self.take_line_faults();
@@ -62,7 +62,7 @@ impl FaultyLine {
         self.course(fault).await
     }
 
-    /// What becomes of a request other than a bulk load.
+    /// The fault for a request other than a bulk load.
     pub async fn request(&mut self, request: &Request) -> Course {
         let text = text_of(request);
         let kind = match request {
@@ -75,7 +75,7 @@ impl FaultyLine {
         self.course(fault).await
     }
 
-    /// What becomes of a bulk load, and what its rows go through.
+    /// The fault for a bulk load, and the limits for its rows.
     pub async fn bulk(&mut self) -> (Course, Option<FaultSink>) {
         let fault = self.fault(RequestKind::Bulk, false, "");
         let (at_row, fault) = match fault {

@@ -1,4 +1,4 @@
-//! From an accepted socket to a logged-in session.
+//! The handshake: from an accepted socket to a logged-in session.
 
 use std::net::IpAddr;
 use std::sync::Arc;

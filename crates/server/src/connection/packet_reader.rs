@@ -1,4 +1,4 @@
-//! What a client asks for, from large reads of its socket.
+//! Reads the requests of a client, with large reads of its socket.
 
 use std::io;
 
@@ -26,12 +26,12 @@ fn beyond() -> ConnectionError {
 }
 
 impl<R: AsyncRead + Unpin> PacketReader<R> {
-    /// Goes on with a conversation.
+    /// A reader that continues a conversation.
     pub fn new(io: R, conversation: Conversation) -> Self {
         PacketReader { io, conversation, buffer: vec![0; BUFFER_MIN_BYTES], start: 0, end: 0 }
     }
 
-    /// What comes next, with the rows of a bulk load; `None` at a clean end of the stream.
+    /// The next event, with the rows of a bulk load; `None` at a clean end of the stream.
     pub async fn event(&mut self) -> Result<Option<(Event, &[u8])>, ConnectionError> {
         let (event, shown_at) = loop {
             let shown_at = self.start;
@@ -59,7 +59,7 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
         &mut self.conversation
     }
 
-    /// Reads and forgets; false at the end of the stream.
+    /// Reads and drops bytes; false at the end of the stream.
     pub async fn pass_over(&mut self) -> bool {
         (self.start, self.end) = (0, 0);
         matches!(self.io.read(&mut self.buffer).await, Ok(1..))
@@ -75,7 +75,7 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
         }
     }
 
-    /// The stream beneath, and the conversation. Before login the conversation sees to it that no byte is left here.
+    /// The stream and the conversation. Before login the conversation guarantees that no byte is left here.
     pub fn into_parts(self) -> (R, Conversation) {
         (self.io, self.conversation)
     }

@@ -1,4 +1,4 @@
-//! ROW tokens from rows that lie in pages: their values are copied, each behind its length.
+//! ROW tokens from borrowed page rows: values are copied, each after its length.
 
 use databases::storage::{CellPrefix, PageCell, PageRows};
 use store::LyingValue;

@@ -1,7 +1,7 @@
 //! `--log-requests`: every request and how it ended, readably, on standard error.
 //!
-//! Long texts and values are cut with a note of how much is left out. Passwords do not appear: not those of logins, and no literal
-//! or value of a request that mentions [secrets](databases::secrets).
+//! Long texts and values are cut with a note of how much is left out. It shows no password of a login, and no literal or value of
+//! a request that mentions [secrets](databases::secrets).
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The life of a session on the wire: one request, one answer, until the client leaves.
+//! A session on the wire: one request and one answer after another, until the client leaves.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! Tokens out: gathered, cut into packets, written in large pieces.
+//! Writes tokens: collects them, cuts them into packets, and sends them in large pieces.
 
 use std::time::Duration;
 use tds::codec::Writer;
@@ -31,7 +31,7 @@ pub(crate) struct ResponseWriter<W> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Sent,
-    /// The end of the next one comes so much later.
+    /// The end of the next response is delayed by this time.
     Delayed(Duration),
     /// They are lost.
     Dropped,
@@ -50,7 +50,7 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         }
     }
 
-    /// From now on something else becomes of responses.
+    /// Sets the fate of the following responses.
     pub fn set_fate(&mut self, fate: Fate) {
         self.fate = fate;
     }
@@ -73,8 +73,8 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         &mut self.tokens
     }
 
-    /// Sends what has gathered if that is worth a write. The last bytes of a response are always kept back, so that
-    /// the final packet is not an empty one.
+    /// Sends the collected bytes if they are enough for a write. The last bytes of a response are always held back, so that its
+    /// final packet is not empty.
     pub async fn write_if_large(&mut self) -> Result<(), ConnectionError> {
         if self.tokens.len() < WRITE_AT_BYTES {
             return Ok(());

@@ -42,7 +42,7 @@ pub(super) struct ResponseEncoder {
 /// What an answer came to, for the log.
 #[derive(Default)]
 pub(super) struct Answer {
-    /// Rows of all results, and rows that statements say they affected.
+    /// Rows of all results, and rows that statements have affected.
     pub rows: u64,
     /// The first error.
     pub error: Option<tds::ServerMessage>,
@@ -61,7 +61,7 @@ impl ResponseEncoder {
         }
     }
 
-    /// Writes one event. What cannot be encoded becomes an error of its statement, whose further rows are left out.
+    /// Writes one event. An event that cannot be encoded becomes an error of its statement, whose further rows are left out.
     pub async fn event<W: AsyncWrite + Unpin>(
         &mut self,
         event: Response,
@@ -129,7 +129,7 @@ impl ResponseEncoder {
         writer.write_if_large().await
     }
 
-    /// What has been answered so far.
+    /// The figures of the answer so far.
     pub fn answer(&self) -> &Answer {
         &self.answer
     }

@@ -18,8 +18,7 @@ pub(super) struct StoreSink {
 }
 
 impl StoreSink {
-    /// A sink for `writer`; an error that is known already is reported when the first bytes come, because the client is
-    /// sending them whatever the server thinks.
+    /// A sink for `writer`. An earlier error is reported when the first bytes arrive, because the client sends them in any case.
     pub fn new(writer: Result<BulkWriter, SqlError>) -> StoreSink {
         StoreSink { writer, decoder: None, columns: Vec::new() }
     }

@@ -1,6 +1,6 @@
 //! Requests as spans of `tracing`, and how they ended as events: without texts, literals and values.
 //!
-//! A statement shows its first words, an error its number: what else they say may be a client's data.
+//! A statement shows its first words and an error its number, since the rest may be a client's data.
 
 use std::time::Instant;
 

@@ -1,7 +1,5 @@
-//! Which rule happens when.
-//!
-//! A random choice depends on the seed, the rule, the connection's number and how often the rule has fitted on it, and on nothing
-//! else: what one connection meets does not depend on what the others do meanwhile.
+//! Chooses the rules that apply. A random choice depends only on the seed, the rule, the connection's number and how often the
+//! rule has matched on it. So the faults of one connection do not depend on the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -89,7 +87,7 @@ impl Faults {
         }
     }
 
-    /// Whether something may happen to bytes on their way.
+    /// Whether a fault may affect bytes on the line.
     pub fn concern_lines(&self) -> bool {
         self.rules.iter().any(|rule| match &rule.rule.fault {
             Fault::Link(_) | Fault::Byte { .. } | Fault::Within { .. } => true,
@@ -100,12 +98,12 @@ impl Faults {
 }
 
 impl ConnectionFaults {
-    /// Notes who the client is: rules for programs and logins hold from here on.
+    /// Sets the client's program and login; rules for these apply from here on.
     pub fn client(&mut self, application: &str, login: &str) {
         self.client = Some((application.to_owned(), login.to_owned()));
     }
 
-    /// What holds for the line from now on, of what was not decided yet.
+    /// The faults of the line that were not decided yet.
     pub fn line(&mut self) -> LineFaults {
         let mut line = LineFaults::default();
         let faults = Arc::clone(&self.faults);
@@ -137,7 +135,7 @@ impl ConnectionFaults {
         line
     }
 
-    /// What happens to a request: the first rule that does, and places ahead in the line.
+    /// The fault for a request, by the first rule that applies, and faults at later bytes of the line.
     pub fn request(
         &mut self,
         kind: RequestKind,
@@ -178,7 +176,7 @@ impl ConnectionFaults {
         (fault, points)
     }
 
-    /// The rates that the session's loads are held to.
+    /// The rate limits for the session's loads.
     pub fn paces(&self) -> Arc<Mutex<Vec<Pace>>> {
         Arc::clone(&self.paces)
     }

@@ -1,4 +1,4 @@
-//! The file of rules: JSON, checked so that no word of it goes unnoticed.
+//! The file of rules: JSON, in which unknown words are errors.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub enum FaultFileError {
         /// The operating system's reason.
         source: io::Error,
     },
-    /// It is no JSON, or has a field that no rule knows.
+    /// It is not JSON, or has a field that no rule knows.
     #[error("cannot understand the faults in {}: {source}", path.display())]
     Syntax {
         /// The file.
@@ -43,7 +43,7 @@ pub enum FaultFileError {
         /// What is wrong, and in which line.
         source: serde_json::Error,
     },
-    /// A rule makes no sense.
+    /// A rule is contradictory.
     #[error("{}, rule {rule}: {reason}", path.display())]
     Rule {
         /// The file.

@@ -1,7 +1,6 @@
-//! Faults that a server injects on purpose, so that clients can test what they do about them.
-//!
-//! [`FaultPlan`] is what the file says, [`Faults`] what a server makes of it, and [`ConnectionFaults`] what is left of it for one
-//! connection. Nothing here touches a socket or a session: `transport::relay` and `connection::faulty` do as they are told.
+//! Faults that a server injects on purpose, so that clients can test how they handle them. [`FaultPlan`] is the content of the
+//! file, [`Faults`] its state in a server, and [`ConnectionFaults`] the part for one connection. Nothing here touches a socket or
+//! a session: `transport::relay` and `connection::faulty` do as they are told.
 
 mod chooser;
 mod file;

@@ -1,4 +1,4 @@
-//! A rate that a session's bulk loads are held to.
+//! A rate limit for a session's bulk loads.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ impl Pace {
         Pace { cap, paid_at: now }
     }
 
-    /// Takes rows, and says when it may go on.
+    /// Counts rows, and says when the load may continue.
     pub fn take(&mut self, rows: u64, bytes: u64, now: Instant) -> PaceWait {
         let (amount, rate, of_rows) = match self.cap {
             Cap::Rows(rate) => (rows, rate, true),

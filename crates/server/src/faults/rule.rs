@@ -1,4 +1,4 @@
-//! What a rule can say.
+//! The rules of faults.
 
 use std::time::Duration;
 
@@ -29,13 +29,13 @@ pub(super) struct Who {
 /// How often a rule happens among what it fits.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Often {
-    /// The n-th that fits on a connection, from 1.
+    /// Only the n-th match on a connection, from 1.
     pub nth: Option<u64>,
     /// Probability.
     pub chance: Option<f64>,
-    /// At most so many times on all connections.
+    /// Most matches on all connections together.
     pub times: Option<u64>,
-    /// At most so many times on one connection.
+    /// Most matches on one connection.
     pub times_per_connection: Option<u64>,
 }
 
@@ -44,13 +44,13 @@ pub(super) struct Often {
 pub(super) enum Fault {
     /// Delays and bandwidth of the connection.
     Link(LinkShape),
-    /// Holds the session's bulk loads to a rate.
+    /// Limits the session's bulk loads to a rate.
     Cap(Cap),
     /// Something at a byte of the connection.
     Byte { direction: Option<Direction>, at: ByteRange, act: PointAct },
     /// Something at a request.
     Request { target: Target, moment: Moment, happening: Happening },
-    /// A cut at a random one of the next bytes after a request has come.
+    /// A cut at a random one of the next bytes after a request.
     Within { target: Target, bytes: u64, ending: Ending },
 }
 
@@ -106,11 +106,11 @@ pub(crate) enum Ending {
 /// When something happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// It has come, and nothing is done of it.
+    /// After the request has arrived and before it is executed.
     Before,
-    /// So many rows of a bulk load have been taken.
+    /// After this many rows of a bulk load.
     AfterRows(u64),
-    /// It has been executed, and its answer is not sent.
+    /// After the request was executed, instead of its answer.
     After,
 }
 
@@ -148,7 +148,7 @@ pub(crate) enum PointAct {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
     pub direction: Direction,
-    /// So many bytes still pass.
+    /// After this many more bytes.
     pub at_byte: u64,
     pub act: PointAct,
 }

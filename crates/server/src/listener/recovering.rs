@@ -36,7 +36,7 @@ impl Recovering {
         Recovering { ready, task }
     }
 
-    /// The data are open: from here on connections wait to be served.
+    /// Ends the refusals, since the data are open: from here on connections wait to be served.
     pub fn end(self, runtime: &Runtime) {
         self.ready.send_replace(true);
         // The thread ends by itself; if it has failed, there is nothing to end.

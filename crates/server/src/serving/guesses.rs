@@ -1,8 +1,7 @@
-//! Wrong passwords, counted by address: after a few of them the next attempts from there are looked at one by one.
-//!
-//! A delay of the answer alone slows one connection and not a thousand beside it. So the attempts of an address that
-//! has failed repeatedly queue up: each is checked when its turn comes, and one whose turn is too far off is refused
-//! unseen. A client that knows the password waits in the same queue, a few seconds at most.
+//! Wrong passwords, counted by address: after a few, further attempts from the address are checked one by one. A delayed answer
+//! alone would slow one connection, but not a thousand parallel ones. So the attempts of an address that has failed repeatedly
+//! queue up: each is checked in its turn, and one whose turn is too far off is refused without a check. A client that knows the
+//! password waits in the same queue, a few seconds at most.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -41,7 +40,7 @@ impl Guesses {
         Guesses { delay, addresses: Mutex::default() }
     }
 
-    /// How long an attempt waits before it is checked; None if it is to be refused without.
+    /// How long an attempt waits before it is checked; None if it is refused without a check.
     pub fn turn(&self, address: IpAddr, now: Instant) -> Option<Duration> {
         let mut addresses = self.addresses.lock();
         let Some(failures) = addresses.get_mut(&network_of(address)) else { return Some(Duration::ZERO) };
@@ -81,7 +80,7 @@ impl Guesses {
         failures.last = now;
     }
 
-    /// Forgets the failures of an address that knows the password after all.
+    /// Clears the failures of an address after the right password.
     pub fn succeeded(&self, address: IpAddr) {
         self.addresses.lock().remove(&network_of(address));
     }

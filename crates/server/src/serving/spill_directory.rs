@@ -1,4 +1,4 @@
-//! Where queries put rows that do not fit into memory.
+//! The directory for rows of queries that do not fit into memory.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -16,7 +16,7 @@ pub(crate) struct SpillDirectory {
 }
 
 impl SpillDirectory {
-    /// Removes what a server that was killed has left. The directory itself is made by the first query that needs it.
+    /// Removes files that a killed server has left. The directory itself is made by the first query that needs it.
     pub fn new(data: &DataLocation) -> io::Result<SpillDirectory> {
         let DataLocation::Directory { path, .. } = data else { return Ok(SpillDirectory { path: None }) };
         let path = path.join(NAME);

@@ -29,7 +29,7 @@ pub enum CertificateSource {
     },
 }
 
-/// Why no usable certificate could be had.
+/// Why there is no usable certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// A file could not be read.
@@ -40,7 +40,7 @@ pub enum CertificateError {
         /// The operating system's reason.
         source: io::Error,
     },
-    /// A file is not the PEM it should be.
+    /// A file is not valid PEM, or has no certificate or key.
     #[error("{}: {reason}", path.display())]
     Pem {
         /// The file.

@@ -36,9 +36,9 @@ pub struct HandshakeShim<S> {
 enum Mode {
     /// The payload of type-0x12 packets.
     Wrapped,
-    /// Bare TLS, one record at a time: the caller may leave TLS after any record.
+    /// Plain TLS, one record at a time: the caller may leave TLS after any record.
     RecordBound,
-    /// Bare TLS to the end of the connection.
+    /// Plain TLS to the end of the connection.
     Open,
 }
 

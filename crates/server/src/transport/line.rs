@@ -1,4 +1,4 @@
-//! The bytes under everything: a socket, or a socket behind a relay that delays and breaks it on purpose.
+//! The lowest byte stream: a socket, or a socket with a relay that delays and breaks it on purpose.
 
 use std::io;
 use std::pin::Pin;
@@ -33,7 +33,7 @@ pub(crate) struct Broken {
 }
 
 impl Line {
-    /// A socket, behind a relay if there is a control for one, and what notices its end.
+    /// A socket, with a relay if there is a control for one, and a watcher of its end.
     pub fn new(socket: TcpStream, control: Option<Arc<LineControl>>) -> (Line, Broken) {
         let socket = Socket(Arc::new(socket));
         let broken = Broken { socket: Arc::downgrade(&socket.0), control: control.clone() };

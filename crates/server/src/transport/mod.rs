@@ -1,9 +1,7 @@
-//! From an accepted TCP connection to a byte stream that carries TDS packets.
-//!
-//! Three shapes exist (MS-TDS 3.3.5.1, MS-TDS 2.2.6.5). One is a clear stream. In TDS 7.x the TLS handshake
-//! travels inside type-0x12 packets, and TLS records are bare afterwards. In TDS 8.0 ("strict") TLS comes first
-//! and everything is inside it. A fourth state follows from the second: login-only encryption drops TLS again
-//! once LOGIN7 has been read.
+//! Makes a byte stream for TDS packets from an accepted TCP connection. It has one of three forms (MS-TDS 3.3.5.1, MS-TDS
+//! 2.2.6.5). One is a clear stream. In TDS 7.x the TLS handshake travels inside type-0x12 packets, and afterwards TDS packets
+//! inside plain TLS records. In TDS 8.0 ("strict") TLS comes first and everything is inside it. A fourth state follows from the
+//! second: login-only encryption drops TLS again once LOGIN7 has been read.
 
 mod certificate;
 mod handshake_shim;
@@ -54,8 +52,8 @@ impl Transport {
         Ok(Transport::Tls(Box::new(stream)))
     }
 
-    /// Drops TLS and goes on in the clear on the same socket: the second half of login-only encryption. Nothing that
-    /// followed the last TLS record has been read, because the shim hands rustls one record at a time.
+    /// Drops TLS and continues in the clear on the same socket: the second half of login-only encryption. No byte after the last
+    /// TLS record has been read, because the shim gives rustls one record at a time.
     pub fn into_clear(self) -> Transport {
         match self {
             Transport::Clear(socket) => Transport::Clear(socket),

@@ -1,7 +1,7 @@
-//! A pipe between a socket and its connection that takes time, stalls and breaks.
+//! A pipe between a socket and its connection that can delay, stall and break.
 //!
 //! Each direction is a queue of chunks. A chunk leaves when the bytes before it have been sent at the link's rate, and arrives one
-//! delay later. So bytes under way overlap, and the delay costs nobody anything but latency.
+//! delay later. So bytes under way overlap, and the delay only adds latency.
 
 use std::io;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ struct Chunk {
 }
 
 impl LineControl {
-    /// A line that does nothing to its bytes yet.
+    /// A line without faults yet.
     pub fn new(name: String) -> LineControl {
         LineControl {
             name,
@@ -64,12 +64,12 @@ impl LineControl {
         *self.shape.lock() = Some(shape);
     }
 
-    /// Sets a place, counted from the connection's first byte.
+    /// Sets the place of a fault, counted from the connection's first byte.
     pub fn point(&self, point: Point) {
         self.points.lock().push(point);
     }
 
-    /// Sets a place, counted from where its direction is.
+    /// Sets the place of a fault, counted from the current byte of its direction.
     pub fn point_ahead(&self, mut point: Point) {
         point.at_byte = point.at_byte.saturating_add(self.passed(point.direction).load(Ordering::Relaxed));
         self.point(point);

@@ -19,7 +19,7 @@ pub(crate) struct BulkWork {
 }
 
 impl BulkWork {
-    /// Remembers the load, which has ended well.
+    /// Adds the load, which has succeeded, to the recent loads.
     pub fn remember(&self, load: FinishedLoad) {
         self.instance.loads().add(load);
     }

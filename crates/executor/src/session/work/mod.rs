@@ -95,7 +95,7 @@ impl Work {
         self
     }
 
-    /// For the body of a function that a statement calls: it sees what the statement sees, and changes nothing but table
+    /// Work for the body of a function that a statement calls: it reads what the statement reads, and changes only table
     /// variables of its own.
     pub fn for_function(&self) -> Work {
         let outer = self.outer.clone().unwrap_or_else(|| self.transactions());
@@ -163,7 +163,7 @@ impl Work {
         Some(self.descriptor)
     }
 
-    /// Makes the transaction of the statement that runs one that goes on after it. Whether there was no other.
+    /// Makes the running statement's transaction continue after it. Returns whether there was no other.
     pub fn adopt_statement(&mut self) -> bool {
         if self.depth > 0 {
             return false;
@@ -174,7 +174,7 @@ impl Work {
         true
     }
 
-    /// BEGIN TRANSACTION that no client is told of. Whether there was no other.
+    /// BEGIN TRANSACTION without telling the client. Returns whether there was no other.
     pub fn begin_quietly(&mut self) -> bool {
         let own = self.depth == 0 && self.begin(false).is_some();
         self.quiet |= own;
@@ -218,7 +218,7 @@ impl Work {
         Ok(())
     }
 
-    /// Leaves a transaction that can only be rolled back; with `undo` what it did and its locks go at once.
+    /// Dooms a transaction, which can then only be rolled back; with `undo` its changes and locks go at once.
     pub fn doom(&mut self, undo: bool) {
         self.doomed = true;
         if undo {
@@ -252,7 +252,7 @@ impl Work {
         }
     }
 
-    /// Before a bulk load: like a statement whose end comes on another thread.
+    /// Begins a bulk load, which is like a statement that ends on another thread.
     pub fn start_bulk(&mut self) -> Result<BulkWork, SqlError> {
         let alone = self.depth == 0;
         if alone {
@@ -266,7 +266,7 @@ impl Work {
         })
     }
 
-    /// Before a statement that writes: outside of a transaction it gets one of its own.
+    /// Begins a statement that writes. Outside of a transaction it gets one of its own.
     pub fn start_statement(&mut self) -> Result<Mark, SqlError> {
         self.transactions.lock().ignored = false;
         if self.depth == 0 {
@@ -277,7 +277,7 @@ impl Work {
         self.mark()
     }
 
-    /// The same for a statement that changes more than rows. Errors: 3930.
+    /// Begins a statement that changes more than rows. Errors: 3930.
     pub fn start_change(&mut self) -> Result<Mark, SqlError> {
         if self.doomed { Err(uncommittable()) } else { self.start_statement() }
     }
@@ -342,7 +342,7 @@ impl Work {
         Ok(())
     }
 
-    /// Whether the statement has left out rows whose keys were there already. Asked once.
+    /// Whether the statement has left out rows whose keys existed already. It can be taken once.
     pub fn take_ignored(&self) -> bool {
         std::mem::take(&mut self.transactions.lock().ignored)
     }
@@ -377,7 +377,7 @@ impl Work {
         }
     }
 
-    /// Does something within the statement's transaction. Errors: 1222 and 1205 from locks, else 596.
+    /// Runs something within the statement's transaction. Errors: 1222 and 1205 from locks, else 596.
     pub fn write<T>(
         &self,
         place: Place,

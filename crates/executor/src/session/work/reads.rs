@@ -1,4 +1,5 @@
-//! What a session's statements read: one state of the database for each, or for all of a transaction under SNAPSHOT.
+//! The state that a session's statements read: each reads one state of the database, and under SNAPSHOT all of a transaction read
+//! the same.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

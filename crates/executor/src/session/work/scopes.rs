@@ -1,4 +1,4 @@
-//! Scopes, and the objects of tempdb that go with them or with the session.
+//! Scopes, and the objects of tempdb that are dropped with them or with the session.
 
 use std::sync::Arc;
 

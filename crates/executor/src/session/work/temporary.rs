@@ -1,4 +1,4 @@
-//! What sessions keep in tempdb: `#` objects and table variables under names that no other session has, and `##` objects.
+//! Objects of sessions in tempdb: `#` objects and table variables under names that no other session uses, and `##` objects.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl TemporaryObjects {
         }
     }
 
-    /// What its names in the store end with.
+    /// The suffix of its names in the store.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -104,12 +104,12 @@ impl TemporaryObjects {
         !self.variables.lock().is_empty()
     }
 
-    /// A table variable is gone.
+    /// Removes a table variable.
     pub fn remove_variable(&self, id: TableId) {
         self.variables.lock().remove(&id);
     }
 
-    /// Drops all of them: at once those that nobody uses, the others from a thread of its own that waits.
+    /// Drops all objects: those that are not in use at once, the others on a thread that waits.
     pub fn clear(&mut self) {
         let mut all = std::mem::take(&mut self.globals);
         all.extend(std::mem::take(&mut *self.variables.lock()));

@@ -1,4 +1,4 @@
-//! Table variables and what is like them: table-valued parameters, and the tables `inserted` and `deleted` of a trigger.
+//! Table variables, table-valued parameters, and the tables `inserted` and `deleted` of a trigger.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -48,12 +48,12 @@ pub(crate) enum VariableAccess {
 }
 
 impl VariableTable {
-    /// The same, which statements may do less with.
+    /// The table with restricted access.
     pub fn with_access(self, access: VariableAccess) -> VariableTable {
         VariableTable { access, ..self }
     }
 
-    /// The same for a scope that may only read it.
+    /// The table for a scope that may only read it.
     pub fn lent(&self, access: VariableAccess) -> VariableTable {
         VariableTable { access, borrowed: true, ..self.clone() }
     }

@@ -1,4 +1,4 @@
-//! What administrators ask.
+//! Statements of administrators.
 
 pub(crate) mod administer;
 pub(crate) mod dbcc;

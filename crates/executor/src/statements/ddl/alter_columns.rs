@@ -1,7 +1,6 @@
 //! ALTER TABLE … ADD, DROP COLUMN and ALTER COLUMN: columns of a table that has rows.
 //!
-//! Rows in pages are read, converted and written anew batch by batch, or not at all where the definition alone changes; those of segments,
-//! which are in memory for temporary tables anyway, are gathered first.
+//! Rows are read, converted and rewritten batch by batch, or not at all if only the definition changes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What keys may be, and what is said of rows that break one.
+//! Limits of keys, and errors of rows that break them.
 
 use databases::catalogue::{ColumnDefinition, TableDefinition};
 use databases::storage::KeyWidth;

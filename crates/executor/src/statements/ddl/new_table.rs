@@ -1,4 +1,4 @@
-//! New tables: where they go, and their place in the store.
+//! New tables: their database, file group and name in the store.
 
 use std::sync::Arc;
 

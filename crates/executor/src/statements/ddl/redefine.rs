@@ -1,4 +1,4 @@
-//! Tables that get another definition, and rows that have to satisfy it.
+//! Changes a table's definition, and checks its rows against it.
 
 use std::sync::Arc;
 

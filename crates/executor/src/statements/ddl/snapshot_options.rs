@@ -1,4 +1,4 @@
-//! The options of ALTER DATABASE that row versions belong to.
+//! The options of ALTER DATABASE about row versions.
 
 use databases::catalogue::{DatabaseEntry, same_name};
 use tsql::SqlError;

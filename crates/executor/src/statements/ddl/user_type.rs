@@ -1,4 +1,4 @@
-//! CREATE TYPE, DROP TYPE, and what a declaration's type name stands for.
+//! CREATE TYPE, DROP TYPE, and the types that declarations name.
 
 use std::sync::Arc;
 

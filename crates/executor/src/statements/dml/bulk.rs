@@ -32,7 +32,7 @@ use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::isolation;
 
-/// Takes the rows of one bulk load. Dropped without [`finish`](Self::finish) it leaves no row.
+/// Takes the rows of one bulk load. If it is dropped without [`finish`](Self::finish), no row stays.
 pub struct BulkWriter {
     writer: Option<TableWriter>,
     work: BulkWork,
@@ -244,7 +244,7 @@ fn bulk_table_writer(
 const BATCH_ROWS: usize = 16 << 10;
 
 impl BulkWriter {
-    /// Rows that are best given at once.
+    /// The best number of rows in a batch.
     pub fn batch_rows(&self) -> usize {
         BATCH_ROWS
     }

@@ -1,4 +1,4 @@
-//! What a statement does to a table's rows, and what follows from it in the tables that refer to them.
+//! Changes of a table's rows, and their effects on the tables that refer to them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -39,13 +39,13 @@ const LOST_SOUGHT_MAX: usize = 4096;
 pub(crate) struct RowChanges {
     /// The table; its rows that change are locked.
     pub table: OpenTable,
-    /// Rows before: all of them, or those that may change.
+    /// The rows before the change: all of them, or those that may change.
     pub candidates: Candidates,
-    /// For each of them whether it goes.
+    /// For each candidate whether it is deleted.
     pub gone: Vec<bool>,
     /// Numbers of those that change.
     pub changed: Vec<usize>,
-    /// What they become, complete and checked, in that order.
+    /// The new rows in the same order, complete and checked.
     pub new: Option<RecordBatch>,
     /// New rows, complete and checked.
     pub inserted: Vec<RecordBatch>,

@@ -1,4 +1,4 @@
-//! The table that rows go to: found, locked, and with the columns that get values.
+//! The target table of rows: found and locked, with the columns that get values.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Running triggers: what a statement has done to its tables is kept until it has done it all, then their triggers see it.
+//! Runs triggers. A statement's changes are kept until the statement is done, and then passed to the triggers.
 
 use std::sync::Arc;
 

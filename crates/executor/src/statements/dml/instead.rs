@@ -1,4 +1,4 @@
-//! INSTEAD OF triggers: what a statement would have written goes into `inserted` and `deleted`, and nowhere else.
+//! INSTEAD OF triggers: the rows of a statement only go into `inserted` and `deleted`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a session tells and remembers of its loads.
+//! Messages about a session's loads, and the list of recent loads.
 
 use databases::instance::loads::{FinishedLoad, LoadClock};
 use query::facts;

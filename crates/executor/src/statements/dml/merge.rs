@@ -1,4 +1,4 @@
-//! MERGE: source and target are joined, and each joined row meets the first WHEN clause that fits it.
+//! MERGE: source and target are joined, and the first matching WHEN clause applies to each joined row.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! OUTPUT: what a statement shows of the rows it has changed, or puts into another table.
+//! OUTPUT: returns the changed rows of a statement, or puts them into another table.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl RowSet {
         Ok(())
     }
 
-    /// As the binder takes it.
+    /// The rows in the form for the binder.
     pub fn joined(self) -> Result<JoinedRows, SqlError> {
         let fields: Vec<Field> = self
             .arrays

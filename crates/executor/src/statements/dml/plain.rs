@@ -1,4 +1,4 @@
-//! Queries that are all rows of a table, some of its columns: what exports and drivers' reads are. There is nothing to plan.
+//! Queries for columns of all rows of a table, as exports and drivers send them. They need no plan.
 
 use std::any::Any;
 
@@ -15,8 +15,8 @@ pub(crate) struct PlainRows {
 }
 
 impl PlainRows {
-    /// Opens a table of which a query wants the columns at some positions, if their values are on the wire as they are stored; None if
-    /// they are not. `result` is what the client gets.
+    /// Opens a table for columns at these positions, if their values have the same bytes on the wire as in pages; None otherwise.
+    /// `result` has the columns for the client.
     pub fn of(
         table: &StoredTable,
         positions: Vec<usize>,

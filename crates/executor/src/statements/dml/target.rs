@@ -1,4 +1,4 @@
-//! The table that UPDATE, DELETE and MERGE change, as it stands in their FROM: its rows with their numbers.
+//! The table that UPDATE, DELETE and MERGE change, as part of their FROM, with numbered rows.
 
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ pub(crate) struct Target {
     pub with: Vec<CommonTable>,
     /// FROM, with the numbered rows in the place of the table.
     pub from: Vec<TableSource>,
-    /// What the target is called there.
+    /// The name of the target in FROM.
     pub alias: String,
     /// Its hints, where the statement and its FROM give them.
     pub hints: TableHints,
@@ -103,7 +103,7 @@ pub(crate) struct Target {
 type ColumnNames = Vec<(String, String)>;
 
 impl Target {
-    /// The table's column behind a name of the statement.
+    /// The table's column that a name of the statement means.
     pub fn column<'n>(&'n self, name: &'n str) -> &'n str {
         let names = self.names.as_deref().unwrap_or_default();
         names.iter().find(|(own, _)| same_name(own, name)).map_or(name, |(_, real)| real)
@@ -124,7 +124,7 @@ impl Target {
 pub(crate) struct Candidates {
     /// The rows.
     pub rows: RecordBatch,
-    /// What leads to each of them.
+    /// The locator of each candidate.
     pub locators: Vec<RowLocator>,
 }
 

@@ -1,4 +1,4 @@
-//! TEXTSIZE: how much of a large value SELECT returns.
+//! TEXTSIZE: the most bytes of a large value that SELECT returns.
 
 use std::sync::Arc;
 

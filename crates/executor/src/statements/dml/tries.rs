@@ -1,4 +1,4 @@
-//! Statements that change rows beside those of other sessions: done once more if others were quicker.
+//! Repeats statements that change rows if other sessions have changed the same pages meanwhile.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a session tells its client beside results: notices, and errors with their DONE.
+//! Notices to the client, and errors with their DONE.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What binding asks of a session.
+//! The session as the environment of the binder.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;

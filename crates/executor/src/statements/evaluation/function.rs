@@ -1,4 +1,4 @@
-//! Functions of the user's own: each call runs the body in a session of its own that reads within the statement's
+//! User-defined functions: each call runs the body in a session of its own that reads within the statement's
 //! transaction.
 
 use std::sync::Arc;

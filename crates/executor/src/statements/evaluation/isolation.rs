@@ -1,4 +1,4 @@
-//! Isolation levels and table hints: what is locked when a table is read, and what SNAPSHOT allows.
+//! Isolation levels and table hints: locks for reading, and the rules of SNAPSHOT.
 
 use databases::catalogue::DatabaseEntry;
 use databases::instance::isolation_level;

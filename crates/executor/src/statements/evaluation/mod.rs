@@ -1,4 +1,4 @@
-//! What names and expressions of a statement mean in its session.
+//! The meaning of a statement's names and expressions in its session.
 
 pub(crate) mod answer;
 pub(crate) mod declared_type;

@@ -1,4 +1,4 @@
-//! What stands behind a name: synonyms and views.
+//! Resolves names through synonyms and views.
 
 use std::sync::Arc;
 

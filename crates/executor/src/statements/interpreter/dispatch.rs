@@ -1,4 +1,4 @@
-//! Statements, one after the other: control of flow, variables, messages; and what an error does.
+//! Runs statements one after the other: control of flow, variables, messages, and the effects of errors.
 
 use std::future::Future;
 use std::pin::Pin;

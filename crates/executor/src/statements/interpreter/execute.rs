@@ -1,4 +1,4 @@
-//! The entrance: one request in, its events out.
+//! The entry point: runs one request and sends its events.
 
 use databases::waiting::Placement;
 use query::Cancellation;
@@ -25,8 +25,8 @@ use crate::statements::procedures::remote;
 
 /// Runs a request and sends its events in order; returns when the last has been sent.
 ///
-/// `events` should be bounded: a client that reads slowly holds the query up. Cancellation is looked at between
-/// batches and statements; a cancelled statement has no effect and ends the request, with the error bit and no error.
+/// `events` should be bounded, so that a slow client slows the query down. Cancellation is checked between batches and
+/// statements; a cancelled statement has no effect and ends the request, with the error bit and without an error message.
 pub async fn execute(
     session: &mut Session,
     request: Request,

@@ -1,8 +1,7 @@
 //! Which requests are light: a few statements that read or write a few rows of stored tables by plain expressions.
 //!
-//! This is decided by syntax, once for each text, and errs on the side of "not": what is not light only pays for a thread
-//! hop. What a light statement turns out to need at run time (a lock that is taken, a query that must be planned after
-//! all) makes it [leave](databases::waiting::Placement::leave).
+//! This is decided by syntax, once for each text, and in doubt against it: other requests only pay for a change of thread. If a
+//! light statement has to wait for a lock or to plan a query at run time, it will [leave](databases::waiting::Placement::leave).
 
 use introspection::functions;
 use tsql::ObjectName;

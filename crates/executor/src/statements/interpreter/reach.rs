@@ -1,4 +1,4 @@
-//! How far an error reaches beyond its statement.
+//! The effect of an error beyond its statement.
 
 use tsql::SqlError;
 

@@ -1,4 +1,4 @@
-//! Transactions that an error within TRY has made uncommittable: they can be read in and rolled back, nothing else.
+//! Transactions that an error within TRY has made uncommittable: they can only read and be rolled back.
 
 use tsql::SqlError;
 

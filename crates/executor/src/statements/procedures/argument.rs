@@ -1,4 +1,4 @@
-//! Arguments of a call, and what it gives back besides results.
+//! Arguments of a call, and its outputs.
 
 use query::Datum;
 use query::convert::display;

@@ -1,4 +1,4 @@
-//! Procedures of the user's own.
+//! User-defined procedures.
 
 use databases::catalogue::Module;
 use query::Datum;

@@ -1,4 +1,4 @@
-//! What procedures answer with: a result, a status.
+//! Answers of procedures: a result, a status.
 
 use introspection::system_views::View;
 use query::OutputColumn;

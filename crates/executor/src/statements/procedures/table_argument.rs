@@ -1,4 +1,4 @@
-//! Table-valued parameters: the rows of a remote call, and tables that one scope lends another.
+//! Table-valued parameters: the rows of a remote call, and tables that one scope passes to another.
 
 use databases::catalogue::{ModuleDefinition, UserType};
 use databases::table::InputRows;
@@ -224,7 +224,7 @@ fn type_word(sql_type: &SqlType) -> String {
 }
 
 impl Given {
-    /// Puts it into the scope of the call.
+    /// Puts the table into the scope of the call.
     pub fn put(self, name: &str, frame: &mut Frame) {
         match self {
             Given::Value(value, sql_type) => frame.declare(name, sql_type, value),

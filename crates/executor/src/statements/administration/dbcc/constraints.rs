@@ -1,4 +1,4 @@
-//! DBCC CHECKCONSTRAINTS: rows that satisfy CHECK and FOREIGN KEY constraints not.
+//! DBCC CHECKCONSTRAINTS: rows that violate CHECK and FOREIGN KEY constraints.
 
 use databases::catalogue::{Check, ForeignKey, TableDefinition, same_name};
 use introspection::system_views::View;

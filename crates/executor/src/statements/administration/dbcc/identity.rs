@@ -21,7 +21,7 @@ use crate::statements::evaluation::answer;
 enum Reseeding {
     /// NORESEED: tell alone.
     None,
-    /// RESEED, or nothing: go on behind the values that are there.
+    /// RESEED, or nothing: continue after the existing values.
     Behind,
     /// RESEED with a value.
     At(i64),

@@ -1,4 +1,4 @@
-//! What the catalogue procedures show: the tables and modules of one database.
+//! The contents of the catalogue procedures: the tables and modules of one database.
 
 use std::sync::Arc;
 
