@@ -1,4 +1,4 @@
-"""The Rust side of the package. What is documented stands in the Python modules."""
+"""The Rust side of the package. The Python modules have the documentation."""
 
 import os
 from collections.abc import Callable
@@ -71,7 +71,7 @@ class Execution:
 
     Attributes:
         rows_affected: rows that they counted, all together.
-        messages: what the server had to say: PRINT, warnings.
+        messages: messages of the server: PRINT, warnings.
     """
 
     @property
@@ -93,16 +93,16 @@ class LoadReport:
         encode_seconds: casting, checking and encoding.
         send_seconds: writing to the socket.
         wait_seconds: waiting for the server's answers.
-        client_cpu_seconds: CPU time of the load's own threads, `None` where the platform does not tell.
+        client_cpu_seconds: CPU time of the load's own threads, `None` if the platform does not provide it.
         rows_per_second: `rows` by `seconds`.
         warnings: messages that the server sent along.
         plan: every choice of the plan: (setting, value, reason).
         inserted: rows that a stage brought and the table did not have; `None` for a load into the table itself.
         updated: rows of the table that were changed by their key.
-        unchanged: rows that were there already and stay as they are.
-        published_by: how the stage came into the table: "switch", "rename" or "merge".
+        unchanged: existing rows that stay unchanged.
+        published_by: how rows came from the stage into the table: "switch", "rename" or "merge".
         writers: connections that loaded.
-        retries: how often something was tried again.
+        retries: number of repeated tries.
         rows_committed_before: rows that an earlier run of the same load had committed.
         limited_by: what kept the load from being faster, or `None` where that was not measured.
     """

@@ -33,7 +33,7 @@ def connect(text: str | None = None, /, **keywords: Any) -> Connection:
             the server may be silent); 0 waits without end.
 
     Raises:
-        ConfigError: the settings make no sense.
+        ConfigError: the settings are wrong.
         ConnectError: the server cannot be reached.
         LoginError: the server refused.
     """
@@ -104,8 +104,9 @@ class Connection:
                 old rows for new ones in one transaction. "upsert" updates rows by `key` and inserts the others; "insert-new" inserts
                 the rows whose key is new.
             key: the key's columns, for "upsert" and "insert-new".
-            strategy: how rows reach the table: "auto", "direct" (into the table), "heap-then-key" (into a stage whose indexes are built
-                afterwards), or "swap" (into a stage with indexes). A stage takes the table's place when all rows are loaded.
+            strategy: how rows reach the table: "auto", "direct" (straight into it), "heap-then-key" (through a stage whose indexes are
+                built afterwards), or "swap" (through a stage with indexes). A stage takes the table's place when all rows are
+                loaded.
             columns: source columns to load, and their targets. All, by name, otherwise.
             by_position: match columns by position instead of by name.
             keep_identity: load the data's values into the identity column.
@@ -225,7 +226,7 @@ class Connection:
         Args:
             table: the target.
             data: as for `load`.
-            keys: the columns that tell whether a row is there. NULL in them is refused, and so is a key that two rows share.
+            keys: the columns that decide whether a row exists. NULL in them is refused, and so is a key that two rows share.
             batch_rows, keep_identity, allow_truncate, allow_rounding, replacement, nested_as_json, drop_time_zone, empty_as_null,
             on_progress: as for `load`.
         """
@@ -260,7 +261,7 @@ class Connection:
             sql: one query. A second result set is an error, since it would be lost.
             params: parameters.
             table: read this table instead of a query.
-            readers: read over so many new connections (1 to 64), or over as many as make it faster ("auto"). The rows come in ranges
+            readers: number of new connections to read over (1 to 64), or "auto" for as many as make it faster. The rows come in ranges
                 of the table's clustered key, in its order; the reader's `plan` says how they are split. This connection is free
                 meanwhile.
             split_by: the column that splits the rows. A query needs one; it must be a query that may stand in FROM.

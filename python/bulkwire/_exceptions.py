@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class Error(Exception):
-    """The root of everything that this package raises by itself.
+    """The base class of all exceptions of this package.
 
     Attributes:
         rows_committed: for a load that failed, the rows that are known to be committed.
@@ -101,7 +101,7 @@ class LoginError(ServerError):
 
 
 class LoginRefusedError(Error):
-    """This client would not log in: the server asks for something that is not allowed or not possible."""
+    """This client did not log in: the server asks for something that is not allowed or not possible."""
 
 
 class ProtocolError(Error):
@@ -139,4 +139,4 @@ class SourceError(Error):
 
 
 class CountMismatchError(Error):
-    """The server counted other rows than were sent. The batch was rolled back unless it says otherwise."""
+    """The server's row count differs from the rows that were sent. The batch was rolled back unless it says otherwise."""

@@ -1,4 +1,4 @@
-"""NULL parameters that say their type."""
+"""NULL parameters with a type."""
 
 from dataclasses import dataclass
 

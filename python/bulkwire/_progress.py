@@ -63,7 +63,7 @@ def _tqdm(table: str) -> Any:
 def callback_of(
     on_progress: Callable[[Progress], None] | bool | None, table: str
 ) -> tuple[Callable[..., None] | None, Display | None]:
-    """What to call with the native fields, and the display to close afterwards."""
+    """The function to call with the native fields, and the display to close afterwards."""
     if on_progress is None or on_progress is False:
         return None, None
     display = Display(table) if on_progress is True else None

@@ -19,7 +19,7 @@ class Server:
             db.execute("CREATE TABLE t (id int)")
 
     Args:
-        data: a directory that keeps the rows; in memory, and gone at the end, without one.
+        data: a directory for the rows; without one they are in memory, and gone at the end.
         address: the address to listen on.
         port: the port; a free one without it.
         user: the login's name.

@@ -1,9 +1,8 @@
 //! Lines on standard error, and errors in traces.
 //!
-//! Requests and errors are events of `tracing` inside the spans of their session and request (the program subscribes
-//! to them). Lines are what a person who watches a server is told without asking.
-//!
-//! Their reader may be slow, or gone. So a thread of its own writes them, and requests never wait for it.
+//! Requests and errors are events of `tracing` inside the spans of their session and request (the program subscribes to them).
+//! Lines inform the person who watches a server. Their reader may be slow, or gone, so a thread of its own writes them, and
+//! requests never wait for it.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;

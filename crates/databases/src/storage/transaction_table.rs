@@ -193,7 +193,7 @@ impl TransactionTable<'_> {
         done.map_err(|error| self.part.refused(&table, error))
     }
 
-    /// Writes a table, or one of its indexes, anew: full pages, or as full as its fill factor says.
+    /// Rebuilds a table, or one of its indexes: with full pages, or as full as its fill factor says.
     pub fn rebuild(&mut self, index: Option<&str>) -> Result<(), StoreError> {
         self.part.settle()?;
         let table = self.alone()?;
@@ -377,7 +377,7 @@ impl TransactionTable<'_> {
         self.part.loads.insert(object_of(self.id));
     }
 
-    /// The rows that are appended until [`settle`](Self::settle) come in the order of the clustered key; one that does not is refused.
+    /// Declares that the rows until [`settle`](Self::settle) are in the order of the clustered key; a row out of order is refused.
     pub fn expect_sorted(&mut self) {
         self.part.sorted.insert(object_of(self.id));
     }

@@ -1,6 +1,6 @@
 //! Faults that a server injects on purpose, so that clients can test how they handle them. [`FaultPlan`] is the content of the
-//! file, [`Faults`] its state in a server, and [`ConnectionFaults`] the part for one connection. Nothing here touches a socket or
-//! a session: `transport::relay` and `connection::faulty` do as they are told.
+//! file, [`Faults`] its state in a server, and [`ConnectionFaults`] the part for one connection. The module touches neither
+//! sockets nor sessions: `transport::relay` and `connection::faulty` carry its decisions out.
 
 mod chooser;
 mod file;

@@ -20,7 +20,7 @@ impl WriteTable<'_> {
         self.transaction.guarded(|this| insert_rows(this, object, batch))
     }
 
-    /// Inserts rows of a load that are too few to be merged. Loads into the same trees follow one another.
+    /// Inserts rows of a load that are too few to be merged. Loads into the same trees take turns.
     pub fn insert_in_turn(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         let object = self.beside()?;
         self.transaction.guarded(|this| {
@@ -29,8 +29,8 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Adds rows to a table beside other transactions that do the same. They wait in memory: the commit inserts them one by one,
-    /// each logged. Scans do not show them; [`Transaction::pending`](super::Transaction::pending) does.
+    /// Adds rows to a table while other transactions do the same. The rows wait in memory, and the commit inserts them one by
+    /// one, each logged. Scans do not show them; [`Transaction::pending`](super::Transaction::pending) does.
     pub fn insert_at_commit(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         self.transaction.settle();
         self.transaction.check()?;

@@ -355,9 +355,9 @@ impl WriteTable<'_> {
         self.bulk_writer_with(BulkOptions::default())
     }
 
-    /// A bulk writer for any table. Those of a heap without indexes work side by side, and so do those without
-    /// [`BulkOptions::table_lock`] of any table: they take their rows beside others and merge them into its trees, one after the other,
-    /// when they end. All others have the table alone.
+    /// A bulk writer for any table. Several can fill a heap without indexes in parallel. Without [`BulkOptions::table_lock`]
+    /// several can load any table: they collect rows in parallel, and at their ends merge them into its trees in turn. Any other
+    /// writer locks the table exclusively.
     pub fn bulk_writer_with(&mut self, options: BulkOptions) -> Result<BulkWriter, EngineError> {
         self.transaction.settle();
         self.transaction.check()?;

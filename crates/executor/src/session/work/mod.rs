@@ -59,7 +59,7 @@ pub(crate) struct Work {
     interrupt: Arc<AtomicBool>,
     /// The session, which the locks of its transactions are shown under.
     session: u16,
-    /// The transaction is a statement's and its triggers': no client was told of it.
+    /// The transaction is that of a statement and its triggers, which the client does not know.
     quiet: bool,
     /// What it has made in tempdb.
     temporary: TemporaryObjects,
@@ -386,7 +386,7 @@ impl Work {
         self.access(place).write(change)
     }
 
-    /// The transaction over one of the stores, for whoever outlives the borrow.
+    /// Access to the transaction that changes tables of a place, which may outlive the borrow.
     pub fn access(&self, place: Place) -> TransactionAccess {
         TransactionAccess::new(self.transactions(), place)
     }

@@ -126,7 +126,7 @@ impl TemporaryObjects {
                 let _ = drop_objects(&instance, &[id], Duration::MAX);
             }
         };
-        // Without a thread they stay until the server starts anew.
+        // Without a thread they stay until the next start of the server.
         let _ = std::thread::Builder::new().name("drop-temporary".to_string()).spawn(wait);
     }
 

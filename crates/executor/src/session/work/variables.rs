@@ -32,7 +32,7 @@ pub(crate) struct VariableTable {
     pub type_id: Option<i32>,
     /// Whether statements may change it.
     pub access: VariableAccess,
-    /// The scope does not drop it: it belongs to whoever called.
+    /// The scope does not drop it, since it belongs to the caller.
     borrowed: bool,
 }
 
