@@ -9,7 +9,7 @@ use std::{
 };
 
 pub use self::answers::SessionWait;
-use self::answers::{log_bytes, session_waits};
+use self::answers::{SessionWaits, log_bytes, session_waits};
 use crate::{client::Client, load::Progress, parallel::CommitWatch, report::LoadReport};
 
 /// Samples that are kept; when there are more, every second one goes.
@@ -23,6 +23,8 @@ pub struct Observation<'a> {
     started: Instant,
     asks: bool,
     log_before: Option<u64>,
+    /// Of the caller's session, which one of the writers uses.
+    waits_before: SessionWaits,
     state: Mutex<State>,
 }
 
@@ -75,13 +77,21 @@ impl<'a> Observation<'a> {
     /// Begins to observe a load. With `asks` the server is asked for waits and log, which costs each writer one more round trip.
     pub fn new(inner: &'a dyn CommitWatch, asks: bool) -> Self {
         let state = State { sample_time: SAMPLE_TIME, ..State::default() };
-        Self { inner, started: Instant::now(), asks, log_before: None, state: Mutex::new(state) }
+        Self {
+            inner,
+            started: Instant::now(),
+            asks,
+            log_before: None,
+            waits_before: SessionWaits::default(),
+            state: Mutex::new(state),
+        }
     }
 
-    /// Begins the load: records the size of the log of `database`.
+    /// Begins the load: records the size of the log of `database`, and what the session has waited for before.
     pub fn begin(&mut self, client: &mut Client, database: &str) {
         if self.asks {
             self.log_before = log_bytes(client, database);
+            self.waits_before = session_waits(client).unwrap_or_default();
         }
         self.started = Instant::now();
     }
@@ -168,7 +178,7 @@ impl CommitWatch for Observation<'_> {
         {
             let mut state = self.state();
             state.told_waits = true;
-            for wait in waits {
+            for wait in waits.since(&self.waits_before) {
                 match state.waits.iter_mut().find(|known| known.wait_type == wait.wait_type) {
                     Some(known) => {
                         known.count = known.count.saturating_add(wait.count);
