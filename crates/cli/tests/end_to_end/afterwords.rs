@@ -74,9 +74,9 @@ fn a_forecast_says_what_a_load_will_take_and_loads_nothing() {
     ] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
     }
-    let report =
+    let foreseen =
         report(&fixture, &["load", "dbo.keyed", &file, "--dry-run", "--forecast", "--json", "--quiet"]);
-    let forecast = &report["forecast"];
+    let forecast = &foreseen["forecast"];
     assert_eq!((&forecast["rows"], &forecast["sample_rows"]), (&5_000.into(), &5_000.into()));
     assert_eq!(forecast["structures"].as_array().unwrap().len(), 2);
     assert_eq!(forecast["time_basis"]["measured"], "probe", "{forecast}");
