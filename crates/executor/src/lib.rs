@@ -1,9 +1,9 @@
-//! What runs T-SQL: a session, and statements as functions of its state. No socket and no packet: a request comes in as a
-//! value, and its answer leaves as events.
+//! Execution of T-SQL: a session, and statements as functions of its state. It knows neither sockets nor packets: a request is a
+//! value, and its answer is a stream of events.
 //!
 //! | Room | What it is |
 //! |---|---|
-//! | [`statements`] | what runs: requests, batches, statements, procedures |
+//! | [`statements`] | execution of requests, batches, statements, procedures |
 //! | [`session`] | one connection's state, and the [`session::response::Response`] events that answer it |
 //! | `bulk_file` | files that the server reads itself: BULK INSERT and OPENROWSET(BULK …) |
 

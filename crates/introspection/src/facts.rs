@@ -79,11 +79,11 @@ pub struct Facts {
     pub server: String,
     /// Session id.
     pub spid: u16,
-    /// Who is logged in, this session included.
+    /// The sessions that are logged in, this one included.
     pub sessions: Box<dyn Fn() -> Vec<OpenSession> + Send + Sync>,
     /// `max degree of parallelism`.
     pub max_dop: u16,
-    /// The texts that are kept parsed.
+    /// The texts whose parsed form is kept.
     pub kept_texts: Box<dyn Fn() -> Vec<KeptText> + Send + Sync>,
     /// Loads that ended last.
     pub loads: Box<dyn Fn() -> Vec<FinishedLoad> + Send + Sync>,

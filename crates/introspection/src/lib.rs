@@ -1,4 +1,4 @@
-//! What T-SQL says of a server itself: system views, and functions that know the session, the server or the catalogue.
+//! Information about the server itself in T-SQL: system views, and functions that know the session, the server or the catalogue.
 //!
 //! | Room | What it is |
 //! |---|---|

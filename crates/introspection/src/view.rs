@@ -9,7 +9,7 @@ use query::{BoundTable, Datum, MemoryTable, OutputColumn, exact_schema};
 use tds::{Length, SqlType};
 use tsql::SqlError;
 
-/// A made-up table: columns and rows.
+/// A table that is made for a query: columns and rows.
 #[derive(Debug, Clone)]
 pub struct View {
     /// Its columns.
@@ -162,7 +162,7 @@ pub fn optional(value: Option<&str>) -> Datum {
     value.map_or(Datum::Null, text)
 }
 
-/// Two letters that say what an object is.
+/// The two letters of an object's type.
 pub fn kind(letters: &str) -> Datum {
     Datum::Text(format!("{letters:<2}"))
 }

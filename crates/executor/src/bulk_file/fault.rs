@@ -17,7 +17,7 @@ pub(crate) struct BadRow {
     pub column: String,
     /// What is wrong with it.
     pub fault: Fault,
-    /// Offset of the row in the file; a CSV reader does not tell.
+    /// Offset of the row in the file; unknown for CSV.
     pub byte_offset: Option<u64>,
     /// The row for the error file: its bytes from the file, or its fields quoted again.
     pub raw: Vec<u8>,
@@ -79,7 +79,7 @@ impl BadRow {
 }
 
 impl Fault {
-    /// From a value that the target column does not take.
+    /// The fault of a value that the target column does not accept.
     pub fn of(reason: &CellErrorReason) -> Self {
         match reason {
             CellErrorReason::Null => Self::Null,
@@ -108,7 +108,7 @@ impl From<SqlError> for Broken {
     }
 }
 
-/// From an error of the file's reader.
+/// The fault of an error of the file's reader.
 pub fn broken(name: &str, error: &FormatError) -> Broken {
     let row = error.place.row.unwrap_or(1);
     let sql_error = match &*error.reason {

@@ -37,8 +37,8 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// The layout of a file with the fields of `columns`: all of a table's, or those of a format file's rowset. `skipped` are
-    /// the positions of columns whose fields are stepped over.
+    /// The layout of a file with the fields of `columns`: all of a table's, or those of a format file's rowset. `skipped` are the
+    /// positions of columns whose fields are skipped.
     ///
     /// Errors: 4880, 4878, 5339, and what is wrong with a format file.
     pub fn new(

@@ -94,7 +94,7 @@ impl Dialect {
 
 impl FileRows {
     /// Opens a file whose fields are those of `columns`, the table's (or a rowset's), all of them. `skipped` are the positions
-    /// of columns that are not loaded. `takes_null` says which columns take NULL, be it as their default.
+    /// of columns that are not loaded. `takes_null` says which columns accept NULL, perhaps as their default.
     pub fn open(
         name: &str,
         path: &Path,

@@ -19,7 +19,7 @@ impl ApiCursors {
         self.open.clear();
     }
 
-    /// The handle, if it is one of an open cursor. Errors: 16909.
+    /// The handle of an open cursor. Errors: 16909.
     pub fn find(&self, procedure: &str, handle: Option<i64>) -> Result<i32, SqlError> {
         let known = handle.and_then(|handle| i32::try_from(handle).ok());
         known.filter(|handle| self.open.contains_key(handle)).ok_or_else(|| {

@@ -9,7 +9,7 @@ use crate::session::response::Response;
 /// Events kept while a request is on its connection's thread; more of them are worth a hop.
 const EARLY_EVENTS_MAX: usize = 64;
 
-/// Events of a request that is on its connection's thread, where nobody takes them out of a channel yet.
+/// Events of a request that is on its connection's thread, and so does not send them through a channel yet.
 #[derive(Debug, Clone, Default)]
 pub struct EarlyEvents {
     /// None once they go through the channel.
@@ -33,7 +33,7 @@ impl EarlyEvents {
         }
     }
 
-    /// All of them, none the second time; those that follow go through the channel.
+    /// Takes all events, once; later ones go through the channel.
     pub fn take(&self) -> Vec<Response> {
         self.events.lock().take().unwrap_or_default()
     }

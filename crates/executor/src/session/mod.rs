@@ -136,12 +136,12 @@ impl Session {
         })
     }
 
-    /// From now on rows of a table that are answered as they are stored may come as [`Response::PageRows`].
+    /// Allows [`Response::PageRows`] for rows of a table that are returned as they are stored.
     pub fn take_page_rows(&mut self) {
         self.takes_page_rows = true;
     }
 
-    /// What tells that another session has killed this one.
+    /// Notifies that another session has killed this one.
     pub fn killed(&self) -> Killed {
         self.seat.killed()
     }
@@ -218,8 +218,8 @@ impl Session {
         }
     }
 
-    /// After a request or a bulk load that failed outside of the interpreter: `@@ERROR`, and the rollback that a deadlock
-    /// or XACT_ABORT asks for.
+    /// Handles a request or a bulk load that failed outside of the interpreter: sets `@@ERROR`, and rolls back after a deadlock
+    /// or under XACT_ABORT.
     pub fn note_failure(&mut self, error: &SqlError) -> Option<SessionChange> {
         self.last.rows = 0;
         self.last.error = error.number;

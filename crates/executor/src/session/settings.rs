@@ -17,7 +17,7 @@ pub(crate) struct Settings {
     pub ansi_nulls: bool,
     /// CONCAT_NULL_YIELDS_NULL: a text joined to NULL is NULL.
     pub concat_null_yields_null: bool,
-    /// ANSI_NULL_DFLT_ON: columns that say nothing of NULL may be NULL.
+    /// ANSI_NULL_DFLT_ON: columns declared without NULL or NOT NULL may be NULL.
     pub ansi_null_default_on: bool,
     /// ANSI_NULL_DFLT_OFF: they may not.
     pub ansi_null_default_off: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// How long locks are waited for.
+    /// The time limit of lock waits.
     pub fn lock_timeout(&self) -> Duration {
         u64::try_from(self.lock_timeout_ms).map_or(Duration::MAX, Duration::from_millis)
     }

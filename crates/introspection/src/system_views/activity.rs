@@ -434,7 +434,7 @@ fn resource_stats(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Edition and service objective of the limits that are set; None: none are.
+/// Edition and service objective of the limits that are set; None if there are no limits.
 pub fn service(figures: &Figures) -> Option<(&'static str, &'static str)> {
     let limits = figures.engine().resource_limits()?;
     Some(match limits.tier {

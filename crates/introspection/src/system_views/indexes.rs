@@ -98,7 +98,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ),
 ];
 
-/// An index as the views show it.
+/// An index in the form of the views.
 pub struct IndexRow<'t> {
     pub name: Option<&'t str>,
     pub id: i32,

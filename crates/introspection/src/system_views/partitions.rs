@@ -152,7 +152,7 @@ pub fn partition_id(table: &TableDefinition, index_id: i32) -> i64 {
     i64::from(table.object_id) << 16 | i64::from(index_id)
 }
 
-/// The id of the index that an allocation unit belongs to; None: none that the table has now.
+/// The id of the index that an allocation unit belongs to; None if the table does not have it any more.
 pub fn index_id_of(definition: &TableDefinition, table: &Table, unit: UnitId) -> Option<i32> {
     let of = index_of(table, unit)?;
     let rows = index_rows(definition);

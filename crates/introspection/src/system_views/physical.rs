@@ -90,7 +90,7 @@ pub(super) fn statistics(facts: &Facts, arguments: &[Datum], view: &mut View) ->
     Ok(())
 }
 
-/// A table's indexes and what is known of their pages, leaf levels first. Errors: pages that cannot be read (824).
+/// A table's indexes with the figures of their pages, leaf levels first. Errors: pages that cannot be read (824).
 pub fn by_index<'t>(
     figures: &Figures,
     table: &'t TableDefinition,

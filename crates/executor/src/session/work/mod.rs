@@ -133,7 +133,7 @@ impl Work {
         }
     }
 
-    /// Waits for locks end when `interrupt` is set.
+    /// Makes lock waits end when `interrupt` is set.
     pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
         if let Some(transaction) = &mut self.transactions.lock().session {
             transaction.set_interrupt(Arc::clone(&interrupt));
@@ -141,7 +141,7 @@ impl Work {
         self.interrupt = interrupt;
     }
 
-    /// Where the request runs from now on.
+    /// Sets where the request runs from now on.
     pub fn place(&mut self, placement: Placement) {
         self.transactions.lock().placement = placement;
     }
@@ -420,7 +420,7 @@ impl WorkView {
         self.opened(place, &info)
     }
 
-    /// The module of a name, and the table of the store that stands for it.
+    /// The module of a name, and its table in the store.
     pub fn find_module(
         &self,
         name: &ObjectName,

@@ -14,7 +14,7 @@ use crate::statements::ddl::alter_columns::uses_column;
 use crate::statements::ddl::module;
 use crate::statements::ddl::redefine;
 
-/// Renames what `name` names. Errors: 15225 if nothing does, 15248 for an unknown kind, 15335 if the new name is taken,
+/// Renames the object `name`. Errors: 15225 if there is none, 15248 for an unknown kind, 15335 if the new name is taken,
 /// 15336 for a column that a check or a computed column uses.
 pub fn run(
     session: &mut Session,

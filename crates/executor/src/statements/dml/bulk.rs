@@ -113,8 +113,8 @@ pub(crate) async fn run(
 
 /// Begins the load that an INSERT BULK has announced: locks the table and prepares the writer.
 ///
-/// The writer may be used on another thread while nothing else happens in the session. With TABLOCK a table with keys or
-/// indexes is locked alone, and loads of any other share it. Without it all loads run side by side.
+/// The writer may be used on another thread while nothing else happens in the session. With TABLOCK a table with keys or indexes
+/// is locked exclusively, and loads of any other table share the lock. Without TABLOCK all loads run in parallel.
 pub fn begin_bulk(session: &mut Session, target: BulkTarget) -> Result<BulkWriter, SqlError> {
     begin_load(session, target, "INSERT BULK")
 }
@@ -290,7 +290,7 @@ impl BulkWriter {
         Ok(())
     }
 
-    /// Copies the first rows of `bytes`; those that follow are to come as a batch. None are copied if rows are decoded.
+    /// Copies the first rows of `bytes`; the next row must come as a batch. No rows are copied if the load decodes them.
     pub fn append_wire_rows(&mut self, bytes: &[u8]) -> Result<WireRows, SqlError> {
         let (Some(writer), Some(Intake::Copy(copier))) = (&mut self.writer, &self.intake) else {
             return Ok(WireRows::default());

@@ -362,8 +362,8 @@ pub(crate) async fn fire_bulk(
     close(session, fires.own, result)
 }
 
-/// Runs the triggers of a bulk load that has ended well. What they answer goes to `events`, an error among that with its DONE. Returns
-/// whether the load stays.
+/// Runs the triggers of a successful bulk load. Their answers go to `events`, with an error and its DONE. Returns whether the
+/// load stays.
 pub async fn fire_after_bulk(
     session: &mut Session,
     events: mpsc::Sender<Response>,

@@ -27,7 +27,7 @@ pub fn notice_of_duplicates(session: &Session) -> Option<SqlError> {
     session.work.take_ignored().then(|| errors::DUPLICATES_IGNORED.error())
 }
 
-/// What to tell of the session's last load; None: SET STATISTICS BULK is off.
+/// The message about the session's last load; None if SET STATISTICS BULK is off.
 pub fn notice_of_load(session: &Session) -> Option<SqlError> {
     let last = || session.instance.loads().last_of(session.login.spid);
     session.settings.statistics_bulk.then(last).flatten().as_ref().map(notice)

@@ -25,7 +25,7 @@ pub(crate) fn applies(columns: &[Column], limit_bytes: i32) -> bool {
     limit_bytes != i32::MAX && columns.iter().any(is_cut)
 }
 
-/// Rows with no more of each large value than so many bytes.
+/// Cuts each large value of some rows to a number of bytes.
 pub fn cut(batch: &RecordBatch, columns: &[Column], limit_bytes: i32) -> Result<RecordBatch, SqlError> {
     let limit = usize::try_from(limit_bytes).unwrap_or(usize::MAX);
     let arrays = batch.columns().iter().zip(columns).map(|(array, column)| match is_cut(column) {

@@ -47,7 +47,7 @@ const INVALID_COLUMN: i32 = 207;
 
 type Running<'a> = Pin<Box<dyn Future<Output = Result<Flow, SqlError>> + Send + 'a>>;
 
-/// Runs statements. An error that no TRY catches has been sent; it is returned only from within one.
+/// Runs statements. An error is returned only from within a TRY; otherwise it has been sent.
 pub async fn run(
     session: &mut Session,
     statements: &[Statement],

@@ -131,7 +131,7 @@ pub fn contents(session: &Session, table: &OpenTable) -> Result<Vec<RecordBatch>
     scan.collect::<Result<_, _>>().map_err(store_error)
 }
 
-/// Waits for a future on this thread. Unlike a runtime's own it may be used inside itself.
+/// Waits for a future on this thread. Unlike a runtime's own function, it may be nested.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {

@@ -25,7 +25,7 @@ pub(crate) struct Argument {
     pub table: Option<VariableTable>,
 }
 
-/// What a call gives back besides results.
+/// The outputs of a call.
 pub struct Outcome {
     /// Return status.
     pub status: i32,

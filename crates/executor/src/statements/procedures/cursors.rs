@@ -1,6 +1,6 @@
 //! API server cursors: sp_cursoropen and its family, as JDBC, ODBC and FreeTDS call them.
 //!
-//! Every cursor is read-only. Keyset and dynamic ones become static, which the output parameters say, and drivers then report.
+//! Every cursor is read-only. Keyset and dynamic cursors become static; the output parameters say so, and drivers report it.
 
 use std::sync::Arc;
 

@@ -64,7 +64,7 @@ enum Named {
     Module(Arc<Module>),
 }
 
-/// Errors: 15009 for what does not exist, 15197 for an object without a text.
+/// Runs a help procedure. Errors: 15009 for an unknown object, 15197 for an object without a text.
 pub async fn run(
     session: &mut Session,
     procedure: &str,

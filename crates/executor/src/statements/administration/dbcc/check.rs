@@ -1,4 +1,4 @@
-//! DBCC CHECKDB, CHECKTABLE and CHECKALLOC: what a structural check finds, as SQL Server's messages.
+//! DBCC CHECKDB, CHECKTABLE and CHECKALLOC: findings of a structural check as SQL Server's messages.
 
 use databases::catalogue::{DatabaseEntry, TableDefinition, same_name, store_key};
 use databases::instance::message;

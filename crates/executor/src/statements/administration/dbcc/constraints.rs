@@ -87,8 +87,8 @@ impl Constraint<'_> {
     }
 }
 
-/// DBCC CHECKCONSTRAINTS: of a table, of one constraint, or of the current database. Rows that break one are shown by their columns.
-/// Errors: 2501.
+/// DBCC CHECKCONSTRAINTS: of a table, of one constraint, or of the current database. Rows that violate one are shown by the
+/// constraint's columns. Errors: 2501.
 pub async fn run(
     session: &mut Session,
     dbcc: &Dbcc,

@@ -77,7 +77,7 @@ pub(crate) enum Argument {
     Null,
 }
 
-/// Runs DBCC. Errors: 2526 for what is none of its commands, 40515 for those that are not served.
+/// Runs DBCC. Errors: 2526 for an unknown command, 40515 for one that is not supported.
 pub async fn run(
     session: &mut Session,
     dbcc: &Dbcc,
