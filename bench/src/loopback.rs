@@ -1,4 +1,4 @@
-//! What a bare loopback connection carries here and now: the yardstick beside every figure.
+//! The rate of a bare loopback connection, measured beside every figure for comparison.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

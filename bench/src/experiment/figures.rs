@@ -1,5 +1,4 @@
-//! What the server says of itself: space, density, input and output, waits. A view that is missing or denied is
-//! reported as such.
+//! The server's own figures: space, density, input and output, waits. A view that is missing or denied is reported as such.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +8,7 @@ use tds::Value;
 
 use super::Outcome;
 
-/// A figure of the server, or in the server's words why there is none.
+/// A figure of the server, or the server's reason why there is none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Told<T> {
@@ -56,7 +55,7 @@ impl<T> Told<T> {
 /// The rows of a query's first result, or that the server refuses it.
 ///
 /// # Errors
-/// Whatever is not an answer of the server: a connection that broke, an interruption.
+/// Failures other than an error of the server: a broken connection, an interruption.
 pub fn answer(client: &mut Client, sql: &str) -> Outcome<Told<Vec<Vec<Value>>>> {
     Ok(first_result(client, sql)?.map(|table| table.rows))
 }
@@ -72,7 +71,7 @@ fn first_result(client: &mut Client, sql: &str) -> Outcome<Told<ValueTable>> {
     }
 }
 
-/// A value as a number; `None` for NULL and whatever is none.
+/// A value as a number; `None` for NULL and for other values.
 pub fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Null => None,
@@ -110,7 +109,7 @@ pub struct FileIo {
 }
 
 impl FileIo {
-    /// What was done since `before`.
+    /// Reads and writes since `before`.
     #[must_use]
     pub fn since(self, before: FileIo) -> FileIo {
         FileIo {
@@ -208,7 +207,7 @@ pub fn space(client: &mut Client, table: &TableName) -> Outcome<Told<Space>> {
     Ok(rows.and_then(read, "sp_spaceused does not answer with its columns"))
 }
 
-/// How a table's rows lie in their pages.
+/// How full a table's pages are, and their order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Physical {
     /// Pages of rows.
@@ -273,7 +272,7 @@ const IDLE_WAITS: &str = "'LAZYWRITER_SLEEP', 'SQLTRACE_BUFFER_FLUSH', 'REQUEST_
     'PWAIT_ALL_COMPONENTS_INITIALIZED', 'PWAIT_DIRECTLOGCONSUMER_GETNEXT', 'PWAIT_EXTENSIBILITY_CLEANUP_TASK', 'PVS_PREALLOCATE', 'VDI_CLIENT_OTHER', \
     'STARTUP_DEPENDENCY_MANAGER'";
 
-/// Waits of the whole server since it was started, by type, but those of threads that have nothing to do.
+/// Waits of the whole server since it was started, by type, without those of idle threads.
 ///
 /// # Errors
 /// [`answer`]'s.

@@ -7,7 +7,7 @@ use std::{fmt, io};
 
 use load::{CancelHandle, Client};
 
-/// Hears signals. Clones are the same one.
+/// Notices signals. Clones share its state.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<State>);
 
@@ -44,7 +44,7 @@ impl Drop for Registered {
 }
 
 impl Interrupt {
-    /// Takes over SIGINT and SIGTERM. The first one ends the experiment in order, the second one at once.
+    /// Handles SIGINT and SIGTERM. The first one ends the experiment cleanly, the second one at once.
     ///
     /// # Errors The system refuses handlers of signals.
     #[cfg(unix)]

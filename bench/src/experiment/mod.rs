@@ -1,4 +1,4 @@
-//! What the experiments share: the server that they run against, what they ask it, how they verify, and how they report.
+//! Shared parts of the experiments: target server, figures, verification and reports.
 
 pub mod chart;
 mod figures;
@@ -32,5 +32,5 @@ pub use table::{Table, or_dash};
 pub use target::{Session, Target, TargetArguments};
 pub use verification::{checksum_of, count_of, plant_wrong_row, verify};
 
-/// What an experiment comes to, or why it does not.
+/// The result of an experiment, or its error.
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;

@@ -1,4 +1,4 @@
-//! How an experiment is repeated, and what becomes of its results.
+//! Repetition of an experiment, and output of its results.
 
 use std::path::PathBuf;
 

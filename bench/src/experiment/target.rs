@@ -11,7 +11,7 @@ use super::interrupt::Registered;
 use super::{Interrupt, Interrupted, Keeping, Outcome, ServerArguments};
 use crate::server_process::ServerProcess;
 
-/// Which server, and where on it.
+/// The server, and the database on it.
 #[derive(Debug, Clone, Args)]
 pub struct TargetArguments {
     /// Connection string of the server (default: an embedded server, started for the experiment); the password may come from
@@ -143,7 +143,7 @@ impl Target {
         &self.url
     }
 
-    /// A table of the experiment's database, with the database's name, whatever a connection's own is.
+    /// The name of a table in the experiment's database, with the database.
     pub fn table(&self, name: &str) -> TableName {
         TableName { database: self.database.clone(), schema: Some("dbo".to_owned()), name: name.to_owned() }
     }
@@ -186,7 +186,7 @@ impl Target {
         &self.interrupt
     }
 
-    /// Processor time of the embedded server so far, in seconds; `None` for another one, and where the system does not tell.
+    /// Processor time of the embedded server so far, in seconds; `None` for another server, and if the system does not provide it.
     pub fn server_cpu_seconds(&self) -> Option<f64> {
         Some(self.server.as_ref()?.usage()?.cpu.as_secs_f64())
     }

@@ -1,4 +1,4 @@
-//! The count as the server counts, and the content as it reads back.
+//! Verification of a table: the server's row count, and the checksum of its content.
 
 use formats::{Checksum, ContentChecksum};
 use load::{Client, TableName, table_query};

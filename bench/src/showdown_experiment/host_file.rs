@@ -1,4 +1,4 @@
-//! The files of the experiment, written and read here byte by byte, so that what the programs make of them is seen with other eyes.
+//! The files of the experiment, written and read here byte by byte, so that the check does not depend on the programs.
 
 use std::fmt;
 use std::fs::{self, File};

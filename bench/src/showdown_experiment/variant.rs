@@ -1,4 +1,4 @@
-//! What is varied: the program, the file, the table lock, the recovery model, and how the table came to be.
+//! The variants: program, file, table lock, recovery model, and the history of the table.
 
 use std::fmt;
 

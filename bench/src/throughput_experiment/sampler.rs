@@ -1,4 +1,4 @@
-//! What is measured beside the workers: every few seconds by the clock, and the server's own rows of resource statistics.
+//! Measurements beside the workers: samples every few seconds, and the server's own resource statistics.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -15,7 +15,7 @@ use crate::process_usage;
 const INTERVAL_SECONDS: u32 = 15;
 const NAP: Duration = Duration::from_millis(50);
 
-/// What happened between two looks.
+/// The figures between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sample {
     /// Seconds from the beginning of the test to the end of the sample.

@@ -1,4 +1,4 @@
-//! What the tests come to: rates beside the published limits, and which resource was the limit.
+//! Results of the tests: rates beside the published limits, and the limiting resource.
 
 use load::report::grouped;
 use serde::Serialize;

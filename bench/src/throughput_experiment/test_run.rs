@@ -19,7 +19,7 @@ const CHECK_ROWS: u64 = 8192;
 /// A share of a limit from which on it counts as reached.
 const REACHED_PERCENT: f64 = 90.0;
 
-/// What a test came to; the rows of every table were read back and are those that were committed.
+/// The result of a test. The rows of every table were read back and compared with the committed ones.
 #[derive(Debug, Clone, Serialize)]
 pub struct TestRun {
     /// Rows committed.
@@ -66,7 +66,7 @@ pub enum Limit {
     ServerProcessor,
     /// None: everything that was asked for was done in time.
     None,
-    /// None that the server tells of.
+    /// The server shows none.
     Unknown,
 }
 
