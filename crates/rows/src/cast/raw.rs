@@ -78,15 +78,15 @@ impl<'a> Raw<'a> {
         &self.bytes[self.span(index)]
     }
 
-    /// Calls `visit` with every value in order.
-    pub(crate) fn each(&self, mut visit: impl FnMut(usize, &[u8])) {
+    /// Calls `visit` with the place of every value in order.
+    pub(crate) fn each_span(&self, mut visit: impl FnMut(usize, std::ops::Range<usize>)) {
         match &self.offsets {
             Offsets::Narrow(offsets) => {
                 for (index, pair) in offsets.windows(2).enumerate() {
-                    visit(index, &self.bytes[pair[0] as usize..pair[1] as usize]);
+                    visit(index, pair[0] as usize..pair[1] as usize);
                 }
             }
-            _ => (0..self.len).for_each(|index| visit(index, self.value(index))),
+            _ => (0..self.len).for_each(|index| visit(index, self.span(index))),
         }
     }
 

@@ -8,7 +8,7 @@ use super::binaries::{LOB_BYTES_MAX, first_longer};
 use super::raw::Raw;
 use super::{CastOptions, Fault, Source, Target, text_source};
 use crate::cell_error::{CellErrorReason, LengthUnit};
-use crate::encode::transcode::utf16_len;
+use crate::encode::transcode::{SHORT_BYTES, beyond_ascii, short_utf16_len, utf16_len, without_next};
 use crate::encode::{Content, VariableLane};
 use crate::text::{FormatTextError, TextOptions, format_column};
 
@@ -45,7 +45,13 @@ fn encode<'a>(source: &Source<'_, '_>, raw: Raw<'a>, target: &Target) -> Result<
             };
             // The slots of NULLs are measured too; nobody asks for them.
             let mut units = vec![0; raw.len];
-            raw.each(|index, text| units[index] = utf16_len(text) as u32);
+            raw.each_span(|index, span| {
+                let head = raw.bytes.get(span.start..).and_then(<[u8]>::first_chunk);
+                units[index] = match head {
+                    Some(head) if span.len() <= SHORT_BYTES => short_utf16_len(head, span.len()) as u32,
+                    _ => utf16_len(&raw.bytes[span]) as u32,
+                };
+            });
             let content = Content::Utf8AsUtf16 { units };
             Ok(VariableLane { bytes: raw.bytes, offsets: raw.offsets, content, frame })
         }
@@ -156,7 +162,15 @@ fn transcoded(
     for index in 0..raw.len {
         if source.is_valid(index) {
             let start = bytes.len();
-            let by_table = table.as_ref().is_some_and(|table| table.append(raw.value(index), &mut bytes));
+            let span = raw.span(index);
+            let head = raw.bytes.get(span.start..).and_then(<[u8]>::first_chunk);
+            let by_table = table.as_ref().is_some_and(|table| match head {
+                Some(head) if span.len() <= SHORT_BYTES => {
+                    table.append_short(head, span.len(), &mut bytes)
+                        || table.append(raw.value(index), &mut bytes)
+                }
+                _ => table.append(raw.value(index), &mut bytes),
+            });
             if by_table && (bytes.len() - start) as u64 <= limit {
                 offsets.push(bytes.len() as i64);
                 continue;
@@ -198,6 +212,38 @@ impl SingleByteTable {
             }
         }
         SingleByteTable(table)
+    }
+
+    /// Appends the bytes of the first `length` (at most [`SHORT_BYTES`]) bytes of `head`, if they are ASCII but for one
+    /// character at most. False, and nothing appended, if they are not.
+    #[inline(always)]
+    fn append_short(&self, head: &[u8; SHORT_BYTES + 1], length: usize, bytes: &mut Vec<u8>) -> bool {
+        let Some(short) = head.first_chunk() else { return false };
+        let beyond = beyond_ascii(short, length);
+        let at = beyond.trailing_zeros() as usize;
+        let start = bytes.len();
+        if beyond == 0 {
+            bytes.extend_from_slice(short);
+            bytes.truncate(start + length);
+            return true;
+        }
+        let Some([lead @ 0xC0..0xE0, next]) = head.get(at..).and_then(<[u8]>::first_chunk::<2>) else {
+            return false;
+        };
+        // Its two bytes are the only ones.
+        if beyond != 0b11 << at {
+            return false;
+        }
+        let byte = self.0[(usize::from(lead & 0x1F) << 6 | usize::from(next & 0x3F)) % 0x800];
+        if byte == 0 {
+            return false;
+        }
+        bytes.extend_from_slice(&without_next(head, at));
+        bytes.truncate(start + length - 1);
+        if let Some(slot) = bytes.get_mut(start + at) {
+            *slot = byte;
+        }
+        true
     }
 
     /// Appends the bytes of UTF-8 `text`. False, and something of no use appended, if a character is not in the table.

@@ -29,6 +29,80 @@ fn units_in(word: u64) -> usize {
     8 + (wide_leads.wrapping_mul(ONES) >> 56) as usize - (continuations.wrapping_mul(ONES) >> 56) as usize
 }
 
+/// Bytes of a short text. Short texts are looked at whole, whatever their length, so that no branch depends on it.
+pub(crate) const SHORT_BYTES: usize = 32;
+
+/// For each number of bytes of a short text, the bytes behind so many.
+static BEHIND: [[u64; 4]; SHORT_BYTES + 1] = {
+    let mut masks = [[0; 4]; SHORT_BYTES + 1];
+    let mut count = 0;
+    while count <= SHORT_BYTES {
+        let mut byte = count;
+        while byte < SHORT_BYTES {
+            masks[count][byte / 8] |= 0xFF << (8 * (byte % 8));
+            byte += 1;
+        }
+        count += 1;
+    }
+    masks
+};
+
+/// Length in UTF-16 code units of the first `length` (at most [`SHORT_BYTES`]) bytes of `head`.
+#[inline(always)]
+pub(crate) fn short_utf16_len(head: &[u8; SHORT_BYTES], length: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let behind = &BEHIND[length % (SHORT_BYTES + 1)];
+    let (mut continuations, mut wide_leads) = (0, 0);
+    for (word, behind) in head.as_chunks::<8>().0.iter().zip(behind) {
+        let word = u64::from_le_bytes(*word) & !behind;
+        let high = word >> 7;
+        continuations += high & !(word >> 6) & ONES;
+        wide_leads += high & (word >> 6) & (word >> 5) & (word >> 4) & ONES;
+    }
+    length + (wide_leads.wrapping_mul(ONES) >> 56) as usize
+        - (continuations.wrapping_mul(ONES) >> 56) as usize
+}
+
+/// A bit for each byte beyond ASCII among the first `length` (at most [`SHORT_BYTES`]) of `head`.
+#[inline(always)]
+pub(crate) fn beyond_ascii(head: &[u8; SHORT_BYTES], length: usize) -> u32 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Moves bit 0 of byte i to bit 56 + i.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let mut bits = 0;
+    for (index, word) in head.as_chunks::<8>().0.iter().enumerate() {
+        let high = (u64::from_le_bytes(*word) >> 7) & ONES;
+        bits |= ((high.wrapping_mul(GATHER) >> 56) as u32) << (8 * index);
+    }
+    bits & ((1u64 << length) - 1) as u32
+}
+
+/// `text` without the byte behind `at`.
+#[inline(always)]
+pub(crate) fn without_next(text: &[u8; SHORT_BYTES + 1], at: usize) -> [u8; SHORT_BYTES] {
+    let behind = &BEHIND[(at + 1) % (SHORT_BYTES + 1)];
+    let mut out = [0; SHORT_BYTES];
+    let (here, _) = text.as_chunks::<8>();
+    let (next, _) = text[1..].as_chunks::<8>();
+    for (((out, here), next), behind) in out.as_chunks_mut::<8>().0.iter_mut().zip(here).zip(next).zip(behind)
+    {
+        let (here, next) = (u64::from_le_bytes(*here), u64::from_le_bytes(*next));
+        *out = (here & !behind | next & behind).to_le_bytes();
+    }
+    out
+}
+
+/// Writes short UTF-8 `text` of ASCII and one character of two bytes, at `at`, as UTF-16LE over `out`, and anything behind.
+#[inline(always)]
+pub(crate) fn widen_one_accent(text: &[u8; SHORT_BYTES + 1], at: usize, out: &mut [[u8; 2]; SHORT_BYTES]) {
+    widen_block(&without_next(text, at), out);
+    if let (Some([lead, next]), Some(unit)) =
+        (text.get(at..).and_then(<[u8]>::first_chunk::<2>), out.get_mut(at))
+    {
+        *unit = (u16::from(lead & 0x1F) << 6 | u16::from(next & 0x3F)).to_le_bytes();
+    }
+}
+
 /// Writes ASCII `text` as UTF-16LE over the first `2 * text.len()` bytes of `out`.
 ///
 /// `out` must be at least that long; whatever does not fit is left out.
@@ -123,6 +197,22 @@ mod tests {
     fn check(text: &str) {
         let expected: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(2 * utf16_len(text.as_bytes()), expected.len(), "{text:?}");
+        // With text behind that must not be looked at.
+        let mut padded = [text.as_bytes(), "é€😀é€😀é€😀é€😀".as_bytes()].concat();
+        padded.resize(padded.len().max(SHORT_BYTES + 1), 0xC3);
+        if let (true, Some(head), Some(longer)) =
+            (text.len() <= SHORT_BYTES, padded.first_chunk(), padded.first_chunk())
+        {
+            assert_eq!(2 * short_utf16_len(head, text.len()), expected.len(), "{text:?}");
+            let bits = beyond_ascii(head, text.len());
+            let beyond = text.bytes().map(|byte| u32::from(byte >= 0x80)).sum::<u32>();
+            assert_eq!(bits.count_ones(), beyond, "{text:?}");
+            if 2 * text.len() == expected.len() + 2 {
+                let mut out = [[0xEE; 2]; SHORT_BYTES];
+                widen_one_accent(longer, bits.trailing_zeros() as usize, &mut out);
+                assert_eq!(out.as_flattened()[..expected.len()], expected, "{text:?}");
+            }
+        }
         let mut out = vec![0xEE; expected.len()];
         transcode_utf16(text.as_bytes(), &mut out);
         assert_eq!(out, expected, "{text:?}");
@@ -138,6 +228,16 @@ mod tests {
         for length in 0..70 {
             check(&"abcdefghijklmnopqrstuvwxyz0123456789".chars().cycle().take(length).collect::<String>());
             check(&"é€😀x".chars().cycle().take(length).collect::<String>());
+        }
+    }
+
+    #[test]
+    fn one_accent_at_every_place() {
+        for length in 0..=30 {
+            for at in 0..=length {
+                let text: String = (0..=length).map(|index| if index == at { 'ß' } else { 'x' }).collect();
+                check(&text);
+            }
         }
     }
 

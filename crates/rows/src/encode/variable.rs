@@ -7,7 +7,9 @@ use arrow::buffer::NullBuffer;
 
 use super::block::{Block, SLACK_BYTES, Validity};
 use super::frame::{Chunked, Frame, Framing, Short, TextPointer, Total, UnsetTextPointer};
-use super::transcode::{transcode_utf16, widen_ascii, widen_block};
+use super::transcode::{
+    SHORT_BYTES, beyond_ascii, transcode_utf16, widen_ascii, widen_block, widen_one_accent,
+};
 
 /// Where each value lies in the column's bytes.
 #[derive(Debug)]
@@ -163,7 +165,21 @@ impl Transfer for Transcoded<'_> {
 
     #[inline(always)]
     fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8; SLACK_BYTES]) -> bool {
-        data_len == 2 * span.len() && Widened(self.0).loose(span, data_len, target)
+        let length = span.len();
+        if data_len == 2 * length {
+            return Widened(self.0).loose(span, data_len, target);
+        }
+        // One unit less than bytes: one character of two bytes.
+        if data_len + 2 != 2 * length || length > SHORT_BYTES {
+            return false;
+        }
+        let source = self.0.get(span.start..).and_then(<[u8]>::first_chunk::<{ SHORT_BYTES + 1 }>);
+        let (Some(source), Some(target)) = (source, target.as_chunks_mut().0.first_chunk_mut()) else {
+            return false;
+        };
+        let Some(head) = source.first_chunk() else { return false };
+        widen_one_accent(source, beyond_ascii(head, length).trailing_zeros() as usize, target);
+        true
     }
 }
 
