@@ -108,9 +108,10 @@ fn file(py: Python<'_>, path: PathBuf) -> PyResult<(Location, Format, formats::C
 
 fn open_file(py: Python<'_>, path: PathBuf) -> PyResult<Source> {
     let (location, format, compression) = file(py, path)?;
-    let reader: Box<dyn BatchReader> = py
+    let mut reader: Box<dyn BatchReader> = py
         .detach(|| formats::open(&location, &format, compression, FILE_BATCH_ROWS))
         .map_err(|error| failure::named(py, "SourceError", error.to_string()))?;
+    reader.use_threads(formats::reading_threads(1));
     let (has_names, is_text) = match &format {
         Format::Csv(options) => (options.header || options.columns.is_some(), true),
         Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => (true, false),

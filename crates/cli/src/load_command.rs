@@ -394,6 +394,7 @@ fn transfer(
     if rejects.is_some() {
         reader.collect_rejects();
     }
+    reader.use_threads(formats::reading_threads(1));
     let batches = LoadedFile::new(&source.name, reader, Arc::clone(&read));
     let refuse = |row: RejectedRow| match rejects {
         Some(rejects) => {

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -34,6 +35,21 @@ impl Reader {
     pub fn collect_rejects(&mut self) {
         if let Self::Typed { reader, rejects } = self {
             *rejects = reader.rejects();
+        }
+    }
+
+    /// Has so many threads read, at most.
+    pub fn use_threads(&mut self, threads: usize) {
+        if let Self::Typed { reader, .. } = self {
+            reader.use_threads(threads);
+        }
+    }
+
+    /// CPU time of those threads since it was last asked for.
+    fn take_helpers_cpu(&mut self) -> Duration {
+        match self {
+            Self::Typed { reader, .. } => reader.take_helpers_cpu(),
+            Self::Host(_) => Duration::ZERO,
         }
     }
 
@@ -176,7 +192,8 @@ impl Iterator for LoadedFile {
                 SourceBatch::from(RecordBatch::new_empty(self.reader.schema()))
             }
         };
-        Some(Ok(batch.with_unread(unread)))
+        let cpu = self.reader.take_helpers_cpu();
+        Some(Ok(batch.with_unread(unread).with_helpers_cpu(cpu)))
     }
 }
 

@@ -121,6 +121,7 @@ fn open_all<'a>(
     let mut readers = Vec::new();
     for source in sources {
         let mut reader = load_command::open(client, table, source, arguments)?;
+        reader.use_threads(formats::reading_threads(sources.len()));
         if collects_rejects {
             reader.collect_rejects();
         }

@@ -1,5 +1,7 @@
 //! The two traits that every format implements, and the functions that choose the format.
 
+use std::time::Duration;
+
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 
@@ -38,6 +40,15 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
     /// and only after [`BatchReader::rejects`] was asked for.
     fn positions(&mut self) -> Option<RowPositions> {
         None
+    }
+
+    /// Has so many threads read, at most, where the format and the file allow it. Batches come in the file's order all the
+    /// same, but may have other sizes. To be asked for before the first batch.
+    fn use_threads(&mut self, _threads: usize) {}
+
+    /// CPU time of threads besides the caller's that made the batches, since it was last asked for.
+    fn take_helpers_cpu(&mut self) -> Duration {
+        Duration::ZERO
     }
 
     /// For text that is handed out in UTF-8, rows in [`BatchReader::positions`] included: the file's encoding.

@@ -2,10 +2,10 @@
 
 mod claims;
 
-use std::fs::File;
-use std::io::{BufReader, Chain, Cursor, Read, Seek};
+use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
@@ -14,10 +14,12 @@ use arrow::ipc::reader::{FileReader, StreamReader};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow::record_batch::RecordBatch;
 
+use crate::at_offset::AtOffset;
 use crate::batch::check_schema;
 use crate::compression::Compressor;
+use crate::crew::Crew;
 use crate::damage::contained;
-use crate::location::{Counted, Spooled};
+use crate::location::Spooled;
 use crate::witness::Witness;
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Reason, Written};
 use claims::{CheckedStream, FalseClaim};
@@ -61,6 +63,8 @@ pub struct IpcReader {
     /// What is left of a batch larger than `batch_rows`.
     pending: Option<RecordBatch>,
     batch_rows: usize,
+    /// Threads that are to decode, before they have begun.
+    threads: usize,
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
     /// Of a file that is read by its index; a stream watches itself.
@@ -69,7 +73,15 @@ pub struct IpcReader {
 }
 
 enum Batches {
-    File(Box<FileReader<BufReader<Counted<File>>>>),
+    File {
+        reader: Box<FileReader<BufReader<AtOffset>>>,
+        source: AtOffset,
+    },
+    /// A file whose batches are decoded by several threads; how many are still to come.
+    Crew {
+        crew: Crew<Result<RecordBatch, FormatError>>,
+        left: usize,
+    },
     Stream(Box<StreamReader<BufReader<CheckedStream<Rejoined>>>>),
 }
 
@@ -107,6 +119,7 @@ impl IpcReader {
         let mut bytes_read = source.bytes_read;
         let mut bytes_total = source.bytes_total;
         let mut witness = None;
+        let schema;
         let batches = if is_file {
             let seekable = match (location, compression) {
                 (Location::Path(_) | Location::Spooled(_), Compression::None) if bytes_total.is_some() => {
@@ -114,20 +127,19 @@ impl IpcReader {
                 }
                 _ => Location::Spooled(Spooled::fill(&mut input, name.to_owned())?),
             };
-            let mut file = seekable.open_file()?;
+            let file = seekable.open_file()?;
             claims::check_file(&mut BufReader::new(&file))?;
-            file.rewind()?;
             witness = Witness::of(&file)?;
             bytes_total = Some(file.metadata()?.len());
             bytes_read = Arc::default();
-            let counted = Counted { inner: file, bytes: Arc::clone(&bytes_read) };
-            Batches::File(Box::new(FileReader::try_new(BufReader::new(counted), None)?))
+            let source = AtOffset::new(Arc::new(file), Arc::clone(&bytes_read));
+            let reader = FileReader::try_new(BufReader::new(source.clone()), None)?;
+            schema = reader.schema();
+            Batches::File { reader: Box::new(reader), source }
         } else {
-            Batches::Stream(Box::new(StreamReader::try_new_buffered(CheckedStream::new(input), None)?))
-        };
-        let schema = match &batches {
-            Batches::File(reader) => reader.schema(),
-            Batches::Stream(reader) => reader.schema(),
+            let reader = StreamReader::try_new_buffered(CheckedStream::new(input), None)?;
+            schema = reader.schema();
+            Batches::Stream(Box::new(reader))
         };
         let file = name.to_owned();
         Ok(Self {
@@ -136,6 +148,7 @@ impl IpcReader {
             batches,
             pending: None,
             batch_rows,
+            threads: 1,
             bytes_read,
             bytes_total,
             witness,
@@ -145,10 +158,48 @@ impl IpcReader {
 }
 
 impl Batches {
-    fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+    fn next(&mut self) -> Option<Result<RecordBatch, FormatError>> {
         match self {
-            Self::File(reader) => reader.next(),
-            Self::Stream(reader) => reader.next(),
+            Self::File { reader, .. } => reader.next().map(|batch| Ok(batch?)),
+            Self::Stream(reader) => reader.next().map(|batch| Ok(batch?)),
+            Self::Crew { crew, left } => {
+                *left = left.checked_sub(1)?;
+                let ended = || Err(io::Error::other("a thread that read the file has ended").into());
+                Some(crew.next().unwrap_or_else(ended))
+            }
+        }
+    }
+
+    /// The batches of a file, decoded by so many threads.
+    fn by_threads(source: &AtOffset, threads: usize) -> Result<Self, FormatError> {
+        let mut left = 0;
+        let workers = (0..threads).map(|_| {
+            let mut reader = FileReader::try_new(BufReader::new(source.at(0)), None)?;
+            left = reader.num_batches();
+            let work = move |index| {
+                contained(|| {
+                    reader.set_index(index)?;
+                    let missing = || ArrowError::IpcError("a batch of the index is missing".to_owned());
+                    Ok(reader.next().ok_or_else(missing)??)
+                })
+            };
+            Ok(work)
+        });
+        let workers = workers.collect::<Result<Vec<_>, FormatError>>()?;
+        Ok(Self::Crew { crew: Crew::start(0..left, workers)?, left })
+    }
+}
+
+impl IpcReader {
+    /// Has threads decode the batches of a file, if it is worth it.
+    fn start_crew(&mut self, threads: usize) {
+        let Batches::File { reader, source } = &self.batches else { return };
+        if reader.num_batches() < 2 || self.bytes_total.is_none_or(|bytes| bytes < CREW_BYTES_MIN) {
+            return;
+        }
+        // Without threads to be had, the caller decodes.
+        if let Ok(batches) = contained(|| Batches::by_threads(source, threads)) {
+            self.batches = batches;
         }
     }
 }
@@ -159,6 +210,10 @@ impl Iterator for IpcReader {
     fn next(&mut self) -> Option<Self::Item> {
         if self.finished {
             return None;
+        }
+        let threads = std::mem::replace(&mut self.threads, 1);
+        if threads > 1 {
+            self.start_crew(threads);
         }
         let next = match self.pending.take() {
             Some(batch) => Ok(Some(batch)),
@@ -198,6 +253,17 @@ impl BatchReader for IpcReader {
 
     fn bytes_total(&self) -> Option<u64> {
         self.bytes_total
+    }
+
+    fn use_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
+    fn take_helpers_cpu(&mut self) -> Duration {
+        match &mut self.batches {
+            Batches::Crew { crew, .. } => crew.take_cpu(),
+            Batches::File { .. } | Batches::Stream(_) => Duration::ZERO,
+        }
     }
 }
 
@@ -282,3 +348,6 @@ fn damaged(error: FormatError) -> FormatError {
 
 /// Head of the file form; a stream begins with 0xFFFFFFFF or a length.
 const FILE_MAGIC: &[u8] = b"ARROW1";
+
+/// Files of fewer bytes are read by one thread.
+const CREW_BYTES_MIN: u64 = 4 << 20;

@@ -14,11 +14,15 @@
 //! # }
 //! ```
 
+mod at_offset;
 mod batch;
 pub mod bcp;
 pub mod checksum;
 mod compression;
 pub mod convert;
+mod counted_chunks;
+mod cpu_time;
+mod crew;
 pub mod csv;
 mod damage;
 mod error;
@@ -41,6 +45,7 @@ pub use batch::{BatchReader, BatchWriter, Written, create, open};
 pub use checksum::{Checksum, ContentChecksum};
 pub use compression::Compression;
 pub use convert::{ConvertOptions, Converted, FileSpec, RejectRow, convert};
+pub use crew::reading_threads;
 pub use csv::{CsvOptions, Encoding, RowLines, RowTerminator};
 pub use error::{FormatError, Place, Reason};
 pub use fingerprint::{checksum_of, fingerprint};

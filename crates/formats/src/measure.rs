@@ -7,10 +7,10 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
+use crate::counted_chunks::CountedChunks;
 use crate::csv::CsvReader;
 use crate::damage::contained;
 use crate::infer::{Inference, infer, infer_reader};
-use crate::parquet::CountedChunks;
 use crate::{BatchReader, Compression, Format, FormatError, InferredColumn, InferredSchema, Location};
 
 /// Measures a source: longest texts and binaries, NULLs. Delimited text is read by [`infer`]; Parquet columns of fixed width are

@@ -1,24 +1,27 @@
 //! Parquet files, row group by row group in both directions.
 
-use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+mod lanes;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::{Compression as Codec, ZstdLevel};
-use parquet::errors::Result as ParquetResult;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::reader::Length;
+
+use lanes::Lanes;
 
 use crate::batch::check_schema;
 use crate::compression::Compressor;
+use crate::counted_chunks::CountedChunks;
 use crate::damage::contained;
-use crate::location::{Counted, Spooled};
 use crate::witness::Witness;
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Written};
 
@@ -61,11 +64,23 @@ impl Default for ParquetOptions {
 pub struct ParquetReader {
     file: String,
     schema: SchemaRef,
-    batches: ParquetRecordBatchReader,
+    batches: Batches,
+    chunks: CountedChunks,
+    metadata: ArrowReaderMetadata,
+    batch_rows: usize,
+    /// Threads that are to read, before they have begun.
+    threads: usize,
     bytes_read: Arc<AtomicU64>,
     bytes_total: u64,
     witness: Option<Witness>,
     failed: bool,
+}
+
+enum Batches {
+    /// Read by the caller.
+    Here(ParquetRecordBatchReader),
+    /// Read by several threads.
+    Lanes(Lanes),
 }
 
 impl ParquetReader {
@@ -85,13 +100,51 @@ impl ParquetReader {
     }
 
     fn from_chunks(chunks: CountedChunks, name: &str, batch_rows: usize) -> Result<Self, FormatError> {
-        let bytes_read = Arc::clone(&chunks.bytes);
         let bytes_total = chunks.len();
-        let witness = Witness::of(&chunks.file)?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(chunks)?;
-        let schema = Arc::clone(builder.schema());
+        let witness = Witness::of(chunks.0.file())?;
+        let metadata = ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::default())?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone());
         let batches = builder.with_batch_size(batch_rows).build()?;
-        Ok(Self { file: name.to_owned(), schema, batches, bytes_read, bytes_total, witness, failed: false })
+        Ok(Self {
+            file: name.to_owned(),
+            schema: Arc::clone(metadata.schema()),
+            batches: Batches::Here(batches),
+            bytes_read: chunks.0.counter(),
+            chunks,
+            metadata,
+            batch_rows,
+            threads: 1,
+            bytes_total,
+            witness,
+            failed: false,
+        })
+    }
+}
+
+impl ParquetReader {
+    /// Deals the columns out to threads, if the file is worth it.
+    fn start_lanes(&mut self, threads: usize) {
+        let row_groups = self.metadata.metadata().row_groups();
+        let bytes: i64 = row_groups.iter().map(|group| group.total_byte_size()).sum();
+        if bytes < LANES_BYTES_MIN {
+            return;
+        }
+        // Without threads to be had, the caller reads.
+        if let Ok(Some(lanes)) = Lanes::start(&self.chunks, &self.metadata, self.batch_rows, threads) {
+            self.batches = Batches::Lanes(lanes);
+        }
+    }
+}
+
+impl Batches {
+    fn next(&mut self, schema: &SchemaRef) -> Option<Result<RecordBatch, FormatError>> {
+        match self {
+            Self::Here(batches) => batches.next().map(|batch| {
+                // The batches come without the file's own metadata.
+                Ok(batch?.with_schema(Arc::clone(schema))?)
+            }),
+            Self::Lanes(lanes) => lanes.next(schema),
+        }
     }
 }
 
@@ -102,9 +155,12 @@ impl Iterator for ParquetReader {
         if self.failed {
             return None;
         }
-        let next = contained(|| match self.batches.next() {
-            // The batches come without the file's own metadata.
-            Some(batch) => Ok(Some(batch?.with_schema(Arc::clone(&self.schema))?)),
+        let threads = std::mem::replace(&mut self.threads, 1);
+        if threads > 1 {
+            self.start_lanes(threads);
+        }
+        let next = contained(|| match self.batches.next(&self.schema) {
+            Some(batch) => batch.map(Some),
             None => match &self.witness {
                 Some(witness) => Ok(witness.check().map(|()| None)?),
                 None => Ok(None),
@@ -127,7 +183,21 @@ impl BatchReader for ParquetReader {
     fn bytes_total(&self) -> Option<u64> {
         Some(self.bytes_total)
     }
+
+    fn use_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
+    fn take_helpers_cpu(&mut self) -> Duration {
+        match &mut self.batches {
+            Batches::Here(_) => Duration::ZERO,
+            Batches::Lanes(lanes) => lanes.take_cpu(),
+        }
+    }
 }
+
+/// Files of fewer bytes, uncompressed, are read by one thread.
+const LANES_BYTES_MIN: i64 = 4 << 20;
 
 /// Writes a Parquet file; field and schema metadata are kept in the embedded Arrow schema.
 pub struct ParquetWriter {
@@ -189,59 +259,5 @@ impl BatchWriter for ParquetWriter {
         let Self { file, writer, rows, .. } = *self;
         let finish = || -> Result<u64, FormatError> { writer.into_inner()?.finish() };
         Ok(Written { rows, bytes: finish().map_err(|error| error.in_file(&file))? })
-    }
-}
-
-/// A seekable file that counts what is read from it.
-pub(crate) struct CountedChunks {
-    file: File,
-    bytes: Arc<AtomicU64>,
-}
-
-impl CountedChunks {
-    pub(crate) fn open(location: &Location, compression: Compression) -> Result<Self, FormatError> {
-        let file = match (location, compression) {
-            (Location::Path(_) | Location::Spooled(_), Compression::None) => location.open_file()?,
-            _ => spool(location, compression)?.open_file()?,
-        };
-        Ok(Self { file, bytes: Arc::default() })
-    }
-}
-
-/// Copies what a location gives, decompressed, to a temporary file.
-pub(crate) fn spool(location: &Location, compression: Compression) -> Result<Location, FormatError> {
-    let source = location.open_source()?;
-    let mut input = compression.decompress(source.input)?;
-    Ok(Location::Spooled(Spooled::fill(&mut input, source.name)?))
-}
-
-impl Length for CountedChunks {
-    fn len(&self) -> u64 {
-        Length::len(&self.file)
-    }
-}
-
-impl ChunkReader for CountedChunks {
-    type T = BufReader<Counted<File>>;
-
-    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(start))?;
-        Ok(BufReader::new(Counted { inner: file, bytes: Arc::clone(&self.bytes) }))
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        // A corrupt footer may claim any length.
-        let available = Length::len(&self.file).saturating_sub(start);
-        if length as u64 > available {
-            return Err(parquet::errors::ParquetError::EOF(format!(
-                "{length} bytes expected at offset {start}, {available} left"
-            )));
-        }
-        let mut buffer = vec![0; length];
-        let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(start))?;
-        Counted { inner: file, bytes: Arc::clone(&self.bytes) }.read_exact(&mut buffer)?;
-        Ok(buffer.into())
     }
 }

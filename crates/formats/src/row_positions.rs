@@ -67,6 +67,12 @@ impl RowPositions {
         self.rows.push(RowPosition { row, byte_offset, byte_len, raw: kept });
     }
 
+    /// The same rows, numbered `by` higher.
+    pub(crate) fn moved(mut self, by: u64) -> Self {
+        self.rows.iter_mut().for_each(|position| position.row += by);
+        self
+    }
+
     /// Keeps the rows for which `keep` holds, asked once for each in order.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut() -> bool) {
         self.rows.retain(|_| keep());

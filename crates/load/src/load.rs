@@ -243,16 +243,17 @@ where
     B: Into<SourceBatch>,
 {
     let cpu = CpuWatch::start();
-    let mut busy = Duration::ZERO;
+    let (mut busy, mut helpers_cpu) = (Duration::ZERO, Duration::ZERO);
     let mut started = Instant::now();
     for item in source {
         busy += started.elapsed();
-        let item = item.map(Into::into).map_err(|error| Error::Source(error.into()));
+        let item: Result<SourceBatch, _> = item.map(Into::into).map_err(|error| Error::Source(error.into()));
+        helpers_cpu += item.as_ref().map_or(Duration::ZERO, SourceBatch::helpers_cpu);
         let failed = item.is_err();
         if batches.send(item).is_err() || failed {
             break;
         }
         started = Instant::now();
     }
-    Effort { busy, cpu: cpu.elapsed() }
+    Effort { busy, cpu: cpu.elapsed().map(|cpu| cpu + helpers_cpu) }
 }

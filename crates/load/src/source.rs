@@ -1,6 +1,6 @@
 //! The input of a load: record batches that know the origins of their rows.
 
-use std::{error::Error, fmt, sync::Arc};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use arrow::record_batch::RecordBatch;
 
@@ -46,12 +46,21 @@ pub struct SourceBatch {
     counted: u64,
     /// Rows that stood before, between and behind these and could not be read, in the source's order.
     unread: Vec<UnreadRow>,
+    /// CPU time of other threads that went into the batch.
+    helpers_cpu: Duration,
 }
 
 impl SourceBatch {
     /// A batch whose rows have these origins.
     pub fn new(batch: RecordBatch, origins: Arc<dyn Origins>) -> Self {
-        Self { batch, origins: Some(origins), first: 0, counted: 0, unread: Vec::new() }
+        Self {
+            batch,
+            origins: Some(origins),
+            first: 0,
+            counted: 0,
+            unread: Vec::new(),
+            helpers_cpu: Duration::ZERO,
+        }
     }
 
     /// Adds the rows that stood among the batch's own and could not be read, in the source's order. Its own rows must
@@ -59,6 +68,17 @@ impl SourceBatch {
     #[must_use]
     pub fn with_unread(self, unread: Vec<UnreadRow>) -> Self {
         Self { unread, ..self }
+    }
+
+    /// Says how much CPU time of other threads than the reading one went into the batch, for the load's report.
+    #[must_use]
+    pub fn with_helpers_cpu(self, helpers_cpu: Duration) -> Self {
+        Self { helpers_cpu, ..self }
+    }
+
+    /// CPU time of other threads that went into the batch.
+    pub(crate) fn helpers_cpu(&self) -> Duration {
+        self.helpers_cpu
     }
 
     /// Takes out the rows that could not be read.
@@ -89,6 +109,7 @@ impl SourceBatch {
             first: self.first + offset,
             counted: self.counted + offset as u64,
             unread: Vec::new(),
+            helpers_cpu: Duration::ZERO,
         }
     }
 
@@ -139,7 +160,7 @@ impl SourceBatch {
 
 impl From<RecordBatch> for SourceBatch {
     fn from(batch: RecordBatch) -> Self {
-        Self { batch, origins: None, first: 0, counted: 0, unread: Vec::new() }
+        Self { batch, origins: None, first: 0, counted: 0, unread: Vec::new(), helpers_cpu: Duration::ZERO }
     }
 }
 

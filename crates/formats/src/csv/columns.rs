@@ -16,6 +16,7 @@ pub(super) struct TextColumn {
 }
 
 /// Which fields are NULL, and which byte is doubled inside quotes.
+#[derive(Clone)]
 pub(super) struct FieldRules {
     pub(super) null_text: Vec<u8>,
     pub(super) quote: u8,
@@ -53,6 +54,13 @@ impl TextColumn {
             self.nulls.append_non_null();
             self.offsets.push(self.values.len() as i32);
         }
+    }
+
+    /// Takes back what was appended since the last array.
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.offsets.truncate(1);
+        self.nulls = NullBufferBuilder::new(0);
     }
 
     /// The column as an array; the next batch starts with as much room.

@@ -4,10 +4,12 @@
 //! unchanged, so an unquoted empty field (NULL) differs from a quoted one (`''`). SQL Server files use delimiters
 //! of several bytes, such as `||` or `|\n`. An error must name its position.
 
+mod ahead;
 mod columns;
 mod encoding;
 mod lines;
 mod options;
+mod pieces;
 mod reader;
 mod rejecting;
 mod row_ends;

@@ -3,10 +3,12 @@
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 
+use super::ahead::{Input, Ready};
 use super::columns::{FieldRules, TextColumn};
 use super::lines::RowLines;
 use super::options::{CsvOptions, RowTerminator};
@@ -24,10 +26,10 @@ pub struct CsvReader {
     file: String,
     pub(super) schema: SchemaRef,
     columns: Vec<TextColumn>,
-    rules: FieldRules,
+    pub(super) rules: FieldRules,
     pub(super) blocks: Blocks,
-    batch_rows: usize,
-    batch_bytes_max: usize,
+    pub(super) batch_rows: usize,
+    pub(super) batch_bytes_max: usize,
     rows_in_batch: usize,
     bytes_in_batch: usize,
     /// Rows handed to columns so far.
@@ -39,6 +41,10 @@ pub struct CsvReader {
     /// Where the rows of the batch being filled stand, if rows may be handed back; then those of the last batch.
     filling: RowPositions,
     delivered: Option<RowPositions>,
+    /// Batches that were read ahead, in order.
+    pub(super) ready: Ready,
+    /// Threads that are to read ahead, before they have begun.
+    threads: usize,
     /// Raised behind the rows that came before it.
     failure: Option<FormatError>,
     finished: bool,
@@ -48,7 +54,7 @@ pub struct CsvReader {
 
 /// The text of the file, a window at a time, and the position in it.
 pub(super) struct Blocks {
-    pub(super) input: TextInput,
+    pub(super) input: Input,
     pub(super) splitter: Splitter,
     /// Text not split yet begins at `start`.
     pub(super) text: Vec<u8>,
@@ -59,7 +65,7 @@ pub(super) struct Blocks {
     pub(super) line: u64,
     /// Ends a line that is no row.
     line_end: u8,
-    block_bytes: usize,
+    pub(super) block_bytes: usize,
     max_row_bytes: usize,
 }
 
@@ -94,6 +100,12 @@ impl CsvReader {
         batch_rows: usize,
     ) -> Result<Self, FormatError> {
         Self::with_block_bytes(Box::new(input), name, options, batch_rows, BLOCK_BYTES)
+    }
+
+    /// Has so many threads split the text that follows, whatever its size. What is read stays the same.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// Which line of the file each row read so far came from.
@@ -132,7 +144,7 @@ impl CsvReader {
         let input = TextInput::new(input, options.encoding)?;
         let mut blocks = Blocks {
             known_offset: (0, input.first_byte_offset()),
-            input,
+            input: Input::Here(input),
             splitter: Splitter::new(options),
             text: Vec::new(),
             start: 0,
@@ -169,6 +181,8 @@ impl CsvReader {
             rejects: None,
             filling: RowPositions::default(),
             delivered: None,
+            ready: Ready::new(),
+            threads: 1,
             failure: None,
             finished: false,
             bytes_read: Arc::default(),
@@ -176,14 +190,25 @@ impl CsvReader {
         })
     }
 
+    /// Reads on until a batch is ready or filled, the file ends or a row is wrong.
+    fn read_on(&mut self) -> Result<(), FormatError> {
+        let threads = std::mem::replace(&mut self.threads, 1);
+        self.start_ahead(threads)?;
+        self.take_pieces()?;
+        if self.ready.is_empty() { self.fill() } else { Ok(()) }
+    }
+
     /// Fills the columns until the batch is full, the file ends or a row is wrong.
     fn fill(&mut self) -> Result<(), FormatError> {
         let mut rows = Rows { bounds: self.rejects.as_ref().map(|_| Vec::new()), ..Rows::default() };
-        while self.rows_in_batch < self.batch_rows && self.bytes_in_batch < self.batch_bytes_max {
-            rows.fields.clear();
-            rows.line_shifts.clear();
-            rows.count = 0;
-            rows.bounds.iter_mut().for_each(Vec::clear);
+        // Blank lines fill no batch, however many there are.
+        while self.rows_in_batch == 0
+            || (self.rows_in_batch < self.batch_rows && self.bytes_in_batch < self.batch_bytes_max)
+        {
+            if self.blocks.is_between_pieces() {
+                return Ok(());
+            }
+            rows.clear();
             let start = self.blocks.start;
             let line = self.blocks.line;
             let columns = self.columns.len();
@@ -192,7 +217,7 @@ impl CsvReader {
                 column.extend(&self.blocks.text, &rows.fields, index, columns, &self.rules);
             }
             if rows.count > 0 {
-                self.record_lines(&rows, line);
+                self.record_lines(&rows.line_shifts, line);
             }
             if let Some(bounds) = &rows.bounds {
                 self.record_positions(bounds);
@@ -224,14 +249,14 @@ impl CsvReader {
     }
 
     /// Notes the rows that are not on the line right behind their predecessor's. `line` is where the block began.
-    fn record_lines(&self, rows: &Rows, line: u64) {
+    pub(super) fn record_lines(&self, line_shifts: &[(usize, u64)], line: u64) {
         let first_row = self.rows_read + self.rejected + 1;
         // What the map would say anyway costs no entry.
-        let starts_shifted = rows.line_shifts.first().is_some_and(|&(row, _)| row == 0);
+        let starts_shifted = line_shifts.first().is_some_and(|&(row, _)| row == 0);
         if !starts_shifted && self.lines.line_of_row(first_row) != Some(line) {
             self.lines.record(first_row, line);
         }
-        for &(row, shift) in &rows.line_shifts {
+        for &(row, shift) in line_shifts {
             self.lines.record(first_row + row as u64, line.wrapping_add(shift).wrapping_add(row as u64));
         }
     }
@@ -265,11 +290,20 @@ impl Iterator for CsvReader {
     type Item = Result<RecordBatch, FormatError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if !self.finished && self.failure.is_none() {
-            self.failure = self.fill().err();
-        }
-        if self.rows_in_batch > 0 {
-            return Some(self.take_batch().map_err(|error| error.in_file(&self.file)));
+        loop {
+            if let Some((batch, positions)) = self.ready.pop_front() {
+                self.delivered = positions;
+                return Some(Ok(batch));
+            }
+            if !self.finished && self.failure.is_none() {
+                self.failure = self.read_on().err();
+            }
+            if self.rows_in_batch > 0 {
+                return Some(self.take_batch().map_err(|error| error.in_file(&self.file)));
+            }
+            if self.finished || self.failure.is_some() {
+                break;
+            }
         }
         self.finished = true;
         self.failure.take().map(|error| Err(error.in_file(&self.file)))
@@ -304,6 +338,17 @@ impl BatchReader for CsvReader {
         self.delivered.take()
     }
 
+    fn use_threads(&mut self, threads: usize) {
+        // A pipe may have nothing to read for long, and a small file is read before a thread has begun.
+        if self.bytes_total.is_some_and(|bytes| bytes >= AHEAD_BYTES_MIN) {
+            self.threads = threads;
+        }
+    }
+
+    fn take_helpers_cpu(&mut self) -> Duration {
+        self.blocks.input.take_cpu()
+    }
+
     fn text_encoding(&self) -> Option<Encoding> {
         Some(self.blocks.input.encoding())
     }
@@ -319,6 +364,16 @@ pub(super) enum Advance {
 type Misplaced = (FormatError, Option<usize>);
 
 impl Blocks {
+    /// Whether the text was split to its end and the next piece, read ahead, begins with a row.
+    pub(super) fn is_between_pieces(&self) -> bool {
+        matches!(self.input, Input::Ahead(_)) && self.start == self.text.len() && self.input.end().is_none()
+    }
+
+    /// Goes on with this text, which begins at `offset` of the file.
+    pub(super) fn begin(&mut self, text: Vec<u8>, offset: u64) {
+        (self.text, self.start, self.known_offset) = (text, 0, (0, offset));
+    }
+
     /// Finds out whether rows end with something else than a line feed.
     fn find_row_end(&mut self, options: &CsvOptions) -> Result<(), FormatError> {
         let mut ends = RowEnds::new(options);
@@ -515,6 +570,9 @@ fn line_breaks(text: &[u8]) -> u64 {
 }
 
 const BLOCK_BYTES: usize = 512 * 1024;
+
+/// Files of fewer bytes are not read ahead.
+const AHEAD_BYTES_MIN: u64 = 4 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -87,8 +87,12 @@ impl Blocks {
             if self.input.end().is_some() {
                 return Ok(Some(self.text.len()));
             }
-            if matches!(self.refill()?, Advance::Finished) {
-                return Ok(Some(self.text.len()));
+            match self.refill() {
+                Ok(Advance::More) => {}
+                Ok(Advance::Finished) => return Ok(Some(self.text.len())),
+                // The row ends where the text does, and the error comes behind it.
+                Err(_) if self.input.end().is_some() => return Ok(Some(self.text.len())),
+                Err(error) => return Err(error),
             }
         }
     }

@@ -4,6 +4,7 @@ use super::options::{CsvOptions, RowTerminator};
 use super::scanner::Scanner;
 
 /// A dialect made ready for splitting.
+#[derive(Clone)]
 pub(super) struct Splitter {
     delimiter: Vec<u8>,
     terminator: Vec<u8>,
@@ -44,6 +45,16 @@ pub(super) struct Rows {
     pub(super) line_shifts: Vec<(usize, u64)>,
     /// Where each row starts and ends, its terminator included, if that is asked for.
     pub(super) bounds: Option<Vec<(u32, u32)>>,
+}
+
+impl Rows {
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.fields.clear();
+        self.line_shifts.clear();
+        self.count = 0;
+        self.bounds.iter_mut().for_each(Vec::clear);
+    }
 }
 
 /// Where splitting stopped.
@@ -99,6 +110,16 @@ impl Splitter {
     /// Behind the first row terminator, whatever stands before it.
     pub(super) fn terminator_end(&self, text: &[u8]) -> Option<usize> {
         memchr::memmem::find(text, &self.terminator).map(|at| at + self.terminator.len())
+    }
+
+    /// What ends a row.
+    pub(super) fn terminator(&self) -> &[u8] {
+        &self.terminator
+    }
+
+    /// The quote character, if there is one.
+    pub(super) fn quote(&self) -> Option<u8> {
+        self.quote
     }
 
     /// Longest row accepted, in bytes.

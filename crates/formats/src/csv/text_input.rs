@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::encoding::{Decoded, Decoder, Encoding, Malformed};
-use crate::{FormatError, Reason};
+use crate::FormatError;
 
 /// Reads a text file: honours a byte-order mark, decodes, and stops at the first bytes that are no text.
 pub(super) struct TextInput {
@@ -82,9 +82,9 @@ impl TextInput {
         self.end.as_ref()
     }
 
-    /// The error for malformed text, without a place.
-    pub(super) fn malformed(&self, bytes: &[u8]) -> FormatError {
-        FormatError::new(Reason::InvalidText { encoding: self.encoding.to_string(), bytes: bytes.to_vec() })
+    /// Takes out why the text ended.
+    pub(super) fn take_end(&mut self) -> Option<TextEnd> {
+        self.end.take()
     }
 
     fn decode_block(&mut self, text: &mut Vec<u8>, block_bytes: usize) -> Result<usize, FormatError> {

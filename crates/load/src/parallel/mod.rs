@@ -201,8 +201,8 @@ impl Run<'_> {
                     let (chunks, next_source) = (chunk_sender.clone(), &next_source);
                     scope.spawn(move || {
                         let cpu = CpuWatch::start();
-                        let busy = read_all(jobs, iter::from_fn(next_source), shared, &chunks);
-                        Reading { busy, cpu: cpu.elapsed() }
+                        let (busy, helpers_cpu) = read_all(jobs, iter::from_fn(next_source), shared, &chunks);
+                        Reading { busy, cpu: cpu.elapsed().map(|cpu| cpu + helpers_cpu) }
                     })
                 })
                 .collect();

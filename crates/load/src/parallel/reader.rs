@@ -22,26 +22,29 @@ use crate::{bulk::rows_of, error::Error, load::BIND_ROWS_MAX, plan::LoadPlan, so
 /// Bytes that are encoded at a time to be compared.
 const COMPARED_BYTES: usize = 512 * 1024;
 
-/// Reads sources in turn until there is none left; the time that it took to read.
+/// Reads sources in turn until there is none left; the time that it took to read, and the CPU time of other threads that
+/// helped.
 pub(super) fn read_all<'a>(
     jobs: &[Job<'a>],
     sources: impl Iterator<Item = (usize, Box<dyn Iterator<Item = Result<SourceBatch, BoxError>> + Send + 'a>)>,
     shared: &Shared<'_>,
     chunks: &Sender<Chunk>,
-) -> Duration {
-    let mut busy = Duration::ZERO;
+) -> (Duration, Duration) {
+    let (mut busy, mut helpers_cpu) = (Duration::ZERO, Duration::ZERO);
     for (number, batches) in sources {
-        let Some(job) = jobs.get(number) else { return busy };
+        let Some(job) = jobs.get(number) else { break };
         let mut reader = Reader::new(number, job, shared, chunks);
-        if let Err(stop) = reader.read(batches) {
+        let read = reader.read(batches);
+        busy += reader.busy;
+        helpers_cpu += reader.helpers_cpu;
+        if let Err(stop) = read {
             if let Stop::Failed(error) = stop {
                 shared.fail(error, None);
             }
-            return busy + reader.busy;
+            break;
         }
-        busy += reader.busy;
     }
-    busy
+    (busy, helpers_cpu)
 }
 
 enum Stop {
@@ -57,6 +60,7 @@ struct Reader<'a> {
     done: RowRanges,
     comparer: Option<Comparer<'a>>,
     busy: Duration,
+    helpers_cpu: Duration,
 }
 
 impl<'a> Reader<'a> {
@@ -72,6 +76,7 @@ impl<'a> Reader<'a> {
             done,
             comparer,
             busy: Duration::ZERO,
+            helpers_cpu: Duration::ZERO,
         }
     }
 
@@ -91,6 +96,7 @@ impl<'a> Reader<'a> {
             let Some(batch) = read else { break };
             let batch = batch.map_err(|error| Stop::Failed(Error::Source(error)))?.counted_from(rows_seen);
             rows_seen += batch.rows() as u64;
+            self.helpers_cpu += batch.helpers_cpu();
             let numbers = next..end_of(&batch, next);
             next = numbers.end;
             if !numbers.is_empty() {

@@ -1,0 +1,17 @@
+//! What the standard library does not tell portably.
+
+use std::time::Duration;
+
+/// CPU time that the calling thread has used since it started; zero where the platform does not tell.
+#[cfg(unix)]
+pub(crate) fn thread_cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Not measured on this platform.
+#[cfg(not(unix))]
+pub(crate) fn thread_cpu_time() -> Duration {
+    Duration::ZERO
+}
