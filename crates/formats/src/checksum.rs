@@ -15,11 +15,12 @@
 //! | Date32, Date64 | the day is the same |
 //! | Time32, Time64 of every unit | the time of day is the same |
 //! | Timestamp of every unit | the instant is the same; with and without a time zone differ, which zone does not count |
+//! | FixedSizeList, List, LargeList of Float16 / 32 / 64 (a vector) | the numbers are the same |
 //! | Dictionary, run-end encoded | as their values |
 //! | NULL | in every type, Null included |
 //!
 //! Different families never hash equally: a date is not the timestamp at its midnight, 1 is not 1.0, and a Boolean is not an
-//! integer. Column names, nullability and metadata do not count. Durations, intervals and nested types are refused.
+//! integer. Column names, nullability and metadata do not count. Durations, intervals and other nested types are refused.
 
 use std::fmt;
 
@@ -169,6 +170,21 @@ fn value_hashes(array: &dyn Array) -> Result<Vec<u64>, FormatError> {
             let values: &FixedSizeBinaryArray = array.as_fixed_size_binary();
             each(array, |row| bytes(BINARY, values.value(row)))
         }
+        T::FixedSizeList(item, _) if item.data_type().is_floating() => {
+            let lists = array.as_fixed_size_list();
+            let (values, width) = (lists.values(), lists.value_length());
+            vectors(array, values, |row| (i64::from(lists.value_offset(row)), i64::from(width)))?
+        }
+        T::List(item) if item.data_type().is_floating() => {
+            let lists = array.as_list::<i32>();
+            let start = |row: usize| i64::from(lists.value_offsets().get(row).copied().unwrap_or(0));
+            vectors(array, lists.values(), |row| (start(row), start(row + 1) - start(row)))?
+        }
+        T::LargeList(item) if item.data_type().is_floating() => {
+            let lists = array.as_list::<i64>();
+            let start = |row: usize| lists.value_offsets().get(row).copied().unwrap_or(0);
+            vectors(array, lists.values(), |row| (start(row), start(row + 1) - start(row)))?
+        }
         T::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary();
             let values = value_hashes(dictionary.values().as_ref())?;
@@ -186,6 +202,22 @@ fn value_hashes(array: &dyn Array) -> Result<Vec<u64>, FormatError> {
             return Err(FormatError::new(reason));
         }
     })
+}
+
+/// Lists of numbers; `span` says where those of a row begin and how many they are.
+fn vectors(
+    array: &dyn Array,
+    values: &dyn Array,
+    span: impl Fn(usize) -> (i64, i64),
+) -> Result<Vec<u64>, FormatError> {
+    let elements = value_hashes(values)?;
+    Ok(each(array, |row| {
+        let (start, length) = span(row);
+        let start = usize::try_from(start).unwrap_or(0);
+        let end = start.saturating_add(usize::try_from(length).unwrap_or(0));
+        let elements = elements.get(start..end).unwrap_or(&[]);
+        elements.iter().fold(word(VECTOR, length as u64), |hash, element| word(hash, *element))
+    }))
 }
 
 fn runs<R: RunEndIndexType>(array: &dyn Array) -> Result<Vec<u64>, FormatError> {
@@ -328,4 +360,5 @@ const BINARY: u64 = 0x152F_ECD8_F70E_5939;
 const DATE: u64 = 0x6733_2667_FFC0_0B31;
 const TIME: u64 = 0x8EB4_4A87_6858_1511;
 const TIMESTAMP: u64 = 0xDB0C_2E0D_64F9_8FA7;
+const VECTOR: u64 = 0x428A_2F98_D728_AE22;
 const ZONED_TIMESTAMP: u64 = 0x47B5_481D_BEFA_4FA5;

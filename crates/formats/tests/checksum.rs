@@ -139,6 +139,26 @@ fn order_and_batching_of_rows_do_not_count_but_columns_do() {
 }
 
 #[test]
+fn vectors_are_equal_if_their_numbers_are() {
+    let rows = || vec![Some(vec![Some(1.0), Some(-0.5)]), None, Some(vec![Some(2.0), Some(0.0)])];
+    let doubles = rows().into_iter().map(|row| {
+        row.map(|row| row.into_iter().map(|value: Option<f32>| value.map(f64::from)).collect::<Vec<_>>())
+    });
+    let fixed = FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(rows(), 2);
+    all_equal(&[
+        column(fixed.clone()),
+        column(ListArray::from_iter_primitive::<Float32Type, _, _>(rows())),
+        column(LargeListArray::from_iter_primitive::<Float64Type, _, _>(doubles)),
+        column(fixed.slice(0, 1)).merge(column(fixed.slice(1, 2))),
+    ]);
+    let other = FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(
+        vec![Some(vec![Some(-0.5), Some(1.0)]), None, Some(vec![Some(2.0), Some(0.0)])],
+        2,
+    );
+    assert_ne!(column(fixed), column(other));
+}
+
+#[test]
 fn nested_types_are_refused() {
     let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
     let batch = RecordBatch::try_from_iter([("l", Arc::new(list) as ArrayRef)]).unwrap();

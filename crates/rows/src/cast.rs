@@ -15,6 +15,7 @@ mod temporal;
 mod text_source;
 mod texts;
 mod variants;
+mod vectors;
 mod zone;
 
 use arrow::array::{Array, ArrayRef};
@@ -101,6 +102,9 @@ impl Cast {
             SqlType::SmallDateTime => fixed(4, temporal::small_date_times(&column, target)?),
             SqlType::UniqueIdentifier => fixed(16, binaries::guids(&column, target)?),
             SqlType::RowVersion => fixed(8, binaries::row_versions(&column, target)?),
+            SqlType::Vector { dimensions, base } => {
+                Cells::Variable(vectors::vectors(&column, target, *dimensions, *base)?)
+            }
             SqlType::SqlVariant => Cells::Variable(variants::variants(&column, target)?),
             SqlType::Char { .. }
             | SqlType::VarChar { .. }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use arrow::datatypes::DataType;
-use tds::{CodePage, SqlType};
+use tds::{CodePage, SqlType, VectorError};
 
 use crate::text::TextError;
 
@@ -53,6 +53,13 @@ pub enum CellErrorReason {
     TimeOfDay,
     /// NaN or an infinity: SQL Server has neither.
     NotFinite,
+    /// A value that is no vector of the target type.
+    Vector(VectorError),
+    /// NULL among the elements of a vector.
+    NullElement {
+        /// Index of the element, from 0.
+        index: usize,
+    },
     /// A value without a text form.
     Text(String),
     /// Text that is not a value of the target type.
@@ -106,6 +113,10 @@ impl fmt::Display for CellErrorReason {
                 f.write_str("the time of day would be lost, and truncation is not allowed")
             }
             CellErrorReason::NotFinite => f.write_str("SQL Server has neither NaN nor infinities"),
+            CellErrorReason::Vector(error) => error.fmt(f),
+            CellErrorReason::NullElement { index } => {
+                write!(f, "element {index} is NULL, and a vector has numbers only")
+            }
             CellErrorReason::Text(reason) => f.write_str(reason),
             CellErrorReason::Parse(error) => error.fmt(f),
             CellErrorReason::Malformed(sql_type) => write!(f, "the bytes are not a stored {sql_type}"),

@@ -21,6 +21,7 @@ mod temporal;
 mod utf16;
 mod validity;
 pub(crate) mod variant;
+mod vectors;
 mod walk;
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ mod document;
 mod metadata;
 
 use std::fmt;
+use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
-use tds::{Collation, Column, Length, SqlType};
+use tds::{Collation, Column, Length, SqlType, VectorBase};
 
 pub use document::markdown;
 pub use metadata::{COLLATION_KEY, SQL_TYPE_KEY, declared_sql_type};
@@ -26,6 +27,7 @@ pub enum Form {
     /// * `datetimeoffset` is `FixedSizeBinary(10)`: the same count in UTC, then the offset in minutes as a big-endian
     ///   i16 with its sign bit flipped, so bytes order as (instant, offset);
     /// * `rowversion` is `UInt64`;
+    /// * `vector` is `Binary`: header and elements as they travel (MS-TDS 2.2.5.5.7);
     /// * `sql_variant` is `Binary`: the body of the wire value (base type, properties, data; MS-TDS 2.2.5.5.4).
     Exact,
 }
@@ -132,6 +134,14 @@ pub fn data_type_for(sql_type: &SqlType, form: &Form) -> DataType {
         SqlType::UniqueIdentifier => FixedSizeBinary(16),
         SqlType::RowVersion if exact => UInt64,
         SqlType::RowVersion => FixedSizeBinary(8),
+        SqlType::Vector { .. } if exact => Binary,
+        SqlType::Vector { dimensions, base } => {
+            let element = match base {
+                VectorBase::Float32 => Float32,
+                VectorBase::Float16 => Float16,
+            };
+            FixedSizeList(Arc::new(Field::new_list_field(element, true)), i32::from(*dimensions))
+        }
         SqlType::SqlVariant if exact => Binary,
         SqlType::SqlVariant => Utf8,
     }
@@ -167,8 +177,10 @@ pub struct CreateOptions {
     pub max_length: Option<u64>,
     /// What text becomes.
     pub strings: StringType,
-    /// Lists, structs and maps become JSON text; without this they are refused.
+    /// Lists, structs and maps become JSON text; without this they are refused. Lists that are vectors need no leave.
     pub nested_as_json: bool,
+    /// The server has no `vector`: lists of a fixed number of floats are nested types like others.
+    pub without_vectors: bool,
 }
 
 /// The SQL type of text columns.
@@ -270,6 +282,9 @@ fn default_sql_type(data_type: &DataType, options: &CreateOptions) -> Result<Sql
         },
         Dictionary(_, values) => default_sql_type(values, options)?,
         RunEndEncoded(_, values) => default_sql_type(values.data_type(), options)?,
+        FixedSizeList(item, size) if !options.without_vectors && vector_of(item, *size).is_some() => {
+            vector_of(item, *size).ok_or_else(|| NoSqlType::Nested(data_type.clone()))?
+        }
         List(_) | LargeList(_) | ListView(_) | LargeListView(_) | FixedSizeList(..) | Struct(_) | Map(..) => {
             if !options.nested_as_json {
                 return Err(NoSqlType::Nested(data_type.clone()));
@@ -280,6 +295,17 @@ fn default_sql_type(data_type: &DataType, options: &CreateOptions) -> Result<Sql
         Interval(unit) => return Err(NoSqlType::Interval(*unit)),
         Union(..) => return Err(NoSqlType::Union),
     })
+}
+
+/// The vector type of lists of `size` floats.
+fn vector_of(item: &Field, size: i32) -> Option<SqlType> {
+    let base = match item.data_type() {
+        DataType::Float32 => VectorBase::Float32,
+        DataType::Float16 => VectorBase::Float16,
+        _ => return None,
+    };
+    let dimensions = u16::try_from(size).ok()?;
+    (1..=base.max_dimensions()).contains(&dimensions).then_some(SqlType::Vector { dimensions, base })
 }
 
 /// Why a field has no column, or a column no field.

@@ -49,6 +49,8 @@ const CELLS: &str = "
     binary(2) | 0200abcd ffff
     varbinary(max) | 000000000000000000000000 ffffffffffffffff
     uniqueidentifier | 1033221100554477668899aabbccddeeff 00
+    vector(2) | 1000a9010200000000000000803fffff7fff 1000a90102000000000001000000ffff7f7f ffff
+    vector(1, float16) | 0a00a901010001000000ff7b 0a00a9010100010000000100 ffff
 ";
 
 struct Kind {

@@ -82,7 +82,9 @@ fn what_is_no_metadata_is_refused() {
         (b"\x01\0\0\0\0\0\x01\0\x6A\x11\x05\x06\x01c\0", "decimal(5, 6)"),
         (b"\x01\0\0\0\0\0\x01\0\xA5\x41\x1F\x01c\0", "length 8001 of token A5"),
         (b"\x01\0\0\0\0\0\x01\0\xF3\0\0\0\0", "a table is no type of a column"),
-        (b"\x01\0\0\0\0\0\x01\0\xF5\x08\0\0\x01c\0", "vector"),
+        (b"\x01\0\0\0\0\0\x01\0\xF5\x0A\0\0\x01c\0", "no vector has 10 bytes"),
+        (b"\x01\0\0\0\0\0\x01\0\xF5\x0C\0\x02\x01c\0", "no vector has 12 bytes"),
+        (b"\x01\0\0\0\0\0\x01\0\xF5\x44\x1F\0\x01c\0", "no vector has 8004 bytes"),
         (b"\x01\0\0\0\0\0\x01\0\x99\0\0\0\0", "99 is not a type token"),
     ] {
         let error = decoded(bytes, Direction::ServerToClient).unwrap_err();

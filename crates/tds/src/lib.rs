@@ -100,6 +100,7 @@ pub mod value;
 mod value_data;
 mod value_text;
 mod variant;
+pub mod vector;
 
 pub use bulk::{BulkError, BulkEvent, BulkStream};
 pub use code_page::{CodePage, CodePageError, Unmappable};
@@ -112,3 +113,4 @@ pub use sql_type_text::{ParseTypeError, ParseTypeErrorReason};
 pub use type_info::{Direction, Form, LengthClass, TypeInfo, XmlSchema};
 pub use value::{Value, ValuePlace, VariantValue, decode_value, encode_value};
 pub use value_text::BcpText;
+pub use vector::{Vector, VectorBase, VectorError};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::vector::{HEADER_BYTES, VectorBase};
+
 /// A T-SQL data type with its length, precision and scale.
 ///
 /// `Display` gives the T-SQL spelling (`nvarchar(50)`, `decimal(10, 2)`), `FromStr` takes that and T-SQL's synonyms.
@@ -106,6 +108,13 @@ pub enum SqlType {
     Image,
     /// `rowversion` (also spelled `timestamp`): 8 bytes, big-endian counter
     RowVersion,
+    /// `vector(dimensions)` or `vector(dimensions, float16)`
+    Vector {
+        /// Number of elements: 1 to 1998, of half precision 1 to 3996. 0 in a TYPE_INFO that can carry only NULL.
+        dimensions: u16,
+        /// What the elements are.
+        base: VectorBase,
+    },
     /// A CLR type: `geometry`, `geography`, `hierarchyid` or a user's own
     Udt {
         /// Database that owns the type; may be empty.
@@ -209,6 +218,7 @@ impl SqlType {
             | Self::VarBinary { length: Length::Units(units) } => u32::from(*units),
             Self::NVarChar { length: Length::Units(units) } => u32::from(*units) * 2,
             Self::UniqueIdentifier => 16,
+            Self::Vector { dimensions, base } => vector_len_bytes(*dimensions, *base),
             Self::SqlVariant => VARIANT_LENGTH_MAX,
             Self::VarChar { length: Length::Max }
             | Self::NVarChar { length: Length::Max }
@@ -244,6 +254,12 @@ pub fn decimal_len_bytes(precision: u8) -> u8 {
         20..=28 => 13,
         _ => 17,
     }
+}
+
+/// Bytes of a vector, its header included (MS-TDS 2.2.5.5.7).
+fn vector_len_bytes(dimensions: u16, base: VectorBase) -> u32 {
+    let bytes = HEADER_BYTES + usize::from(dimensions) * base.element_bytes();
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 impl fmt::Display for Length {
@@ -289,6 +305,8 @@ impl fmt::Display for SqlType {
             Self::NText => f.write_str("ntext"),
             Self::Image => f.write_str("image"),
             Self::RowVersion => f.write_str("rowversion"),
+            Self::Vector { dimensions, base: VectorBase::Float32 } => write!(f, "vector({dimensions})"),
+            Self::Vector { dimensions, base } => write!(f, "vector({dimensions}, {base})"),
             Self::Udt { schema, name, .. } if schema.is_empty() || schema.eq_ignore_ascii_case("sys") => {
                 f.write_str(name)
             }

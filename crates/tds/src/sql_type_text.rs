@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::sql_type::{BYTE_LENGTH_MAX, Length, PRECISION_MAX, SqlType, TIME_SCALE_MAX, UNIT_LENGTH_MAX};
+use crate::vector::VectorBase;
 
 /// Why text is not a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -112,6 +113,7 @@ fn parse(text: &str) -> Result<SqlType, Reason> {
         "ntext" | "national text" => arguments.none(SqlType::NText)?,
         "image" => arguments.none(SqlType::Image)?,
         "rowversion" | "timestamp" => arguments.none(SqlType::RowVersion)?,
+        "vector" => arguments.vector()?,
         "geometry" | "geography" | "hierarchyid" => arguments.none(SqlType::Udt {
             database: String::new(),
             schema: "sys".to_owned(),
@@ -196,6 +198,20 @@ impl Arguments<'_> {
         }
     }
 
+    /// Dimensions, which have no default, and base type.
+    fn vector(&self) -> Result<SqlType, Reason> {
+        let base = match self.0.get(1) {
+            Some(name) => name.parse().map_err(|()| Reason::Malformed)?,
+            None => VectorBase::default(),
+        };
+        let max = u32::from(base.max_dimensions());
+        let dimensions = self.number(0, 2, 1, max, 0)?;
+        match dimensions {
+            0 => Err(Reason::OutOfRange { value: 0, min: 1, max }),
+            _ => Ok(SqlType::Vector { dimensions: narrow_u16(dimensions), base }),
+        }
+    }
+
     fn is_max(&self) -> bool {
         matches!(self.0.as_slice(), [one] if one.eq_ignore_ascii_case("max"))
     }
@@ -244,6 +260,9 @@ mod tests {
         timestamp => rowversion
         geography => geography
         sql_variant => sql_variant
+        VECTOR(3) => vector(3)
+        vector(1998, float32) => vector(1998)
+        [vector](3996,FLOAT16) => vector(3996, float16)
     ";
 
     #[test]
@@ -272,6 +291,12 @@ mod tests {
             ("decimal(5, 6)", Reason::OutOfRange { value: 6, min: 0, max: 5 }),
             ("datetime2(8)", Reason::OutOfRange { value: 8, min: 0, max: 7 }),
             ("int(4)", Reason::Arguments { given: 1, allowed: 0 }),
+            ("vector", Reason::OutOfRange { value: 0, min: 1, max: 1998 }),
+            ("vector(0)", Reason::OutOfRange { value: 0, min: 1, max: 1998 }),
+            ("vector(1999)", Reason::OutOfRange { value: 1999, min: 1, max: 1998 }),
+            ("vector(3997, float16)", Reason::OutOfRange { value: 3997, min: 1, max: 3996 }),
+            ("vector(3, float64)", Reason::Malformed),
+            ("vector(max)", Reason::Malformed),
             ("float(54)", Reason::OutOfRange { value: 54, min: 1, max: 53 }),
         ] {
             assert_eq!(text.parse::<SqlType>().unwrap_err().reason, reason, "{text}");
@@ -292,6 +317,8 @@ mod tests {
             ("numeric(29, 1)", Some(17)),
             ("nchar(10)", Some(20)),
             ("nvarchar(4000)", Some(8000)),
+            ("vector(1998)", Some(8000)),
+            ("vector(3, float16)", Some(14)),
             ("nvarchar(max)", None),
             ("text", None),
         ] {

@@ -4,6 +4,7 @@ use crate::codec::{DecodeError, Reader, Writer};
 use crate::collation::Collation;
 use crate::sql_type::{BYTE_LENGTH_MAX, Length, PRECISION_MAX, SqlType, TIME_SCALE_MAX, VARIANT_LENGTH_MAX};
 use crate::type_token as token;
+use crate::vector::{HEADER_BYTES, VectorBase};
 
 /// Who wrote the bytes. A few structures differ between the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,7 +114,8 @@ impl TypeInfo {
             | SqlType::NVarChar { .. }
             | SqlType::Binary { .. }
             | SqlType::VarBinary { .. }
-            | SqlType::RowVersion => LengthClass::UShortLen,
+            | SqlType::RowVersion
+            | SqlType::Vector { .. } => LengthClass::UShortLen,
             _ => LengthClass::ByteLen,
         }
     }
@@ -121,8 +123,8 @@ impl TypeInfo {
     /// Reads a TYPE_INFO, token included.
     ///
     /// # Errors
-    /// Unknown tokens and lengths, precisions and scales that T-SQL does not have. Tables (F3), which have a decoder of their own, and
-    /// `vector` (F5) are refused by name.
+    /// Unknown tokens and lengths, precisions and scales that T-SQL does not have. Tables (F3), which have a decoder of their own, are
+    /// refused by name.
     pub fn decode(r: &mut Reader<'_>, direction: Direction) -> Result<Self, DecodeError> {
         let offset = r.position();
         let type_token = r.u8("TYPE_INFO token")?;
@@ -239,7 +241,14 @@ impl TypeInfo {
                 };
             }
             token::TVP => return Err(unsupported(offset, "a table is no type of a column")),
-            token::VECTOR => return Err(unsupported(offset, "the vector type is not supported")),
+            token::VECTOR => {
+                let length = r.u16("TYPE_INFO length")?;
+                info.sql_type = vector_type(length, r.u8("vector base type")?).ok_or_else(|| {
+                    let what = format!("no vector has {length} bytes of its base type");
+                    DecodeError::invalid("TYPE_INFO length", offset + 1, what)
+                })?;
+                info.max_length = u32::from(length);
+            }
             unknown => {
                 let what = format!("{unknown:02X} is not a type token");
                 return Err(DecodeError::invalid("TYPE_INFO token", offset, what));
@@ -294,6 +303,12 @@ impl TypeInfo {
             SqlType::Image => self.encode_long(w, token::IMAGE),
             SqlType::SqlVariant => self.encode_long(w, token::SSVARIANT),
             SqlType::Json => w.u8(token::JSON),
+            SqlType::Vector { base, .. } => {
+                w.u8(token::VECTOR);
+                let length = w.length_u16(self.max_length as usize, "TYPE_INFO length");
+                w.u16(length);
+                w.u8(base.number());
+            }
             SqlType::Xml => {
                 w.u8(token::XML);
                 w.u8(u8::from(self.xml_schema.is_some()));
@@ -437,6 +452,17 @@ pub(crate) fn type_of_short_token(type_token: u8, length: u16) -> Option<SqlType
         token::BIGVARBIN => SqlType::VarBinary { length: bytes_or_max? },
         _ => return None,
     })
+}
+
+/// The vector whose values take `length` bytes. One without dimensions can carry only NULL.
+fn vector_type(length: u16, base: u8) -> Option<SqlType> {
+    let base = VectorBase::from_number(base)?;
+    let elements = usize::from(length).checked_sub(HEADER_BYTES)?;
+    if !elements.is_multiple_of(base.element_bytes()) {
+        return None;
+    }
+    let dimensions = u16::try_from(elements / base.element_bytes()).ok()?;
+    (dimensions <= base.max_dimensions()).then_some(SqlType::Vector { dimensions, base })
 }
 
 pub(crate) fn decode_precision_and_scale(r: &mut Reader<'_>) -> Result<(u8, u8), DecodeError> {

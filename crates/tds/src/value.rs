@@ -6,6 +6,7 @@ use crate::codec::{DecodeError, EncodeErrorKind, Reader, Writer};
 use crate::type_info::{LengthClass, TypeInfo};
 use crate::value_data::{decode_data, encode_data};
 use crate::variant::{decode_variant, encode_variant};
+use crate::vector::Vector;
 
 /// A value of any T-SQL type. `Display` prints it as the server's CONVERT does (dates in style 121).
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +91,8 @@ pub enum Value {
     Binary(Vec<u8>),
     /// `uniqueidentifier`, in wire order: the first three groups little-endian.
     Guid([u8; 16]),
+    /// `vector`
+    Vector(Vector),
     /// `sql_variant` that is not NULL.
     Variant(Box<VariantValue>),
 }

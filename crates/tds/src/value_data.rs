@@ -6,6 +6,7 @@ use crate::codec::{DecodeError, decode_utf16};
 use crate::collation::Collation;
 use crate::sql_type::{SqlType, decimal_len_bytes, time_len_bytes};
 use crate::value::Value;
+use crate::vector::{self, Vector};
 
 /// Days of 9999-12-31 since 0001-01-01.
 pub(crate) const DAYS_MAX: i32 = 3_652_058;
@@ -116,6 +117,10 @@ pub(crate) fn decode_data(
         | SqlType::Image
         | SqlType::RowVersion
         | SqlType::Udt { .. } => Some(Value::Binary(data.to_vec())),
+        SqlType::Vector { dimensions, base } => vector::check_type(data, *base, *dimensions)
+            .and_then(|_| Vector::from_bytes(data))
+            .map(|vector| Some(Value::Vector(vector)))
+            .map_err(|error| fail(error.to_string().into()))?,
         SqlType::SqlVariant => None,
     };
     value.ok_or_else(|| fail(format!("{} bytes are no {sql_type}", data.len()).into()))
@@ -193,6 +198,11 @@ pub(crate) fn encode_data<'a>(
             | SqlType::Udt { .. },
             Value::Binary(bytes),
         ) => return Ok(Cow::Borrowed(bytes)),
+        (SqlType::Vector { dimensions, base }, Value::Vector(vector))
+            if vector.dimensions() == *dimensions && vector.base() == *base =>
+        {
+            vector.to_bytes()
+        }
         (sql_type, value) => return Err(format!("{value} is no {sql_type}")),
     };
     Ok(Cow::Owned(bytes))

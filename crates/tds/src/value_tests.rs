@@ -6,6 +6,7 @@ use crate::collation::Collation;
 use crate::sql_type::{Length, SqlType};
 use crate::type_info::{Direction, Form, XmlSchema};
 use crate::value_data::{DAYS_MAX, power_of_ten, ticks_per_day};
+use crate::vector::VectorBase;
 
 const LATIN1: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
 
@@ -98,6 +99,19 @@ fn vectors() -> Vec<(&'static str, &'static str, &'static str, Value)> {
         ),
         ("xml", "f1 00", "0400000000000000 04000000 3c002f00 00000000", text("</")),
         ("json", "f4", "0200000000000000 02000000 7b7d 00000000", text("{}")),
+        (
+            "vector(2)",
+            "f5 1000 00",
+            "1000 a901020000000000 0000803f 000000c0",
+            Value::Vector(Vector::new(VectorBase::Float32, vec![1.0, -2.0]).unwrap()),
+        ),
+        (
+            "vector(2, float16)",
+            "f5 0c00 01",
+            "0c00 a901020001000000 003c 00c0",
+            Value::Vector(Vector::new(VectorBase::Float16, vec![1.0, -2.0]).unwrap()),
+        ),
+        ("vector(2)", "f5 1000 00", "ffff", Value::Null),
         ("sql_variant", "62 491f0000", "00000000", Value::Null),
         (
             "sql_variant",

@@ -89,6 +89,7 @@ fn fmt_common(f: &mut fmt::Formatter<'_>, value: &Value, zero: &str) -> fmt::Res
         Value::String(text) => f.write_str(text),
         Value::Binary(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}")),
         Value::Guid(guid) => fmt_guid(f, guid),
+        Value::Vector(vector) => fmt::Display::fmt(vector, f),
         Value::Variant(variant) => fmt::Display::fmt(&variant.value, f),
     }
 }

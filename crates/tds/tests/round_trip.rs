@@ -190,6 +190,14 @@ fn typed_value() -> impl Strategy<Value = (TypeInfo, Value)> {
         any::<i32>().prop_map(move |v| of(SqlType::Int, Value::Int(v))),
         any::<i64>().prop_map(move |v| of(SqlType::BigInt, Value::BigInt(v))),
         any::<bool>().prop_map(move |v| of(SqlType::Bit, Value::Bit(v))),
+        prop::collection::vec(-1e38f32..1e38, 1..50).prop_map(move |elements| {
+            let (dimensions, base) = (elements.len() as u16, VectorBase::Float32);
+            of(SqlType::Vector { dimensions, base }, Value::Vector(Vector::new(base, elements).unwrap()))
+        }),
+        prop::collection::vec(-65_504f32..65_504.0, 1..50).prop_map(move |elements| {
+            let (dimensions, base) = (elements.len() as u16, VectorBase::Float16);
+            of(SqlType::Vector { dimensions, base }, Value::Vector(Vector::new(base, elements).unwrap()))
+        }),
         Just(of(SqlType::SmallInt, Value::Null)),
         (-1e300f64..1e300).prop_map(move |v| of(SqlType::Float, Value::Float(v))),
         any::<[u8; 16]>().prop_map(move |v| of(SqlType::UniqueIdentifier, Value::Guid(v))),

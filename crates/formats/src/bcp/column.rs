@@ -11,7 +11,7 @@ use arrow::datatypes::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampSecondType, UInt8Type, UInt64Type,
 };
 use rows::Form;
-use tds::{Column, Length, SqlType};
+use tds::{Column, Length, SqlType, Vector, VectorError, vector};
 
 use super::cells::Cells;
 use super::format_file::HostField;
@@ -211,6 +211,19 @@ fn textual(mut source: Source, column: &Column, form: TextForm) -> Box<dyn Colum
                 convert: move |cell: &[u8], out: &mut Vec<u8>| hex::append(source.text(cell)?, limit, out),
             })
         }
+        SqlType::Vector { dimensions, base } => Box::new(Bytes {
+            builder: BinaryBuilder::new(),
+            scratch: Vec::new(),
+            convert: move |cell: &[u8], out: &mut Vec<u8>| {
+                let text = std::str::from_utf8(source.text(cell)?).map_err(|_| Fault::Syntax)?;
+                let vector = Vector::parse(text, base).map_err(vector_fault)?;
+                if vector.dimensions() != dimensions {
+                    return Err(Fault::Malformed(OTHER_DIMENSIONS));
+                }
+                out.extend(vector.to_bytes());
+                Ok(None)
+            },
+        }),
         SqlType::SqlVariant => Box::new(Bytes {
             builder: BinaryBuilder::new(),
             scratch: Vec::new(),
@@ -227,6 +240,20 @@ fn textual(mut source: Source, column: &Column, form: TextForm) -> Box<dyn Colum
             Source::Text { .. } | Source::Regional { .. } => Box::new(TextColumn::new(column, form)),
             Source::Spelled { host_type, .. } => Box::new(TextColumn::spelled(column, host_type)),
         },
+    }
+}
+
+const OTHER_DIMENSIONS: &str = "a vector of another number of dimensions";
+
+/// What is wrong with a vector, in the words for fields.
+fn vector_fault(error: VectorError) -> Fault {
+    match error {
+        VectorError::Text { .. } => Fault::Syntax,
+        VectorError::OutOfRange { .. } => Fault::Range,
+        VectorError::Dimensions { .. } | VectorError::Count { .. } => Fault::Malformed(OTHER_DIMENSIONS),
+        VectorError::Base { .. } => Fault::Malformed("a vector of another base type"),
+        VectorError::NotFinite { .. } => Fault::Malformed("a vector with NaN or infinity"),
+        VectorError::Malformed { length } => Fault::Length(length),
     }
 }
 
@@ -288,6 +315,7 @@ fn same_kind(host_type: HostType, sql_type: &SqlType) -> bool {
         | SqlType::VarBinary { .. }
         | SqlType::Image
         | SqlType::RowVersion
+        | SqlType::Vector { .. }
         | SqlType::Udt { .. } => matches!(host_type, H::Binary | H::Image | H::Udt),
         _ => false,
     }
@@ -363,6 +391,15 @@ fn native_filler(host_type: HostType, sql_type: &SqlType) -> Box<dyn ColumnFille
         SqlType::RowVersion => primitive::<UInt64Type, _>(DataType::UInt64, |cell| {
             let (bytes, remark) = native::sized(cell)?;
             Ok((u64::from_be_bytes(bytes), remark))
+        }),
+        &SqlType::Vector { dimensions, base } => Box::new(Bytes {
+            builder: BinaryBuilder::new(),
+            scratch: Vec::new(),
+            convert: move |cell: &[u8], out: &mut Vec<u8>| {
+                vector::check(cell, base, dimensions).map_err(vector_fault)?;
+                out.extend_from_slice(cell);
+                Ok(None)
+            },
         }),
         SqlType::SqlVariant => Box::new(Bytes {
             builder: BinaryBuilder::new(),

@@ -448,7 +448,7 @@ fn column_attributes(sql_type: &SqlType) -> String {
         SqlType::NChar { .. } => "SQLNCHAR",
         SqlType::NVarChar { .. } | SqlType::Xml | SqlType::Json => "SQLNVARCHAR",
         SqlType::Binary { .. } | SqlType::RowVersion => "SQLBINARY",
-        SqlType::VarBinary { .. } => "SQLVARYBIN",
+        SqlType::VarBinary { .. } | SqlType::Vector { .. } => "SQLVARYBIN",
         SqlType::UniqueIdentifier => "SQLUNIQUEID",
         SqlType::SqlVariant => "SQLVARIANT",
         SqlType::Text => "SQLTEXT",

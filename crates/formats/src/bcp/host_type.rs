@@ -143,7 +143,10 @@ impl HostType {
             | SqlType::NText
             | SqlType::Xml
             | SqlType::Json => Self::NChar,
-            SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::RowVersion => Self::Binary,
+            SqlType::Binary { .. }
+            | SqlType::VarBinary { .. }
+            | SqlType::RowVersion
+            | SqlType::Vector { .. } => Self::Binary,
             SqlType::Image => Self::Image,
             SqlType::Bit => Self::Bit,
             SqlType::TinyInt => Self::TinyInt,

@@ -73,6 +73,7 @@ pub fn proposed_storage_name(column: &Column) -> &'static str {
         SqlType::DateTimeOffset { .. } => "datetimeoffset",
         SqlType::UniqueIdentifier => "uniqueidentifier",
         SqlType::SqlVariant => "sql_variant",
+        SqlType::Vector { .. } => "binary",
         SqlType::Udt { .. } => "udt",
     }
 }
@@ -105,6 +106,7 @@ pub fn proposed_length(column: &Column, host_type: HostType) -> u32 {
             SqlType::Binary { length } => u32::from(*length),
             SqlType::VarBinary { length: Length::Units(length) } => u32::from(*length),
             SqlType::RowVersion => 8,
+            SqlType::Vector { .. } => sql_type.max_length_bytes().unwrap_or(0),
             _ => 0,
         },
         sized => sized.size_bytes().map_or(0, |size| size as u32),

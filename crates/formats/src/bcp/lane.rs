@@ -10,7 +10,7 @@ use arrow::datatypes::{
 };
 use rows::text::calendar::{DAYS_TO_1900, DAYS_TO_1970};
 use rows::text::{TextOptions, format_column, guid};
-use tds::{BcpText, CodePage, Length, SqlType, TypeInfo, Value, ValuePlace};
+use tds::{BcpText, CodePage, Length, SqlType, TypeInfo, Value, ValuePlace, Vector};
 
 use super::format_file::HostField;
 use super::text_column::TextForm;
@@ -133,6 +133,12 @@ impl LaneWriter {
                 .as_binary::<i32>()
                 .iter()
                 .map(|value| value.map(variant_text).transpose())
+                .collect::<Result<StringArray, FormatError>>()?,
+            // The server's spelling has a digit too few for every value.
+            SqlType::Vector { .. } => array
+                .as_binary::<i32>()
+                .iter()
+                .map(|value| value.map(vector_text).transpose())
                 .collect::<Result<StringArray, FormatError>>()?,
             _ => format_column(array, schema_field, &TextOptions::bcp())
                 .map_err(|error| FormatError::new(Reason::Text(error.to_string())))?,
@@ -507,6 +513,14 @@ fn exact_offset(bytes: &[u8]) -> [u8; 10] {
     let [i, j] = (u16::from_be_bytes(offset.try_into().unwrap_or_default()) ^ 0x8000).to_le_bytes();
     debug_assert!(i64::from(i16::from_le_bytes([i, j])) * TICKS_PER_MINUTE < TICKS_PER_DAY as i64);
     [a, b, c, d, e, f, g, h, i, j]
+}
+
+/// A vector as a JSON array of the shortest numbers that read back as the same.
+fn vector_text(bytes: &[u8]) -> Result<String, FormatError> {
+    let vector =
+        Vector::from_bytes(bytes).map_err(|error| FormatError::new(Reason::Text(error.to_string())))?;
+    let elements: Vec<String> = vector.elements().iter().map(f32::to_string).collect();
+    Ok(format!("[{}]", elements.join(",")))
 }
 
 /// The text of a sql_variant whose wire form this is.

@@ -246,6 +246,7 @@ pub(super) fn native_length(sql_type: &SqlType, host_type: HostType) -> u32 {
         SqlType::Binary { length } => u32::from(*length),
         SqlType::VarBinary { length } => units(length),
         SqlType::RowVersion => 8,
+        SqlType::Vector { .. } => sql_type.max_length_bytes().unwrap_or(0),
         _ => 0,
     }
 }
@@ -282,6 +283,7 @@ pub(super) fn text_length(sql_type: &SqlType) -> u32 {
         | SqlType::Image
         | SqlType::Xml
         | SqlType::Json
+        | SqlType::Vector { .. }
         | SqlType::Udt { .. } => 0,
     }
 }

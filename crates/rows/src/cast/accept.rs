@@ -1,7 +1,7 @@
 //! Which Arrow types may be loaded into which SQL types, and what a load must allow for it.
 
 use arrow::datatypes::DataType;
-use tds::SqlType;
+use tds::{SqlType, VectorBase};
 
 use super::{CastOptions, Zone};
 use crate::mapping::NoSqlType;
@@ -28,6 +28,16 @@ pub enum Refusal {
     TimeZone {
         /// Zone of the source column.
         zone: String,
+        /// Type of the target column.
+        target: SqlType,
+    },
+    /// Lists of another length than the vector has dimensions.
+    #[error("{source_type} has {found} elements, {target} has another number")]
+    Dimensions {
+        /// Type of the source column.
+        source_type: DataType,
+        /// Elements of each list.
+        found: i32,
         /// Type of the target column.
         target: SqlType,
     },
@@ -75,6 +85,9 @@ pub(crate) fn accept(
         DataType::Duration(unit) => return Err(Refusal::NoSqlType(NoSqlType::Duration(*unit))),
         DataType::Interval(unit) => return Err(Refusal::NoSqlType(NoSqlType::Interval(*unit))),
         DataType::Union(..) => return Err(Refusal::NoSqlType(NoSqlType::Union)),
+        source if is_list(source) && matches!(target, SqlType::Vector { .. }) => {
+            return accept_vector(source, target);
+        }
         DataType::Boolean => Family::Boolean,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Family::Text,
         DataType::FixedSizeBinary(width) => Family::Bytes(Some(*width)),
@@ -137,6 +150,15 @@ pub(crate) fn accept(
             }
             _ => None,
         },
+        // Bytes are a vector only if they are known to be one.
+        (Family::Bytes(None), SqlType::Vector { .. }) => {
+            matches!(declared, Some(SqlType::Vector { .. })).then_some(Natural)
+        }
+        (Family::Bytes(None), target)
+            if is_text(target) && matches!(declared, Some(SqlType::Vector { .. })) =>
+        {
+            Some(Converted)
+        }
         (Family::Text, SqlType::RowVersion) | (Family::Nested, SqlType::SqlVariant) => None,
         (Family::Text, target) if is_text(target) => Some(Natural),
         (Family::Text, _) => Some(Converted),
@@ -148,6 +170,47 @@ pub(crate) fn accept(
         _ => None,
     };
     acceptance.ok_or_else(no_conversion)
+}
+
+fn is_list(source: &DataType) -> bool {
+    element_of(source).is_some()
+}
+
+/// Type of the elements of a list.
+fn element_of(source: &DataType) -> Option<&DataType> {
+    match source {
+        DataType::FixedSizeList(item, _)
+        | DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item) => Some(item.data_type()),
+        _ => None,
+    }
+}
+
+/// Lists of numbers as vectors.
+fn accept_vector(source: &DataType, target: &SqlType) -> Result<Acceptance, Refusal> {
+    let element = element_of(source);
+    let numbers = element.is_some_and(|element| {
+        element.is_numeric() && !matches!(element, DataType::Decimal256(..)) || *element == DataType::Null
+    });
+    let SqlType::Vector { dimensions, base } = target else {
+        return Err(Refusal::NoConversion { source_type: source.clone(), target: target.clone() });
+    };
+    if !numbers {
+        return Err(Refusal::NoConversion { source_type: source.clone(), target: target.clone() });
+    }
+    if let DataType::FixedSizeList(_, found) = source
+        && *found != i32::from(*dimensions)
+    {
+        let (source_type, found, target) = (source.clone(), *found, target.clone());
+        return Err(Refusal::Dimensions { source_type, found, target });
+    }
+    let natural = match base {
+        VectorBase::Float32 => matches!(element, Some(DataType::Float32 | DataType::Float16)),
+        VectorBase::Float16 => matches!(element, Some(DataType::Float16)),
+    };
+    Ok(if natural { Acceptance::Natural } else { Acceptance::Converted })
 }
 
 fn is_text(target: &SqlType) -> bool {

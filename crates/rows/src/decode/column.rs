@@ -16,6 +16,7 @@ use super::gather::Gather;
 use super::strings::{BinaryColumn, CodePageColumn, Render, RenderedColumn, Utf16Column, VariantColumn};
 use super::temporal::{self, Unit};
 use super::variant::{write_datetime2, write_datetimeoffset, write_time, write_variant};
+use super::vectors::{StoredVectorColumn, VectorColumn};
 use crate::text::guid::swap_order;
 use crate::text::write;
 
@@ -93,6 +94,12 @@ fn typed(info: &TypeInfo, to: &DataType) -> Option<Box<dyn Gather>> {
             SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Image | SqlType::Udt { .. },
             DataType::Binary,
         ) => Box::new(BinaryColumn::new(class, limit(info, class))),
+        (&SqlType::Vector { dimensions, base }, DataType::FixedSizeList(..)) => {
+            Box::new(VectorColumn::new(class, base, dimensions, to)?)
+        }
+        (&SqlType::Vector { dimensions, base }, DataType::Binary) => {
+            Box::new(StoredVectorColumn::new(class, base, dimensions))
+        }
         (SqlType::SqlVariant, DataType::Binary) => Box::new(VariantColumn::new(class, limit(info, class))),
         _ => return None,
     })

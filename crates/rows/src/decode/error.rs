@@ -1,6 +1,6 @@
 //! Why a row could not be decoded.
 
-use tds::DecodeError;
+use tds::{DecodeError, VectorError};
 
 /// A cell that is not a value of its column's type, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -109,6 +109,9 @@ pub enum RowDecodeErrorReason {
         /// The value, as SQL Server writes it.
         text: String,
     },
+    /// Bytes that are no vector of the column's type.
+    #[error("{0}")]
+    Vector(VectorError),
     /// A `sql_variant` body that does not follow MS-TDS 2.2.5.5.4.
     #[error("malformed sql_variant: {what}")]
     Variant {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Fields, TimeUnit};
-use tds::{Length, SqlType};
+use tds::{Length, SqlType, VectorBase};
 
 use crate::cast::{Acceptance, CastOptions, accept};
 
@@ -69,7 +69,8 @@ fn creating(text: &mut String) {
 The column that `--create` makes, and the column of a result set, unless the field's metadata names a SQL type
 (key `sql_type`; for text also `collation`). Dictionary and run-end encoded fields take their values' type. `n` is
 the length of the longest value where it is known; unknown or too long becomes `max`. Text can be made `varchar`
-instead. Nested types need leave to become JSON text.
+instead. Nested types need leave to become JSON text. A list of a fixed number of floats becomes a `vector` of as many
+dimensions (`Float32` up to 1998, `Float16` up to 3996), unless the server has no such type.
 
 | Arrow type | SQL type |
 |---|---|
@@ -100,6 +101,10 @@ page lacks. `varchar`, `char`, `text`, `ntext`, `xml` and `json` take what `nvar
 integers what `int` takes, `real` what `float`, `smallmoney` and `numeric` what `decimal` takes. Dictionary and run-end
 encoded columns take the way of their values, each distinct value once.
 
+A `vector` takes lists of numbers, JSON arrays in text, and its own stored bytes. Every value must have as many elements
+as the column has dimensions, none of them NULL, NaN or infinite. Numbers of a list must come through unchanged unless
+rounding is allowed; those of text are rounded to the element's type, as the server does it.
+
 ",
     );
     use SqlType::*;
@@ -116,6 +121,7 @@ encoded columns take the way of their values, each distinct value once.
         NVarChar { length: n },
         VarBinary { length: n },
         UniqueIdentifier,
+        Vector { dimensions: 3, base: VectorBase::Float32 },
         SqlVariant,
     ];
     let name = |sql_type: &SqlType| {
@@ -174,6 +180,8 @@ pub(crate) fn sql_types() -> Vec<(String, SqlType)> {
             ("image", Image),
             ("uniqueidentifier", UniqueIdentifier),
             ("rowversion", RowVersion),
+            ("vector(n)", Vector { dimensions: 3, base: VectorBase::Float32 }),
+            ("vector(n, float16)", Vector { dimensions: 3, base: VectorBase::Float16 }),
             ("sql_variant", SqlVariant),
             (
                 "CLR types",
@@ -209,7 +217,11 @@ pub(crate) fn arrow_types() -> Vec<DataType> {
         Arc::new(Field::new("run_ends", Int32, false)),
         Arc::new(Field::new("values", Float64, true)),
     ));
-    types.extend([List(item()), FixedSizeList(item(), 3), Struct(Fields::from(vec![item()]))]);
+    types.extend([List(item()), FixedSizeList(item(), 3)]);
+    types.extend(
+        [Float32, Float16].map(|element| FixedSizeList(Arc::new(Field::new("item", element, true)), 3)),
+    );
+    types.push(Struct(Fields::from(vec![item()])));
     types.push(Duration(TimeUnit::Second));
     types.push(Interval(arrow::datatypes::IntervalUnit::MonthDayNano));
     types

@@ -38,7 +38,7 @@ fn a_field_finds_back_to_its_column() {
 fn lengths_choose_the_size() {
     let field = Field::new("c", DataType::Utf8, true);
     let of = |max_length, strings| {
-        sql_type_of(&field, &CreateOptions { max_length, strings, nested_as_json: false })
+        sql_type_of(&field, &CreateOptions { max_length, strings, ..CreateOptions::default() })
             .unwrap()
             .to_string()
     };
@@ -48,6 +48,21 @@ fn lengths_choose_the_size() {
     assert_eq!(of(Some(4001), StringType::NVarChar), "nvarchar(max)");
     assert_eq!(of(Some(8000), StringType::VarChar), "varchar(8000)");
     assert_eq!(of(Some(1 << 40), StringType::VarChar), "varchar(max)");
+}
+
+#[test]
+fn lists_of_a_fixed_number_of_floats_are_vectors() {
+    let of = |data_type: &str, options: &CreateOptions| {
+        let data_type: DataType = data_type.parse().unwrap();
+        sql_type_of(&Field::new("c", data_type, true), options).map(|sql_type| sql_type.to_string())
+    };
+    let vectors = CreateOptions::default();
+    assert_eq!(of("FixedSizeList(3 x Float32)", &vectors).unwrap(), "vector(3)");
+    assert_eq!(of("FixedSizeList(3996 x Float16)", &vectors).unwrap(), "vector(3996, float16)");
+    assert!(of("FixedSizeList(1999 x Float32)", &vectors).is_err());
+    assert!(of("FixedSizeList(3 x Float64)", &vectors).is_err());
+    let without = CreateOptions { without_vectors: true, nested_as_json: true, ..CreateOptions::default() };
+    assert_eq!(of("FixedSizeList(3 x Float32)", &without).unwrap(), "nvarchar(max)");
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Columns of values to columns of SQL Server text.
 
+use std::io::Write;
+
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, FixedSizeBinaryArray, StringArray,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray,
+    StringArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
@@ -11,7 +14,7 @@ use arrow::datatypes::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use tds::SqlType;
+use tds::{SqlType, Vector};
 
 use super::calendar::{DAYS_MAX, DAYS_TO_1970};
 use super::{split_sign, write};
@@ -175,6 +178,11 @@ impl Column<'_> {
                 let values = array.as_binary_view();
                 self.cells(values.nulls(), 0, |out, row| self.bytes(out, values.value(row)))
             }
+            DataType::FixedSizeList(item, _)
+                if matches!(item.data_type(), DataType::Float32 | DataType::Float16) =>
+            {
+                self.vectors(array.as_fixed_size_list())
+            }
             DataType::FixedSizeBinary(_) => self.fixed_binaries(array.as_fixed_size_binary()),
             other => {
                 Err(FormatTextError::Unsupported { column: self.name.to_owned(), data_type: other.clone() })
@@ -332,8 +340,34 @@ impl Column<'_> {
         if self.sql_type == Some(SqlType::SqlVariant) {
             return write_variant(out, value).map_err(|_| MALFORMED);
         }
+        if let Some(SqlType::Vector { .. }) = self.sql_type {
+            let vector = Vector::from_bytes(value).map_err(|_| MALFORMED)?;
+            // Writing to a vector of bytes does not fail.
+            let _ = write!(out, "{vector}");
+            return Ok(());
+        }
         self.binary(out, value);
         Ok(())
+    }
+
+    /// JSON arrays of the shortest numbers that read back as the same.
+    fn vectors(&self, values: &FixedSizeListArray) -> Result<StringArray, FormatTextError> {
+        let elements =
+            arrow::compute::cast(values.values(), &DataType::Float32).map_err(|source| self.arrow(source))?;
+        let elements = elements.as_primitive::<Float32Type>();
+        let width = usize::try_from(values.value_length()).unwrap_or(0);
+        self.cells(values.nulls(), values.len() * width * 8, |out, row| {
+            let first = usize::try_from(values.value_offset(row)).map_err(|_| MALFORMED)?;
+            out.push(b'[');
+            for index in first..first + width {
+                if index > first {
+                    out.push(b',');
+                }
+                write::real(out, elements.value(index));
+            }
+            out.push(b']');
+            Ok(())
+        })
     }
 
     fn binary(&self, out: &mut Vec<u8>, value: &[u8]) {
