@@ -179,7 +179,7 @@ impl Datum {
                 Datum::Guid(array.as_fixed_size_binary().value(row).try_into().unwrap_or_default())
             }
             SqlType::RowVersion => Datum::RowVersion(array.as_primitive::<UInt64Type>().value(row)),
-            SqlType::SqlVariant | SqlType::Image | SqlType::Udt { .. } => {
+            SqlType::SqlVariant | SqlType::Image | SqlType::Udt { .. } | SqlType::Vector { .. } => {
                 Datum::Binary(array.as_binary::<i32>().value(row).to_vec())
             }
             other if other.is_binary() => Datum::Binary(array.as_binary::<i32>().value(row).to_vec()),
@@ -279,7 +279,9 @@ impl Datum {
                     .map(|v| if let Datum::RowVersion(v) = v { Some(*v) } else { None })
                     .collect::<UInt64Array>(),
             ),
-            SqlType::SqlVariant | SqlType::Image | SqlType::Udt { .. } => binaries(values),
+            SqlType::SqlVariant | SqlType::Image | SqlType::Udt { .. } | SqlType::Vector { .. } => {
+                binaries(values)
+            }
             other if other.is_binary() => binaries(values),
             _ => {
                 let mut builder = StringBuilder::with_capacity(values.len(), values.len() * 8);
@@ -408,6 +410,9 @@ impl Datum {
             (Datum::Binary(body), SqlType::SqlVariant) => {
                 super::convert::variant_value(body).unwrap_or(Value::Null)
             }
+            (Datum::Binary(bytes), SqlType::Vector { .. }) => {
+                tds::Vector::from_bytes(bytes).map_or(Value::Null, Value::Vector)
+            }
             (Datum::Binary(bytes), _) => Value::Binary(bytes.clone()),
             (Datum::Guid(guid), _) => Value::Guid(rows::text::guid::swap_order(*guid)),
             (Datum::RowVersion(version), _) => Value::Binary(version.to_be_bytes().to_vec()),
@@ -454,6 +459,7 @@ impl Datum {
                     + i64::from(*minutes) * 60 * TICKS_PER_SECOND,
             ),
             Value::String(text) => Datum::Text(text.clone()),
+            Value::Vector(vector) => Datum::Binary(vector.to_bytes()),
             Value::Binary(bytes) => Datum::Binary(bytes.clone()),
             Value::Guid(guid) => Datum::Guid(rows::text::guid::swap_order(*guid)),
             Value::Variant(variant) => Datum::from_value(&variant.value),

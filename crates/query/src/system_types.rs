@@ -67,6 +67,7 @@ pub const SYSTEM_TYPES: &[SystemType] = &[
     system("xml", 241, 241, -1, 0, 0),
     system("sysname", 231, 256, 256, 0, 0),
     system("json", 244, 244, -1, 0, 0),
+    system("vector", 165, 255, 8000, 0, 0),
 ];
 
 /// `TYPE_NAME(id)`.
@@ -119,6 +120,7 @@ pub fn max_length(sql_type: &SqlType) -> i16 {
         SqlType::DateTime2 { scale } => time_bytes(*scale) + 3,
         SqlType::DateTimeOffset { scale } => time_bytes(*scale) + 5,
         SqlType::Udt { .. } => -1,
+        SqlType::Vector { .. } => sql_type.max_length_bytes().map_or(-1, |bytes| bytes as i16),
         other => system_type(other).max_length,
     }
 }

@@ -10,6 +10,7 @@ use super::convert::{length_limit, type_name};
 /// Rank in the precedence list; the operand of the lower rank is converted.
 fn precedence(sql_type: &SqlType) -> u8 {
     match sql_type {
+        SqlType::Vector { .. } => 32,
         SqlType::Udt { .. } => 31,
         SqlType::SqlVariant => 30,
         SqlType::Xml => 29,
@@ -98,7 +99,18 @@ pub fn is_convertible(from: &SqlType, to: &SqlType) -> bool {
             || guid(one) && (is_numeric(other) || days(other))
             || *one == SqlType::Date && matches!(other, SqlType::Time { .. })
     };
+    let vector = |sql_type: &SqlType| matches!(sql_type, SqlType::Vector { .. });
+    let fits_vector =
+        |other: &SqlType| vector(other) || is_json_or_text(other) || *other == SqlType::SqlVariant;
+    if vector(from) || vector(to) {
+        return fits_vector(from) && fits_vector(to);
+    }
     !(pair(from, to) || pair(to, from))
+}
+
+/// The types that hold vectors as JSON: json, char, varchar, nchar and nvarchar.
+pub fn is_json_or_text(sql_type: &SqlType) -> bool {
+    is_text(sql_type) || *sql_type == SqlType::Json
 }
 
 /// The types of moments that do not count days.

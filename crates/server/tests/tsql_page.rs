@@ -239,6 +239,9 @@ fn calls(family: &str, signature: &Signature, count: usize) -> Vec<String> {
                 "offset" if family == "Windows" => "1",
                 "pattern" => "'d'",
                 "property" => "'x'",
+                "vector" => "CAST('[1]' AS vector(1))",
+                "metric" => "'dot'",
+                "norm" => "'norm2'",
                 _ => sample,
             };
             let mut arguments: String = (0..count).map(argument).collect::<Vec<_>>().join(", ");

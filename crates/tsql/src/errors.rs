@@ -204,6 +204,32 @@ messages! {
     NOT_A_PARAMETER [2]: 8145, 16, 1, "{} is not a parameter for procedure {}.";
     /// A query that is too large or too deep to be planned.
     TOO_COMPLEX [0]: 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query.";
+    /// Text that is no vector.
+    NOT_A_VECTOR [1]: 13670, 16, 1, "Input JSON is not a valid Vector : '{}'.";
     /// T-SQL that this server does not have: the number that Azure SQL uses for the same case.
     UNSUPPORTED [1]: 40515, 16, 1, "{} is not supported by this server.";
+    /// A metric of VECTOR_DISTANCE that is none.
+    VECTOR_METRIC [1]: 42201, 16, 1, "The requested distance metric '{}' is not supported by vector_distance. Provide a valid distance metric.";
+    /// A vector type of no or too many dimensions.
+    VECTOR_RANGE [2]: 42203, 16, 1, "The provided dimension for the vector ({}) is not within the allowed range [1-{}].";
+    /// Vectors of different dimensions.
+    VECTOR_DIMENSIONS [2]: 42204, 16, 1, "The vector dimensions {} and {} do not match.";
+    /// Bytes that are no vector.
+    VECTOR_INVALID [1]: 42206, 16, 1, "The vector is invalid. Error details: '{}'.";
+    /// A norm that is none.
+    VECTOR_NORM [1]: 42210, 16, 1, "The requested norm function '{}' is not supported by vector_norm/vector_normalize. Provide a valid norm function.";
+    /// A vector for which a text is too short.
+    VECTOR_TRUNCATED [0]: 42211, 16, 1, "Truncation of vector is not allowed during the conversion. Ensure the vector size is appropriate before conversion.";
+    /// CREATE TYPE from vector.
+    VECTOR_ALIAS [0]: 42212, 16, 1, "Cannot create alias types from a vector datatype.";
+    /// Vectors have no order and are not equal.
+    VECTOR_COMPARED [0]: 42213, 16, 1, "The vector data types cannot be compared or sorted, except when using the IS NULL operator.";
+    /// A native file for a table with vectors.
+    VECTOR_BULK [0]: 42225, 16, 1, "VECTOR column(s) cannot be natively imported through BULK INSERT or OPENROWSET(BULK) statement.";
+    /// A vector of another base type.
+    VECTOR_BASE [2]: 42238, 16, 1, "Conversion of vector from data type {} to {} is not allowed.";
+    /// A number that the base type cannot hold.
+    VECTOR_VALUES [1]: 42241, 16, 1, "Input JSON contains out-of-range values for {}.";
+    /// The distance of vectors of two base types.
+    VECTOR_BASES [0]: 42243, 16, 1, "VECTOR_DISTANCE function does not support different base types for vector arguments.";
 }

@@ -151,6 +151,9 @@ fn kind_of(sql_type: &SqlType, code_page: Option<CodePage>) -> (Kind, Option<Cod
         SqlType::Json => plain(Kind::VarChar(None)),
         SqlType::Binary { length } => plain(Kind::Binary(*length)),
         SqlType::VarBinary { length } => plain(Kind::VarBinary(units(length))),
+        SqlType::Vector { .. } => {
+            plain(Kind::VarBinary(sql_type.max_length_bytes().and_then(|bytes| u16::try_from(bytes).ok())))
+        }
         SqlType::Image | SqlType::SqlVariant | SqlType::Udt { .. } => plain(Kind::VarBinary(None)),
     }
 }

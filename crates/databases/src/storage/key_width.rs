@@ -76,7 +76,8 @@ impl KeyWidth {
 
 /// Whether values of a column can be parts of a key.
 pub fn is_key_column(column: &ColumnDefinition) -> bool {
-    kind_of_column(&column.stored()).0.place() != (Place::Variable { limit_bytes: None })
+    !matches!(column.sql_type, tds::SqlType::Vector { .. })
+        && kind_of_column(&column.stored()).0.place() != (Place::Variable { limit_bytes: None })
 }
 
 /// How many bytes values of a column of variable length take in pages.

@@ -9,9 +9,10 @@ use formats::bcp::{
     ByteOrderMark, DataMode, FileCodePage, FormatFile, HostReadOptions, LayoutOptions, TextFields, terminator,
 };
 use formats::{CsvOptions, Encoding, RowTerminator};
-use tds::{CodePage, Column};
+use tds::{CodePage, Column, SqlType};
 use tsql::SqlError;
 use tsql::bulk_file::{BulkFileOptions, CodePageOption, DataFileType};
+use tsql::errors;
 
 /// Rows of a batch as it is read.
 const BATCH_ROWS: usize = 65_536;
@@ -40,7 +41,7 @@ impl Layout {
     /// The layout of a file with the fields of `columns`: all of a table's, or those of a format file's rowset. `skipped` are the
     /// positions of columns whose fields are skipped.
     ///
-    /// Errors: 4880, 4878, 5339, and what is wrong with a format file.
+    /// Errors: 4880, 4878, 5339, 42225, and what is wrong with a format file.
     pub fn new(
         file: &Path,
         options: &BulkFileOptions,
@@ -65,6 +66,9 @@ impl Layout {
         let (mode, notice) = data_mode(file, options, format.is_some())?;
         let mut format = match format {
             Some(format) => format,
+            None if mode.is_native() && columns.iter().any(is_vector) => {
+                return Err(errors::VECTOR_BULK.error());
+            }
             None => FormatFile::for_columns(columns, mode, &layout_options(options, mode)?),
         };
         // CODEPAGE 65001 goes before the collations of a format file; any other code page behind them.
@@ -86,6 +90,10 @@ impl Layout {
         };
         Ok((Self::Host { format: Box::new(format), options: Box::new(read) }, notice))
     }
+}
+
+fn is_vector(column: &Column) -> bool {
+    matches!(column.sql_type(), SqlType::Vector { .. })
 }
 
 /// Reads FORMATFILE.

@@ -28,7 +28,8 @@ macro_rules! column_shape {
             "encryption_type_desc nvarchar(64)\nencryption_algorithm_name sysname\ncolumn_encryption_key_id int\n",
             "column_encryption_key_database_name sysname\nis_hidden bit! = 0\nis_masked bit! = 0\ngraph_type int\n",
             "graph_type_desc nvarchar(60)\nis_data_deletion_filter_column bit! = 0\nledger_view_column_type int\n",
-            "ledger_view_column_type_desc nvarchar(60)\nis_dropped_ledger_column bit! = 0"
+            "ledger_view_column_type_desc nvarchar(60)\nis_dropped_ledger_column bit! = 0\n",
+            "vector_dimensions int\nvector_base_type tinyint\nvector_base_type_desc nvarchar(10)"
         )
     };
 }
@@ -100,6 +101,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
                 ("is_computed", bit(column.computed.is_some())),
                 ("default_object_id", int(column.default.as_ref().map_or(0, |default| default.object_id))),
             ]);
+            describe_vector(view, &column.sql_type);
             if let (Kept::Computed, Some(definition)) = (kept, &column.computed) {
                 view.set("definition", text(&definition_text(definition)));
                 view.set("is_persisted", bit(column.persisted));
@@ -111,6 +113,15 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
                 view.set("last_value", last.map_or(Datum::Null, int));
             }
         }
+    }
+}
+
+/// The columns that only vectors have.
+pub(super) fn describe_vector(view: &mut View, sql_type: &SqlType) {
+    if let SqlType::Vector { dimensions, base } = sql_type {
+        view.set("vector_dimensions", int(i64::from(*dimensions)));
+        view.set("vector_base_type", int(i64::from(base.number())));
+        view.set("vector_base_type_desc", text(base.name()));
     }
 }
 

@@ -263,6 +263,7 @@ pub(super) fn measures(sql_type: &SqlType) -> Vec<Datum> {
         | SqlType::UniqueIdentifier
         | SqlType::SqlVariant
         | SqlType::RowVersion
+        | SqlType::Vector { .. }
         | SqlType::Udt { .. } => {
             vec![null(), null(), null(), null(), null(), null()]
         }

@@ -119,6 +119,7 @@ pub(super) fn parameters(context: &Context<'_>, view: &mut View) {
                 ("scale", int(scale(&sql_type))),
                 ("is_output", bit(parameter.output)),
             ]);
+            columns::describe_vector(view, &sql_type);
             if let Some(own) = own {
                 user_types::describe_parameter(view, own);
             }
@@ -145,6 +146,7 @@ pub(super) fn columns(context: &Context<'_>, view: &mut View) {
                 ("is_nullable", bit(column.nullable)),
                 ("is_ansi_padded", bit(columns::knows_padding(&column.sql_type))),
             ]);
+            columns::describe_vector(view, &column.sql_type);
         }
     }
 }

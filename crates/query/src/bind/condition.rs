@@ -315,6 +315,10 @@ fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr
                 | SqlType::Udt { .. }
         )
     };
+    let vector = |value: &Typed| matches!(value.sql_type, SqlType::Vector { .. });
+    if vector(&left) || vector(&right) {
+        return Err(errors::VECTOR_COMPARED.error());
+    }
     if left.sql_type == SqlType::Xml || right.sql_type == SqlType::Xml {
         let text = "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
         return Err(SqlError::new(305, 16, 1, text));

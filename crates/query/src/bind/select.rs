@@ -125,6 +125,7 @@ impl Binder<'_> {
                     | SqlType::Image
                     | SqlType::Xml
                     | SqlType::Json
+                    | SqlType::Vector { .. }
                     | SqlType::Udt { .. }
             )
         }) {
@@ -314,7 +315,10 @@ fn group_keys(
             ));
         }
         let below = binder.value(expr, scope)?;
-        if matches!(below.sql_type, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml) {
+        if matches!(
+            below.sql_type,
+            SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::Vector { .. }
+        ) {
             return Err(not_sortable(&below.sql_type));
         }
         let name = binder.fresh();
@@ -713,8 +717,11 @@ fn window(function: WindowFunctionDefinition, arguments: Vec<Expr>, order_by: Ve
     }))
 }
 
-/// 305 and 306: values that have no order.
+/// 305, 306 and 42213: values that have no order.
 fn not_sortable(sql_type: &SqlType) -> SqlError {
+    if matches!(sql_type, SqlType::Vector { .. }) {
+        return errors::VECTOR_COMPARED.error();
+    }
     if *sql_type == SqlType::Xml {
         let text = "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
         return SqlError::new(305, 16, 1, text);
@@ -730,7 +737,13 @@ fn not_sortable(sql_type: &SqlType) -> SqlError {
 fn sort(value: &Typed, item: &OrderItem) -> Result<Sort, SqlError> {
     if matches!(
         value.sql_type,
-        SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::Json | SqlType::Udt { .. }
+        SqlType::Text
+            | SqlType::NText
+            | SqlType::Image
+            | SqlType::Xml
+            | SqlType::Json
+            | SqlType::Vector { .. }
+            | SqlType::Udt { .. }
     ) {
         return Err(not_sortable(&value.sql_type));
     }

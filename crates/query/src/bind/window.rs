@@ -28,6 +28,7 @@ use super::aggregate::Aggregate;
 use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
+use tsql::errors;
 use tsql::expression::{Expr as Ast, Frame, FrameBound, FunctionCall, Literal, Window};
 use tsql::query::{QueryBody, SelectItem};
 
@@ -118,7 +119,11 @@ fn window_over(
     }
     let mut partition_by = Vec::new();
     for expr in &over.partition_by {
-        partition_by.push(readable_value(binder, key(&binder.value(expr, scope)?), windows));
+        let value = binder.value(expr, scope)?;
+        if matches!(value.sql_type, SqlType::Vector { .. }) {
+            return Err(errors::VECTOR_COMPARED.error());
+        }
+        partition_by.push(readable_value(binder, key(&value), windows));
     }
     let mut order_by = Vec::new();
     for item in &over.order_by {

@@ -37,12 +37,17 @@ pub(super) fn format(value: &Datum, from: &SqlType, style: i32) -> Option<String
         Datum::Float(value) => float(*value, style, 17),
         Datum::Guid(guid) => self::guid(guid),
         Datum::RowVersion(version) => hex(&version.to_be_bytes(), style),
-        Datum::Binary(bytes) if !matches!(from, SqlType::SqlVariant | SqlType::Udt { .. }) => {
+        Datum::Binary(bytes)
+            if !matches!(from, SqlType::SqlVariant | SqlType::Udt { .. } | SqlType::Vector { .. }) =>
+        {
             hex(bytes, style)
         }
         Datum::Binary(body) if *from == SqlType::SqlVariant => {
             let (value, base) = super::variant::base_of(body).ok()?;
             return format(&value, &base, style);
+        }
+        Datum::Binary(bytes) if matches!(from, SqlType::Vector { .. }) => {
+            tds::Vector::from_bytes(bytes).ok()?.to_string()
         }
         Datum::Binary(_) => return None,
         Datum::Date(days) => moment(Parts::of(days * TICKS_PER_DAY, 0), from, style),

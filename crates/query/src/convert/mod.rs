@@ -12,6 +12,7 @@ mod text;
 mod type_names;
 mod variant;
 mod variant_value;
+mod vector;
 mod xml;
 
 use tds::{CodePage, Length, SqlType};
@@ -25,6 +26,7 @@ pub use temporal::place;
 pub use type_names::{refused, type_name};
 pub use variant::base_of;
 pub use variant_value::variant_value;
+pub use vector::{check_vector, vector_error};
 
 use super::clr::ClrType;
 use super::datum::Datum;
@@ -56,6 +58,14 @@ pub fn convert_in(
     {
         let (value, base) = variant::base_of(body)?;
         return convert_in(value, &base, to, style, page);
+    }
+    match (from, to, &value) {
+        (_, SqlType::Vector { .. }, _) => return vector::to_vector(value, from, to),
+        (SqlType::Vector { .. }, _, Datum::Binary(bytes)) => {
+            let text = Datum::Text(vector::text_of(bytes, from, to)?);
+            return text::to_text(text, &SqlType::NVarChar { length: Length::Max }, to, style, page);
+        }
+        _ => {}
     }
     if to.is_character()
         && let (Some(clr), Datum::Binary(bytes)) = (ClrType::of(from), &value)

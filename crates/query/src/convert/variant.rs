@@ -46,6 +46,7 @@ fn base_type(from: &SqlType) -> Option<SqlType> {
         | SqlType::RowVersion
         | SqlType::SqlVariant
         | SqlType::Udt { .. }
+        | SqlType::Vector { .. }
         | SqlType::VarChar { length: Length::Max }
         | SqlType::NVarChar { length: Length::Max }
         | SqlType::VarBinary { length: Length::Max } => None,

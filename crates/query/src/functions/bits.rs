@@ -12,6 +12,7 @@ use super::kernel::{Kernel, scalar};
 use super::{name_type, strict};
 use crate::system_types::{max_length, precision, scale};
 use tsql::SqlError;
+use tsql::errors;
 
 /// Functions of bits and bytes, and of several values.
 pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
@@ -217,6 +218,9 @@ fn extreme(call: &Call<'_, dyn Facts>, greatest: bool) -> Result<Typed, SqlError
     let collation = common_collation(call.arguments);
     let fold = !super::super::collation::is_case_sensitive(collation.0);
     let (values, sql_type) = unify(call.arguments.to_vec())?;
+    if matches!(sql_type, SqlType::Vector { .. }) {
+        return Err(errors::VECTOR_COMPARED.error());
+    }
     let types = vec![sql_type.clone(); values.len()];
     let key = format!("{}_{}_{fold}", call.name, values.len());
     let function = Scalar::by_value(&key, types, sql_type.clone(), move |values| {

@@ -18,6 +18,7 @@ mod table;
 mod text;
 mod time_zone;
 mod typing;
+mod vector;
 
 use std::sync::LazyLock;
 
@@ -50,6 +51,7 @@ const FAMILIES: &[Family<Kernel>] = &[
     Family { title: "Bits, bytes, several values", functions: bits::FUNCTIONS },
     Family { title: "JSON", functions: json::FUNCTIONS },
     Family { title: "JSON", functions: json_construct::FUNCTIONS },
+    Family { title: "Vectors", functions: vector::FUNCTIONS },
     Family { title: "Aggregates", functions: aggregates::AGGREGATES },
     Family { title: "Aggregates", functions: as_written::GROUPINGS },
     Family { title: "Windows", functions: aggregates::WINDOWS },

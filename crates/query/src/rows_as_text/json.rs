@@ -63,9 +63,9 @@ pub(crate) fn value(value: Datum, sql_type: &SqlType, nested: bool) -> Result<St
         }
         (Datum::Bit(bit), _) => bit.to_string(),
         (Datum::Text(text), _) if nested || *sql_type == SqlType::Json => text.clone(),
-        (Datum::Int(_) | Datum::Decimal(_) | Datum::Real(_) | Datum::Float(_), _) => {
-            scalar_text(value, sql_type)?
-        }
+        // The text of a vector is an array of JSON.
+        (Datum::Int(_) | Datum::Decimal(_) | Datum::Real(_) | Datum::Float(_), _)
+        | (Datum::Binary(_), SqlType::Vector { .. }) => scalar_text(value, sql_type)?,
         _ => quoted(&scalar_text(value, sql_type)?),
     })
 }

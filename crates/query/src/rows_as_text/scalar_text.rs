@@ -22,7 +22,9 @@ pub(super) fn scalar_text(value: Datum, sql_type: &SqlType) -> Result<String, Sq
     let text = SqlType::NVarChar { length: Length::Max };
     match value {
         Datum::Text(text) => Ok(text),
-        Datum::Binary(bytes) if *sql_type != SqlType::SqlVariant => Ok(base64(&bytes)),
+        Datum::Binary(bytes) if !matches!(sql_type, SqlType::SqlVariant | SqlType::Vector { .. }) => {
+            Ok(base64(&bytes))
+        }
         Datum::RowVersion(version) => Ok(base64(&version.to_be_bytes())),
         other => match convert(other, sql_type, &text, style)? {
             Datum::Text(text) => Ok(text),

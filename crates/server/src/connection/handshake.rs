@@ -38,6 +38,8 @@ pub(crate) struct Connection {
     pub conversation: Conversation,
     pub session: Session,
     pub version: TdsVersion,
+    /// The version of vectors that the client knows.
+    pub vectors: u8,
     pub packet_size_bytes: usize,
     pub spid: u16,
     pub broken: Broken,
@@ -212,6 +214,7 @@ async fn log_in(
         conversation,
         session,
         version,
+        vectors: login_reply::vector_version(&login),
         packet_size_bytes,
         spid,
         broken,

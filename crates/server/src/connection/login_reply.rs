@@ -24,11 +24,22 @@ pub(super) const PROGRAM_VERSION: ProgramVersion =
 
 /// What real servers call themselves in LOGINACK: drivers compare it. The honest name is in @@VERSION.
 const PROGRAM_NAME: &str = "Microsoft SQL Server\0\0";
+/// The newest version of the vector feature: the one with half precision.
+const VECTOR_VERSION_MAX: u8 = 2;
 const LANGUAGE: &str = "us_english";
 
 /// Whether the client asked for ODBC's session defaults.
 pub(super) fn asks_for_odbc(login: &Login7) -> bool {
     login.option_flags2 & option_flags2::ODBC != 0
+}
+
+/// The version of vectors that the client and this server know: 2 has both base types, 1 float32 alone, 0 none.
+pub(super) fn vector_version(login: &Login7) -> u8 {
+    let asked = login.features.iter().find_map(|feature| match feature {
+        FeatureRequest::VectorSupport(version) => Some(*version),
+        _ => None,
+    });
+    asked.unwrap_or(0).min(VECTOR_VERSION_MAX)
 }
 
 /// The answer to a login that is accepted.
@@ -61,11 +72,18 @@ pub(super) fn accepted<W: AsyncWrite + Unpin>(
             old: PACKET_SIZE_INITIAL_BYTES as u32,
         }),
     ];
-    // UTF-8 collations can be stored; nothing else that clients offer is acknowledged, because each of the other
-    // features changes what they expect or send.
+    // UTF-8 collations and vectors can be stored; nothing else that clients offer is acknowledged, because each of the
+    // other features changes what they expect or send.
+    let mut acks = Vec::new();
     if login.features.iter().any(|asked| matches!(asked, FeatureRequest::Utf8Support)) {
-        let ack = FeatureAck { id: feature::feature_id::UTF8_SUPPORT, data: vec![1] };
-        tokens.push(Token::FeatureExtAck(vec![ack]));
+        acks.push(FeatureAck { id: feature::feature_id::UTF8_SUPPORT, data: vec![1] });
+    }
+    match vector_version(login) {
+        0 => {}
+        version => acks.push(FeatureAck { id: feature::feature_id::VECTOR_SUPPORT, data: vec![version] }),
+    }
+    if !acks.is_empty() {
+        tokens.push(Token::FeatureExtAck(acks));
     }
     tokens.push(Token::Done(Done { status: DoneStatus::FINAL, command: 0, row_count: 0 }));
     writer.tokens(|w| tokens.iter().for_each(|token| token.encode(w, version)))

@@ -51,8 +51,17 @@ const LINGER_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the client leaves or an error ends the connection.
 pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Result<(), ConnectionError> {
-    let Connection { transport, conversation, session, version, packet_size_bytes, spid, broken, faults } =
-        connection;
+    let Connection {
+        transport,
+        conversation,
+        session,
+        version,
+        vectors,
+        packet_size_bytes,
+        spid,
+        broken,
+        faults,
+    } = connection;
     let (read, write) = tokio::io::split(transport);
     let killed = session.killed();
     let mut requests = Requests {
@@ -60,6 +69,7 @@ pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Resul
         writer: ResponseWriter::new(write, packet_size_bytes, spid),
         session: Some(session),
         version,
+        vectors,
         spid,
         shared: Arc::clone(shared),
         bulk: None,
@@ -78,6 +88,8 @@ struct Requests {
     /// Away while a request runs, and for good if its thread panicked.
     session: Option<Session>,
     version: TdsVersion,
+    /// The version of vectors that the client knows.
+    vectors: u8,
     spid: u16,
     shared: Arc<Shared>,
     /// What INSERT BULK has named, for the data that follow it.
@@ -269,7 +281,7 @@ impl Requests {
         changes: Vec<SessionChange>,
     ) -> Result<bool, ConnectionError> {
         let began = Instant::now();
-        let mut encoder = ResponseEncoder::new(self.version);
+        let mut encoder = ResponseEncoder::new(self.version, self.vectors);
         for change in changes {
             encoder.event(Response::Change(change), &mut self.writer).await?;
         }
@@ -494,7 +506,7 @@ impl Requests {
     /// Writes what the triggers of a bulk load answer. Whether the load stays; if not, the answer is whole.
     async fn fire_after_bulk(&mut self, session: &mut Session) -> Result<bool, ConnectionError> {
         let (events, mut queue) = mpsc::channel(EVENTS_QUEUED);
-        let mut encoder = ResponseEncoder::new(self.version);
+        let mut encoder = ResponseEncoder::new(self.version, self.vectors);
         let writer = &mut self.writer;
         let written = async {
             while let Some(event) = queue.recv().await {

@@ -12,6 +12,7 @@ use tds::rpc::parameter_status;
 use tds::token::{ReturnValue, Token};
 use tds::type_info::TypeInfo;
 use tds::version::TdsVersion;
+use tds::{Length, SqlType, Value};
 use tokio::io::AsyncWrite;
 use tsql::SqlError;
 
@@ -30,6 +31,8 @@ const LONG_BYTES: usize = 4 << 20;
 /// it is known whether it is the last.
 pub(super) struct ResponseEncoder {
     version: TdsVersion,
+    /// The version of vectors that the client knows.
+    vectors: u8,
     held: Option<(DoneKind, Done)>,
     plan: Option<Plan>,
     rows: u64,
@@ -49,9 +52,10 @@ pub(super) struct Answer {
 }
 
 impl ResponseEncoder {
-    pub fn new(version: TdsVersion) -> ResponseEncoder {
+    pub fn new(version: TdsVersion, vectors: u8) -> ResponseEncoder {
         ResponseEncoder {
             version,
+            vectors,
             held: None,
             plan: None,
             rows: 0,
@@ -116,7 +120,7 @@ impl ResponseEncoder {
                 append_rows(&rows, writer.buffer());
             }
             Response::ReturnStatus(status) => self.token(&Token::ReturnStatus(status), writer)?,
-            Response::ReturnValue(value) => self.token(&return_value(value), writer)?,
+            Response::ReturnValue(value) => self.token(&return_value(value, self.vectors), writer)?,
             Response::Info(message) => self.token(&Token::Info(message), writer)?,
             Response::Error(message) => {
                 self.fatal |= message.is_fatal();
@@ -205,9 +209,15 @@ impl ResponseEncoder {
         result: &ResultColumns,
         writer: &mut ResponseWriter<W>,
     ) -> Result<(), ConnectionError> {
-        let plan = Plan::for_result(&result.schema, &result.columns)
+        let mut columns = result.columns.clone();
+        for column in &mut columns {
+            if is_unknown_vector(&column.type_info.sql_type, self.vectors) {
+                column.type_info = vector_text();
+            }
+        }
+        let plan = Plan::for_result(&result.schema, &columns)
             .map_err(|error| ConnectionError::Row(error.to_string()))?;
-        let metadata = Token::ColMetaData(Some(result.columns.clone()));
+        let metadata = Token::ColMetaData(Some(columns));
         writer.tokens(|w| metadata.encode(w, self.version))?;
         self.plan = Some(plan);
         self.rows = 0;
@@ -245,7 +255,24 @@ impl ResponseEncoder {
     }
 }
 
-fn return_value(output: OutputValue) -> Token {
+/// Whether the client does not know vectors of this type: it gets their JSON text.
+fn is_unknown_vector(sql_type: &SqlType, version: u8) -> bool {
+    matches!(sql_type, SqlType::Vector { base, .. } if base.feature_version() > version)
+}
+
+/// How the text of vectors travels.
+fn vector_text() -> TypeInfo {
+    let text = SqlType::VarChar { length: Length::Max };
+    TypeInfo::new(text, true, Some(tds::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS))
+}
+
+fn return_value(mut output: OutputValue, vectors: u8) -> Token {
+    if is_unknown_vector(&output.sql_type, vectors) {
+        output.sql_type = vector_text().sql_type;
+        if let Value::Vector(vector) = output.value {
+            output.value = Value::String(vector.to_string());
+        }
+    }
     Token::ReturnValue(ReturnValue {
         ordinal: output.ordinal,
         name: output.name,

@@ -35,6 +35,11 @@ impl Parser<'_> {
             }
             return Ok(StatementKind::CreateSchema(name));
         }
+        let vector =
+            matches!(self.kind(), Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("vector"));
+        if vector && self.is_word_ahead(1, Keyword::Index) {
+            return Err(SqlError::unsupported("A vector index").at_line(self.line()));
+        }
         let unique = self.accept_word(Keyword::Unique);
         let clustered = self.accept_word(Keyword::Clustered);
         if !clustered {

@@ -1,8 +1,9 @@
 //! Type names: `decimal(10, 2)`, `[nvarchar](max)`, `double precision`, `sys.int`.
 
-use tds::{Length, SqlType};
+use tds::{Length, ParseTypeError, ParseTypeErrorReason, SqlType};
 
 use super::{Parsed, Parser};
+use crate::errors;
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
@@ -115,6 +116,12 @@ impl Parser<'_> {
 
     fn unknown_type(&self, name: &str, text: &str) -> SqlError {
         let line = self.line();
+        if let Err(ParseTypeError { reason: ParseTypeErrorReason::OutOfRange { value, max, .. }, .. }) =
+            text.parse::<SqlType>()
+            && name.eq_ignore_ascii_case("vector")
+        {
+            return errors::VECTOR_RANGE.with([&value.to_string(), &max.to_string()]).at_line(line);
+        }
         if name == text || name.parse::<SqlType>().is_err() {
             return SqlError::new(243, 16, 1, format!("Type {name} is not a defined system type."))
                 .at_line(line);

@@ -102,6 +102,9 @@ pub(crate) fn add_column(
         }
     };
     let default = match &clause.default {
+        Some(_) if matches!(sql_type, SqlType::Vector { .. }) => {
+            return Err(SqlError::unsupported("DEFAULT of a vector column"));
+        }
         Some((name, source)) => {
             // What cannot become the column's type is refused now.
             binder.value(&source.expr, &Scope::empty())?.cast(&sql_type)?;

@@ -8,6 +8,7 @@ use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{AlterAction, ColumnClause, Declaration, StatementKind};
+use tsql::errors;
 use tsql::parse_object_name;
 use tsql::user_type::{CreateType, TypeBody, name_of_type};
 
@@ -44,6 +45,9 @@ pub(crate) fn create_type(session: &mut Session, create: &CreateType, frame: &Fr
         .map(|known| known.id + 1)
         .fold(USER_TYPE_ID_FIRST, i32::max);
     let kind = match &create.body {
+        TypeBody::Alias { sql_type: SqlType::Vector { .. }, .. } => {
+            return Err(errors::VECTOR_ALIAS.error());
+        }
         TypeBody::Alias { sql_type, nullable } => {
             UserTypeKind::Alias { type_text: sql_type.to_string(), nullable: *nullable }
         }

@@ -2,7 +2,7 @@
 
 use databases::catalogue::Module;
 use query::Datum;
-use query::convert::{convert, type_name};
+use query::convert::{check_vector, convert, type_name};
 use tds::SqlType;
 use tds::rpc::{Parameter, Procedure, RpcRequest};
 use tsql::SqlError;
@@ -180,11 +180,12 @@ fn declared_output(parameter: &Parameter, of_procedure: &SqlType) -> SqlType {
     }
 }
 
-/// Errors: 8023 for a float that is no number, which T-SQL's float cannot hold.
+/// Errors: 8023 for a float that is no number, which T-SQL's float cannot hold, alone or in a vector.
 fn no_number(arguments: &[Argument]) -> Option<SqlError> {
     let position = arguments.iter().position(|argument| match argument.value {
         Datum::Float(value) => !value.is_finite(),
         Datum::Real(value) => !value.is_finite(),
+        Datum::Binary(_) => check_vector(&argument.value, &argument.sql_type).is_err(),
         _ => false,
     })?;
     let argument = arguments.get(position)?;

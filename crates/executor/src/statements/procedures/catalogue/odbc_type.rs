@@ -164,6 +164,9 @@ fn data_type(sql_type: &SqlType, dialect: Dialect) -> i64 {
         SqlType::Xml if dialect.modern => -152,
         SqlType::Xml | SqlType::Json => -10,
         SqlType::Udt { .. } => -151,
+        // Drivers that know no vectors see their text.
+        SqlType::Vector { .. } if dialect.modern => 12,
+        SqlType::Vector { .. } => -1,
     }
 }
 
@@ -197,7 +200,10 @@ fn sizes(sql_type: &SqlType, dialect: Dialect) -> (i64, i64) {
         SqlType::SqlVariant => (8000, 8000),
         SqlType::Text | SqlType::Image => (LONG_BYTES, LONG_BYTES),
         SqlType::NText => (LONG_NATIONAL, LONG_NATIONAL_BYTES),
-        SqlType::Xml | SqlType::Json | SqlType::Udt { .. } if dialect.modern => (0, 0),
+        SqlType::Xml | SqlType::Json | SqlType::Udt { .. } | SqlType::Vector { .. } if dialect.modern => {
+            (0, 0)
+        }
+        SqlType::Vector { .. } => (LONG_BYTES, LONG_BYTES),
         SqlType::Xml | SqlType::Json | SqlType::Udt { .. } => (LONG_NATIONAL, LONG_NATIONAL_BYTES),
         other => match (length_limit(other), other.is_unicode()) {
             (Some(units), true) => (units as i64, 2 * units as i64),
