@@ -70,6 +70,10 @@ PROGRAM = programs.Program(
         "bulk_rolled_back",
         "bulk_source_fails",
         "cancel_bulk",
+        "vectors",
+        "vectors_of_half_precision",
+        "vectors_as_text",
+        "vectors_refused",
     ),
     missing={"cursor_updatable": "The column value cannot be updated"},
     cannot={

@@ -36,6 +36,9 @@ PROGRAM = programs.Program(
         "bulk_refused",
         "bulk_rolled_back",
         "cancel_bulk",
+        "vectors",
+        "vectors_of_half_precision",
+        "vectors_as_text",
     ),
     cannot={
         "bulk_smallmoney_not_null": "mssql-tds 0.3 writes the values of a smallmoney NOT NULL column withou",

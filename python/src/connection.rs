@@ -34,6 +34,8 @@ pub(crate) struct Connection {
     client: SharedClient,
     address: String,
     server: String,
+    /// Whether the server knows vectors.
+    vectors: bool,
     /// The process that opened it: a fork has the same socket, and would break the session for both.
     process: u32,
 }
@@ -46,8 +48,9 @@ impl Connection {
         let connected = interrupt::run(py, || Client::connect(&config), || {}, |_| Ok(()))?;
         let client = connected.map_err(|error| failure::from_error(py, error))?;
         let server = client.server_info().program.clone();
+        let vectors = client.server_info().vectors > 0;
         let process = std::process::id();
-        Ok(Self { client: SharedClient::new(client), address: config.to_string(), server, process })
+        Ok(Self { client: SharedClient::new(client), address: config.to_string(), server, vectors, process })
     }
 
     /// URL without secrets.
@@ -205,7 +208,7 @@ impl Connection {
         let load_options = options.load_options(source.has_names);
         let way = options.way().map_err(|error| failure::from_error(py, error))?;
         let statement = match options.create {
-            true => Some(create_statement(py, &target, &source, measured.as_ref(), &options)?),
+            true => Some(create_statement(py, &target, &source, measured.as_ref(), &options, self.vectors)?),
             false => None,
         };
         if options.is_whole() {
@@ -561,6 +564,7 @@ fn create_statement(
     source: &source::Source,
     measured: Option<&formats::InferredSchema>,
     options: &Options,
+    vectors: bool,
 ) -> PyResult<String> {
     let schema = match measured {
         Some(measured) if source.is_text => roomy_schema(&measured.schema()),
@@ -582,6 +586,8 @@ fn create_statement(
         max_length: lengths(index),
         strings: StringType::NVarChar,
         nested_as_json: options.nested_as_json,
+        without_vectors: !vectors,
+        ..CreateOptions::default()
     })
     .map_err(|error| failure::from_error(py, error))
 }

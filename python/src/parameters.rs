@@ -3,7 +3,7 @@
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyMapping, PySequence, PyString};
-use tds::{Length, SqlType, Value};
+use tds::{Length, SqlType, Value, Vector, VectorBase};
 
 use crate::failure;
 
@@ -102,11 +102,23 @@ fn typed(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(SqlType, Value)> {
             let date: NaiveDate = value.extract()?;
             Ok((SqlType::Date, Value::Date(days(date))))
         }
+        "list" | "tuple" | "ndarray" => vector(name, value),
         other => Err(failure::usage(
             value.py(),
             format!("parameter {name}: a value of Python type {other} has no SQL type; convert it first"),
         )),
     }
+}
+
+/// Numbers in a row, each rounded to the element's type: half precision for numpy's `float16`.
+fn vector(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(SqlType, Value)> {
+    let unfit = |why: String| failure::usage(value.py(), format!("parameter {name}: {why}"));
+    let is_half = value.hasattr("dtype")? && value.getattr("dtype")?.str()?.to_cow()? == "float16";
+    let base = if is_half { VectorBase::Float16 } else { VectorBase::Float32 };
+    let elements: Vec<f64> = value.extract().map_err(|_| unfit("a vector is a row of numbers".to_owned()))?;
+    let elements = elements.into_iter().map(|element| element as f32).collect();
+    let vector = Vector::new(base, elements).map_err(|error| unfit(error.to_string()))?;
+    Ok((SqlType::Vector { dimensions: vector.dimensions(), base }, Value::Vector(vector)))
 }
 
 fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(SqlType, Value)> {

@@ -8,7 +8,8 @@ use tds::Value;
 
 use crate::failure;
 
-/// `None`, `bool`, `int`, `float`, `Decimal`, `date`, `time`, `datetime` (aware for `datetimeoffset`), `str`, `bytes` or `UUID`.
+/// `None`, `bool`, `int`, `float`, `Decimal`, `date`, `time`, `datetime` (aware for `datetimeoffset`), `str`, `bytes`, `UUID`,
+/// or a list of `float` for `vector`.
 /// Python's times end at microseconds: a seventh digit other than 0 is refused.
 pub(crate) fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
@@ -49,6 +50,7 @@ pub(crate) fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<
             arguments.set_item("bytes_le", PyBytes::new(py, bytes))?;
             py.import("uuid")?.getattr("UUID")?.call((), Some(&arguments))
         }
+        Value::Vector(vector) => vector.elements().into_bound_py_any(py),
         Value::Variant(variant) => from_value(py, &variant.value),
     }
 }

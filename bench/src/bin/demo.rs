@@ -23,7 +23,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use load::report::{bytes, grouped};
 use load::{Client, Config, LoadOptions, LoadPlan, LoadReport, create_table_statement, table_query};
 use rows::Mapping;
-use rows::mapping::{CreateOptions, Form, StringType};
+use rows::mapping::{CreateOptions, Form};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -130,7 +130,7 @@ fn load_lineitem(client: &mut Client, source: &Path) -> Outcome<Line> {
     let statement = create_table_statement(&"lineitem".parse()?, &measured.schema(), |index, _| {
         let column = measured.columns.get(index);
         let max_length = column.map(|column| column.max_binary_bytes.unwrap_or(column.max_utf16_units));
-        CreateOptions { max_length, strings: StringType::NVarChar, nested_as_json: false }
+        CreateOptions { max_length, ..CreateOptions::default() }
     })?;
     client.execute(&statement)?;
     let report = load_file(client, "lineitem", &location, &format, &LoadOptions::default())?;

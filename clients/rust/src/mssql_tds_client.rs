@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mssql_tds::connection::bulk_copy::{BulkCopy, BulkLoadRow};
-use mssql_tds::connection::client_context::ClientContext;
+use mssql_tds::connection::client_context::{ClientContext, VectorVersion};
 use mssql_tds::connection::tds_client::{ExecuteOptions, PreparedStatement, ResultSet, TdsClient};
 use mssql_tds::connection_provider::tds_connection_provider::TdsConnectionProvider;
 use mssql_tds::core::{CancelHandle, EncryptionSetting, TdsResult};
@@ -14,6 +14,8 @@ use mssql_tds::datatypes::column_values::{
 };
 use mssql_tds::datatypes::decoder::DecimalParts;
 use mssql_tds::datatypes::sql_string::SqlString;
+use mssql_tds::datatypes::sql_vector::SqlVector;
+use mssql_tds::datatypes::sqldatatypes::VectorBaseType;
 use mssql_tds::datatypes::sqltypes::SqlType;
 use mssql_tds::error::Error;
 use mssql_tds::message::bulk_load::StreamingBulkLoadWriter;
@@ -57,6 +59,9 @@ pub fn checks() -> Vec<(&'static str, Run)> {
         bulk_refused,
         bulk_rolled_back,
         cancel_bulk,
+        vectors,
+        vectors_of_half_precision,
+        vectors_as_text,
     ]
 }
 
@@ -641,4 +646,79 @@ async fn cancel_bulk(at: &Environment) -> Outcome {
     let mut other = connect(at).await?;
     let left = "SELECT COUNT(*) FROM mssql_tds_cancelled WITH (TABLOCKX)";
     expect("rows left", scalar(&mut other, left).await?, 0)
+}
+
+/// A table of vectors, filled by a parameter and by a bulk copy, with a NULL each.
+async fn filled_vectors(client: &mut TdsClient, name: &str) -> Outcome {
+    let table = format!("DROP TABLE IF EXISTS {name}; CREATE TABLE {name} (id int NULL, v vector(3) NULL)");
+    execute(client, &table).await?;
+    let insert = format!("INSERT {name} VALUES (@id, @v)");
+    for (id, value) in [(1, Some(SqlVector::try_from_f32(vec![1.0, -2.5, 3e38])?)), (2, None)] {
+        let parameters = vec![
+            input("id", SqlType::Int(Some(id))),
+            input("v", SqlType::Vector(value, 3, VectorBaseType::Float32)),
+        ];
+        client.execute_sp_executesql(insert.clone(), parameters, ()).await?;
+        client.close_query().await?;
+    }
+    let cells = vec![
+        Cells(vec![
+            ColumnValues::Int(3),
+            ColumnValues::Vector(SqlVector::try_from_f32(vec![0.1, 0.2, 0.3])?),
+        ]),
+        Cells(vec![ColumnValues::Int(4), ColumnValues::Null]),
+    ];
+    let result = BulkCopy::new(client, name).write_to_server_zerocopy(cells).await?;
+    expect("rows copied", result.rows_affected, 2)
+}
+
+async fn vectors(at: &Environment) -> Outcome {
+    let mut client = connect(at).await?;
+    filled_vectors(&mut client, "mssql_tds_vectors").await?;
+    let found = rows(&mut client, "SELECT v FROM mssql_tds_vectors ORDER BY id").await?;
+    let wanted = [
+        ColumnValues::Vector(SqlVector::try_from_f32(vec![1.0, -2.5, 3e38])?),
+        ColumnValues::Null,
+        ColumnValues::Vector(SqlVector::try_from_f32(vec![0.1, 0.2, 0.3])?),
+        ColumnValues::Null,
+    ];
+    expect("vectors", found.concat() == wanted, true)?;
+    let short = Some(SqlVector::try_from_f32(vec![1.0])?);
+    let wrong = vec![input("v", SqlType::Vector(short, 1, VectorBaseType::Float32))];
+    let text = "INSERT mssql_tds_vectors (v) VALUES (@v)".to_string();
+    let answer = match client.execute_sp_executesql(text, wrong, ()).await {
+        Ok(_) => client.close_query().await,
+        Err(error) => Err(error),
+    };
+    expect_error(answer, (42204, 1, 16, 1, "The vector dimensions 1 and 3 do not match."))
+}
+
+/// Version 2 of the feature; version 1 gets the text.
+async fn vectors_of_half_precision(at: &Environment) -> Outcome {
+    let text = "SELECT CAST('[0.5, -1]' AS vector(2, float16)) AS h";
+    let mut context = context(at);
+    context.vector_version = VectorVersion::V2;
+    let mut client = connect_to(at, at.port, context).await?;
+    let found = rows(&mut client, text).await?.concat();
+    expect("halves", found == [ColumnValues::Vector(SqlVector::try_from_f16(vec![0.5, -1.0])?)], true)?;
+    let mut client = connect(at).await?;
+    match rows(&mut client, text).await?.concat().first() {
+        Some(ColumnValues::String(text)) => {
+            expect("text", text.to_utf8_string(), "[5.0000000e-001,-1.0000000e+000]".to_string())
+        }
+        other => Err(failed(format!("{}", other.is_some()))),
+    }
+}
+
+async fn vectors_as_text(at: &Environment) -> Outcome {
+    let mut context = context(at);
+    context.vector_version = VectorVersion::Off;
+    let mut client = connect_to(at, at.port, context).await?;
+    let text = "DECLARE @v vector(2) = '[1, 2]' SELECT @v AS v";
+    match rows(&mut client, text).await?.concat().first() {
+        Some(ColumnValues::String(text)) => {
+            expect("text", text.to_utf8_string(), "[1.0000000e+000,2.0000000e+000]".to_string())
+        }
+        other => Err(failed(format!("{}", other.is_some()))),
+    }
 }

@@ -11,7 +11,7 @@ use load::{
     Client, LoadOptions, LoadPlan, Mode, RetryPolicy, StagePlan, Strategy, TableName, WholeLoad,
     create_table_statement, load_whole, roomy_length,
 };
-use rows::mapping::{CreateOptions, StringType};
+use rows::mapping::CreateOptions;
 
 use crate::error::{from_failed_load, from_load, invalid, refused};
 
@@ -171,10 +171,11 @@ impl Ingest<'_> {
             Some(batch) => batch.columns().iter().map(longest).collect::<std::result::Result<_, _>>()?,
             None => vec![None; schema.fields().len()],
         };
+        let without_vectors = client.server_info().vectors == 0;
         let statement = create_table_statement(table, schema, |index, _| CreateOptions {
+            without_vectors,
             max_length: lengths.get(index).copied().flatten().map(roomy_length),
-            strings: StringType::NVarChar,
-            nested_as_json: false,
+            ..CreateOptions::default()
         });
         client.execute(&statement.map_err(from_load)?).map_err(from_load)?;
         Ok(())

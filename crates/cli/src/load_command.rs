@@ -250,8 +250,10 @@ pub(crate) fn create(
         Format::Csv(_) => roomy_schema(&measured.schema()),
         Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => measured.schema(),
     };
-    let statement = create_table_statement(table, &schema, |index, field| {
-        create_options(&measured, index, field, arguments)
+    let without_vectors = client.server_info().vectors == 0;
+    let statement = create_table_statement(table, &schema, |index, field| CreateOptions {
+        without_vectors,
+        ..create_options(&measured, index, field, arguments)
     })?;
     if !arguments.quiet {
         eprintln!("{statement}");
@@ -279,6 +281,7 @@ fn create_options(
         max_length: longest.map(roomy_length),
         strings: StringType::NVarChar,
         nested_as_json: arguments.nested_as_json,
+        ..CreateOptions::default()
     }
 }
 

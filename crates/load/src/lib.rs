@@ -76,7 +76,7 @@ mod whole_load;
 pub use bulk::{BulkLoad, BulkProgress};
 pub use bulk_insert::{BulkInsertOptions, bulk_insert_statement};
 pub use client::{CancelHandle, Client, ExecuteResult, ValueTable};
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, VectorSupport};
 pub use create_table::{create_table_statement, roomy_length, roomy_schema};
 pub use describe::{
     ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,

@@ -16,7 +16,7 @@ use tds::{
 use tracing::{error_span, info, warn};
 
 use crate::{
-    config::{ApplicationIntent, Auth, Config, Encrypt},
+    config::{ApplicationIntent, Auth, Config, Encrypt, VectorSupport},
     error::{Error, ServerError},
     platform,
     session::Session,
@@ -94,6 +94,8 @@ pub struct ServerInfo {
     pub packet_size_bytes: usize,
     /// Whether varchar columns may be UTF-8.
     pub utf8: bool,
+    /// The version of vectors that the server granted: 2 for all, 1 for those of float32, 0 for none.
+    pub vectors: u8,
     /// Host and port of the server that holds the session, after routing.
     pub address: (String, u16),
     /// Messages that came with the login.
@@ -282,6 +284,12 @@ impl<'a> Attempt<'a> {
             encryption,
             packet_size_bytes: session.transport.packet_size().bytes(),
             utf8: features.iter().any(|f| f.id == feature_id::UTF8_SUPPORT && f.data.first() == Some(&1)),
+            vectors: features
+                .iter()
+                .find(|feature| feature.id == feature_id::VECTOR_SUPPORT)
+                .and_then(|feature| feature.data.first().copied())
+                .unwrap_or(0)
+                .min(self.config.vectors.version()),
             address: (place.host.clone(), place.port),
             messages: session.take_messages(),
         };
@@ -314,6 +322,9 @@ impl<'a> Attempt<'a> {
             features: vec![FeatureRequest::Utf8Support],
             ..Login7::default()
         };
+        if config.vectors != VectorSupport::Off {
+            login.features.push(FeatureRequest::VectorSupport(config.vectors.version()));
+        }
         if config.application_intent == ApplicationIntent::ReadOnly {
             login.type_flags |= type_flags::READ_ONLY_INTENT;
         }

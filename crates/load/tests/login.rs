@@ -70,7 +70,7 @@ fn a_published_login_answer_is_understood() {
         login.type_flags & tds::login::type_flags::READ_ONLY_INTENT,
         tds::login::type_flags::READ_ONLY_INTENT
     );
-    assert_eq!(login.features, [FeatureRequest::Utf8Support]);
+    assert_eq!(login.features, [FeatureRequest::Utf8Support, FeatureRequest::VectorSupport(2)]);
 }
 
 #[test]
@@ -81,6 +81,19 @@ fn utf8_is_known_once_acknowledged() {
         peer.reply(&login_reply(&hex("ae 0a 01000000 01 ff")));
     });
     assert!(server.client().server_info().utf8);
+}
+
+#[test]
+fn vectors_are_known_in_the_version_that_is_acknowledged() {
+    for (keyword, acknowledged, known) in [("", "02", 2), ("", "01", 1), (";VectorTypeSupport=v1", "01", 1)] {
+        let acknowledgement = format!("ae 0e 01000000 {acknowledged} ff");
+        let server = Server::start(move |mut peer| {
+            peer.greet();
+            peer.reply(&login_reply(&hex(&acknowledgement)));
+        });
+        let client = bulkwire_load::Client::connect(&server.config(keyword)).unwrap();
+        assert_eq!(client.server_info().vectors, known, "{keyword}");
+    }
 }
 
 #[test]
@@ -301,7 +314,14 @@ fn an_access_token_goes_with_the_echo_and_the_nonce() {
             token: tds::Secret::new(utf16("tök")),
             nonce: Some([0x5A; 32]),
         };
-        assert_eq!(login.features, [FeatureRequest::FedAuth(expected), FeatureRequest::Utf8Support]);
+        assert_eq!(
+            login.features,
+            [
+                FeatureRequest::FedAuth(expected),
+                FeatureRequest::Utf8Support,
+                FeatureRequest::VectorSupport(2)
+            ]
+        );
         assert_eq!((login.user_name.as_str(), login.packet_size_bytes), ("", 16380));
         match result {
             Ok(client) => assert!(accepted && client.server_info().encryption == Encryption::Full),

@@ -3,6 +3,8 @@
 //! Letters are case-sensitive, a value that begins with `-` must be attached, and on Windows `/` introduces an option too
 //! (Microsoft Learn, "bcp utility"). Options that bcp lacks begin with `--`.
 
+use load::VectorSupport;
+
 use super::switch::{LONG_SWITCHES, SWITCHES, Takes};
 
 /// What a command line asks for.
@@ -108,6 +110,8 @@ pub struct Login {
     pub command_timeout_seconds: Option<u32>,
     /// `-K ReadOnly`
     pub read_only: bool,
+    /// `-z`: which vectors are copied as such and not as JSON text
+    pub vectors: VectorSupport,
 }
 
 /// Which way rows go.
@@ -510,7 +514,20 @@ impl Draft {
                 return Err(ArgumentError::Value { option: "-K".to_owned(), value, expected });
             }
         };
+        let vectors = match self.value('z').as_deref() {
+            None => VectorSupport::Off,
+            Some("" | "0") => VectorSupport::Float32,
+            Some("1") => VectorSupport::All,
+            Some(value) => {
+                return Err(ArgumentError::Value {
+                    option: "-z".to_owned(),
+                    value: value.to_owned(),
+                    expected: "0 (vectors of float32) or 1 (of float16 too) is expected",
+                });
+            }
+        };
         Ok(Login {
+            vectors,
             server: self.value('S').filter(|server| !server.is_empty()),
             is_data_source: self.has('D'),
             database: self.value('d'),

@@ -89,6 +89,7 @@ fn config(job: &Job) -> Result<Config, SessionError> {
     refuse_conflicts(&config)?;
     config.database = login.database.clone().or(config.database);
     config.application_name = "bcp (bulkwire)".to_owned();
+    config.vectors = login.vectors;
     config.packet_size_bytes = Some(packet_size_bytes(login));
     if login.read_only {
         config.application_intent = ApplicationIntent::ReadOnly;

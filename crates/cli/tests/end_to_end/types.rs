@@ -119,3 +119,66 @@ fn values_read_back_as_they_were_written() {
         );
     }
 }
+
+/// Vectors: into a table that is made for them, out to every format, and in again.
+#[test]
+fn vectors_survive_every_format() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE source (id int NOT NULL, v vector(3) NULL, h vector(2, float16) NULL)");
+    fixture.sql("INSERT INTO source VALUES (1, '[0.1, -2, 3.4e38]', '[0.1, 65504]'), (2, NULL, NULL), (3, '[1e-45, 0, 16777216]', '[6e-8, -1]')");
+    let expected = fixture.rows("SELECT * FROM source ORDER BY id");
+    assert!(expected.contains("[0.1,-2.0,3.4E+38]"), "{expected}");
+    for file in ["t.csv", "t.parquet", "t.arrow"] {
+        fixture.ok(&["export", "source", file]);
+        let made = format!("made_{}", file.replace('.', "_"));
+        fixture.sql(&format!(
+            "CREATE TABLE {made} (id int NOT NULL, v vector(3) NULL, h vector(2, float16) NULL)"
+        ));
+        fixture.ok(&["load", &made, file]);
+        assert_eq!(fixture.rows(&format!("SELECT * FROM {made} ORDER BY id")), expected, "{file}");
+    }
+    for file in ["t.parquet", "t.arrow"] {
+        fixture.ok(&["load", "created", file, "--create"]);
+        let types = fixture.rows(
+            "SELECT c.name, t.name AS type, vector_dimensions FROM sys.columns AS c JOIN sys.types AS t ON t.user_type_id = c.user_type_id \
+             WHERE object_id = OBJECT_ID('created') ORDER BY c.column_id",
+        );
+        assert!(types.contains("v,vector,3") && types.contains("h,vector,2"), "{types}");
+        assert_eq!(fixture.rows("SELECT * FROM created ORDER BY id"), expected, "{file}");
+        fixture.sql("DROP TABLE created");
+    }
+    fixture.file("wrong.csv", "id,v\n1,\"[1,2,3]\"\n2,\"[1,2]\"\n");
+    let refused = fixture.run(&["load", "source", "wrong.csv"]);
+    assert_ne!(refused.code, 0);
+    assert!(refused.stderr.contains("2 dimensions, the column has 3"), "{}", refused.stderr);
+}
+
+/// bcp copies vectors as JSON text, or with -z as they are.
+#[test]
+fn vectors_by_bcp() {
+    let fixture = Fixture::new();
+    for table in ["source", "target"] {
+        fixture.sql(&format!(
+            "CREATE TABLE {table} (id int NOT NULL, v vector(2) NULL, h vector(1, float16) NULL)"
+        ));
+    }
+    fixture.sql("INSERT INTO source VALUES (1, '[0.1, -2]', '[0.5]'), (2, NULL, NULL)");
+    let expected = fixture.rows("SELECT * FROM source ORDER BY id");
+    let round = |mode: &[&str]| {
+        fixture.sql("TRUNCATE TABLE target");
+        for words in [&["bcp", "source", "out", "t.dat"], &["bcp", "target", "in", "t.dat"]] {
+            let ran = fixture.run(&[&words[..], mode].concat());
+            assert_eq!(ran.code, 0, "{mode:?} {}{}", ran.stdout, ran.stderr);
+        }
+        assert_eq!(fixture.rows("SELECT * FROM target ORDER BY id"), expected, "{mode:?}");
+        std::fs::read(fixture.path("t.dat")).unwrap()
+    };
+    assert_eq!(round(&["-c"]), b"1\t[1.0000000e-001,-2.0000000e+000]\t[5.0000000e-001]\n2\t\t\n");
+    assert_eq!(round(&["-c", "-z1"]), b"1\t[0.1,-2]\t[0.5]\n2\t\t\n");
+    round(&["-w"]);
+    round(&["-n"]);
+    let mut native = b"\x01\0\0\0\x10\0\xA9\x01\x02\0\0\0\0\0\xCD\xCC\xCC\x3D\0\0\0\xC0".to_vec();
+    native.extend(b"\x0A\0\xA9\x01\x01\0\x01\0\0\0\0\x38\x02\0\0\0\xFF\xFF\xFF\xFF");
+    assert_eq!(round(&["-n", "-z1"]), native);
+    assert_ne!(round(&["-n", "-z"]), native);
+}

@@ -22,6 +22,7 @@ pub(crate) enum Keyword {
     WorkstationId,
     Language,
     MultiSubnetFailover,
+    VectorTypeSupport,
     PacketSize,
     ConnectTimeout,
     CommandTimeout,
@@ -57,6 +58,7 @@ const TABLE: &[Entry] = &[
     (Keyword::WorkstationId, "Workstation ID", &["workstationid", "wsid"]),
     (Keyword::Language, "Language", &["language", "currentlanguage"]),
     (Keyword::MultiSubnetFailover, "MultiSubnetFailover", &["multisubnetfailover"]),
+    (Keyword::VectorTypeSupport, "VectorTypeSupport", &["vectortypesupport"]),
     (Keyword::PacketSize, "Packet Size", &["packetsize"]),
     (
         Keyword::ConnectTimeout,

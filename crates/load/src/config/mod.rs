@@ -61,6 +61,29 @@ pub enum ApplicationIntent {
     ReadOnly,
 }
 
+/// Which vectors travel as vectors; the others do as JSON text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VectorSupport {
+    /// None: `VectorTypeSupport=off`.
+    Off,
+    /// Those of float32: `v1`.
+    Float32,
+    /// All: `v2`, the default.
+    #[default]
+    All,
+}
+
+impl VectorSupport {
+    /// The version of the feature that LOGIN7 asks for; 0 asks for none.
+    pub fn version(self) -> u8 {
+        match self {
+            Self::Off => 0,
+            Self::Float32 => 1,
+            Self::All => 2,
+        }
+    }
+}
+
 /// Everything that is needed to connect. `Display` prints it as a URL without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -92,6 +115,8 @@ pub struct Config {
     pub application_intent: ApplicationIntent,
     /// Try all addresses of the host at once.
     pub multi_subnet_failover: bool,
+    /// Which vectors travel as vectors, if the server can.
+    pub vectors: VectorSupport,
     /// Packet size to request, 512 to 32767 bytes; chosen by encryption when absent.
     pub packet_size_bytes: Option<u16>,
     /// Time for TCP, TLS and login together; `None` waits for ever.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::{
     ACCESS_TOKEN_VARIABLE, ApplicationIntent, Auth, COMMAND_TIMEOUT, CONNECT_TIMEOUT, Config, ConfigError,
-    Encrypt, PASSWORD_VARIABLE, Secret, keyword::Keyword, keyword_string::Setting,
+    Encrypt, PASSWORD_VARIABLE, Secret, VectorSupport, keyword::Keyword, keyword_string::Setting,
 };
 
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -49,6 +49,7 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
         language: values.take_filled(Keyword::Language),
         application_intent: values.intent()?,
         multi_subnet_failover: values.boolean(Keyword::MultiSubnetFailover)?.unwrap_or(false),
+        vectors: values.vectors()?,
         packet_size_bytes: values
             .number(Keyword::PacketSize, "512 to 32767 bytes", |n| (512..=32767).contains(n))?,
         connect_timeout: values.seconds(Keyword::ConnectTimeout)?.unwrap_or(Some(CONNECT_TIMEOUT)),
@@ -146,6 +147,17 @@ impl Values {
                 value,
                 expected: "ReadWrite or ReadOnly",
             }),
+        }
+    }
+
+    fn vectors(&mut self) -> Result<VectorSupport, ConfigError> {
+        let keyword = Keyword::VectorTypeSupport;
+        let Some(value) = self.take_filled(keyword) else { return Ok(VectorSupport::default()) };
+        match value.to_ascii_lowercase().as_str() {
+            "off" => Ok(VectorSupport::Off),
+            "v1" => Ok(VectorSupport::Float32),
+            "v2" => Ok(VectorSupport::All),
+            _ => Err(ConfigError::InvalidValue { keyword: keyword.name(), value, expected: "off, v1 or v2" }),
         }
     }
 

@@ -37,6 +37,8 @@ fn show(config: &Config) -> String {
     field("language", config.language.clone());
     field("intent", (config.application_intent == ApplicationIntent::ReadOnly).then(|| "ro".to_owned()));
     field("multi", config.multi_subnet_failover.then(|| "yes".to_owned()));
+    let vectors = Some(config.vectors).filter(|vectors| *vectors != VectorSupport::All);
+    field("vectors", vectors.map(|vectors| format!("{vectors:?}")));
     field("packet", config.packet_size_bytes.map(|n| n.to_string()));
     field(
         "connect",
@@ -97,6 +99,9 @@ fn keyword_strings() {
             "Server=h;Uid=a;Pwd=p;Packet Size=16380;Connect Timeout=3;Command Timeout=60",
             "h login=a/p packet=16380 connect=Some(3s) command=60s",
         ),
+        ("Server=h;Uid=a;Pwd=p;vectorTypeSupport=v1", "h login=a/p vectors=Float32"),
+        ("Server=h;Uid=a;Pwd=p;Vector Type Support=OFF", "h login=a/p vectors=Off"),
+        ("Server=h;Uid=a;Pwd=p;VectorTypeSupport=v2", "h login=a/p"),
         ("Server=h;Uid=a;Pwd=p;Connection Timeout=0", "h login=a/p connect=None"),
         (
             "Driver={ODBC Driver 18 for SQL Server};Server=h;Uid=a;Pwd=p;Pooling=false;Trusted_Connection=no",

@@ -60,9 +60,11 @@ impl SplitKey {
             | SqlType::Text
             | SqlType::NText
             | SqlType::Image => Some("its values may be too long to compare"),
-            SqlType::Xml | SqlType::Json | SqlType::SqlVariant | SqlType::Udt { .. } => {
-                Some("its type has no order that bounds could use")
-            }
+            SqlType::Xml
+            | SqlType::Json
+            | SqlType::SqlVariant
+            | SqlType::Vector { .. }
+            | SqlType::Udt { .. } => Some("its type has no order that bounds could use"),
             _ => None,
         }
     }

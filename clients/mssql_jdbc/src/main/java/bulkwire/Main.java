@@ -36,6 +36,7 @@ public final class Main {
         checks.addAll(ErrorChecks.list());
         checks.addAll(TransactionChecks.list());
         checks.addAll(BulkChecks.list());
+        checks.addAll(VectorChecks.list());
         Gson json = new Gson();
         ExecutorService thread = Executors.newCachedThreadPool(runnable -> {
             Thread daemon = new Thread(runnable);
