@@ -200,7 +200,6 @@ fn forecast(body: &mut Body, afterword: &Afterword, load: &LoadReport) {
         vec![name.to_owned(), show(forecast), show(truth), error.unwrap_or_default()]
     };
     let count = |value: f64| grouped(value.round() as u64);
-    let size = |value: f64| bytes(value);
     let pages = afterword.pages_grown.map(|pages| pages as f64);
     let time = forecast.time.as_ref().map(|time| time.expected.as_secs_f64());
     body.table(
@@ -209,8 +208,8 @@ fn forecast(body: &mut Body, afterword: &Afterword, load: &LoadReport) {
         &[
             line("rows", Some(forecast.rows as f64), Some(load.rows as f64), &count),
             line("pages", Some(forecast.pages() as f64), pages, &count),
-            line("size", Some(forecast.bytes() as f64), pages.map(|pages| pages * 8192.0), &size),
-            line("log", Some(forecast.log_bytes as f64), logged.map(|logged| logged as f64), &size),
+            line("size", Some(forecast.bytes() as f64), pages.map(|pages| pages * 8192.0), &bytes),
+            line("log", Some(forecast.log_bytes as f64), logged.map(|logged| logged as f64), &bytes),
             line("time", time, Some(load.elapsed.as_secs_f64()), &|value| format!("{value:.2} s")),
         ],
     );

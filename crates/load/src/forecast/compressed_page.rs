@@ -1,7 +1,7 @@
 //! Pages that are compressed as a whole: what rows of the sample really share, page by page. Of many pages, runs of
 //! neighbours are compressed, evenly spread over the rows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     page::{CAPACITY_BYTES, Filled, SLOT_BYTES},
@@ -51,7 +51,7 @@ struct ColumnHistory {
 struct PagePlan {
     anchors: Vec<Option<Vec<u8>>>,
     /// Values that are on the page more than once, and worth it.
-    entries: HashMap<Vec<u8>, ()>,
+    entries: HashSet<Vec<u8>>,
     /// Bytes of the information record; 0: the rows share nothing.
     information_bytes: usize,
 }
@@ -155,7 +155,7 @@ impl PageRows<'_> {
                 let Some(value) = self.value(column, row) else { continue };
                 coded.clear();
                 code(anchor.as_deref(), value, &mut coded);
-                if coded.len() > 1 && plan.entries.contains_key(coded.as_slice()) {
+                if coded.len() > 1 && plan.entries.contains(coded.as_slice()) {
                     bytes += 1;
                     continue;
                 }
@@ -208,7 +208,7 @@ impl PageRows<'_> {
         if !gains.is_empty() {
             information_bytes = information_bytes.max(5) + 2 + 2 + dictionary_bytes;
         }
-        let entries = gains.into_iter().map(|(_, value)| (value, ())).collect();
+        let entries = gains.into_iter().map(|(_, value)| value).collect();
         PagePlan { anchors, entries, information_bytes }
     }
 

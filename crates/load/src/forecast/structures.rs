@@ -7,7 +7,7 @@ use super::{
     compressed_page::{self, PageRows},
     definition::{ColumnSource, Definition, Structure},
     key::{KeyColumn, sorted},
-    large::{Moved, Pieces, move_out},
+    large::{Moved, move_out},
     log_volume::{Logged, Way, embedded, server},
     page::{Filled, STUB_BYTES, fill, fill_limit_bytes},
     record::{RecordColumn, RecordForm, compressed_lengths, plain_lengths, shrunk},
@@ -178,7 +178,6 @@ impl Work<'_> {
                 compressed_pages: 0,
             });
         }
-        debug_assert!(moved.overflow != Pieces::default() || moved.overflow.pages == 0.0);
     }
 
     /// How the first rows of a heap, or of an empty tree, are logged.
