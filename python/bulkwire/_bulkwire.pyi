@@ -104,7 +104,7 @@ class LoadReport:
         writers: connections that loaded.
         retries: number of repeated tries.
         rows_committed_before: rows that an earlier run of the same load had committed.
-        limited_by: what kept the load from being faster, or `None` where that was not measured.
+        limited_by: what kept the load from being faster; `None` for `upsert`, and where nothing was left to load.
     """
 
     @property

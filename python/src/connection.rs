@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
-use load::stage::{Route, load_staged};
 use load::{
     Client, Config, Error, Ledger, LedgerPlace, LentClient, LoadError, LoadIdentity, LoadOptions, LoadPlan,
-    Mode, Progress, Query, RetryPolicy, SharedClient, SourceIdentity, StagePlan, Strategy, TableName,
+    LoadWay, Mode, Progress, Query, RetryPolicy, SharedClient, SourceIdentity, Strategy, TableName,
     WholeLoad, create_table_statement, load_whole, roomy_length, roomy_schema,
 };
 use pyo3::prelude::*;
@@ -211,74 +210,33 @@ impl Connection {
             true => Some(create_statement(py, &target, &source, measured.as_ref(), &options, self.vectors)?),
             false => None,
         };
-        if options.is_whole() {
-            let identity = options.identity(py, data, &target)?;
-            let done = self.transfer(py, source, on_progress, |client, schema, batches, progress| {
-                let ledger = identity
-                    .map(|identity| {
-                        Ledger::open(client, LedgerPlace::beside(&target, &options.ledger_schema), identity)
-                    })
-                    .transpose()
-                    .map_err(nothing)?;
-                if let Some(statement) = &statement {
-                    // A load that is continued finds the table that it has made.
-                    let exists = ledger.is_some() && client.describe(&target).is_ok();
-                    if !exists {
-                        client.execute(statement).map_err(nothing)?;
-                    }
-                }
-                let described = client.describe(&target).map_err(nothing)?;
-                let direct = if options.truncates() { Mode::Truncate } else { Mode::Append };
-                let (mode, strategy) = way.unwrap_or((direct, Strategy::Auto));
-                let load = WholeLoad {
-                    target: &described,
-                    mode,
-                    strategy,
-                    options: &load_options,
-                    writers: options.writer_count(),
-                    retry: RetryPolicy::lasting(Duration::from_secs_f64(options.retry_for.unwrap_or(0.0))),
-                    ledger: ledger.as_ref(),
-                };
-                load_whole(client, &load, schema, batches, progress)
-            })?;
-            return Ok(LoadReport::whole(&target, done));
-        }
-        let (plan, report, published) =
-            self.transfer(py, source, on_progress, |client, schema, batches, progress| {
-                if let Some(statement) = &statement {
+        let identity = options.identity(py, data, &target)?;
+        let done = self.transfer(py, source, on_progress, |client, schema, batches, progress| {
+            let ledger = identity
+                .map(|identity| {
+                    Ledger::open(client, LedgerPlace::beside(&target, &options.ledger_schema), identity)
+                })
+                .transpose()
+                .map_err(nothing)?;
+            if let Some(statement) = &statement {
+                // A load that is continued finds the table that it has made.
+                let exists = ledger.is_some() && client.describe(&target).is_ok();
+                if !exists {
                     client.execute(statement).map_err(nothing)?;
                 }
-                let mut choices = Vec::new();
-                if let Some((mode, strategy)) = &way {
-                    let described = client.describe(&target).map_err(nothing)?;
-                    let chosen =
-                        StagePlan::choose(client, &described, schema, mode.clone(), *strategy, &load_options)
-                            .map_err(nothing)?;
-                    if let Route::Stage(_) = &chosen.route {
-                        let done = load_staged(
-                            client,
-                            &described,
-                            &chosen,
-                            schema,
-                            batches,
-                            &load_options,
-                            progress,
-                        )?;
-                        return Ok((done.plan, done.staged, Some((done.table, done.published))));
-                    }
-                    choices = chosen.choices;
-                }
-                let mut plan = planned(client, &target, schema, &load_options).map_err(nothing)?;
-                if options.truncates() {
-                    // Only now: data that does not fit the table must not cost its rows. Empty, it has another plan.
-                    client.execute(&format!("TRUNCATE TABLE {target}")).map_err(nothing)?;
-                    plan = planned(client, &target, schema, &load_options).map_err(nothing)?;
-                }
-                plan.choices.splice(1..1, choices);
-                let report = load::load(client, &plan, batches, progress)?;
-                Ok((plan, report, None))
-            })?;
-        Ok(LoadReport::new(&plan, report, published))
+            }
+            let load = WholeLoad {
+                table: &target,
+                way,
+                options: &load_options,
+                writers: options.writer_count(),
+                retry: RetryPolicy::lasting(Duration::from_secs_f64(options.retry_for.unwrap_or(0.0))),
+                ledger: ledger.as_ref(),
+                watch: &(),
+            };
+            load_whole(client, &load, schema, batches, progress)
+        })?;
+        Ok(LoadReport::whole(done))
     }
 
     /// Inserts or updates: (inserted, updated, report of the load into the temporary table).
@@ -472,11 +430,6 @@ impl Options {
         Ok(this)
     }
 
-    /// Whether more than one connection may load, something is tried again, or the load can be continued.
-    fn is_whole(&self) -> bool {
-        self.writers.is_some() || self.retry_for.is_some() || self.load_id.is_some()
-    }
-
     /// Who the load is in the ledger, if it has a name.
     fn identity(
         &self,
@@ -486,11 +439,9 @@ impl Options {
     ) -> PyResult<Option<LoadIdentity>> {
         let Some(load_id) = self.load_id.clone() else { return Ok(None) };
         let way = self.way().map_err(|error| failure::from_error(py, error))?;
-        let mode = match (way, self.truncates()) {
-            (Some((mode, Strategy::Auto)), _) => mode.word().to_owned(),
-            (Some((mode, strategy)), _) => format!("{} by {strategy}", mode.word()),
-            (None, true) => "truncate".to_owned(),
-            (None, false) => "append".to_owned(),
+        let mode = match way.strategy {
+            Strategy::Auto => way.mode.word().to_owned(),
+            strategy => format!("{} by {strategy}", way.mode.word()),
         };
         let (name, fingerprint) = source::identity(data)?;
         let sources = vec![SourceIdentity { name, fingerprint }];
@@ -501,8 +452,8 @@ impl Options {
         self.truncate || self.mode.as_deref() == Some("truncate")
     }
 
-    /// Mode and strategy, if one of them is named.
-    fn way(&self) -> Result<Option<(Mode, Strategy)>, Error> {
+    /// Mode and strategy.
+    fn way(&self) -> Result<LoadWay, Error> {
         let word = match (self.mode.as_deref(), self.truncate) {
             (Some(word), false | true) => word,
             (None, true) => "truncate",
@@ -510,7 +461,8 @@ impl Options {
         };
         let mode = Mode::parse(word, self.key.clone())?;
         let strategy = self.strategy.as_deref().unwrap_or("auto").parse::<Strategy>()?;
-        Ok((self.mode.is_some() || self.strategy.is_some()).then_some((mode, strategy)))
+        let is_named = self.mode.is_some() || self.strategy.is_some();
+        Ok(LoadWay { mode, strategy, is_named })
     }
 
     fn date_order(&self) -> Result<Option<DateOrder>, &str> {

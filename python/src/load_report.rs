@@ -2,7 +2,7 @@
 
 use load::report::{bytes, grouped};
 use load::stage::How;
-use load::{LoadReport as Report, Published, TableName, WholeReport};
+use load::{LoadReport as Report, TableName, WholeReport};
 use pyo3::prelude::*;
 
 /// What a load did, and where its time went. The four phases overlap, so their sum may exceed `seconds`.
@@ -46,36 +46,23 @@ pub(crate) struct LoadReport {
     retries: u64,
     /// Rows that an earlier run of the same load had committed.
     rows_committed_before: u64,
-    /// What kept the load from being faster; `None` where that was not measured.
+    /// What kept the load from being faster; `None` for an upsert, and where nothing was left to load.
     limited_by: Option<String>,
 }
 
 impl LoadReport {
-    /// The report of a load over any number of connections.
-    pub(crate) fn whole(target: &TableName, done: WholeReport) -> Self {
-        let WholeReport { plan, loaded, published } = done;
-        let Some(loaded) = loaded else { return Self::staged(target, Report::default()) };
+    /// The report of a load.
+    pub(crate) fn whole(done: WholeReport) -> Self {
+        let WholeReport { table, plan, loaded, published } = done;
+        let Some(loaded) = loaded else { return Self::staged(&table, Report::default()) };
+        let choices =
+            plan.choices.into_iter().map(|choice| (choice.setting.to_owned(), choice.value, choice.reason));
+        let published = published.as_ref();
         Self {
             writers: loaded.writers,
             retries: loaded.retries,
             rows_committed_before: loaded.rows_skipped,
             limited_by: Some(loaded.limit.to_string()),
-            ..Self::new(&plan, loaded.load, published.map(|published| (target.clone(), published)))
-        }
-    }
-
-    pub(crate) fn new(
-        plan: &load::LoadPlan,
-        report: Report,
-        published: Option<(TableName, Published)>,
-    ) -> Self {
-        // A stage has a name that nobody has asked for.
-        let table = published.as_ref().map_or(&plan.table, |(table, _)| table);
-        let choices = plan.choices.iter();
-        let choices =
-            choices.map(|choice| (choice.setting.to_owned(), choice.value.clone(), choice.reason.clone()));
-        let published = published.as_ref().map(|(_, published)| published);
-        Self {
             plan: choices.collect(),
             inserted: published.map(|published| published.inserted),
             updated: published.map(|published| published.updated),
@@ -85,7 +72,7 @@ impl LoadReport {
                 How::Renamed { .. } => "rename",
                 How::Merged => "merge",
             }),
-            ..Self::staged(table, report)
+            ..Self::staged(&table, loaded.load)
         }
     }
 

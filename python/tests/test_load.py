@@ -413,8 +413,35 @@ def test_what_needs_several_connections_is_refused_where_there_is_one(bulkwire_d
     for wrong in (0, 257, "many", True):
         with pytest.raises(bulkwire.UsageError, match="writers must be"):
             bulkwire_db.load("#alone", data, writers=wrong)
-    with bulkwire_db.transaction(), pytest.raises(bulkwire.Error, match="inside a transaction"):
-        bulkwire_db.load("#alone", data, writers=1)
+    for asked in ({"writers": 2}, {"retry_for": 5}, {"load_id": "inside"}):
+        with bulkwire_db.transaction(), pytest.raises(bulkwire.Error, match="inside a transaction"):
+            bulkwire_db.load("#alone", data, **asked)
+
+
+def test_a_load_inside_a_transaction_goes_with_it(bulkwire_db: bulkwire.Connection) -> None:
+    bulkwire_db.execute("CREATE TABLE within (id int NOT NULL PRIMARY KEY)")
+    data = pa.table({"id": pa.array(range(10), pa.int32())})
+    with pytest.raises(bulkwire.CellError) as raised, bulkwire_db.transaction():
+        assert bulkwire_db.load("within", data, batch_rows=4, writers=1).rows == 10
+        assert bulkwire_db.in_transaction
+        bulkwire_db.load("within", pa.table({"id": pa.array([10, 11, None], pa.int32())}), batch_rows=1)
+    assert raised.value.rows_committed == 0
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM within") == [(0,)]
+
+
+def test_a_table_that_changes_between_loads_is_examined_again(bulkwire_db: bulkwire.Connection) -> None:
+    bulkwire_db.execute("CREATE TABLE grows (name varchar(3) NOT NULL)")
+    for name in ("one", "two"):
+        bulkwire_db.load("grows", pa.table({"name": [name]}))
+    bulkwire_db.execute("ALTER TABLE grows ALTER COLUMN name varchar(10) NOT NULL")
+    bulkwire_db.load("grows", pa.table({"name": ["thirteen"]}))
+    with pytest.raises(KeyError), bulkwire_db.transaction():
+        bulkwire_db.execute("ALTER TABLE grows ALTER COLUMN name varchar(20) NOT NULL")
+        bulkwire_db.load("grows", pa.table({"name": ["longer than ten"]}))
+        raise KeyError
+    with pytest.raises(bulkwire.CellError):
+        bulkwire_db.load("grows", pa.table({"name": ["longer than ten"]}))
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM grows") == [(3,)]
 
 
 def test_a_forecast_says_what_a_load_takes(bulkwire_db: bulkwire.Connection) -> None:

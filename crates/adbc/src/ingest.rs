@@ -6,9 +6,8 @@ use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::IngestMode;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::Schema;
-use load::stage::{Route, load_staged};
 use load::{
-    Client, LoadOptions, LoadPlan, Mode, RetryPolicy, StagePlan, Strategy, TableName, WholeLoad,
+    Client, LoadError, LoadOptions, LoadWay, Mode, RetryPolicy, Strategy, TableName, WholeLoad,
     create_table_statement, load_whole, roomy_length,
 };
 use rows::mapping::CreateOptions;
@@ -65,58 +64,40 @@ impl Ingest<'_> {
         let schema = rows.schema();
         let way = self.way()?;
         self.prepare(client, &table, &schema)?;
-        let described = client.describe(&table).map_err(from_load)?;
         let IngestOptions { writers, retry_for, .. } = self.options;
         let connections = writers.map_or(Some(1), |writers| (writers > 0).then_some(writers));
-        let options = &self.options.load.clone().with_writers(connections);
-        if writers.is_some() || retry_for.is_some() {
-            let (mode, strategy) = way.unwrap_or((Mode::Append, Strategy::Direct));
-            let patience = Duration::from_secs(retry_for.unwrap_or(0).into());
-            let load = WholeLoad {
-                target: &described,
-                mode,
-                strategy,
-                options,
-                writers: connections,
-                retry: RetryPolicy::lasting(patience),
-                ledger: None,
-            };
-            let done = load_whole(client, &load, &schema, rows, &mut |_| {}).map_err(from_failed_load)?;
-            let published = done.published.map(|done| done.inserted.saturating_add(done.updated));
-            return Ok(published.unwrap_or_else(|| done.loaded.map_or(0, |loaded| loaded.load.rows)));
-        }
-        if let Some((mode, strategy)) = way {
-            let chosen = StagePlan::choose(client, &described, &schema, mode, strategy, options);
-            let chosen = chosen.map_err(from_load)?;
-            match &chosen.route {
-                Route::Direct => {}
-                Route::TruncateFirst => {
-                    client.execute(&format!("TRUNCATE TABLE {table}")).map_err(from_load)?;
-                }
-                Route::Stage(_) => {
-                    let done = load_staged(client, &described, &chosen, &schema, rows, options, &mut |_| {});
-                    let published = done.map_err(from_failed_load)?.published;
-                    return Ok(published.inserted.saturating_add(published.updated));
-                }
+        let load = WholeLoad {
+            table: &table,
+            way,
+            options: &self.options.load.clone().with_writers(connections),
+            writers: connections,
+            retry: RetryPolicy::lasting(Duration::from_secs(retry_for.unwrap_or(0).into())),
+            ledger: None,
+            watch: &(),
+        };
+        let done = load_whole(client, &load, &schema, rows, &mut |_| {});
+        let done = done.map_err(|error| self.failed(error))?;
+        let published = done.published.map(|done| done.inserted.saturating_add(done.updated));
+        Ok(published.unwrap_or_else(|| done.loaded.map_or(0, |loaded| loaded.load.rows)))
+    }
+
+    fn failed(&self, error: LoadError) -> Error {
+        match error.source {
+            load::Error::Plan(_) => {
+                let error = from_load(error.source);
+                // ADBC's status for rows that are appended to a table of other columns.
+                let status = if self.appends() { Status::AlreadyExists } else { error.status };
+                Error { status, ..error }
             }
+            _ => from_failed_load(error),
         }
-        let plan = LoadPlan::new(client, &described, &schema, &self.options.load).map_err(|error| {
-            let is_mismatch = matches!(error, load::Error::Plan(_));
-            let error = from_load(error);
-            // ADBC's status for rows that are appended to a table of other columns.
-            match is_mismatch && self.appends() {
-                true => Error { status: Status::AlreadyExists, ..error },
-                false => error,
-            }
-        })?;
-        load::load(client, &plan, rows, &mut |_| {}).map(|report| report.rows).map_err(from_failed_load)
     }
 
     /// What becomes of the rows that are there, if an option says so.
-    fn way(&self) -> Result<Option<(Mode, Strategy)>> {
+    fn way(&self) -> Result<LoadWay> {
         let IngestOptions { table_mode, key, strategy, .. } = self.options;
         if table_mode.is_none() && strategy.is_none() && key.is_empty() {
-            return Ok(None);
+            return Ok(LoadWay::default());
         }
         if !self.appends() {
             let text =
@@ -125,7 +106,7 @@ impl Ingest<'_> {
         }
         let mode = Mode::parse(table_mode.as_deref().unwrap_or("append"), key.clone());
         let mode = mode.map_err(|error| invalid(error.to_string()))?;
-        Ok(Some((mode, strategy.unwrap_or_default())))
+        Ok(LoadWay { mode, strategy: strategy.unwrap_or_default(), is_named: true })
     }
 
     fn appends(&self) -> bool {
@@ -143,7 +124,7 @@ impl Ingest<'_> {
     }
 
     fn prepare(&self, client: &mut Client, table: &TableName, schema: &Schema) -> Result<()> {
-        let exists = match client.describe(table) {
+        let exists = match client.describe_recent(table) {
             Ok(_) => true,
             Err(load::Error::NoTable { .. }) => false,
             Err(error) => return Err(from_load(error)),

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::args::{LoadArgs, ModeName};
 use crate::failure::Failure;
-use crate::load_command::{self, Source};
+use crate::load_source::{self, Source};
 use crate::loaded_file::{LoadedFile, Reader};
 
 /// Reads a file, and prints what its load will take.
@@ -48,7 +48,7 @@ pub fn beforehand(
             "--forecast with --report reads one file twice: not a pipe, and not several files".to_owned(),
         ));
     }
-    let reader = load_command::open(client, &plan.table, source, arguments)?;
+    let reader = load_source::open(client, &plan.table, source, arguments)?;
     forecast(client, plan, &source.name, reader, arguments).map(Some)
 }
 

@@ -26,27 +26,19 @@ pub enum Left {
 /// How far the loads of this process are.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rows {
-    /// By the files before the one that is being loaded.
-    before: u64,
     committed: u64,
     committing: u64,
     /// A statement is under way that changes the table by itself.
     statement: bool,
 }
 
-static ROWS: Mutex<Rows> = Mutex::new(Rows { before: 0, committed: 0, committing: 0, statement: false });
+static ROWS: Mutex<Rows> = Mutex::new(Rows { committed: 0, committing: 0, statement: false });
 
 fn rows() -> MutexGuard<'static, Rows> {
     ROWS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes a load's progress, before and after every commit.
-pub fn note(progress: &load::Progress) {
-    let mut rows = rows();
-    (rows.committed, rows.committing) = (progress.rows_committed, progress.rows_committing);
-}
-
-/// Notes commits of several writers as they happen.
+/// Notes commits as they happen.
 pub struct Commits;
 
 impl load::CommitWatch for Commits {
@@ -64,10 +56,15 @@ impl load::CommitWatch for Commits {
     }
 }
 
-/// Notes that a file is loaded; the next one counts from zero.
-pub fn note_file(loaded: u64) {
+/// Notes rows that a statement has loaded.
+pub fn note_rows(loaded: u64) {
     let mut rows = rows();
-    *rows = Rows { before: rows.before.saturating_add(loaded), ..Rows::default() };
+    rows.committed = rows.committed.saturating_add(loaded);
+}
+
+/// Notes that a statement is under way that changes something by itself, or that it has ended.
+pub fn note_statement(is_under_way: bool) {
+    rows().statement = is_under_way;
 }
 
 /// Runs a statement that changes something by itself.
@@ -99,9 +96,8 @@ fn told(rows: Rows) -> String {
             "the table is as it was; the stage {stage} may be left behind, and DROP TABLE removes it"
         );
     }
-    let committed = rows.before.saturating_add(rows.committed);
-    let (noun, verb) = row_words(committed);
-    let committed = format!("{} {noun} {verb} committed", grouped(committed));
+    let (noun, verb) = row_words(rows.committed);
+    let committed = format!("{} {noun} {verb} committed", grouped(rows.committed));
     match (rows.committing, rows.statement) {
         (_, true) => "it is not known whether the statement under way takes effect".to_owned(),
         (0, false) => format!("{committed}, nothing else is"),

@@ -1,13 +1,28 @@
-//! How a bulkwire server logged this session's loads. SQL Server has no such view.
+//! What a bulkwire server says of the logging of a load; SQL Server has no such view, and says nothing.
 
-use load::Client;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use load::report::grouped;
+use load::{Client, CommitWatch};
 use serde_json::{Value as Json, json};
 use tds::Value;
 
-/// The last load of a session, so that later loads can be distinguished.
-pub struct ServerLog {
+use crate::interrupt::Commits;
+
+/// Watches the loads of a command: notes commits for the message of an interruption, and asks each writer's session at its end how its
+/// rows were logged.
+#[derive(Default)]
+pub struct LoadWatch {
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// Loads up to here are those of earlier files.
     last_load: i64,
+    /// The last load that was heard of.
+    newest_load: i64,
+    logged: Vec<Logged>,
 }
 
 /// Batches of a load that were logged alike.
@@ -25,41 +40,85 @@ pub struct Logged {
     pub failed: String,
 }
 
-impl ServerLog {
-    /// Looks for the view. `None` if the server lacks it or does not answer, since a load does not depend on it.
-    pub fn open(client: &mut Client) -> Option<ServerLog> {
-        let found = client.query_values("SELECT OBJECT_ID(N'sys.dm_bulkwire_loads') AS id").ok()?;
-        matches!(cell(&found, 0, 0)?, Value::Int(_)).then_some(())?;
-        let last = client
-            .query_values("SELECT CAST(MAX(load_id) AS bigint) AS last FROM sys.dm_bulkwire_loads")
-            .ok()?;
-        Some(ServerLog { last_load: number(cell(&last, 0, 0)?) })
+impl CommitWatch for LoadWatch {
+    fn begins(&self, rows: u64) {
+        Commits.begins(rows);
     }
 
-    /// The server's figures of the session's loads since then.
-    pub fn since(&self, client: &mut Client) -> Vec<Logged> {
-        let query = format!(
-            "SELECT COUNT_BIG(*) AS batches, SUM(row_count) AS row_count, is_data_minimally_logged AS minimal, \
-             recovery_model_desc AS model, failed_conditions AS failed FROM sys.dm_bulkwire_loads \
-             WHERE session_id = @@SPID AND command = 'INSERT BULK' AND load_id > {} AND recovery_model_desc IS NOT NULL \
-             AND table_name NOT LIKE N'%#bulkwire[_]probe%' \
-             GROUP BY is_data_minimally_logged, recovery_model_desc, failed_conditions ORDER BY 1 DESC",
-            self.last_load
-        );
-        let Ok(tables) = client.query_values(&query) else { return Vec::new() };
-        let rows = tables.into_iter().flat_map(|table| table.rows);
-        let logged = rows.filter_map(|row| {
-            let [batches, rows, minimal, model, failed] = row.as_slice() else { return None };
-            Some(Logged {
-                batches: number(batches),
-                rows: number(rows),
-                minimal: matches!(minimal, Value::Bit(true)),
-                model: text(model),
-                failed: text(failed),
-            })
-        });
-        logged.collect()
+    fn ended(&self, rows: u64, committed: bool) {
+        Commits.ended(rows, committed);
     }
+
+    fn writer_ends(&self, client: Option<&mut Client>) {
+        let Some(client) = client else { return };
+        let last_load = self.lock().last_load;
+        let (newest, logged) = logged_by(client, last_load);
+        let mut seen = self.lock();
+        seen.newest_load = seen.newest_load.max(newest);
+        for logged in logged {
+            seen.add(logged);
+        }
+    }
+}
+
+impl LoadWatch {
+    /// What the writers' sessions have said since this was asked last; most batches first.
+    pub fn take(&self) -> Vec<Logged> {
+        let mut seen = self.lock();
+        seen.last_load = seen.newest_load;
+        let mut logged = std::mem::take(&mut seen.logged);
+        logged.sort_by_key(|logged| std::cmp::Reverse(logged.batches));
+        logged
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seen {
+    fn add(&mut self, added: Logged) {
+        let alike = self.logged.iter_mut().find(|logged| {
+            logged.minimal == added.minimal && logged.model == added.model && logged.failed == added.failed
+        });
+        match alike {
+            Some(logged) => {
+                logged.batches = logged.batches.saturating_add(added.batches);
+                logged.rows = logged.rows.saturating_add(added.rows);
+            }
+            None => self.logged.push(added),
+        }
+    }
+}
+
+/// The loads of this session behind number `last_load`, and the number of the last. Nothing if the server has no such view or
+/// does not answer: a load does not depend on it.
+fn logged_by(client: &mut Client, last_load: i64) -> (i64, Vec<Logged>) {
+    // The number of a session that has ended is given to another.
+    let query = format!(
+        "IF OBJECT_ID(N'sys.dm_bulkwire_loads') IS NOT NULL \
+         SELECT COUNT_BIG(*) AS batches, SUM(row_count) AS row_count, is_data_minimally_logged AS minimal, \
+         recovery_model_desc AS model, failed_conditions AS failed, CAST(MAX(load_id) AS bigint) AS newest \
+         FROM sys.dm_bulkwire_loads WHERE session_id = @@SPID AND command = 'INSERT BULK' AND load_id > {last_load} \
+         AND start_time >= (SELECT login_time FROM sys.dm_exec_sessions WHERE session_id = @@SPID) \
+         AND recovery_model_desc IS NOT NULL AND table_name NOT LIKE N'%#bulkwire[_]probe%' \
+         GROUP BY is_data_minimally_logged, recovery_model_desc, failed_conditions"
+    );
+    let Ok(tables) = client.query_values(&query) else { return (0, Vec::new()) };
+    let mut newest = 0;
+    let mut all = Vec::new();
+    for row in tables.iter().flat_map(|table| &table.rows) {
+        let [batches, rows, minimal, model, failed, last] = row.as_slice() else { continue };
+        newest = newest.max(number(last));
+        all.push(Logged {
+            batches: number(batches),
+            rows: number(rows),
+            minimal: matches!(minimal, Value::Bit(true)),
+            model: text(model),
+            failed: text(failed),
+        });
+    }
+    (newest, all)
 }
 
 impl Logged {
@@ -88,10 +147,6 @@ impl Logged {
             "failed_conditions": failed,
         })
     }
-}
-
-fn cell(tables: &[load::ValueTable], row: usize, column: usize) -> Option<&Value> {
-    tables.first()?.rows.get(row)?.get(column)
 }
 
 fn number(value: &Value) -> i64 {

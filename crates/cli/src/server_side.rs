@@ -38,7 +38,7 @@ pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
         }
         let started = Instant::now();
         let done = execute(&mut client, &statement)?;
-        interrupt::note_file(done.rows_affected);
+        interrupt::note_rows(done.rows_affected);
         let seconds = started.elapsed().as_secs_f64();
         let messages: Vec<&str> = done.messages.iter().map(|message| message.message.as_str()).collect();
         if arguments.json {

@@ -89,18 +89,6 @@ impl BulkLoad<'_> {
         self.open.as_ref().map_or(0, |open| open.rows)
     }
 
-    /// Whether a transaction is open that was not begun for a batch of this load.
-    pub(crate) fn in_transaction(&self) -> bool {
-        self.open.is_none() && self.client.in_transaction()
-    }
-
-    /// Rows of a batch that was rolled back do not count as sent.
-    pub(crate) fn forget_failed_batch(&mut self) {
-        if self.open.is_none() {
-            self.progress.rows_sent = self.progress.rows_committed;
-        }
-    }
-
     /// Bytes written to the socket by this connection.
     pub fn bytes_sent(&mut self) -> u64 {
         self.client.bytes_on_wire().0

@@ -1,6 +1,9 @@
 //! A session with a server: batches, queries, procedure calls, transactions.
 
-use std::io;
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use rows::mapping::Form;
 use tds::{
@@ -14,6 +17,7 @@ use tds::{
 
 use crate::{
     config::Config,
+    describe::TableDescription,
     error::Error,
     login::{self, ServerInfo},
     result::ResultStream,
@@ -28,7 +32,20 @@ pub struct Client {
     session: Session,
     server: ServerInfo,
     config: Config,
+    /// The table that was described last.
+    recent: Option<Recent>,
 }
+
+/// A description that still holds for what this client knows.
+#[derive(Debug)]
+struct Recent {
+    table: TableName,
+    description: Box<TableDescription>,
+    at: Instant,
+}
+
+/// How long a description is used again. Nobody tells this client what others change.
+const RECENT: Duration = Duration::from_secs(5);
 
 /// Stops the request that a [`Client`] is working on.
 #[derive(Debug, Clone)]
@@ -83,13 +100,43 @@ impl Client {
     /// Connects and logs in.
     pub fn connect(config: &Config) -> Result<Self, Error> {
         let (session, server) = login::connect(config)?;
-        Ok(Self { session, server, config: config.clone() })
+        Ok(Self { session, server, config: config.clone(), recent: None })
     }
 
     /// Makes a load that fails close the connection at once. For callers that do not need the connection any more: the server
     /// then rolls back, and nobody waits for it.
     pub fn close_failed_loads(&mut self) {
         self.session.closes_failed_loads = true;
+    }
+
+    /// Like [`describe`](Self::describe), but a description of the last few seconds is used again, unless this connection has been
+    /// used for anything but loads since.
+    ///
+    /// # Errors
+    /// Those of `describe`.
+    pub fn describe_recent(&mut self, table: &TableName) -> Result<TableDescription, Error> {
+        if let Some(recent) = &self.recent
+            && recent.table == *table
+            && recent.at.elapsed() < RECENT
+        {
+            return Ok((*recent.description).clone());
+        }
+        let description = self.describe(table)?;
+        let kept = Box::new(description.clone());
+        self.recent = Some(Recent { table: table.clone(), description: kept, at: Instant::now() });
+        Ok(description)
+    }
+
+    /// The table that was described last has so many rows more.
+    pub(crate) fn note_loaded(&mut self, rows: u64) {
+        if let Some(recent) = &mut self.recent {
+            recent.description.rows = recent.description.rows.saturating_add(rows);
+        }
+    }
+
+    /// The next load looks at its table again.
+    pub(crate) fn forget_description(&mut self) {
+        self.recent = None;
     }
 
     /// What the server reported about itself at login.
@@ -129,6 +176,7 @@ impl Client {
 
     /// Runs a batch; rows that it returns are skipped. A lost answer is [`Error::InDoubt`].
     pub fn execute(&mut self, sql: &str) -> Result<ExecuteResult, Error> {
+        self.forget_description();
         self.session.ready()?;
         let done = self.run(sql);
         self.doubted(done)
@@ -152,6 +200,7 @@ impl Client {
 
     /// Runs a batch and streams its result sets.
     pub fn query(&mut self, sql: &str, form: Form) -> Result<ResultStream<'_>, Error> {
+        self.forget_description();
         self.session.send_batch(sql)?;
         ResultStream::start(&mut self.session, form)
     }
@@ -189,6 +238,15 @@ impl Client {
 
     /// Runs a batch and holds its result sets as values.
     pub fn query_values(&mut self, sql: &str) -> Result<Vec<ValueTable>, Error> {
+        Ok(self.query_values_and_columns(sql)?.0)
+    }
+
+    /// Runs a batch and holds its result sets as values, and the columns of the last as the server describes them.
+    pub(crate) fn query_values_and_columns(
+        &mut self,
+        sql: &str,
+    ) -> Result<(Vec<ValueTable>, Vec<tds::Column>), Error> {
+        self.forget_description();
         self.session.send_batch(sql)?;
         self.read_values()
     }
@@ -200,19 +258,19 @@ impl Client {
         parameters: &[(&str, SqlType, Value)],
     ) -> Result<Vec<ValueTable>, Error> {
         self.send_call(self.execute_sql(sql, parameters))?;
-        self.read_values()
+        Ok(self.read_values()?.0)
     }
 
-    fn read_values(&mut self) -> Result<Vec<ValueTable>, Error> {
+    fn read_values(&mut self) -> Result<(Vec<ValueTable>, Vec<tds::Column>), Error> {
         const DOING: &str = "reading a result";
-        let mut types: Vec<TypeInfo> = Vec::new();
+        let mut described: Vec<tds::Column> = Vec::new();
         let mut tables: Vec<ValueTable> = Vec::new();
         while let Some(token) = self.session.next_token(DOING)? {
             match token {
                 Token::ColMetaData(Some(columns)) => {
                     let names = columns.iter().map(|column| column.name.clone()).collect();
                     tables.push(ValueTable { columns: names, rows: Vec::new() });
-                    types = columns.into_iter().map(|column| column.type_info).collect();
+                    described = columns;
                 }
                 Token::Row | Token::NbcRow => {
                     let Some(table) = tables.last_mut() else {
@@ -222,7 +280,7 @@ impl Client {
                         self.session.cancel_answer()?;
                         return Err(Error::unexpected(DOING, "more rows than a small result may have"));
                     }
-                    match read_row(self.session.rows(), &types) {
+                    match read_row(self.session.rows(), &described) {
                         Ok((row, length)) => {
                             self.session.consume(length);
                             table.rows.push(row);
@@ -236,13 +294,14 @@ impl Client {
         }
         match self.session.take_errors() {
             Some(error) => Err(error.into()),
-            None => Ok(tables),
+            None => Ok((tables, described)),
         }
     }
 
     /// The columns of the first result of a batch; its rows are skipped. For `SELECT TOP 0 …` and `SET FMTONLY ON …`.
     pub fn columns_of(&mut self, sql: &str) -> Result<Vec<tds::Column>, Error> {
         const DOING: &str = "reading columns";
+        self.forget_description();
         self.session.send_batch(sql)?;
         let mut found = None;
         while let Some(token) = self.session.next_token(DOING)? {
@@ -355,6 +414,8 @@ impl Client {
         if !self.in_transaction() {
             return Ok(());
         }
+        // The table may be what it was before the transaction.
+        self.forget_description();
         self.transact(TransactionRequest::Rollback { name: String::new(), begin: None }, "rolling back")
     }
 
@@ -376,6 +437,7 @@ impl Client {
     }
 
     fn send_call(&mut self, request: RpcRequest) -> Result<(), Error> {
+        self.forget_description();
         let state = &self.session.state;
         let message = RpcMessage::new(request, state.version, state.transaction);
         let payload = message.encode(state.version)?;
@@ -414,14 +476,14 @@ impl Client {
 }
 
 /// Reads one ROW or NBCROW (MS-TDS 2.2.7.19, 2.2.7.15).
-fn read_row(bytes: &[u8], types: &[TypeInfo]) -> Result<(Vec<Value>, usize), tds::DecodeError> {
+fn read_row(bytes: &[u8], columns: &[tds::Column]) -> Result<(Vec<Value>, usize), tds::DecodeError> {
     let mut r = Reader::new(bytes);
     let nulls = match r.u8("row token")? {
-        tds::row_span::NBCROW => r.take(types.len().div_ceil(8), "NBCROW bitmap")?,
+        tds::row_span::NBCROW => r.take(columns.len().div_ceil(8), "NBCROW bitmap")?,
         _ => &[],
     };
-    let mut row = Vec::with_capacity(types.len());
-    for (index, type_info) in types.iter().enumerate() {
+    let mut row = Vec::with_capacity(columns.len());
+    for (index, tds::Column { type_info, .. }) in columns.iter().enumerate() {
         let is_null = nulls.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1);
         row.push(if is_null { Value::Null } else { decode_value(&mut r, type_info, ValuePlace::Row)? });
     }

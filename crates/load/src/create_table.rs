@@ -4,9 +4,11 @@ use std::fmt::Write;
 
 use arrow::datatypes::{DataType, Field, Schema};
 use rows::mapping::{COLLATION_KEY, CreateOptions, sql_type_of};
+use tds::{Length, SqlType};
 
 use crate::{
     error::Error,
+    report::grouped,
     table_name::{TableName, quoted},
 };
 
@@ -58,6 +60,23 @@ pub fn roomy_length(longest: u64) -> u64 {
     STEPS.into_iter().find(|step| longest <= *step).unwrap_or(longest)
 }
 
+/// What is to be said of a column that such a table has as `(max)`, though its longest value has `longest` characters, or bytes
+/// of binary. `None` for any other column.
+pub fn unsized_advice(field: &Field, options: &CreateOptions, longest: u64) -> Option<String> {
+    let (sized, units, most) = match sql_type_of(field, options).ok()? {
+        SqlType::NVarChar { length: Length::Max } => ("nvarchar", "characters", 4000),
+        SqlType::VarChar { length: Length::Max } => ("varchar", "characters", 8000),
+        SqlType::VarBinary { length: Length::Max } => ("varbinary", "bytes", 8000),
+        _ => return None,
+    };
+    let would_do = match longest {
+        longest if longest <= most => format!("{sized}({}) would do", roomy_length(longest)),
+        ..=8000 => "varchar(8000) would do if its collation has all characters".to_owned(),
+        _ => "no length would do".to_owned(),
+    };
+    Some(format!("{}: the longest value has {} {units}, {would_do}", field.name(), grouped(longest)))
+}
+
 /// Collation names stand unquoted in T-SQL; metadata may hold anything.
 fn is_collation_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -72,6 +91,36 @@ mod tests {
     use arrow::datatypes::TimeUnit;
 
     use super::*;
+
+    #[test]
+    fn columns_without_a_length_are_told_which_would_do() {
+        let declared = |name: &str, sql_type: &str| {
+            let metadata = HashMap::from([(rows::mapping::SQL_TYPE_KEY.to_owned(), sql_type.to_owned())]);
+            Field::new(name, DataType::Utf8, true).with_metadata(metadata)
+        };
+        let of = |field: &Field, longest: u64| {
+            let max_length = Some(roomy_length(longest));
+            unsized_advice(field, &CreateOptions { max_length, ..CreateOptions::default() }, longest)
+        };
+        let plain = Field::new("t", DataType::Utf8, true);
+        assert_eq!(of(&plain, 37), None);
+        assert_eq!(
+            of(&plain, 5000).unwrap(),
+            "t: the longest value has 5,000 characters, varchar(8000) would do if its collation has all characters"
+        );
+        assert_eq!(
+            of(&plain, 9000).unwrap(),
+            "t: the longest value has 9,000 characters, no length would do"
+        );
+        assert_eq!(
+            of(&declared("n", "nvarchar(max)"), 37).unwrap(),
+            "n: the longest value has 37 characters, nvarchar(50) would do"
+        );
+        assert_eq!(
+            of(&declared("v", "varchar(max)"), 4001).unwrap(),
+            "v: the longest value has 4,001 characters, varchar(4001) would do"
+        );
+    }
 
     #[test]
     fn a_schema_becomes_a_table() {

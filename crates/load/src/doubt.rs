@@ -8,7 +8,7 @@ use crate::report::row_words;
 use crate::{
     client::Client,
     error::Error,
-    load::LoadError,
+    load_error::LoadError,
     options::BatchTransaction,
     plan::{CountRule, LoadPlan},
 };

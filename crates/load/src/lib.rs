@@ -9,10 +9,10 @@
 //! | [`Client`] | batches, queries, calls, transactions, cancelling |
 //! | [`TableDescription`] | what a load needs to know of a table |
 //! | [`LoadPlan`] | every choice of a load, with its reason |
-//! | [`BulkLoad`], [`load`](load()) | the load itself, in one thread or three |
-//! | [`load_tolerant`] | a load that leaves out rows that cannot be loaded |
+//! | [`load_parallel`] | the load itself, over one connection or several, with [`Ledger`] and [`RetryPolicy`]; [`load`](load()) in its simplest form |
+//! | [`Tolerance`] | what becomes of the rows that cannot be loaded |
+//! | [`BulkLoad`] | one connection's part, in one thread |
 //! | [`stage`] | tables that hold a load's rows until the target takes them all at once |
-//! | [`load_parallel`] | a load over several connections, with [`Ledger`] and [`RetryPolicy`] |
 //! | [`forecast`] | what a load will take, before it begins |
 //! | [`observation`] | figures of a running load, from the client and from the server |
 //! | [`export`](export()) | results to a sink |
@@ -56,6 +56,7 @@ mod doubt;
 mod error;
 mod export;
 mod load;
+mod load_error;
 mod login;
 mod options;
 mod parallel;
@@ -67,6 +68,7 @@ pub mod retry;
 mod session;
 mod shared_client;
 mod source;
+mod table_load;
 mod table_name;
 mod trace;
 mod transport;
@@ -77,7 +79,7 @@ pub use bulk::{BulkLoad, BulkProgress};
 pub use bulk_insert::{BulkInsertOptions, bulk_insert_statement};
 pub use client::{CancelHandle, Client, ExecuteResult, ValueTable};
 pub use config::{Config, ConfigError, VectorSupport};
-pub use create_table::{create_table_statement, roomy_length, roomy_schema};
+pub use create_table::{create_table_statement, roomy_length, roomy_schema, unsized_advice};
 pub use describe::{
     ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
     TableDescription, TriggerDescription,
@@ -86,7 +88,8 @@ pub use doubt::{Finding, Look};
 pub use error::{Error, ServerError};
 pub use export::{export, table_query};
 pub use forecast::{Circumstances, Forecast, Forecaster};
-pub use load::{FailedBatch, LoadError, Progress, load, load_tolerant};
+pub use load::load;
+pub use load_error::{FailedBatch, LoadError, Progress};
 pub use login::{Encryption, LoginError, ServerInfo};
 pub use observation::{Observation, Observed};
 pub use options::{BatchTransaction, Connections, LoadOptions};
@@ -103,6 +106,7 @@ pub use retry::RetryPolicy;
 pub use shared_client::{LentClient, Query, RowStream, SharedClient, Unavailable, Waited};
 pub use source::{Origin, Origins, SourceBatch, UnreadRow};
 pub use stage::{Mode, Published, Stage, StageError, StagePlan, Strategy, TableShape};
+pub use table_load::{Ending, LoadWay, TableLoad};
 pub use table_name::{TableName, literal, quoted};
 pub use upsert::{UpsertReport, upsert};
 pub use whole_load::{WholeLoad, WholeReport, load_whole};

@@ -26,6 +26,8 @@ const WRITERS_MAX: usize = 16;
 const ROW_GROUP_ROWS: u64 = 1_048_576;
 /// Fewer rows than this go to a delta store, uncompressed and fully logged.
 const ROW_GROUP_ROWS_MIN: u64 = 102_400;
+/// The choice that names columns without a length.
+const UNSIZED: &str = "(max) columns";
 /// What a variable-length value is assumed to take, if its limit is not lower.
 const VARIABLE_GUESS_BYTES: u64 = 32;
 
@@ -109,7 +111,7 @@ impl LoadPlan {
         let unsized_columns = unsized_columns(&rows);
         if !unsized_columns.is_empty() {
             choose(
-                "(max) columns",
+                UNSIZED,
                 unsized_columns.join(", "),
                 "their values are sent in pieces and may leave the row; a length, if there is one, loads faster",
             );
@@ -193,6 +195,13 @@ impl LoadPlan {
             writers_max: 1,
             writers_reason: "as the caller decided",
             choices: Vec::new(),
+        }
+    }
+
+    /// Says of the columns without a length which would do.
+    pub fn advise_unsized(&mut self, advice: &str) {
+        for choice in self.choices.iter_mut().filter(|choice| choice.setting == UNSIZED) {
+            choice.reason = advice.to_owned();
         }
     }
 

@@ -1,6 +1,6 @@
 //! The input of a load: record batches that know the origins of their rows.
 
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{error::Error, fmt, ops::Range, sync::Arc, time::Duration};
 
 use arrow::record_batch::RecordBatch;
 
@@ -171,4 +171,27 @@ impl fmt::Debug for SourceBatch {
             .field("first", &self.first)
             .finish_non_exhaustive()
     }
+}
+
+/// Rows `wanted` of all, batch by batch.
+pub(crate) fn parts_of(held: &[SourceBatch], wanted: Range<usize>) -> impl Iterator<Item = SourceBatch> + '_ {
+    let mut before = 0;
+    held.iter().filter_map(move |batch| {
+        let own = before..before + batch.rows();
+        before = own.end;
+        let (first, last) = (wanted.start.max(own.start), wanted.end.min(own.end));
+        (first < last).then(|| batch.slice(first - own.start, last - first))
+    })
+}
+
+/// The batch that holds the row at `index` of all, and the row's index in it.
+pub(crate) fn row_at(held: &[SourceBatch], index: usize) -> Option<(&SourceBatch, usize)> {
+    let mut before = 0;
+    for batch in held {
+        if index < before + batch.rows() {
+            return Some((batch, index - before));
+        }
+        before += batch.rows();
+    }
+    None
 }

@@ -1,31 +1,27 @@
-//! A complete load over any number of connections, for callers that show no intermediate steps.
+//! A load of one source from its plan to its end, for callers that show nothing in between.
 
 use arrow::{datatypes::Schema, record_batch::RecordBatch};
 
 use crate::{
     client::Client,
-    describe::TableDescription,
     error::Error,
-    load::{LoadError, Progress},
+    load_error::{LoadError, Progress},
     options::LoadOptions,
-    parallel::{
-        BoxError, Ledger, LoadState, ParallelOptions, ParallelReport, ParallelSource, Writers, load_parallel,
-    },
+    parallel::{BoxError, CommitWatch, Ledger, ParallelOptions, ParallelReport, ParallelSource, Writers},
     plan::LoadPlan,
     retry::RetryPolicy,
     source::SourceBatch,
-    stage::{Mode, Published, Route, Stage, StagePlan, Strategy},
+    stage::Published,
+    table_load::{Ending, LoadWay, TableLoad},
+    table_name::TableName,
 };
 
 /// The settings of a whole load.
-#[derive(Debug)]
 pub struct WholeLoad<'a> {
     /// Where the rows go.
-    pub target: &'a TableDescription,
-    /// What happens to existing rows.
-    pub mode: Mode,
-    /// How new rows reach the table.
-    pub strategy: Strategy,
+    pub table: &'a TableName,
+    /// What happens to existing rows, and how new rows reach the table.
+    pub way: LoadWay,
     /// How rows are loaded.
     pub options: &'a LoadOptions,
     /// Number of connections; `None`: as many as make the load faster.
@@ -34,11 +30,15 @@ pub struct WholeLoad<'a> {
     pub retry: RetryPolicy,
     /// Where committed rows are noted.
     pub ledger: Option<&'a Ledger>,
+    /// Hears of every commit.
+    pub watch: &'a dyn CommitWatch,
 }
 
 /// What a whole load did.
 #[derive(Debug)]
 pub struct WholeReport {
+    /// The target, as the server resolves its name.
+    pub table: TableName,
     /// How the rows were loaded.
     pub plan: LoadPlan,
     /// How the rows were sent; `None` if an earlier run had done everything.
@@ -50,7 +50,7 @@ pub struct WholeReport {
 /// Loads all batches of a source. After a failure the stage is kept if a ledger can continue the load, and is dropped otherwise.
 ///
 /// # Errors
-/// As [`load_parallel`], [`StagePlan::choose`] and [`Stage::publish`].
+/// Those of the steps of [`TableLoad`].
 pub fn load_whole<S, E>(
     client: &mut Client,
     load: &WholeLoad<'_>,
@@ -62,53 +62,25 @@ where
     S: Iterator<Item = Result<RecordBatch, E>> + Send,
     E: Into<BoxError>,
 {
-    let WholeLoad { target, mode, strategy, options, ledger, .. } = load;
-    let chosen =
-        StagePlan::choose(client, target, schema, mode.clone(), *strategy, options).map_err(nothing)?;
-    let rows_before = ledger.map_or(0, Ledger::rows_before);
-    let stage_id = ledger.map_or_else(Stage::new_load_id, |ledger| ledger.load_id().to_owned());
-    let is_done = ledger.is_some_and(|ledger| ledger.state() == LoadState::Done);
-    let Some(stage) = chosen.stage(target, &stage_id).filter(|_| !is_done) else {
-        let truncates = matches!(chosen.route, Route::TruncateFirst) && rows_before == 0 && !is_done;
-        let mut plan = LoadPlan::new(client, target, schema, options).map_err(nothing)?;
-        if truncates {
-            // Only now: data that does not fit the table must not cost its rows. Empty, it has another plan.
-            client.execute(&format!("TRUNCATE TABLE {}", target.name)).map_err(nothing)?;
-            let emptied = client.describe(&target.name).map_err(nothing)?;
-            plan = LoadPlan::new(client, &emptied, schema, options).map_err(nothing)?;
-        }
-        plan.choices.splice(1..1, chosen.choices);
-        if is_done {
-            return Ok(WholeReport { plan, loaded: None, published: None });
-        }
-        let loaded = transfer(client, load, plan.clone(), source, progress)?;
-        if let Some(ledger) = ledger {
-            ledger.finish(client, load.retry).map_err(|error| LoadError {
-                rows_committed: loaded.load.rows,
-                ..LoadError::before_rows(error)
-            })?;
-        }
-        return Ok(WholeReport { plan, loaded: Some(loaded), published: None });
-    };
-    if !stage.exists(client).map_err(nothing)? {
-        if rows_before > 0 {
-            return Err(nothing(Error::StageGone { stage: stage.name().to_string(), rows: rows_before }));
-        }
-        stage.create(client).map_err(nothing)?;
+    let WholeLoad { table, way, options, ledger, .. } = load;
+    let mut steps = TableLoad::new((*table).clone(), way.clone(), *ledger);
+    steps.choose(client, schema, options).map_err(nothing)?;
+    if steps.is_done() {
+        let plan = steps.plan(client, schema, options).map_err(nothing)?;
+        return Ok(WholeReport { table: steps.target_name().clone(), plan, loaded: None, published: None });
     }
-    let done = through_stage(client, load, &stage, &chosen, schema, source, progress);
-    if ledger.is_none() && done.as_ref().is_err_and(|error| error.rows_in_doubt == 0) {
+    let done = run(client, load, &mut steps, schema, source, progress);
+    if let Err(error) = &done {
         // The first error matters more; what is left of the stage can be found.
-        let _ = stage.drop(client);
+        let _ = steps.give_up(client, error.rows_in_doubt > 0);
     }
     done
 }
 
-fn through_stage<S, E>(
+fn run<S, E>(
     client: &mut Client,
     load: &WholeLoad<'_>,
-    stage: &Stage,
-    chosen: &StagePlan,
+    steps: &mut TableLoad<'_>,
     schema: &Schema,
     source: S,
     progress: &mut dyn FnMut(&Progress),
@@ -117,28 +89,30 @@ where
     S: Iterator<Item = Result<RecordBatch, E>> + Send,
     E: Into<BoxError>,
 {
-    let described = stage.describe(client).map_err(nothing)?;
-    let mut plan = LoadPlan::new(client, &described, schema, load.options).map_err(nothing)?;
-    stage.check_plan(&plan).map_err(|error| nothing(error.into()))?;
-    plan.choices.splice(1..1, chosen.choices.iter().cloned());
-    // What is committed to the stage is nowhere as long as the stage is not published.
-    let mut staging = |at: &Progress| progress(&Progress { rows_committed: 0, rows_committing: 0, ..*at });
-    let loaded = transfer(client, load, plan.clone(), source, &mut staging).map_err(|error| LoadError {
-        rows_committed: 0,
-        rows_in_doubt: 0,
-        look: None,
-        ..error
-    })?;
-    let published = match load.ledger {
-        Some(ledger) => ledger.finish_by(client, load.retry, &mut |client| {
-            stage.build(client)?;
-            stage.publish(client, &mut |client| client.execute(&ledger.done_statements()).map(drop))
-        }),
-        None => stage.build(client).and_then(|()| stage.publish(client, &mut |_| Ok(()))).map(Some),
+    steps.make_stage(client).map_err(nothing)?;
+    let mut plan = steps.plan(client, schema, load.options).map_err(nothing)?;
+    if steps.empties() {
+        // Only now: data that does not fit the table must not cost its rows. Empty, it has another plan.
+        steps.empty(client).map_err(nothing)?;
+        plan = steps.plan(client, schema, load.options).map_err(nothing)?;
+        plan.rows_before = load.ledger.is_none().then_some(0);
+    }
+    let options = ParallelOptions {
+        writers: load.writers.map_or(Writers::Auto(plan.writers_max), Writers::Fixed),
+        retry: load.retry,
+        ledger: load.ledger,
+        time_limit: None,
+        watch: load.watch,
     };
-    let published = published.map_err(|error| {
-        let rows_in_doubt = if error.is_in_doubt() { loaded.load.rows } else { 0 };
-        LoadError { rows_in_doubt, ..LoadError::before_rows(error) }
+    let batches = source.map(|batch| batch.map(SourceBatch::from).map_err(Into::into));
+    let source = ParallelSource { plan: plan.clone(), tolerance: None, batches: Box::new(batches) };
+    let loaded = steps.load(client, vec![source], &options, progress)?;
+    let ending = steps.finish(client, load.retry, &mut |_| {}).map_err(|error| match steps.stage() {
+        Some(_) => LoadError {
+            rows_in_doubt: if error.is_in_doubt() { loaded.load.rows } else { 0 },
+            ..LoadError::before_rows(error)
+        },
+        None => LoadError { rows_committed: loaded.load.rows, ..LoadError::before_rows(error) },
     })?;
     progress(&Progress {
         rows_sent: loaded.load.rows,
@@ -147,30 +121,11 @@ where
         batches: loaded.load.batches,
         bytes_on_wire: loaded.load.bytes_on_wire,
     });
-    Ok(WholeReport { plan, loaded: Some(loaded), published })
-}
-
-fn transfer<S, E>(
-    client: &mut Client,
-    load: &WholeLoad<'_>,
-    plan: LoadPlan,
-    source: S,
-    progress: &mut dyn FnMut(&Progress),
-) -> Result<ParallelReport, LoadError>
-where
-    S: Iterator<Item = Result<RecordBatch, E>> + Send,
-    E: Into<BoxError>,
-{
-    let options = ParallelOptions {
-        writers: load.writers.map_or(Writers::Auto(plan.writers_max), Writers::Fixed),
-        retry: load.retry,
-        ledger: load.ledger,
-        time_limit: None,
-        watch: &(),
+    let published = match ending {
+        Ending::Published(published) => Some(published),
+        Ending::Direct | Ending::AnswerLost(_) => None,
     };
-    let batches = source.map(|batch| batch.map(SourceBatch::from).map_err(Into::into));
-    let source = ParallelSource { plan, tolerance: None, batches: Box::new(batches) };
-    load_parallel(client, vec![source], &options, progress)
+    Ok(WholeReport { table: steps.target_name().clone(), plan, loaded: Some(loaded), published })
 }
 
 /// An error that has not touched the target.

@@ -63,6 +63,8 @@ struct Target {
     recovery_model: u8,
     /// `sys.columns.is_nullable` of all columns.
     nullable: bool,
+    /// A result tells its columns, whatever the catalogue knows.
+    is_temporary: bool,
 }
 
 const HEAP: Target = Target {
@@ -73,6 +75,7 @@ const HEAP: Target = Target {
     rows: 0,
     recovery_model: 3,
     nullable: true,
+    is_temporary: false,
 };
 
 fn catalogue(target: &Target) -> Vec<u8> {
@@ -117,7 +120,7 @@ fn catalogue(target: &Target) -> Vec<u8> {
     let trigger = vec![vec![text("tr"), Value::Bit(false), Value::Bit(false)]];
     let check = vec![vec![text("ck"), Value::Bit(false), Value::Bit(true)]];
     let constraint_names = ["name", "is_disabled", "is_not_trusted"];
-    let mut all = [
+    let mut all: Vec<u8> = [
         result(&["schema_name", "table_name", "object_type"], &objects),
         result(
             &[
@@ -167,8 +170,12 @@ fn catalogue(target: &Target) -> Vec<u8> {
         ),
     ]
     .concat();
-    let last = all.len() - 12;
-    all[last] = 0x10;
+    if target.exists || target.is_temporary {
+        all.extend(table_columns());
+    } else {
+        all.extend(support::error(208, 1, 16, "Invalid object name 'nope'."));
+        all.extend(done(0x02, 0xC1, 0));
+    }
     all
 }
 
@@ -194,18 +201,17 @@ fn describe(target: &Target, name: &str) -> (Client, Result<TableDescription, Er
     let server = Server::start(move |mut peer| {
         peer.log_in();
         let mut asked = Vec::new();
-        for reply in [answer, table_columns()] {
-            let Some(message) = peer.message() else { break };
+        if let Some(message) = peer.message() {
             assert_eq!(message.packet_type, PacketType::SqlBatch);
             asked.push(message.sql());
             // Larger than a packet: answers of any length are cut.
-            peer.reply(&reply);
+            peer.reply(&answer);
         }
         asked
     });
     let mut client = server.client();
     let description = client.describe(&name.parse().unwrap());
-    // The scripted server reads on until the client is gone, or has had its two requests.
+    // The scripted server reads on until the client is gone, or has had its request.
     match description.is_ok() {
         true => (client, description, server.join()),
         false => (client, description, Vec::new()),
@@ -230,10 +236,10 @@ fn choices(target: &Target, options: &LoadOptions) -> Vec<String> {
 
 #[test]
 fn a_temporary_table_that_the_catalogue_lacks_is_a_heap() {
-    let (_, description, asked) = describe(&Target { exists: false, ..HEAP }, "#t");
+    let (_, description, asked) = describe(&Target { exists: false, is_temporary: true, ..HEAP }, "#t");
     let description = description.unwrap();
     assert_eq!((description.name.to_string().as_str(), description.storage), ("[#t]", Storage::Heap));
-    assert_eq!(asked[1], "SELECT TOP 0 * FROM [#t]");
+    assert!(asked[0].ends_with("SELECT TOP 0 * FROM [#t]"), "{}", asked[0]);
     assert_eq!(description.columns.len(), 4);
 }
 
@@ -289,7 +295,7 @@ fn a_table_is_described_from_the_catalogue() {
         "{}",
         asked[0]
     );
-    assert_eq!(asked[1], "SELECT TOP 0 * FROM [d].[dbo].[t]");
+    assert!(asked[0].ends_with("SELECT TOP 0 * FROM [d].[dbo].[t]"), "{}", asked[0]);
 }
 
 #[test]

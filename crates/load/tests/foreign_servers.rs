@@ -13,7 +13,8 @@ use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::record_batch::RecordBatch;
 use bulkwire_load::{
-    BatchTransaction, Client, CountRule, Error, Finding, LoadError, LoadPlan, Tolerance, load, load_tolerant,
+    BatchTransaction, Client, CountRule, Error, Finding, LoadError, LoadPlan, ParallelOptions,
+    ParallelSource, Tolerance, load, load_parallel,
 };
 use rows::mapping::Form;
 use rows::{BulkHints, CastOptions, Mapping, Plan};
@@ -394,8 +395,10 @@ fn a_batch_in_which_the_server_lost_its_way_is_tried_in_another_cut() {
         let mut client = server.client();
         let source = vec![Item::Ok(batch(0..10))].into_iter();
         let plan = plan(10, BatchTransaction::Explicit);
-        let done = load_tolerant(&mut client, &plan, source, Some(&tolerance), &mut |_| {});
-        assert_eq!(done.as_ref().map(|report| report.rows).ok(), loads.then_some(10), "{done:?}");
+        let batches = Box::new(source.map(|batch| batch.map(Into::into).map_err(Into::into)));
+        let source = ParallelSource { plan, tolerance: Some(&tolerance), batches };
+        let done = load_parallel(&mut client, vec![source], &ParallelOptions::default(), &mut |_| {});
+        assert_eq!(done.as_ref().map(|report| report.load.rows).ok(), loads.then_some(10), "{done:?}");
         drop(client);
         server.join();
     }

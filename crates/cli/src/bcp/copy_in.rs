@@ -9,7 +9,10 @@ use formats::bcp::{
 };
 use formats::{Compression, FormatError, Location, Reason};
 use load::report::row_words;
-use load::{Client, LoadPlan, SourceBatch, TableDescription, TableName, Tolerance};
+use load::{
+    BoxError, Client, LoadPlan, ParallelOptions, ParallelSource, SourceBatch, TableDescription, TableName,
+    Tolerance,
+};
 use rows::{BulkHints, CastOptions, Mapping, Plan};
 use tds::{Column, ColumnFlags, TypeInfo};
 
@@ -113,8 +116,10 @@ impl Copy<'_> {
         let tolerance =
             Tolerance { reject: &refuse, bisect: job.bisect, keep: &|| Ok(()), keep_open_batch: true };
         let mut progress = Progress::new(self.console, job);
-        let outcome = load::load_tolerant(client, &plan, source, Some(&tolerance), &mut |done| {
-            interrupt::note(done);
+        let batches = Box::new(source.map(|batch| batch.map_err(BoxError::from)));
+        let source = ParallelSource { plan, tolerance: Some(&tolerance), batches };
+        let options = ParallelOptions { watch: &interrupt::Commits, ..ParallelOptions::default() };
+        let outcome = load::load_parallel(client, vec![source], &options, &mut |done| {
             progress.reached(done.rows_sent);
         });
         let ended = std::mem::take(&mut *lock(&shared));
@@ -123,7 +128,7 @@ impl Copy<'_> {
         }
         // Also after a failure: the refused rows are known.
         let finished = self.refusals.finish();
-        let report = outcome.map_err(End::from)?;
+        let report = outcome.map_err(End::from)?.load;
         let (noun, verb) = row_words(report.rows);
         let left = Some(format!("{} {noun} {verb} committed", report.rows));
         for message in &report.messages {

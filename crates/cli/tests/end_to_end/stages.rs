@@ -8,8 +8,8 @@ use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use load::stage::{How, ObstacleKind, Script, StageError};
 use load::{
-    Client, Config, Error, LoadOptions, LoadPlan, Mode, Published, Stage, StagePlan, Strategy, TableName,
-    TableShape,
+    Client, Config, Error, LoadOptions, LoadPlan, LoadWay, Mode, Published, RetryPolicy, Stage, StagePlan,
+    Strategy, TableName, TableShape, WholeLoad,
 };
 use tds::Value;
 
@@ -508,29 +508,19 @@ fn upserts_into_one_table_at_the_same_time_take_turns() {
                 scope.spawn(move || {
                     let mut client = client(fixture);
                     let rows = batch(writer * 50..writer * 50 + 100, "v");
-                    let described = client.describe(&table("dbo.t")).unwrap();
                     let mode = Mode::Upsert { keys: vec!["id".to_owned()] };
-                    let options = LoadOptions::default();
-                    let plan = StagePlan::choose(
-                        &mut client,
-                        &described,
-                        &rows.schema(),
-                        mode,
-                        Strategy::Auto,
-                        &options,
-                    );
+                    let load = WholeLoad {
+                        table: &table("dbo.t"),
+                        way: LoadWay { mode, strategy: Strategy::Auto, is_named: true },
+                        options: &LoadOptions::default(),
+                        writers: Some(1),
+                        retry: RetryPolicy::NONE,
+                        ledger: None,
+                        watch: &(),
+                    };
                     let source = [Ok::<_, std::io::Error>(rows.clone())].into_iter();
-                    load::stage::load_staged(
-                        &mut client,
-                        &described,
-                        &plan.unwrap(),
-                        &rows.schema(),
-                        source,
-                        &options,
-                        &mut |_| {},
-                    )
-                    .unwrap()
-                    .published
+                    let done = load::load_whole(&mut client, &load, &rows.schema(), source, &mut |_| {});
+                    done.unwrap().published.unwrap()
                 })
             })
             .collect();

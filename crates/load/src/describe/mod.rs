@@ -185,22 +185,32 @@ impl TableDescription {
 }
 
 impl Client {
-    /// Reads a table's columns, indexes, triggers, constraints and database from the catalogue.
+    /// Reads a table's columns, indexes, triggers, constraints and database from the catalogue, in one request.
+    ///
+    /// # Errors
+    /// [`Error::NoTable`] if there is none, and those of the query.
     pub fn describe(&mut self, table: &TableName) -> Result<TableDescription, Error> {
-        let results = self.query_values(&queries::batch(table))?;
+        /// "Invalid object name" (sys.messages).
+        const NO_OBJECT: i32 = 208;
+        let database = self.database().to_owned();
+        let no_table = || Error::NoTable { table: table.to_string(), database: database.clone() };
+        let described = self.query_values_and_columns(&queries::batch(table));
+        let (mut results, columns) = described.map_err(|error| match error.server_message() {
+            Some(message) if message.number == NO_OBJECT => no_table(),
+            _ => error,
+        })?;
+        // The last result is there for its columns.
+        results.pop();
         let facts = Facts::read(&results)?;
         let Some(object) = facts.object else {
             // Servers exist whose catalogue has no temporary tables.
             return match table.is_temporary() {
-                true => self.describe_columns(table),
-                false => {
-                    Err(Error::NoTable { table: table.to_string(), database: self.database().to_owned() })
-                }
+                true => Ok(described_by_columns(table, columns)),
+                false => Err(no_table()),
             };
         };
         let schema = table.schema.clone().or(Some(object.schema)).filter(|_| !table.is_temporary());
         let name = TableName { database: table.database.clone(), schema, name: table.name.clone() };
-        let columns = self.columns_of(&format!("SELECT TOP 0 * FROM {name}"))?;
         let columns = columns.into_iter().map(|column| facts::column(column, &facts.columns)).collect();
         Ok(TableDescription {
             name,
@@ -215,31 +225,21 @@ impl Client {
             database: facts.database,
         })
     }
+}
 
-    /// What an empty result tells of a table: a heap of which nothing but the columns is known.
-    fn describe_columns(&mut self, table: &TableName) -> Result<TableDescription, Error> {
-        /// "Invalid object name" (sys.messages).
-        const NO_OBJECT: i32 = 208;
-        let name = TableName { database: table.database.clone(), schema: None, name: table.name.clone() };
-        let columns = self.columns_of(&format!("SELECT TOP 0 * FROM {name}"));
-        let columns = columns.map_err(|error| match error.server_message() {
-            Some(message) if message.number == NO_OBJECT => {
-                Error::NoTable { table: table.to_string(), database: self.database().to_owned() }
-            }
-            _ => error,
-        })?;
-        Ok(TableDescription {
-            name,
-            is_view: false,
-            columns: columns.into_iter().map(|column| facts::column(column, &[])).collect(),
-            storage: Storage::Heap,
-            indexes: Vec::new(),
-            triggers: Vec::new(),
-            constraints: Vec::new(),
-            rows: 0,
-            partitions: 1,
-            database: DatabaseDescription::default(),
-        })
+/// What an empty result tells of a table: a heap of which nothing but the columns is known.
+fn described_by_columns(table: &TableName, columns: Vec<Column>) -> TableDescription {
+    TableDescription {
+        name: TableName { database: table.database.clone(), schema: None, name: table.name.clone() },
+        is_view: false,
+        columns: columns.into_iter().map(|column| facts::column(column, &[])).collect(),
+        storage: Storage::Heap,
+        indexes: Vec::new(),
+        triggers: Vec::new(),
+        constraints: Vec::new(),
+        rows: 0,
+        partitions: 1,
+        database: DatabaseDescription::default(),
     }
 }
 

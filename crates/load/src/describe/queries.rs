@@ -35,6 +35,8 @@ pub(super) fn batch(table: &TableName) -> String {
         format!("SELECT name, is_disabled, is_not_trusted FROM {p}sys.foreign_keys WHERE parent_object_id = {id} ORDER BY name"),
         format!("SELECT index_id, partition_number, rows FROM {p}sys.partitions WHERE object_id = {id} AND index_id IN (0, 1)"),
         format!("SELECT name, recovery_model, collation_name, compatibility_level FROM sys.databases WHERE name = {database}"),
+        // Last, since it fails if there is no table. Only a result says how columns are sent.
+        format!("SELECT TOP 0 * FROM {table}"),
     ]
     .join(";\n")
 }

@@ -10,7 +10,7 @@ use std::{
 
 pub use self::answers::SessionWait;
 use self::answers::{SessionWaits, log_bytes, session_waits};
-use crate::{client::Client, load::Progress, parallel::CommitWatch, report::LoadReport};
+use crate::{client::Client, load_error::Progress, parallel::CommitWatch, report::LoadReport};
 
 /// Samples that are kept; when there are more, every second one goes.
 const SAMPLES_MAX: usize = 512;

@@ -8,9 +8,12 @@ use std::{
 
 use arrow::record_batch::RecordBatch;
 
-use crate::source::SourceBatch;
+use crate::{error::Error, source::SourceBatch};
 
-/// Rows of a source that are loaded in one transaction.
+/// What readers hand over: rows, or why there are no more of a source.
+pub(super) type Queued = Result<Chunk, (usize, Error)>;
+
+/// Rows of a source that are loaded in one transaction, or follow one another in the transactions of one writer.
 #[derive(Debug)]
 pub(super) struct Chunk {
     /// Which of the load's sources.

@@ -1,4 +1,4 @@
-//! Encodes the rows of chunks ahead of the writer that sends them.
+//! Encodes rows ahead of the writer that sends them.
 
 use std::{
     collections::VecDeque,
@@ -9,53 +9,88 @@ use std::{
 use crossbeam_channel::{Receiver, Sender};
 use rows::{BoundBatch, CellError};
 
-use super::{chunk::Chunk, job::Job, state::Shared};
+use super::{
+    chunk::{Chunk, Queued},
+    job::Job,
+    state::{Cut, Shared},
+};
 use crate::{
     bulk::rows_of,
     error::Error,
-    load::{BIND_ROWS_MAX, Effort, is_about_a_value, refuse},
     platform::CpuWatch,
-    reject::{RejectReason, RejectedRow},
+    reject::{RejectReason, RejectedRow, Tolerance},
     source::{SourceBatch, UnreadRow},
 };
 
+/// Rows that are checked and bound at a time.
+pub(super) const BIND_ROWS_MAX: usize = 65_536;
 /// Bytes of encoded rows handed over at a time: they still sit in the cache when they are sent.
-const CHUNK_BYTES: usize = 512 * 1024;
+pub(super) const PIECE_BYTES: usize = 512 * 1024;
+/// Encoded bytes at which the encoder ends a chunk whose rows are held in case the server refuses it.
+const HELD_BYTES_MAX: usize = 32 << 20;
 
 /// What the encoder hands to its writer.
 pub(super) enum Piece {
     /// Rows of this source follow, beginning with this row.
     ChunkStart { source: usize, first_row: u64, bytes: u64 },
-    /// Encoded rows, and what they were made from.
-    Rows { bytes: Vec<u8>, rows: u64, source: SourceBatch },
-    /// The chunk is complete; it ends before this row.
+    /// Encoded rows, which end before `end_row`; what they were made from, if they may have to be sent again.
+    Rows { bytes: Vec<u8>, rows: u64, end_row: u64, source: Option<SourceBatch> },
+    /// The chunk has all its rows, which end before this one.
     ChunkEnd { end_row: u64 },
+    /// The load cannot go on behind what came before.
+    Failed { source: usize, error: Error },
+}
+
+/// What a worker thread used.
+pub(super) struct Effort {
+    pub(super) busy: Duration,
+    pub(super) cpu: Option<Duration>,
 }
 
 /// Encodes chunks until there are none, something fails, or the writer has ended or is not wanted any more.
 pub(super) fn encode_chunks(
     number: usize,
     jobs: &[Job<'_>],
-    chunks: &Receiver<Chunk>,
+    chunks: &Receiver<Queued>,
     pieces: &Sender<Piece>,
     recycled: &Receiver<Vec<u8>>,
     shared: &Shared<'_>,
 ) -> Effort {
     let cpu = CpuWatch::start();
     let mut busy = Duration::ZERO;
+    let mut open = None;
     while number < shared.writers_wanted.load(Ordering::SeqCst) && !shared.stop.load(Ordering::Relaxed) {
-        let Ok(chunk) = chunks.recv() else { break };
-        let Some(job) = jobs.get(chunk.source) else { break };
-        let mut encoder = Encoder { job, pieces, recycled, unread: VecDeque::new(), busy: Duration::ZERO };
-        let encoded = encoder.encode_chunk(chunk);
+        let queued = chunks.recv();
+        let source = match &queued {
+            Ok(Ok(chunk)) => chunk.source,
+            Ok(Err((source, _))) => *source,
+            Err(_) => open.as_ref().map_or(0, |open: &Open| open.source),
+        };
+        let Some(job) = jobs.get(source) else { break };
+        let mut encoder = Encoder {
+            job,
+            source,
+            pieces,
+            recycled,
+            cut: shared.cut,
+            holds: shared.holds,
+            open: open.take(),
+            unread: VecDeque::new(),
+            busy: Duration::ZERO,
+        };
+        let encoded = match queued {
+            Ok(Ok(chunk)) => encoder.encode_chunk(chunk),
+            Ok(Err((_, error))) => Err(Stop::Failed(error)),
+            Err(_) => encoder.close().and(Err(Stop::Done)),
+        };
         busy += encoder.busy;
         match encoded {
-            Ok(()) => {}
+            Ok(()) => open = encoder.open,
             Err(Stop::Failed(error)) => {
-                shared.fail(error, None);
+                encoder.fail(error);
                 break;
             }
-            Err(Stop::WriterGone) => break,
+            Err(Stop::WriterGone | Stop::Done) => break,
         }
     }
     Effort { busy, cpu: cpu.elapsed() }
@@ -64,12 +99,27 @@ pub(super) fn encode_chunks(
 enum Stop {
     Failed(Error),
     WriterGone,
+    /// All sources are read.
+    Done,
+}
+
+/// A chunk whose rows are being handed over.
+struct Open {
+    source: usize,
+    rows: u64,
+    bytes: usize,
+    /// The number behind its last row so far.
+    end_row: u64,
 }
 
 struct Encoder<'a> {
     job: &'a Job<'a>,
+    source: usize,
     pieces: &'a Sender<Piece>,
     recycled: &'a Receiver<Vec<u8>>,
+    cut: Cut,
+    holds: bool,
+    open: Option<Open>,
     /// Rows of the source that could not be read and have not been handed over.
     unread: VecDeque<UnreadRow>,
     busy: Duration,
@@ -78,7 +128,12 @@ struct Encoder<'a> {
 impl Encoder<'_> {
     fn encode_chunk(&mut self, chunk: Chunk) -> Result<(), Stop> {
         let Chunk { source, rows, batches, bytes } = chunk;
-        self.hand_over(Piece::ChunkStart { source, first_row: rows.start, bytes })?;
+        if self.cut == Cut::ByReader || self.open.as_ref().is_some_and(|open| open.source != source) {
+            self.close()?;
+        }
+        if self.cut == Cut::ByReader {
+            self.start(rows.start, bytes)?;
+        }
         for mut batch in batches {
             self.unread.extend(batch.take_unread());
             let mut first = 0;
@@ -87,28 +142,61 @@ impl Encoder<'_> {
                 self.encode_slice(&batch.slice(first, length))?;
                 first += length;
             }
-            self.pass_unread(u64::MAX, &batch)?;
+            self.pass_unread(u64::MAX, &batch).map_err(|(_, stop)| stop)?;
         }
-        self.hand_over(Piece::ChunkEnd { end_row: rows.end })
+        match (self.cut, &mut self.open) {
+            (Cut::ByReader, Some(open)) => {
+                open.end_row = rows.end;
+                self.close()
+            }
+            _ => Ok(()),
+        }
     }
 
-    /// Hands over the unread rows that stand before row `end` of the source.
-    fn pass_unread(&mut self, end: u64, batch: &SourceBatch) -> Result<(), Stop> {
+    fn start(&mut self, first_row: u64, bytes: u64) -> Result<(), Stop> {
+        let source = self.source;
+        self.open = Some(Open { source, rows: 0, bytes: 0, end_row: first_row });
+        self.hand_over(Piece::ChunkStart { source, first_row, bytes })
+    }
+
+    /// Ends the open chunk.
+    fn close(&mut self) -> Result<(), Stop> {
+        match self.open.take() {
+            Some(Open { end_row, .. }) => self.hand_over(Piece::ChunkEnd { end_row }),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the encoding; the open chunk is committed before if it is to be kept.
+    fn fail(&mut self, error: Error) {
+        let keeps = self.job.tolerance.is_some_and(|tolerance| tolerance.keep_open_batch);
+        if keeps && self.close().is_err() {
+            return;
+        }
+        // A writer that is gone has an error of its own.
+        let _ = self.hand_over(Piece::Failed { source: self.source, error });
+    }
+
+    /// Hands over the unread rows that stand before row `end` of the source. If one is too many: its number, and the error
+    /// that it is.
+    fn pass_unread(&mut self, end: u64, batch: &SourceBatch) -> Result<(), (u64, Stop)> {
         while let Some(UnreadRow { origin, error }) =
             self.unread.pop_front_if(|unread| unread.origin.row < end)
         {
+            let row = origin.row;
             let Some(tolerance) = self.job.tolerance else {
-                return Err(Stop::Failed(Error::Source(Box::new(error))));
+                return Err((row, Stop::Failed(Error::Source(Box::new(error)))));
             };
             let batch = batch.batch().slice(0, 0);
             if tolerance.reject(RejectedRow { origin, reason: RejectReason::Source(error), batch }) {
-                return Err(Stop::Failed(Error::RejectLimit));
+                return Err((row, Stop::Failed(Error::RejectLimit)));
             }
         }
         Ok(())
     }
 
-    /// Rows that do not fit are found by halving, so that one bad row costs few checks.
+    /// Rows that do not fit are found by halving, so that one bad row costs few checks and many cost no more than
+    /// each row's share.
     fn encode_slice(&mut self, batch: &SourceBatch) -> Result<(), Stop> {
         let started = Instant::now();
         let plan = &self.job.plan;
@@ -116,14 +204,20 @@ impl Encoder<'_> {
             (Ok(bound), _) => {
                 self.busy += started.elapsed();
                 let end = batch.rows().checked_sub(1).map_or(0, |last| batch.origin_row(last));
-                self.pass_unread(end, batch)?;
-                self.encode_bound(batch, &bound)
+                match self.pass_unread(end, batch) {
+                    Ok(()) => self.encode_bound(batch, &bound, bound.rows()),
+                    Err((last, stop)) => {
+                        // The rows before the one too many are good, and may be kept.
+                        self.encode_bound(batch, &bound, batch.rows_before(last))?;
+                        Err(stop)
+                    }
+                }
             }
             (Err(error), Some(tolerance)) if is_about_a_value(&error) => {
                 self.busy += started.elapsed();
                 let half = batch.rows() / 2;
                 if half == 0 {
-                    self.pass_unread(batch.origin_row(0), batch)?;
+                    self.pass_unread(batch.origin_row(0), batch).map_err(|(_, stop)| stop)?;
                     return refuse(tolerance, batch, error).map_err(Stop::Failed);
                 }
                 self.encode_slice(&batch.slice(0, half))?;
@@ -137,24 +231,70 @@ impl Encoder<'_> {
         }
     }
 
-    fn encode_bound(&mut self, batch: &SourceBatch, bound: &BoundBatch<'_>) -> Result<(), Stop> {
-        let step = rows_of(CHUNK_BYTES, bound);
+    /// Encodes the first `rows` of the batch.
+    fn encode_bound(&mut self, batch: &SourceBatch, bound: &BoundBatch<'_>, rows: usize) -> Result<(), Stop> {
+        let step = rows_of(PIECE_BYTES, bound);
         let mut next = 0;
-        while next < bound.rows() {
+        while next < rows {
             let started = Instant::now();
-            let end = bound.rows().min(next + step);
+            if self.open.is_none() {
+                self.start(batch.origin_row(next), 0)?;
+            }
+            let end = rows.min(next.saturating_add(self.room())).min(next.saturating_add(step));
             let mut bytes = self.recycled.try_recv().unwrap_or_default();
             bytes.clear();
             bound.encode(next..end, &mut bytes);
-            let source = batch.slice(next, end - next);
+            let source = self.holds.then(|| batch.slice(next, end - next));
+            let end_row = batch.origin_row(end - 1).saturating_add(1);
+            let piece_rows = (end - next) as u64;
+            let is_full = self.count(piece_rows, bytes.len(), end_row);
             self.busy += started.elapsed();
-            self.hand_over(Piece::Rows { bytes, rows: (end - next) as u64, source })?;
+            self.hand_over(Piece::Rows { bytes, rows: piece_rows, end_row, source })?;
+            if is_full {
+                self.close()?;
+            }
             next = end;
         }
         Ok(())
     }
 
+    /// Rows that the open chunk still takes, at least one.
+    fn room(&self) -> usize {
+        let taken = self.open.as_ref().map_or(0, |open| open.rows);
+        match self.cut {
+            Cut::ByReader => usize::MAX,
+            Cut::ByEncoder => {
+                let room = self.job.plan.batch_rows.saturating_sub(taken).max(1);
+                usize::try_from(room).unwrap_or(usize::MAX)
+            }
+        }
+    }
+
+    /// Counts rows of the open chunk; true if they are its last.
+    fn count(&mut self, rows: u64, bytes: usize, end_row: u64) -> bool {
+        let Some(open) = &mut self.open else { return false };
+        open.rows += rows;
+        open.bytes += bytes;
+        open.end_row = end_row;
+        let is_heavy = self.holds && open.bytes >= HELD_BYTES_MAX;
+        self.cut == Cut::ByEncoder && (is_heavy || open.rows >= self.job.plan.batch_rows)
+    }
+
     fn hand_over(&self, piece: Piece) -> Result<(), Stop> {
         self.pieces.send(piece).map_err(|_| Stop::WriterGone)
     }
+}
+
+/// Hands the only row of a batch over as refused.
+fn refuse(tolerance: &Tolerance<'_>, batch: &SourceBatch, error: CellError) -> Result<(), Error> {
+    let origin = batch.origin(0);
+    let error = CellError { row: origin.row, ..error };
+    let row =
+        RejectedRow { origin, reason: RejectReason::Cell(Box::new(error)), batch: batch.batch().clone() };
+    if tolerance.reject(row) { Err(Error::RejectLimit) } else { Ok(()) }
+}
+
+/// A batch of other columns than were planned is no fault of a row.
+fn is_about_a_value(error: &CellError) -> bool {
+    !matches!(error.reason, rows::CellErrorReason::SourceType { .. })
 }

@@ -1,14 +1,18 @@
-//! A load over several connections that tries again after transient errors.
+//! The load itself: over one connection or several, in which errors that pass may be tried again.
 //!
-//! One thread reads each source and cuts it into chunks. Writers take chunks from one queue; each has a connection, encodes a
-//! chunk, sends it and commits it as one transaction. A writer holds the rows of its chunk until they are committed, so that it
-//! can send them again. With a [`Ledger`], the transaction also records which rows it commits. Then a commit whose answer was
-//! lost is looked up, and a load that was killed continues where it stopped.
+//! One thread reads each source and cuts it into chunks. Writers take chunks from one queue; each has a connection, encodes
+//! a chunk, sends it and commits it as one transaction. Where rows may have to be sent again, a writer holds those of its
+//! chunk until they are committed. With a [`Ledger`], the transaction also says which rows it commits: then a commit
+//! whose answer was lost is looked up, and a load that was killed goes on where it stopped.
+//!
+//! A single writer without a second try needs no whole chunks: its encoder takes rows as they are read, and ends a
+//! transaction after the plan's number of rows. Memory then does not grow with the transaction.
 
 mod chunk;
 mod encoder;
 mod job;
 mod ledger;
+mod open_chunk;
 mod options;
 mod ramp;
 mod ranges;
@@ -27,13 +31,14 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 
 use self::{
-    chunk::{Chunk, ChunkSize},
+    chunk::{ChunkSize, Queued},
     job::Job,
+    open_chunk::WriterEffort,
     ramp::Ramp,
     reader::read_all,
     report::limit,
-    state::{Failure, Shared},
-    writer::{Line, WriterEffort},
+    state::{Cut, Failure, Shared, Terms},
+    writer::Line,
 };
 pub use self::{
     ledger::{CommittedChunk, Ledger, LedgerLoad, LedgerPlace, LoadIdentity, LoadState, SourceIdentity},
@@ -47,7 +52,7 @@ use crate::{
     config::Config,
     doubt::settle,
     error::Error,
-    load::{LoadError, Progress},
+    load_error::{LoadError, Progress},
     options::BatchTransaction,
     plan::LoadPlan,
     platform::CpuWatch,
@@ -58,13 +63,17 @@ use crate::{
 const LOOK: Duration = Duration::from_millis(50);
 /// Sources that are read at a time.
 const READERS_MAX: usize = 4;
+/// Batches between the reader and an encoder that takes them as they are read.
+const BATCHES_MAX: usize = 2;
 
-/// Loads sources with several writers. The first writer uses `client`, the others connect as it did. `progress` is called from
-/// time to time, by the calling thread.
+/// Loads sources. The first writer uses `client`, the others connect as it did. `progress` is called from time to time and at the
+/// end, by the calling thread.
+///
+/// In a transaction of the caller's there is one writer, which commits nothing.
 ///
 /// # Errors
-/// As [`load`](crate::load()). Also [`Error::NotAlone`] if the load needs several connections but an open transaction or a
-/// temporary table keeps it on one; [`Error::SourceChanged`] and [`Error::LoadTimedOut`].
+/// What went wrong, and what was committed before. Besides: [`Error::NotAlone`] if the load must stay on one connection,
+/// because of an open transaction or a temporary table, but cannot; [`Error::SourceChanged`] and [`Error::LoadTimedOut`].
 pub fn load_parallel(
     client: &mut Client,
     sources: Vec<ParallelSource<'_>>,
@@ -81,15 +90,23 @@ pub fn load_parallel(
     let cpu = CpuWatch::start();
     let config = client.sibling_config();
     let (news, heard) = bounded(1);
-    let shared = Shared::new(options.ledger, options.retry, options.watch, chunk_size(&jobs), news);
+    let shared = Shared::new(terms(client, &jobs, options), news);
     let run = Run { jobs: &jobs, config: &config, shared: &shared, options };
     let done = run.run(client, readers, &heard, progress);
     progress(&shared.progress());
     let counters = &shared.counters;
-    let rows_committed = counters.rows_committed.load(Ordering::SeqCst);
-    if let Some(Failure { error, batch }) = shared.take_failure() {
+    let rows_loaded = counters.rows_committed.load(Ordering::SeqCst);
+    if let Some(Failure { error, source, batch }) = shared.take_failure() {
+        let rows_committed = if shared.is_within { 0 } else { rows_loaded };
         let rows_in_doubt = counters.rows_in_doubt.load(Ordering::SeqCst);
-        let error = LoadError { batch, rows_committed, rows_in_doubt, look: None, source: error };
+        let error = LoadError {
+            batch,
+            source_index: source,
+            rows_committed,
+            rows_in_doubt,
+            look: None,
+            source: error,
+        };
         return Err(match jobs.first() {
             Some(job) => settle(client, &job.plan, error),
             None => error,
@@ -98,7 +115,7 @@ pub fn load_parallel(
     let Done { reading, efforts, steps } = done;
     let writers = efforts.len();
     let (retry_notes, messages) = shared.take_notes();
-    let elapsed = shared.started.elapsed();
+    let elapsed = shared.ended();
     let sum = |of: fn(&WriterEffort) -> Duration| efforts.iter().map(of).sum::<Duration>();
     let phases = Phases {
         read: reading.busy,
@@ -111,7 +128,7 @@ pub fn load_parallel(
         .chain(efforts.iter().map(|effort| effort.cpu))
         .sum::<Option<Duration>>();
     let load = LoadReport {
-        rows: rows_committed,
+        rows: rows_loaded,
         batches: counters.batches.load(Ordering::SeqCst),
         bytes_on_wire: counters.bytes.load(Ordering::SeqCst),
         elapsed,
@@ -135,14 +152,24 @@ fn check_place(client: &Client, plan: &LoadPlan, options: &ParallelOptions<'_>) 
     let is_bound = client.in_transaction() || plan.table.is_temporary();
     let autocommit = plan.transaction == BatchTransaction::Autocommit;
     let wish = match options {
-        // Its batches would commit what is not theirs.
-        _ if client.in_transaction() => "a load of batches that commit",
         ParallelOptions { ledger: Some(_), .. } if is_bound || autocommit => "a ledger",
         ParallelOptions { writers: Writers::Fixed(2..), .. } if is_bound => "more than one writer",
         ParallelOptions { retry, .. } if is_bound && !retry.patience.is_zero() => "another try",
         _ => return Ok(()),
     };
     Err(Error::NotAlone { wish, place })
+}
+
+/// How the writers work: what is asked for, and what follows from it.
+fn terms<'a>(client: &Client, jobs: &[Job<'_>], options: &ParallelOptions<'a>) -> Terms<'a> {
+    let &ParallelOptions { ref writers, retry, ledger, watch, .. } = options;
+    let is_within = client.in_transaction();
+    let is_alone = matches!(writers, Writers::Fixed(0 | 1) | Writers::Auto(0 | 1));
+    let repeats = !retry.patience.is_zero();
+    // Inside a transaction of the caller's, a refused batch takes the others along.
+    let bisects = !is_within && jobs.iter().any(|job| job.tolerance.is_some_and(|given| given.bisect));
+    let cut = if is_alone && !repeats && ledger.is_none() { Cut::ByEncoder } else { Cut::ByReader };
+    Terms { ledger, retry, watch, size: chunk_size(jobs), cut, holds: repeats || bisects, is_within }
 }
 
 /// Row groups of a columnstore are filled, and what the user asks for is done.
@@ -193,7 +220,8 @@ impl Run<'_> {
         let readers = if most == 1 { 1 } else { sources.len().min(READERS_MAX) };
         let sources = Mutex::new(sources.into_iter());
         let next_source = || sources.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let (chunk_sender, chunks) = bounded::<Chunk>(1);
+        let queued_max = if shared.cut == Cut::ByEncoder { BATCHES_MAX } else { 1 };
+        let (chunk_sender, chunks) = bounded::<Queued>(queued_max);
         let mut done = Done::default();
         thread::scope(|scope| {
             let readers: Vec<_> = (0..readers)
@@ -227,7 +255,9 @@ impl Run<'_> {
                         writer::run(number, line, is_optional, config, jobs, &chunks, shared)
                     }));
                 }
-                if writers.iter().all(ScopedJoinHandle::is_finished) {
+                if shared.writers_ended.load(Ordering::SeqCst) >= writers.len()
+                    || writers.iter().all(ScopedJoinHandle::is_finished)
+                {
                     break;
                 }
                 match heard.recv_timeout(LOOK) {
@@ -242,7 +272,7 @@ impl Run<'_> {
             for writer in writers {
                 match writer.join() {
                     Ok(effort) => done.efforts.extend(effort),
-                    Err(_) => shared.fail(Error::Worker { worker: "writing" }, None),
+                    Err(_) => shared.fail(Error::Worker { worker: "writing" }, None, None),
                 }
             }
             for reader in readers {
@@ -251,7 +281,7 @@ impl Run<'_> {
                         done.reading.busy += busy;
                         done.reading.cpu = done.reading.cpu.zip(cpu).map(|(all, cpu)| all + cpu);
                     }
-                    Err(_) => shared.fail(Error::Worker { worker: "reading" }, None),
+                    Err(_) => shared.fail(Error::Worker { worker: "reading" }, None, None),
                 }
             }
         });
@@ -265,10 +295,10 @@ impl Run<'_> {
         let elapsed = shared.started.elapsed();
         if let Some(limit) = options.time_limit
             && elapsed >= limit
-            && !shared.stop.load(Ordering::SeqCst)
+            && !shared.break_off.load(Ordering::SeqCst)
         {
-            shared.fail(Error::LoadTimedOut { limit }, None);
-            shared.cancel_all();
+            shared.fail(Error::LoadTimedOut { limit }, None, None);
+            shared.break_off();
         }
     }
 }

@@ -19,7 +19,7 @@ pub enum Writers {
     Auto(usize),
 }
 
-/// Settings of a load with several writers.
+/// How a load goes. The default is one writer on the caller's connection, and no second try.
 pub struct ParallelOptions<'a> {
     /// Connections.
     pub writers: Writers,
@@ -33,7 +33,19 @@ pub struct ParallelOptions<'a> {
     pub watch: &'a dyn CommitWatch,
 }
 
-/// Is notified of commits and of writers that begin and end, on the writers' threads.
+impl Default for ParallelOptions<'_> {
+    fn default() -> Self {
+        Self {
+            writers: Writers::Fixed(1),
+            retry: RetryPolicy::NONE,
+            ledger: None,
+            time_limit: None,
+            watch: &(),
+        }
+    }
+}
+
+/// Hears of commits and of writers as they come and go, from the threads of the writers.
 pub trait CommitWatch: Sync {
     /// This many rows are about to be committed.
     fn begins(&self, _rows: u64) {}

@@ -10,14 +10,15 @@ use crossbeam_channel::Sender;
 use rows::CellErrorReason;
 
 use super::{
-    chunk::{Chunk, Chunker},
+    chunk::{Chunk, Chunker, Queued},
+    encoder::BIND_ROWS_MAX,
     job::Job,
     ledger::CommittedChunk,
     options::BoxError,
     ranges::RowRanges,
-    state::Shared,
+    state::{Cut, Shared},
 };
-use crate::{bulk::rows_of, error::Error, load::BIND_ROWS_MAX, plan::LoadPlan, source::SourceBatch};
+use crate::{bulk::rows_of, error::Error, plan::LoadPlan, source::SourceBatch};
 
 /// Bytes that are encoded at a time to be compared.
 const COMPARED_BYTES: usize = 512 * 1024;
@@ -28,7 +29,7 @@ pub(super) fn read_all<'a>(
     jobs: &[Job<'a>],
     sources: impl Iterator<Item = (usize, Box<dyn Iterator<Item = Result<SourceBatch, BoxError>> + Send + 'a>)>,
     shared: &Shared<'_>,
-    chunks: &Sender<Chunk>,
+    chunks: &Sender<Queued>,
 ) -> (Duration, Duration) {
     let (mut busy, mut helpers_cpu) = (Duration::ZERO, Duration::ZERO);
     for (number, batches) in sources {
@@ -39,7 +40,8 @@ pub(super) fn read_all<'a>(
         helpers_cpu += reader.helpers_cpu;
         if let Err(stop) = read {
             if let Stop::Failed(error) = stop {
-                shared.fail(error, None);
+                // Behind the rows before it, so that these can still be committed. Without writers there is another failure.
+                let _ = chunks.send(Err((number, error)));
             }
             break;
         }
@@ -54,8 +56,9 @@ enum Stop {
 }
 
 struct Reader<'a> {
+    source: usize,
     shared: &'a Shared<'a>,
-    chunks: &'a Sender<Chunk>,
+    chunks: &'a Sender<Queued>,
     chunker: Chunker<'a>,
     done: RowRanges,
     comparer: Option<Comparer<'a>>,
@@ -64,12 +67,13 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(number: usize, job: &'a Job<'_>, shared: &'a Shared<'_>, chunks: &'a Sender<Chunk>) -> Self {
+    fn new(number: usize, job: &'a Job<'_>, shared: &'a Shared<'_>, chunks: &'a Sender<Queued>) -> Self {
         let ledger = shared.ledger;
         let done = ledger.map(|ledger| ledger.committed_rows(number)).unwrap_or_default();
         let compared = ledger.filter(|_| !done.is_empty());
         let comparer = compared.map(|ledger| Comparer::new(&job.plan, ledger.committed(number)));
         Self {
+            source: number,
             shared,
             chunks,
             chunker: Chunker::new(number, &shared.size),
@@ -113,6 +117,11 @@ impl<'a> Reader<'a> {
 
     /// Takes the rows of a batch, which have these numbers, in parts of which all or none were committed before.
     fn take(&mut self, mut batch: SourceBatch, numbers: Range<u64>) -> Result<(), Stop> {
+        if self.shared.cut == Cut::ByEncoder {
+            let source = self.source;
+            let chunk = Chunk { source, rows: numbers, batches: vec![batch], bytes: 0 };
+            return hand_over(self.chunks, chunk);
+        }
         let mut start = numbers.start;
         while start < numbers.end {
             let end = self.done.next_change(start).unwrap_or(numbers.end).min(numbers.end);
@@ -133,8 +142,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn hand_over(chunks: &Sender<Chunk>, chunk: Chunk) -> Result<(), Stop> {
-    chunks.send(chunk).map_err(|_| Stop::Unwanted)
+fn hand_over(chunks: &Sender<Queued>, chunk: Chunk) -> Result<(), Stop> {
+    chunks.send(Ok(chunk)).map_err(|_| Stop::Unwanted)
 }
 
 /// The number behind the last row of a batch.

@@ -14,7 +14,7 @@ use super::{chunk::ChunkSize, ledger::Ledger, options::CommitWatch, report::Retr
 use crate::{
     client::CancelHandle,
     error::Error,
-    load::{FailedBatch, Progress},
+    load_error::{FailedBatch, Progress},
     report::MESSAGES_MAX,
     retry::{RetryPolicy, Transient},
 };
@@ -22,24 +22,55 @@ use crate::{
 /// Retries that are described; all are counted.
 const NOTES_MAX: usize = 1000;
 
+/// Who cuts rows into transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// The reader: a chunk is handed over when it has all its rows, to whichever writer is free.
+    ByReader,
+    /// The encoder of the only writer: rows are sent as they are read, and a transaction may be larger than memory.
+    ByEncoder,
+}
+
+/// What a load of any number of writers is given.
+pub(super) struct Terms<'a> {
+    pub(super) ledger: Option<&'a Ledger>,
+    pub(super) retry: RetryPolicy,
+    pub(super) watch: &'a dyn CommitWatch,
+    pub(super) size: ChunkSize,
+    pub(super) cut: Cut,
+    pub(super) holds: bool,
+    pub(super) is_within: bool,
+}
+
 /// The state of a load with any number of writers.
 pub(super) struct Shared<'a> {
     pub(super) ledger: Option<&'a Ledger>,
     pub(super) retry: RetryPolicy,
     pub(super) watch: &'a dyn CommitWatch,
+    pub(super) cut: Cut,
+    /// Rows are held until they are committed, since they may have to be sent again.
+    pub(super) holds: bool,
+    /// The load is part of a transaction of the caller's, who ends it.
+    pub(super) is_within: bool,
     pub(super) started: Instant,
-    /// Everybody is to end: something failed, or the caller stops the load.
+    /// Nobody begins anything new: something failed. Writers finish the chunk that they have.
     pub(super) stop: AtomicBool,
+    /// Chunks are broken off too: the caller stops the load, or its time is over.
+    pub(super) break_off: AtomicBool,
     /// Writers with a number from here on end after their chunk.
     pub(super) writers_wanted: AtomicUsize,
     /// Writers that have sent rows, and those that could not connect.
     pub(super) writers_running: AtomicUsize,
     pub(super) writers_lost: AtomicUsize,
+    /// Writers whose work is done, whatever came of it.
+    pub(super) writers_ended: AtomicUsize,
     pub(super) counters: Counters,
     pub(super) size: ChunkSize,
     pace: Mutex<Pace>,
     /// Hears of every chunk and of every writer that ends.
     pub(super) news: Sender<()>,
+    /// Microseconds from the start to the end of the last writer's work.
+    ended: AtomicU64,
     failure: Mutex<Option<Failure>>,
     notes: Mutex<Notes>,
     /// Of each writer, by its number.
@@ -77,6 +108,7 @@ pub(super) struct Pace {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) error: Error,
+    pub(super) source: Option<usize>,
     pub(super) batch: Option<FailedBatch>,
 }
 
@@ -87,41 +119,54 @@ struct Notes {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(
-        ledger: Option<&'a Ledger>,
-        retry: RetryPolicy,
-        watch: &'a dyn CommitWatch,
-        size: ChunkSize,
-        news: Sender<()>,
-    ) -> Self {
+    pub(super) fn new(terms: Terms<'a>, news: Sender<()>) -> Self {
+        let Terms { ledger, retry, watch, size, cut, holds, is_within } = terms;
         Self {
             ledger,
             retry,
             watch,
+            cut,
+            holds,
+            is_within,
             started: Instant::now(),
             stop: AtomicBool::new(false),
+            break_off: AtomicBool::new(false),
             writers_wanted: AtomicUsize::new(0),
             writers_running: AtomicUsize::new(0),
             writers_lost: AtomicUsize::new(0),
+            writers_ended: AtomicUsize::new(0),
             lines: Mutex::default(),
             counters: Counters::default(),
             size,
             pace: Mutex::default(),
             news,
+            ended: AtomicU64::new(0),
             failure: Mutex::new(None),
             notes: Mutex::default(),
         }
     }
 
-    /// Ends the load. Of several failures the first is reported.
-    pub(super) fn fail(&self, error: Error, batch: Option<FailedBatch>) {
+    /// Ends the load: no chunk is begun any more. Of several failures the first is reported.
+    pub(super) fn fail(&self, error: Error, source: Option<usize>, batch: Option<FailedBatch>) {
+        let is_cancelled = is_cancelled(&error);
         let mut failure = lock(&self.failure);
         if failure.is_none() {
-            *failure = Some(Failure { error, batch });
+            *failure = Some(Failure { error, source, batch });
         }
         drop(failure);
         self.stop.store(true, Ordering::SeqCst);
+        if is_cancelled {
+            self.break_off();
+        }
         self.tell();
+    }
+
+    /// Has every writer break its chunk off.
+    pub(super) fn break_off(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if !self.break_off.swap(true, Ordering::SeqCst) {
+            self.cancel_all();
+        }
     }
 
     /// So many rows are about to be committed.
@@ -134,6 +179,17 @@ impl<'a> Shared<'a> {
     pub(super) fn commit_ended(&self, rows: u64, is_committed: bool) {
         self.watch.ended(rows, is_committed);
         self.counters.rows_committing.fetch_sub(rows, Ordering::SeqCst);
+    }
+
+    /// A writer has loaded its last rows.
+    pub(super) fn note_end(&self) {
+        let taken = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.ended.fetch_max(taken, Ordering::SeqCst);
+    }
+
+    /// How long it took until the last writer had loaded its last rows. What is asked of its session afterwards does not count.
+    pub(super) fn ended(&self) -> Duration {
+        Duration::from_micros(self.ended.load(Ordering::SeqCst))
     }
 
     /// The number of the present epoch.
@@ -174,7 +230,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Cancels what the writers' connections wait for.
-    pub(super) fn cancel_all(&self) {
+    fn cancel_all(&self) {
         for line in lock(&self.lines).iter().flatten() {
             // A connection that is gone needs no cancelling.
             let _ = line.cancel();
@@ -223,6 +279,15 @@ impl<'a> Shared<'a> {
             batches: read(batches),
             bytes_on_wire: read(bytes),
         }
+    }
+}
+
+/// Whether the caller has stopped the load.
+fn is_cancelled(error: &Error) -> bool {
+    match error {
+        Error::Cancelled => true,
+        Error::Source(source) => matches!(source.downcast_ref(), Some(Error::Cancelled)),
+        _ => false,
     }
 }
 

@@ -11,29 +11,29 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use tds::Isolation;
 
 use super::{
-    chunk::Chunk,
-    encoder::{Piece, encode_chunks},
+    chunk::Queued,
+    encoder::{Effort, PIECE_BYTES, Piece, encode_chunks},
     job::Job,
     ledger::{CommittedChunk, Ledger},
-    state::Shared,
+    open_chunk::{Open, Sums, WriterEffort, begin, close, commits_itself, count_wire, doubtful},
+    state::{Cut, Shared},
 };
 use crate::{
     bulk::{BulkLoad, rows_of},
     client::Client,
     config::Config,
     error::{Error, ServerError},
-    load::{Effort, FailedBatch, parts_of, row_at},
-    options::BatchTransaction,
+    load_error::FailedBatch,
     platform::CpuWatch,
-    reject::{RejectReason, RejectedRow, Tolerance, is_row_fault},
+    reject::{RejectReason, RejectedRow, Tolerance},
     retry::{Transient, transient, transient_connecting},
-    source::SourceBatch,
+    source::{SourceBatch, parts_of, row_at},
 };
 
 /// Pieces between a writer's encoder and its socket.
 const PIECES_MAX: usize = 8;
-/// Bytes that are encoded at a time when rows are sent again.
-const CHUNK_BYTES: usize = 512 * 1024;
+/// The same for a writer that is alone: what can be encoded while the server commits.
+const PIECES_MAX_ALONE: usize = 24;
 /// How often a waiting writer looks whether the load is to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 
@@ -54,9 +54,13 @@ impl Line<'_> {
         }
     }
 
-    /// Connects again if the connection is of no use any more.
-    fn ready(&mut self, config: &Config) -> Result<&mut Client, Error> {
+    /// Connects again if the connection is of no use any more. The caller's is replaced only if errors are to pass: what its
+    /// session knew is gone with it.
+    fn ready(&mut self, config: &Config, may_replace: bool) -> Result<&mut Client, Error> {
         if self.client().is_none_or(|client| client.is_broken()) {
+            if matches!(self, Self::Lent(_)) && !may_replace {
+                return Err(Error::Broken);
+            }
             let made = Client::connect(config)?;
             if let Self::Lent(client) = self {
                 **client = made;
@@ -68,15 +72,6 @@ impl Line<'_> {
     }
 }
 
-/// What a writer spent.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct WriterEffort {
-    pub(super) encode: Duration,
-    pub(super) send: Duration,
-    pub(super) wait: Duration,
-    pub(super) cpu: Option<Duration>,
-}
-
 /// Loads chunks until there are none, the load stops, or this writer is not wanted any more.
 /// None from a writer that could not connect; an optional one does not make the load fail.
 pub(super) fn run(
@@ -85,12 +80,13 @@ pub(super) fn run(
     is_optional: bool,
     config: &Config,
     jobs: &[Job<'_>],
-    chunks: &Receiver<Chunk>,
+    chunks: &Receiver<Queued>,
     shared: &Shared<'_>,
 ) -> Option<WriterEffort> {
     let cpu = CpuWatch::start();
-    let (piece_sender, pieces) = bounded(PIECES_MAX);
-    let (recycle, recycled) = bounded(PIECES_MAX + 2);
+    let pieces_max = if shared.cut == Cut::ByEncoder { PIECES_MAX_ALONE } else { PIECES_MAX };
+    let (piece_sender, pieces) = bounded(pieces_max);
+    let (recycle, recycled) = bounded(pieces_max + 2);
     let effort = WriterEffort::default();
     let mut writer = Writer {
         number,
@@ -102,13 +98,15 @@ pub(super) fn run(
         effort,
         has_sent: false,
         round_trip: Duration::ZERO,
+        wire_mark: 0,
     };
     if let Err(error) = writer.connect(is_optional) {
         shared.writers_lost.fetch_add(1, Ordering::SeqCst);
         match is_optional {
             true => tracing::info!(writer = number, %error, "no further writer"),
-            false => shared.fail(error, None),
+            false => shared.fail(error, None, None),
         }
+        shared.writers_ended.fetch_add(1, Ordering::SeqCst);
         shared.tell();
         return None;
     }
@@ -123,6 +121,7 @@ pub(super) fn run(
         drop(pieces);
         encoder.join()
     });
+    shared.note_end();
     let is_stopped = shared.stop.load(Ordering::SeqCst);
     let client = writer.line.client().filter(|client| !is_stopped && !client.is_broken());
     shared.watch.writer_ends(client);
@@ -132,8 +131,9 @@ pub(super) fn run(
             effort.encode = busy;
             effort.cpu = cpu.elapsed().zip(encoder_cpu).map(|(sender, encoder)| sender + encoder);
         }
-        Err(_) => shared.fail(Error::Worker { worker: "encoding" }, None),
+        Err(_) => shared.fail(Error::Worker { worker: "encoding" }, None, None),
     }
+    shared.writers_ended.fetch_add(1, Ordering::SeqCst);
     shared.tell();
     Some(effort)
 }
@@ -149,6 +149,8 @@ struct Writer<'a, 'c> {
     has_sent: bool,
     /// The time for one answer of the server, when it was measured last.
     round_trip: Duration,
+    /// Bytes that the present connection had sent when they were counted last.
+    wire_mark: u64,
 }
 
 /// Rows of a chunk that are loaded together.
@@ -159,19 +161,16 @@ struct Part {
     failed: Option<Error>,
 }
 
-/// What an attempt is about to commit.
-#[derive(Default)]
-struct Sums {
-    rows: u64,
-    checksum: crc32fast::Hasher,
-}
-
-/// A chunk that is being written.
-struct Open<'a> {
-    source: usize,
-    job: &'a Job<'a>,
-    rows: Range<u64>,
-    held: Vec<SourceBatch>,
+/// What became of the first attempt to load a chunk.
+enum Attempt {
+    Done,
+    /// The chunk was not completed, and why is known elsewhere.
+    Ended,
+    /// It failed with so many rows sent.
+    Failed {
+        error: Error,
+        rows: u64,
+    },
 }
 
 impl<'a> Writer<'a, '_> {
@@ -189,29 +188,54 @@ impl<'a> Writer<'a, '_> {
 
     /// The connection, made again if it is of no use any more.
     fn ready(&mut self) -> Result<&mut Client, Error> {
-        let client = self.line.ready(self.config)?;
-        self.shared.note_line(self.number, client.cancel_handle());
+        let may_replace = !self.shared.retry.patience.is_zero();
+        let before = self.line.client().is_some_and(|client| !client.is_broken() && self.wire_mark > 0);
+        let client = self.line.ready(self.config, may_replace)?;
+        if !before {
+            self.wire_mark = client.bytes_on_wire().0;
+            self.shared.note_line(self.number, client.cancel_handle());
+            if self.shared.break_off.load(Ordering::SeqCst) {
+                // The load was broken off before it knew this connection.
+                return Err(Error::Cancelled);
+            }
+        }
         Ok(client)
+    }
+
+    /// Counts what the connection has sent since it was counted last.
+    fn count_wire(&mut self) {
+        if let Some(client) = self.line.client() {
+            count_wire(client.bytes_on_wire().0, &mut self.wire_mark, self.shared);
+        }
     }
 
     fn write_all(&mut self, pieces: &Receiver<Piece>) {
         let mut last_commit: Option<(u64, Instant)> = None;
         while let Ok(piece) = pieces.recv() {
-            let Piece::ChunkStart { source, first_row, bytes } = piece else {
-                self.shared.fail(Error::internal("rows outside a chunk"), None);
-                return;
+            let (source, first_row, bytes) = match piece {
+                Piece::ChunkStart { source, first_row, bytes } => (source, first_row, bytes),
+                Piece::Failed { source, error } => return self.shared.fail(error, Some(source), None),
+                _ => return self.shared.fail(Error::internal("rows outside a chunk"), None, None),
             };
-            let Some(job) = self.jobs.get(source) else {
-                self.shared.fail(Error::internal("a chunk without a source"), None);
+            if self.shared.stop.load(Ordering::Relaxed) {
                 return;
+            }
+            let Some(job) = self.jobs.get(source) else {
+                return self.shared.fail(Error::internal("a chunk without a source"), None, None);
             };
             let started = Instant::now();
             let mut chunk = Open { source, job, rows: first_row..first_row, held: Vec::new() };
-            let first = self.first_attempt(&mut chunk, pieces);
-            let loaded = match first {
-                Ok(true) => Ok(()),
-                Ok(false) => return,
-                Err(error) => self.repeat(&chunk, error),
+            let loaded = match self.first_attempt(&mut chunk, pieces) {
+                Attempt::Done => Ok(()),
+                Attempt::Ended => return,
+                Attempt::Failed { error, rows: _ } if chunk.may_repeat(&error, self.shared) => {
+                    self.repeat(&chunk, error)
+                }
+                Attempt::Failed { error, rows } => {
+                    let rows = doubtful(&error, rows);
+                    self.shared.counters.rows_in_doubt.fetch_add(rows, Ordering::SeqCst);
+                    Err(error)
+                }
             };
             match loaded {
                 Ok(()) => {
@@ -226,40 +250,45 @@ impl<'a> Writer<'a, '_> {
                     let doubtful = error.is_in_doubt();
                     let is_of_rows = !matches!(error, Error::Cell(_) | Error::RejectLimit | Error::Cancelled);
                     let index = self.shared.counters.batches.load(Ordering::Relaxed);
-                    let batch = (is_of_rows || doubtful).then(|| FailedBatch {
-                        source,
-                        index,
-                        rows: chunk.rows.clone(),
-                    });
-                    self.shared.fail(error, batch);
+                    let batch =
+                        (is_of_rows || doubtful).then(|| FailedBatch { index, rows: chunk.rows.clone() });
+                    self.shared.fail(error, Some(source), batch);
                     return;
                 }
             }
         }
     }
 
-    /// Sends a chunk while it is encoded. False if the encoder has ended without completing it.
-    fn first_attempt(&mut self, chunk: &mut Open<'a>, pieces: &Receiver<Piece>) -> Result<bool, Error> {
+    /// Sends a chunk while it is encoded.
+    fn first_attempt(&mut self, chunk: &mut Open<'a>, pieces: &Receiver<Piece>) -> Attempt {
         let mut sums = Sums::default();
         let mut failure = self.ready().err();
-        let Self { line, shared, recycle, effort, has_sent, round_trip, .. } = self;
         let mut bulk: Option<BulkLoad<'_>> = None;
+        let Self { line, shared, recycle, effort, has_sent, round_trip, wire_mark, .. } = self;
+        let shared = *shared;
         let mut client = line.client();
         loop {
+            if let Some(error) = failure.take_if(|error| !chunk.may_repeat(error, shared)) {
+                drop(bulk);
+                self.roll_back();
+                return Attempt::Failed { error, rows: sums.rows };
+            }
             match pieces.recv() {
-                Ok(Piece::Rows { bytes, rows, source }) => {
-                    chunk.held.push(source);
+                Ok(Piece::Rows { bytes, rows, end_row, source }) => {
+                    chunk.held.extend(source);
+                    chunk.rows.end = end_row;
                     if failure.is_none() {
                         let open = match (bulk.take(), client.take()) {
                             (Some(bulk), _) => Ok(bulk),
-                            (None, Some(client)) => begin(client, chunk.job, round_trip),
+                            (None, Some(client)) => begin(client, chunk.job, effort, round_trip),
                             (None, None) => Err(Error::internal("a chunk without a connection")),
                         };
                         let sent = open.and_then(|open| {
                             let open = bulk.insert(open);
-                            sums.rows += rows;
-                            sums.checksum.update(&bytes);
-                            open.send(&bytes, rows)
+                            sums.add(rows, &bytes, shared);
+                            let sent = open.send(&bytes, rows);
+                            count_wire(open.bytes_sent(), wire_mark, shared);
+                            sent
                         });
                         match sent {
                             Ok(()) => {
@@ -267,23 +296,29 @@ impl<'a> Writer<'a, '_> {
                                     shared.writers_running.fetch_add(1, Ordering::SeqCst);
                                 }
                                 shared.counters.rows_sent.fetch_add(rows, Ordering::Relaxed);
-                                shared.counters.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
                             }
                             Err(error) => failure = Some(error),
                         }
                     }
                     // A full recycling queue means that there are buffers enough.
                     let _ = recycle.try_send(bytes);
-                    if shared.stop.load(Ordering::Relaxed) {
-                        return Ok(false);
+                    if shared.break_off.load(Ordering::Relaxed) {
+                        return Attempt::Ended;
                     }
                 }
                 Ok(Piece::ChunkEnd { end_row }) => {
                     chunk.rows.end = end_row;
                     break;
                 }
-                Ok(Piece::ChunkStart { .. }) => return Err(Error::internal("a chunk within a chunk")),
-                Err(_) => return Ok(false),
+                Ok(Piece::Failed { source, error }) => {
+                    shared.fail(error, Some(source), None);
+                    return Attempt::Ended;
+                }
+                Ok(Piece::ChunkStart { .. }) => {
+                    let error = Error::internal("a chunk within a chunk");
+                    return Attempt::Failed { error, rows: sums.rows };
+                }
+                Err(_) => return Attempt::Ended,
             }
         }
         let closed = match (failure, bulk) {
@@ -291,16 +326,22 @@ impl<'a> Writer<'a, '_> {
                 drop(bulk);
                 Err(error)
             }
-            (None, None) => return Ok(true),
-            (None, Some(bulk)) => close(bulk, shared, effort),
+            (None, None) => return Attempt::Done,
+            (None, Some(bulk)) => close(bulk, chunk.job, sums.rows, shared, effort),
         };
         let rows = chunk.rows.clone();
         let done = closed.and_then(|()| self.commit(chunk, &sums, rows));
-        if done.is_err() {
-            self.shared.counters.rows_sent.fetch_sub(sums.rows, Ordering::Relaxed);
-            self.roll_back();
+        self.count_wire();
+        match done {
+            Ok(()) => Attempt::Done,
+            Err(error) => {
+                if chunk.may_repeat(&error, self.shared) {
+                    self.shared.counters.rows_sent.fetch_sub(sums.rows, Ordering::Relaxed);
+                }
+                self.roll_back();
+                Attempt::Failed { error, rows: sums.rows }
+            }
         }
-        done.map(|()| true)
     }
 
     /// Tries a chunk again that failed: as long as its errors are transient, and in parts if the server refuses rows of it.
@@ -313,10 +354,9 @@ impl<'a> Writer<'a, '_> {
             (Err(error), rows) if rows > 0 => {
                 // Also if the load is stopped before the ledger could be asked.
                 self.shared.counters.rows_in_doubt.fetch_add(rows, Ordering::SeqCst);
-                Err(if error.is_in_doubt() {
-                    error
-                } else {
-                    Error::in_doubt("the rows were committed", error)
+                Err(match doubtful(&error, rows) {
+                    0 => Error::in_doubt("the rows were committed", error),
+                    _ => error,
                 })
             }
             (repeated, _) => repeated,
@@ -329,17 +369,23 @@ impl<'a> Writer<'a, '_> {
         parts: &mut Vec<Part>,
         tries: &mut Tries,
     ) -> Result<(), Error> {
+        let whole: usize = parts.iter().map(|part| part.held.len()).sum();
         while let Some(mut part) = parts.pop() {
             let outcome = match part.failed.take() {
                 Some(error) => Err(error),
                 None => self.attempt(chunk, &part.held, tries.in_doubt),
             };
-            if outcome.as_ref().is_err_and(Error::is_in_doubt) {
-                tries.in_doubt = part.held.len() as u64;
+            let rows = part.held.len() as u64;
+            if outcome.as_ref().is_err_and(|error| doubtful(error, rows) > 0) {
+                tries.in_doubt = rows;
             }
             match outcome {
                 Ok(()) => *tries = Tries::default(),
-                Err(Error::Server(error)) if let Some(tolerance) = chunk.bisecting(&error) => {
+                // Another cut is tried once: a part in which the server loses its way too ends the load.
+                Err(Error::Server(error))
+                    if let Some(tolerance) = chunk.bisecting(&error, self.shared)
+                        && (part.held.len() == whole || !error.is_about_the_stream()) =>
+                {
                     self.split(chunk, tolerance, part.held, error, parts)?;
                     *tries = Tries::default();
                 }
@@ -348,7 +394,7 @@ impl<'a> Writer<'a, '_> {
                     parts.push(part);
                 }
             }
-            if self.shared.stop.load(Ordering::Relaxed) {
+            if self.shared.break_off.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
         }
@@ -446,30 +492,29 @@ impl<'a> Writer<'a, '_> {
 
     fn send_held(&mut self, chunk: &Open<'_>, held: &Range<usize>) -> Result<Sums, Error> {
         self.ready()?;
-        let Self { line, shared, effort, round_trip, .. } = self;
+        let Self { line, shared, effort, round_trip, wire_mark, .. } = self;
         let Some(client) = line.client() else { return Err(Error::internal("a chunk without a connection")) };
-        let mut bulk = begin(client, chunk.job, round_trip)?;
+        let mut bulk = begin(client, chunk.job, effort, round_trip)?;
         let mut sums = Sums::default();
         let mut bytes = Vec::new();
         for batch in parts_of(&chunk.held, held.clone()) {
             let bound = chunk.job.plan.rows.bind(batch.batch(), 0)?;
-            let step = rows_of(CHUNK_BYTES, &bound);
+            let step = rows_of(PIECE_BYTES, &bound);
             let mut next = 0;
             while next < bound.rows() {
                 let end = bound.rows().min(next + step);
                 bytes.clear();
                 bound.encode(next..end, &mut bytes);
-                sums.rows += (end - next) as u64;
-                sums.checksum.update(&bytes);
+                sums.add((end - next) as u64, &bytes, shared);
                 bulk.send(&bytes, (end - next) as u64)?;
-                shared.counters.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                if shared.stop.load(Ordering::Relaxed) {
+                count_wire(bulk.bytes_sent(), wire_mark, shared);
+                if shared.break_off.load(Ordering::Relaxed) {
                     return Err(Error::Cancelled);
                 }
                 next = end;
             }
         }
-        close(bulk, shared, effort)?;
+        close(bulk, chunk.job, sums.rows, shared, effort)?;
         shared.counters.rows_sent.fetch_add(sums.rows, Ordering::Relaxed);
         Ok(sums)
     }
@@ -489,17 +534,23 @@ impl<'a> Writer<'a, '_> {
             ledger.entry(chunk.source, &CommittedChunk { rows, row_count: *row_count, checksum })
         };
         let started = Instant::now();
-        shared.commit_begins(*row_count);
-        let committed = match (shared.ledger, chunk.job.plan.transaction) {
-            (Some(ledger), _) => client.commit_after(&entry(ledger)),
-            (None, BatchTransaction::Explicit) => client.commit(),
-            // The end of the rows has committed them.
-            (None, BatchTransaction::Autocommit) => Ok(()),
+        // The end of the rows has committed them, or the caller will.
+        let is_own = !commits_itself(chunk.job, shared) && !shared.is_within;
+        let committed = match shared.ledger {
+            _ if !is_own => Ok(()),
+            ledger => {
+                shared.commit_begins(*row_count);
+                let committed = match ledger {
+                    Some(ledger) => client.commit_after(&entry(ledger)),
+                    None => client.commit(),
+                };
+                // A commit in doubt has not ended before the ledger was asked.
+                if !committed.as_ref().is_err_and(Error::is_in_doubt) {
+                    shared.commit_ended(*row_count, committed.is_ok());
+                }
+                committed
+            }
         };
-        // A commit in doubt has not ended before the ledger was asked.
-        if !committed.as_ref().is_err_and(Error::is_in_doubt) {
-            shared.commit_ended(*row_count, committed.is_ok());
-        }
         effort.wait += started.elapsed();
         committed?;
         self.count_committed(*row_count);
@@ -511,9 +562,11 @@ impl<'a> Writer<'a, '_> {
         self.shared.counters.batches.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Leaves no transaction behind; what cannot be rolled back goes with its connection.
+    /// Leaves no transaction behind but the caller's; what cannot be rolled back goes with its connection.
     fn roll_back(&mut self) {
+        let is_within = self.shared.is_within;
         if let Some(client) = self.line.client()
+            && !is_within
             && !client.is_broken()
             && client.rollback().is_err()
         {
@@ -529,44 +582,4 @@ struct Tries {
     since: Option<Instant>,
     /// Rows of an attempt whose end was not heard.
     in_doubt: u64,
-}
-
-impl Open<'_> {
-    /// The numbers that stand for some of the good rows: all of the chunk's are divided among its parts.
-    fn numbers(&self, held: &Range<usize>) -> Range<u64> {
-        let at = |index: usize, border: u64| match index {
-            0 => self.rows.start,
-            index => row_at(&self.held, index).map_or(border, |(batch, index)| batch.origin_row(index)),
-        };
-        at(held.start, self.rows.end)..at(held.end, self.rows.end)
-    }
-
-    /// Under what tolerance the chunk is taken apart for this error.
-    fn bisecting(&self, error: &ServerError) -> Option<&Tolerance<'_>> {
-        let tolerance = self.job.tolerance.filter(|tolerance| tolerance.bisect)?;
-        (is_row_fault(error) || error.is_about_the_stream()).then_some(tolerance)
-    }
-}
-
-/// Begins a transaction, if the rows do not commit themselves, and a bulk load in it.
-fn begin<'c>(
-    client: &'c mut Client,
-    job: &'c Job<'_>,
-    round_trip: &mut Duration,
-) -> Result<BulkLoad<'c>, Error> {
-    if job.plan.transaction == BatchTransaction::Explicit && !client.in_transaction() {
-        let started = Instant::now();
-        client.begin(Isolation::Current)?;
-        *round_trip = started.elapsed();
-    }
-    client.bulk_load(&job.plan)
-}
-
-/// Ends the rows; the server's count is what was sent.
-fn close(mut bulk: BulkLoad<'_>, shared: &Shared<'_>, effort: &mut WriterEffort) -> Result<(), Error> {
-    let closed = bulk.close_batch();
-    shared.note_messages(&bulk.progress().messages);
-    effort.send += bulk.progress().send;
-    effort.wait += bulk.progress().wait;
-    closed
 }

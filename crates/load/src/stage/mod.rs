@@ -15,7 +15,6 @@ mod obstacle;
 mod plan;
 mod publish;
 mod read;
-mod run;
 mod script;
 mod shape;
 mod staged;
@@ -27,7 +26,6 @@ pub use mode::{Mode, Strategy};
 pub use obstacle::{Obstacle, ObstacleKind};
 pub use plan::{Route, StagePlan};
 pub use publish::{BeforeCommit, How, Published};
-pub use run::{StagedReport, load_staged};
 pub use script::Script;
 pub use shape::{
     CheckShape, ColumnShape, Compression, ComputedShape, DefaultShape, ForeignKeyShape, IdentityShape,

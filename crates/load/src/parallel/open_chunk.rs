@@ -1,0 +1,136 @@
+//! A chunk on its way to the server: its rows, the transaction around them, and what an error leaves open.
+
+use std::{
+    ops::Range,
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use tds::Isolation;
+
+use super::{job::Job, state::Shared};
+use crate::{
+    bulk::BulkLoad,
+    client::Client,
+    error::{Error, ServerError},
+    options::BatchTransaction,
+    reject::{Tolerance, is_row_fault},
+    source::{SourceBatch, row_at},
+};
+
+/// What a writer spent.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct WriterEffort {
+    pub(super) encode: Duration,
+    pub(super) send: Duration,
+    pub(super) wait: Duration,
+    pub(super) cpu: Option<Duration>,
+}
+
+/// What an attempt is about to commit.
+#[derive(Default)]
+pub(super) struct Sums {
+    pub(super) rows: u64,
+    pub(super) checksum: crc32fast::Hasher,
+}
+
+impl Sums {
+    /// Adds rows that are sent; only a ledger asks for their checksum.
+    pub(super) fn add(&mut self, rows: u64, bytes: &[u8], shared: &Shared<'_>) {
+        self.rows += rows;
+        if shared.ledger.is_some() {
+            self.checksum.update(bytes);
+        }
+    }
+}
+
+/// A chunk that is being written.
+pub(super) struct Open<'a> {
+    pub(super) source: usize,
+    pub(super) job: &'a Job<'a>,
+    pub(super) rows: Range<u64>,
+    pub(super) held: Vec<SourceBatch>,
+}
+
+impl Open<'_> {
+    /// The numbers that stand for some of the good rows: all of the chunk's are divided among its parts.
+    pub(super) fn numbers(&self, held: &Range<usize>) -> Range<u64> {
+        let at = |index: usize, border: u64| match index {
+            0 => self.rows.start,
+            index => row_at(&self.held, index).map_or(border, |(batch, index)| batch.origin_row(index)),
+        };
+        at(held.start, self.rows.end)..at(held.end, self.rows.end)
+    }
+
+    /// Whether the chunk, which has failed, may be loaded in parts, or once more.
+    pub(super) fn may_repeat(&self, error: &Error, shared: &Shared<'_>) -> bool {
+        let bisects = match error {
+            Error::Server(error) => self.bisecting(error, shared).is_some(),
+            _ => false,
+        };
+        shared.holds && (bisects || !shared.retry.patience.is_zero())
+    }
+
+    /// Under what tolerance the chunk is taken apart for this error. Inside a transaction of the caller's, the refused rows take
+    /// the others along.
+    pub(super) fn bisecting(&self, error: &ServerError, shared: &Shared<'_>) -> Option<&Tolerance<'_>> {
+        let tolerance = self.job.tolerance.filter(|tolerance| tolerance.bisect && !shared.is_within)?;
+        (is_row_fault(error) || error.is_about_the_stream()).then_some(tolerance)
+    }
+}
+
+/// Begins a transaction, if the rows do not commit themselves, and a bulk load in it.
+pub(super) fn begin<'c>(
+    client: &'c mut Client,
+    job: &'c Job<'_>,
+    effort: &mut WriterEffort,
+    round_trip: &mut Duration,
+) -> Result<BulkLoad<'c>, Error> {
+    if job.plan.transaction == BatchTransaction::Explicit && !client.in_transaction() {
+        let started = Instant::now();
+        client.begin(Isolation::Current)?;
+        *round_trip = started.elapsed();
+        effort.wait += *round_trip;
+    }
+    client.bulk_load(&job.plan)
+}
+
+/// Whether the end of the rows commits them.
+pub(super) fn commits_itself(job: &Job<'_>, shared: &Shared<'_>) -> bool {
+    job.plan.transaction == BatchTransaction::Autocommit && !shared.is_within
+}
+
+/// Ends the rows; the server's count is what was sent.
+pub(super) fn close(
+    mut bulk: BulkLoad<'_>,
+    job: &Job<'_>,
+    rows: u64,
+    shared: &Shared<'_>,
+    effort: &mut WriterEffort,
+) -> Result<(), Error> {
+    let commits = commits_itself(job, shared);
+    if commits {
+        shared.commit_begins(rows);
+    }
+    let closed = bulk.close_batch();
+    if commits && !closed.as_ref().is_err_and(|error| doubtful(error, rows) > 0) {
+        shared.commit_ended(rows, closed.is_ok());
+    }
+    shared.note_messages(&bulk.progress().messages);
+    effort.send += bulk.progress().send;
+    effort.wait += bulk.progress().wait;
+    closed
+}
+
+/// So many of the rows of a batch may be committed after this error.
+pub(super) fn doubtful(error: &Error, rows: u64) -> u64 {
+    match error {
+        Error::InDoubt { .. } | Error::CountMismatch { committed: true, .. } => rows,
+        _ => 0,
+    }
+}
+
+pub(super) fn count_wire(sent: u64, mark: &mut u64, shared: &Shared<'_>) {
+    shared.counters.bytes.fetch_add(sent.saturating_sub(*mark), Ordering::Relaxed);
+    *mark = sent;
+}

@@ -1,0 +1,317 @@
+//! A load into a table, step by step: the way of its rows, the stage, the plan of each source, the rows, and the end.
+//!
+//! Callers go through the steps in the order of the methods, and show what they like in between. [`load_whole`](crate::load_whole)
+//! goes through all of them for callers that show nothing.
+
+use arrow::datatypes::Schema;
+
+use crate::{
+    client::Client,
+    describe::TableDescription,
+    error::Error,
+    load_error::{LoadError, Progress},
+    options::LoadOptions,
+    parallel::{Ledger, LoadState, ParallelOptions, ParallelReport, ParallelSource, load_parallel},
+    plan::LoadPlan,
+    retry::RetryPolicy,
+    stage::{Mode, Published, Route, Stage, StagePlan, Strategy},
+    table_name::TableName,
+};
+
+/// What happens to existing rows, and how new rows reach the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadWay {
+    /// What happens to existing rows.
+    pub mode: Mode,
+    /// How new rows reach the table.
+    pub strategy: Strategy,
+    /// The user has named one of them: plans then say what follows.
+    pub is_named: bool,
+}
+
+impl Default for LoadWay {
+    fn default() -> Self {
+        Self { mode: Mode::Append, strategy: Strategy::Auto, is_named: false }
+    }
+}
+
+/// A load into a table.
+#[derive(Debug)]
+pub struct TableLoad<'a> {
+    table: TableName,
+    way: LoadWay,
+    /// Where committed rows are noted.
+    ledger: Option<&'a Ledger>,
+    route: Option<Chosen>,
+    is_emptied: bool,
+}
+
+/// What the first source has decided.
+#[derive(Debug)]
+struct Chosen {
+    target: TableDescription,
+    /// `None`: the rows go into the table, without a word about the way.
+    plan: Option<StagePlan>,
+    stage: Option<Stage>,
+    is_made: bool,
+}
+
+/// How a load ended whose rows had all been taken.
+#[derive(Debug)]
+pub enum Ending {
+    /// The rows went into the table itself.
+    Direct,
+    /// The rows came from a stage into the table.
+    Published(Published),
+    /// The answer to the end was lost, and the load is done all the same: the ledger says so, or the stage is gone. The error is
+    /// how the answer was lost, if it is known.
+    AnswerLost(Option<Error>),
+}
+
+impl<'a> TableLoad<'a> {
+    /// A load into `table`. Nothing is asked of the server yet.
+    pub fn new(table: TableName, way: LoadWay, ledger: Option<&'a Ledger>) -> Self {
+        Self { table, way, ledger, route: None, is_emptied: false }
+    }
+
+    /// Looks at the table and chooses the way of the rows, by the first source; later calls change nothing.
+    ///
+    /// # Errors
+    /// Those of [`Client::describe`] and [`StagePlan::choose`].
+    pub fn choose(
+        &mut self,
+        client: &mut Client,
+        schema: &Schema,
+        options: &LoadOptions,
+    ) -> Result<(), Error> {
+        if self.route.is_some() {
+            return Ok(());
+        }
+        let target = client.describe_recent(&self.table)?;
+        let LoadWay { mode, strategy, is_named } = &self.way;
+        let is_plain = !is_named && matches!(mode, Mode::Append | Mode::Truncate);
+        let plan = match is_plain {
+            true => None,
+            false => Some(StagePlan::choose(client, &target, schema, mode.clone(), *strategy, options)?),
+        };
+        let id = self.ledger.map_or_else(Stage::new_load_id, |ledger| ledger.load_id().to_owned());
+        let stage = plan.as_ref().and_then(|plan| plan.stage(&target, &id));
+        self.route = Some(Chosen { target, plan, stage, is_made: false });
+        Ok(())
+    }
+
+    /// The stage that takes the rows, whether it has been made or not.
+    pub fn stage(&self) -> Option<&Stage> {
+        self.route.as_ref().and_then(|chosen| chosen.stage.as_ref())
+    }
+
+    /// Makes the stage, if there is to be one, or goes on with the stage that an earlier run of a noted load has made. Later calls
+    /// change nothing.
+    ///
+    /// # Errors
+    /// Those of the statements; [`Error::StageGone`] if rows are gone with it that the ledger says are committed.
+    pub fn make_stage(&mut self, client: &mut Client) -> Result<(), Error> {
+        let Some(Chosen { stage: Some(stage), is_made, .. }) = &mut self.route else { return Ok(()) };
+        if *is_made {
+            return Ok(());
+        }
+        let rows = self.ledger.map_or(0, Ledger::rows_before);
+        let exists = self.ledger.is_some() && stage.exists(client)?;
+        if !exists && rows > 0 {
+            return Err(Error::StageGone { stage: stage.name().to_string(), rows });
+        }
+        if !exists {
+            stage.create(client)?;
+        }
+        *is_made = true;
+        Ok(())
+    }
+
+    /// Plans the load of a source of these columns.
+    ///
+    /// # Errors
+    /// Those of [`LoadPlan::new`] and of [`choose`](Self::choose).
+    pub fn plan(
+        &mut self,
+        client: &mut Client,
+        schema: &Schema,
+        options: &LoadOptions,
+    ) -> Result<LoadPlan, Error> {
+        self.choose(client, schema, options)?;
+        let Some(Chosen { target, plan: way, stage, is_made }) = &self.route else {
+            return Err(Error::internal("a plan before the way was chosen"));
+        };
+        let mut plan = match (stage, is_made) {
+            (Some(stage), true) => {
+                let described = stage.describe(client)?;
+                LoadPlan::new(client, &described, schema, options)?
+            }
+            (Some(stage), false) => LoadPlan::new(client, &stage.foreseen(target), schema, options)?,
+            (None, _) => LoadPlan::new(client, target, schema, options)?,
+        };
+        if let Some(stage) = stage {
+            stage.check_plan(&plan)?;
+        }
+        if let Some(way) = way {
+            plan.choices.splice(1..1, way.choices.iter().cloned());
+        }
+        Ok(plan)
+    }
+
+    /// Whether the table is to be emptied before the rows come, and has not been by this load or an earlier run of it.
+    pub fn empties(&self) -> bool {
+        let by_plan = self.route.as_ref().and_then(|chosen| chosen.plan.as_ref());
+        let truncates = match by_plan {
+            Some(plan) => matches!(plan.route, Route::TruncateFirst),
+            None => self.way.mode == Mode::Truncate,
+        };
+        truncates && !self.is_emptied && self.ledger.is_none_or(|ledger| ledger.rows_before() == 0)
+    }
+
+    /// Empties the table. To be called when all sources are known to fit it; afterwards they have other plans.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn empty(&mut self, client: &mut Client) -> Result<(), Error> {
+        client.execute(&self.emptying_statement())?;
+        self.is_emptied = true;
+        if let Some(chosen) = &mut self.route {
+            chosen.target = client.describe(&self.table)?;
+        }
+        Ok(())
+    }
+
+    /// The statement that empties the table.
+    pub fn emptying_statement(&self) -> String {
+        format!("TRUNCATE TABLE {}", self.table)
+    }
+
+    /// Loads sources that have been planned. What is committed to a stage counts for nothing until it is published.
+    ///
+    /// # Errors
+    /// Those of [`load_parallel`].
+    pub fn load(
+        &mut self,
+        client: &mut Client,
+        sources: Vec<ParallelSource<'_>>,
+        options: &ParallelOptions<'_>,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<ParallelReport, LoadError> {
+        let is_staged = self.stage().is_some();
+        let mut staging = |at: &Progress| match is_staged {
+            true => progress(&Progress { rows_committed: 0, rows_committing: 0, ..*at }),
+            false => progress(at),
+        };
+        let loaded = load_parallel(client, sources, options, &mut staging);
+        match loaded {
+            Ok(report) => {
+                if !is_staged {
+                    client.note_loaded(report.load.rows);
+                    if let Some(chosen) = &mut self.route {
+                        chosen.target.rows = chosen.target.rows.saturating_add(report.load.rows);
+                    }
+                }
+                Ok(report)
+            }
+            Err(error) => {
+                // Whatever is wrong may come of a table that has changed since it was looked at.
+                client.forget_description();
+                Err(match is_staged {
+                    true => LoadError { rows_committed: 0, rows_in_doubt: 0, look: None, ..error },
+                    false => error,
+                })
+            }
+        }
+    }
+
+    /// The table, if its rows go through a stage.
+    pub fn staged_target(&self) -> Option<&TableName> {
+        self.route.as_ref().filter(|chosen| chosen.stage.is_some()).map(|chosen| &chosen.target.name)
+    }
+
+    /// The table, by the name that it was given.
+    pub fn table(&self) -> &TableName {
+        &self.table
+    }
+
+    /// The table, as the server resolves its name where that is known.
+    pub fn target_name(&self) -> &TableName {
+        self.route.as_ref().map_or(&self.table, |chosen| &chosen.target.name)
+    }
+
+    /// Whether a ledger can continue it.
+    pub fn is_noted(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// Whether it has emptied the table.
+    pub fn has_emptied(&self) -> bool {
+        self.is_emptied
+    }
+
+    /// The mode, as options spell it.
+    pub fn mode_word(&self) -> &'static str {
+        self.way.mode.word()
+    }
+
+    /// Ends the load when all its sources are loaded: the stage comes into the table, and the ledger says that the load is done.
+    /// `publishing` hears when the statements begin and end that change the table.
+    ///
+    /// # Errors
+    /// Those of the statements; of a noted load, if they do not pass while the policy is patient.
+    pub fn finish(
+        &self,
+        client: &mut Client,
+        retry: RetryPolicy,
+        publishing: &mut dyn FnMut(bool),
+    ) -> Result<Ending, Error> {
+        match (self.stage(), self.ledger) {
+            (None, None) => Ok(Ending::Direct),
+            (None, Some(ledger)) => ledger.finish(client, retry).map(|()| Ending::Direct),
+            (Some(stage), Some(ledger)) => {
+                let statements = ledger.done_statements();
+                let published = ledger.finish_by(client, retry, &mut |client| {
+                    stage.build(client)?;
+                    publishing(true);
+                    let published =
+                        stage.publish(client, &mut |client| client.execute(&statements).map(drop));
+                    // One in doubt may still change the table.
+                    publishing(published.as_ref().is_err_and(Error::is_in_doubt));
+                    published
+                });
+                publishing(false);
+                Ok(published?.map_or(Ending::AnswerLost(None), Ending::Published))
+            }
+            (Some(stage), None) => {
+                stage.build(client)?;
+                publishing(true);
+                let published = stage.publish(client, &mut |_| Ok(()));
+                publishing(false);
+                match published {
+                    Ok(published) => Ok(Ending::Published(published)),
+                    Err(error) if error.is_in_doubt() => match stage.was_published(client) {
+                        Ok(true) => Ok(Ending::AnswerLost(Some(error))),
+                        Ok(false) => Err(error.settled()),
+                        Err(_) => Err(error),
+                    },
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
+
+    /// Gives a load up that failed: its stage goes, unless a ledger can continue the load or it is not known what became of
+    /// the stage. The stage's name, if it is to go and could not be dropped.
+    pub fn give_up(&self, client: &mut Client, is_in_doubt: bool) -> Option<TableName> {
+        let Some(Chosen { stage: Some(stage), is_made: true, .. }) = &self.route else { return None };
+        if is_in_doubt || self.ledger.is_some() {
+            return None;
+        }
+        stage.drop(client).is_err().then(|| stage.name().clone())
+    }
+
+    /// Whether an earlier run has loaded everything.
+    pub fn is_done(&self) -> bool {
+        self.ledger.is_some_and(|ledger| ledger.state() == LoadState::Done)
+    }
+}
