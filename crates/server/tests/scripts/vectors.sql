@@ -199,8 +199,8 @@ error 42204
 SELECT v, COALESCE(v, '[0,0,0]') AS c INTO copied FROM docs WHERE id < 3
 SELECT v, c FROM copied ORDER BY VECTOR_NORM(c, 'norm1') DESC
 ----
-[v vector(3) null, c vector(3)]
 affected 2
+[v vector(3) null, c vector(3)]
 [1.0000000e-001,2.0000000e+000,3.0000000e+001] | [1.0000000e-001,2.0000000e+000,3.0000000e+001]
 NULL | [0.0000000e+000,0.0000000e+000,0.0000000e+000]
 
