@@ -16,11 +16,13 @@ pub struct Placement {
 
 impl Placement {
     /// A request on its connection's thread.
+    #[inline]
     pub fn on_connection() -> Placement {
         Placement { on_connection: Arc::new(AtomicBool::new(true)) }
     }
 
     /// Whether it is still there.
+    #[inline]
     pub fn is_on_connection(&self) -> bool {
         self.on_connection.load(Ordering::Relaxed)
     }

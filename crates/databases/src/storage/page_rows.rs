@@ -53,16 +53,19 @@ impl PageRows {
     }
 
     /// Number of rows.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows.rows()
     }
 
     /// The columns of the result.
+    #[inline]
     pub fn cells(&self) -> &[PageCell] {
         &self.cells
     }
 
     /// For each page its records, each from its first byte to the end of the page.
+    #[inline]
     pub fn pages(&self) -> impl Iterator<Item = impl ExactSizeIterator<Item = &[u8]>> {
         self.rows.pages()
     }
@@ -101,6 +104,7 @@ pub(super) fn page_cells(
 
 impl ScannedRows {
     /// Number of rows.
+    #[inline]
     pub fn rows(&self) -> usize {
         match self {
             ScannedRows::Lying(rows) => rows.rows(),

@@ -36,11 +36,13 @@ pub struct Mark(Option<Savepoint>);
 
 impl OpenTransactions {
     /// Whether read locks are kept after reading.
+    #[inline]
     pub fn holds_locks(&self) -> bool {
         self.session.is_some() && !self.opened_to_read
     }
 
     /// The transaction that changes tables of a place.
+    #[inline]
     pub fn at(&self, place: Place) -> Option<&Transaction> {
         match place {
             Place::Shared | Place::Temporary => self.session.as_ref(),
@@ -49,6 +51,7 @@ impl OpenTransactions {
     }
 
     /// The same to change something.
+    #[inline]
     pub fn at_mut(&mut self, place: Place) -> Option<&mut Transaction> {
         match place {
             Place::Shared | Place::Temporary => self.session.as_mut(),
