@@ -69,7 +69,7 @@ impl Round {
         let header = "n,s,amount\n".to_owned();
         let files = 1 + self.random.below(3);
         // Lines that are no rows, which make one file so large that several threads read it.
-        let blank = "\n".repeat(if files == 1 && self.seed % 2 == 0 { BLANK_LINES } else { 0 });
+        let blank = "\n".repeat(if files == 1 && self.seed.is_multiple_of(2) { BLANK_LINES } else { 0 });
         let mut names = Vec::new();
         for file in 0..files {
             let rows = (0..ROWS).filter(|n| n % files == file);
