@@ -93,8 +93,7 @@ impl Definition {
         }
         let stored = |name: &str| {
             let shape = shape.columns.iter().find(|column| column.name == name);
-            !shape
-                .is_some_and(|column| column.computed.as_ref().is_some_and(|computed| !computed.is_persisted))
+            shape.is_none_or(|column| column.computed.as_ref().is_none_or(|computed| computed.is_persisted))
         };
         let mut unknown = Vec::new();
         let columns: Vec<StoredColumn> = target

@@ -91,7 +91,7 @@ fn probe(
     let plan = LoadPlan { table: table.clone(), ..plan.clone() };
     let all: usize = batches.iter().map(RecordBatch::num_rows).sum();
     // A first load, of which little is known, is small; it also makes what the server makes only once.
-    let mut rows = all.div_ceil(FIRST_PART).min(FIRST_ROWS).max(1);
+    let mut rows = all.div_ceil(FIRST_PART).clamp(1, FIRST_ROWS);
     loop {
         let report = load_some(client, &plan, &first_rows(batches, rows))?;
         let Ok(more) = usize::try_from(rows_within(TIME_MAX.saturating_sub(begun.elapsed()), &report)) else {
