@@ -41,6 +41,7 @@ pub(crate) fn odbc_codes(type_name: &str) -> Option<OdbcCodes> {
         "datetimeoffset" => (-155, None),
         "xml" => (-152, None),
         "sql_variant" => (-150, None),
+        "vector" => (-156, None),
         "geometry" | "geography" | "hierarchyid" => (-151, None),
         _ => return None,
     };

@@ -297,8 +297,8 @@ impl Binder<'_> {
         };
         let vector = matches!(sql_type, SqlType::Vector { .. });
         match kind {
-            Kind::Least | Kind::Greatest | Kind::ApproximateCount if vector => return Err(invalid()),
-            Kind::Count | Kind::CountBig if vector && call.distinct => return Err(invalid()),
+            Kind::Least | Kind::Greatest | Kind::ApproximateCount if vector => Err(invalid()),
+            Kind::Count | Kind::CountBig if vector && call.distinct => Err(invalid()),
             Kind::Count | Kind::CountBig | Kind::ApproximateCount | Kind::Least | Kind::Greatest
                 if is_large_object(&sql_type) =>
             {
