@@ -15,6 +15,21 @@ use crate::failure::Failure;
 use crate::load_source::{self, Source};
 use crate::loaded_file::{LoadedFile, Reader};
 
+/// Refuses a forecast that cannot be had, before anything is done.
+pub fn check(arguments: &LoadArgs) -> Result<(), Failure> {
+    let asked = &arguments.report;
+    if asked.forecast && !arguments.dry_run && asked.report.is_none() {
+        return Err(Failure::Usage("--forecast is for --dry-run, or for the page of --report".to_owned()));
+    }
+    let merges = matches!(arguments.modes.mode, Some(ModeName::Upsert | ModeName::InsertNew));
+    if asked.forecast && merges {
+        return Err(Failure::Usage(
+            "--forecast is for loads that append, truncate or replace: what a merge changes is not known before".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
 /// Reads a file, and prints what its load will take.
 pub fn run(
     client: &mut Client,
@@ -64,11 +79,6 @@ fn forecast(
         table: plan.table.to_string(),
         error: Box::new(error),
     };
-    if matches!(arguments.modes.mode, Some(ModeName::Upsert | ModeName::InsertNew)) {
-        return Err(Failure::Usage(
-            "--forecast is for loads that append, truncate or replace: what a merge changes is not known before".to_owned(),
-        ));
-    }
     // A stage is like its target, and need not be there yet.
     let plan = &LoadPlan { table: arguments.table.parse().map_err(unfit)?, ..plan.clone() };
     let mut forecaster = Forecaster::new(client, plan).map_err(unfit)?;

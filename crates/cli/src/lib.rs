@@ -94,9 +94,7 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
 /// Loads, and writes the page of `--report`, if there is anything to report.
 fn load(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
     let page = arguments.report.report.as_deref();
-    if arguments.report.forecast && !arguments.dry_run && page.is_none() {
-        return Err(Failure::Usage("--forecast is for --dry-run, or for the page of --report".to_owned()));
-    }
+    forecast_command::check(arguments)?;
     page.map(report_page::check).transpose()?;
     let done = load_command::run(arguments, command);
     if let Some(page) = page {
