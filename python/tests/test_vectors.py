@@ -38,9 +38,7 @@ def test_half_precision(bulkwire_db):
 
 def test_frames_of_other_libraries(bulkwire_db):
     bulkwire_db.execute("CREATE TABLE t (id int NULL, v vector(3) NULL)")
-    frame = pl.DataFrame(
-        {"id": [1, 2], "v": [[1.0, 2.0, 3.0], None]}, schema={"id": pl.Int32, "v": pl.Array(pl.Float32, 3)}
-    )
+    frame = pl.DataFrame({"id": [1, 2], "v": [[1.0, 2.0, 3.0], None]}, schema={"id": pl.Int32, "v": pl.Array(pl.Float32, 3)})
     bulkwire_db.load("t", frame)
     bulkwire_db.load("t", pd.DataFrame({"id": [3], "v": [np.array([0.1, 0.2, 0.3], dtype=np.float32)]}))
     bulkwire_db.load("t", pd.DataFrame({"id": [4], "v": [[0.5, 0.25, 4.0]]}))
