@@ -12,7 +12,7 @@ Params = Mapping[str, Any] | Sequence[Any] | None
 
 
 def plain(params: Params) -> Params:
-    """The same parameters without numpy's types, and without collections, which are no single value."""
+    """The same parameters without numpy's scalars. A list or a tuple is a vector; other collections are no single value."""
     if params is None or isinstance(params, (str, bytes, bytearray)):
         return params
     if isinstance(params, Mapping):
@@ -24,7 +24,7 @@ def plain(params: Params) -> Params:
 
 def _value(name: str, value: Any) -> Any:
     kind = type(value)
-    if isinstance(value, (list, tuple, set, frozenset, dict)):
+    if isinstance(value, (set, frozenset, dict)):
         raise UsageError(
             f"parameter {name}: a {kind.__name__} is no single value; give each item a parameter of its own, "
             "pass it as JSON text for OPENJSON, or load it into a #table"

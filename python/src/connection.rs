@@ -539,7 +539,6 @@ fn create_statement(
         strings: StringType::NVarChar,
         nested_as_json: options.nested_as_json,
         without_vectors: !vectors,
-        ..CreateOptions::default()
     })
     .map_err(|error| failure::from_error(py, error))
 }

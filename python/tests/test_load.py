@@ -419,14 +419,14 @@ def test_what_needs_several_connections_is_refused_where_there_is_one(bulkwire_d
 
 
 def test_a_load_inside_a_transaction_goes_with_it(bulkwire_db: bulkwire.Connection) -> None:
-    bulkwire_db.execute("CREATE TABLE within (id int NOT NULL PRIMARY KEY)")
+    bulkwire_db.execute("CREATE TABLE caught (id int NOT NULL PRIMARY KEY)")
     data = pa.table({"id": pa.array(range(10), pa.int32())})
     with pytest.raises(bulkwire.CellError) as raised, bulkwire_db.transaction():
-        assert bulkwire_db.load("within", data, batch_rows=4, writers=1).rows == 10
+        assert bulkwire_db.load("caught", data, batch_rows=4, writers=1).rows == 10
         assert bulkwire_db.in_transaction
-        bulkwire_db.load("within", pa.table({"id": pa.array([10, 11, None], pa.int32())}), batch_rows=1)
+        bulkwire_db.load("caught", pa.table({"id": pa.array([10, 11, None], pa.int32())}), batch_rows=1)
     assert raised.value.rows_committed == 0
-    assert bulkwire_db.fetch("SELECT COUNT(*) FROM within") == [(0,)]
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM caught") == [(0,)]
 
 
 def test_a_table_that_changes_between_loads_is_examined_again(bulkwire_db: bulkwire.Connection) -> None:

@@ -27,7 +27,7 @@ pub struct Progress {
 #[derive(Debug)]
 pub struct LoadError {
     /// The batch that failed, if one was under way. It was rolled back unless `rows_in_doubt` or `look` says otherwise.
-    pub batch: Option<FailedBatch>,
+    pub batch: Option<Box<FailedBatch>>,
     /// Which of the load's sources it is about, from 0, if it is about one.
     pub source_index: Option<usize>,
     /// Rows that are known to be committed.
@@ -55,7 +55,7 @@ impl fmt::Display for LoadError {
             Error::InDoubt { source, .. } => write!(f, "{source}")?,
             source => write!(f, "{source}")?,
         }
-        if let Some(FailedBatch { index, rows, .. }) = &self.batch {
+        if let Some(FailedBatch { index, rows }) = self.batch.as_deref() {
             write!(
                 f,
                 " (batch {}, rows {} to {} of the source)",

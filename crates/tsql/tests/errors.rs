@@ -229,6 +229,43 @@ const SHOWN: &[(&str, &str)] = &[
         "TOO_COMPLEX",
         "Msg 8623, Level 16, State 1: The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query.",
     ),
+    ("NOT_A_VECTOR", "Msg 13670, Level 16, State 1: Input JSON is not a valid Vector : 'w1'."),
+    (
+        "VECTOR_METRIC",
+        "Msg 42201, Level 16, State 1: The requested distance metric 'w1' is not supported by vector_distance. Provide a valid distance metric.",
+    ),
+    (
+        "VECTOR_RANGE",
+        "Msg 42203, Level 16, State 1: The provided dimension for the vector (w1) is not within the allowed range [1-w2].",
+    ),
+    ("VECTOR_DIMENSIONS", "Msg 42204, Level 16, State 1: The vector dimensions w1 and w2 do not match."),
+    ("VECTOR_INVALID", "Msg 42206, Level 16, State 1: The vector is invalid. Error details: 'w1'."),
+    (
+        "VECTOR_NORM",
+        "Msg 42210, Level 16, State 1: The requested norm function 'w1' is not supported by vector_norm/vector_normalize. Provide a valid norm function.",
+    ),
+    (
+        "VECTOR_TRUNCATED",
+        "Msg 42211, Level 16, State 1: Truncation of vector is not allowed during the conversion. Ensure the vector size is appropriate before conversion.",
+    ),
+    ("VECTOR_ALIAS", "Msg 42212, Level 16, State 1: Cannot create alias types from a vector datatype."),
+    (
+        "VECTOR_COMPARED",
+        "Msg 42213, Level 16, State 1: The vector data types cannot be compared or sorted, except when using the IS NULL operator.",
+    ),
+    (
+        "VECTOR_BULK",
+        "Msg 42225, Level 16, State 1: VECTOR column(s) cannot be natively imported through BULK INSERT or OPENROWSET(BULK) statement.",
+    ),
+    (
+        "VECTOR_BASE",
+        "Msg 42238, Level 16, State 1: Conversion of vector from data type w1 to w2 is not allowed.",
+    ),
+    ("VECTOR_VALUES", "Msg 42241, Level 16, State 1: Input JSON contains out-of-range values for w1."),
+    (
+        "VECTOR_BASES",
+        "Msg 42243, Level 16, State 1: VECTOR_DISTANCE function does not support different base types for vector arguments.",
+    ),
     ("UNSUPPORTED", "Msg 40515, Level 16, State 1: w1 is not supported by this server."),
 ];
 

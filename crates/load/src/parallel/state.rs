@@ -109,7 +109,7 @@ pub(super) struct Pace {
 pub(super) struct Failure {
     pub(super) error: Error,
     pub(super) source: Option<usize>,
-    pub(super) batch: Option<FailedBatch>,
+    pub(super) batch: Option<Box<FailedBatch>>,
 }
 
 #[derive(Debug, Default)]
@@ -147,7 +147,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Ends the load: no chunk is begun any more. Of several failures the first is reported.
-    pub(super) fn fail(&self, error: Error, source: Option<usize>, batch: Option<FailedBatch>) {
+    pub(super) fn fail(&self, error: Error, source: Option<usize>, batch: Option<Box<FailedBatch>>) {
         let is_cancelled = is_cancelled(&error);
         let mut failure = lock(&self.failure);
         if failure.is_none() {

@@ -250,8 +250,8 @@ impl<'a> Writer<'a, '_> {
                     let doubtful = error.is_in_doubt();
                     let is_of_rows = !matches!(error, Error::Cell(_) | Error::RejectLimit | Error::Cancelled);
                     let index = self.shared.counters.batches.load(Ordering::Relaxed);
-                    let batch =
-                        (is_of_rows || doubtful).then(|| FailedBatch { index, rows: chunk.rows.clone() });
+                    let batch = (is_of_rows || doubtful)
+                        .then(|| Box::new(FailedBatch { index, rows: chunk.rows.clone() }));
                     self.shared.fail(error, Some(source), batch);
                     return;
                 }
