@@ -230,6 +230,7 @@ const SHOWN: &[(&str, &str)] = &[
         "Msg 8623, Level 16, State 1: The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query.",
     ),
     ("NOT_A_VECTOR", "Msg 13670, Level 16, State 1: Input JSON is not a valid Vector : 'w1'."),
+    ("UNSUPPORTED", "Msg 40515, Level 16, State 1: w1 is not supported by this server."),
     (
         "VECTOR_METRIC",
         "Msg 42201, Level 16, State 1: The requested distance metric 'w1' is not supported by vector_distance. Provide a valid distance metric.",
@@ -266,7 +267,6 @@ const SHOWN: &[(&str, &str)] = &[
         "VECTOR_BASES",
         "Msg 42243, Level 16, State 1: VECTOR_DISTANCE function does not support different base types for vector arguments.",
     ),
-    ("UNSUPPORTED", "Msg 40515, Level 16, State 1: w1 is not supported by this server."),
 ];
 
 #[test]
