@@ -12,7 +12,7 @@ Params = Mapping[str, Any] | Sequence[Any] | None
 
 
 def plain(params: Params) -> Params:
-    """The same parameters without numpy's scalars. A list or a tuple is a vector; other collections are no single value."""
+    """The same parameters without numpy's scalars. A list with a float in it is a vector; other collections are no single value."""
     if params is None or isinstance(params, (str, bytes, bytearray)):
         return params
     if isinstance(params, Mapping):
@@ -24,10 +24,12 @@ def plain(params: Params) -> Params:
 
 def _value(name: str, value: Any) -> Any:
     kind = type(value)
-    if isinstance(value, (set, frozenset, dict)):
+    if isinstance(value, (list, tuple)) and any(isinstance(item, float) for item in value):
+        return value
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
         raise UsageError(
             f"parameter {name}: a {kind.__name__} is no single value; give each item a parameter of its own, "
-            "pass it as JSON text for OPENJSON, or load it into a #table"
+            "pass it as JSON text for OPENJSON, or load it into a #table; a vector is a list of floats"
         )
     if kind.__module__ != "numpy" or not hasattr(value, "item") or getattr(value, "ndim", 0) != 0:
         return value

@@ -115,13 +115,7 @@ fn vector(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(SqlType, Value)> {
     let unfit = |why: String| failure::usage(value.py(), format!("parameter {name}: {why}"));
     let is_half = value.hasattr("dtype")? && value.getattr("dtype")?.str()?.to_cow()? == "float16";
     let base = if is_half { VectorBase::Float16 } else { VectorBase::Float32 };
-    let elements: Vec<f64> = value.extract().map_err(|_| {
-        unfit(
-            "a vector is a row of numbers; give each item a parameter of its own, pass it as JSON text for OPENJSON, \
-             or load it into a #table"
-                .to_owned(),
-        )
-    })?;
+    let elements: Vec<f64> = value.extract().map_err(|_| unfit("a vector is a row of numbers".to_owned()))?;
     let elements = elements.into_iter().map(|element| element as f32).collect();
     let vector = Vector::new(base, elements).map_err(|error| unfit(error.to_string()))?;
     Ok((SqlType::Vector { dimensions: vector.dimensions(), base }, Value::Vector(vector)))

@@ -72,10 +72,14 @@ def test_parameters(bulkwire_db):
         assert bulkwire_db.fetch(nearest, {"q": query}) == [(1, VALUES[0])]
     half = np.array([1, 2], dtype=np.float16)
     assert bulkwire_db.fetch("SELECT VECTORPROPERTY(@q, 'BaseType')", {"q": half}) == [("float16",)]
-    with pytest.raises(bulkwire.UsageError, match="row of numbers"):
-        bulkwire_db.fetch("SELECT @q", {"q": ["a"]})
-    with pytest.raises(bulkwire.UsageError, match="0 dimensions"):
-        bulkwire_db.fetch("SELECT @q", {"q": []})
+    for wrong, why in [
+        ([1.0, "a"], "row of numbers"),
+        (np.array([]), "0 dimensions"),
+        ([1, 2], "list of floats"),
+        ([], "list of floats"),
+    ]:
+        with pytest.raises(bulkwire.UsageError, match=why):
+            bulkwire_db.fetch("SELECT @q", {"q": wrong})
 
 
 def test_adbc_both_ways(bulkwire_server):

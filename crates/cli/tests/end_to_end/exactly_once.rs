@@ -3,7 +3,7 @@
 //! `BULKWIRE_SOAK_POINTS` is the number of rounds, `BULKWIRE_SOAK_SEED` chooses what happens in them.
 
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -60,8 +60,7 @@ struct Round {
 impl Round {
     fn new(seed: u64) -> Self {
         let fixture = Fixture::new();
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        Self { seed, random: Random(seed.wrapping_mul(2).wrapping_add(1)), fixture, port }
+        Self { seed, random: Random(seed.wrapping_mul(2).wrapping_add(1)), fixture, port: own_port() }
     }
 
     /// How many faults there were.
@@ -241,6 +240,18 @@ impl Drop for Served {
     }
 }
 
+/// A port that a server can be given again and again: none that the system hands to others meanwhile.
+fn own_port() -> u16 {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    loop {
+        let number = std::process::id() as usize * 97 + NEXT.fetch_add(1, Ordering::SeqCst);
+        let port = 12_000 + (number % 18_000) as u16;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 fn serve(data: &Path, port: u16, faults: Option<&Path>) -> Served {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
     command.args(["serve", "--port", &port.to_string(), "--data", text(data)]);
@@ -256,7 +267,11 @@ fn serve(data: &Path, port: u16, faults: Option<&Path>) -> Served {
     let mut server = Served(server);
     let mut line = String::new();
     BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert!(line.starts_with("listening on "), "the server said {line:?}");
+    if !line.starts_with("listening on ") {
+        let mut said = String::new();
+        server.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        panic!("the server did not start: {line}{said}");
+    }
     server
 }
 
