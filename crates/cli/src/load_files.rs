@@ -22,7 +22,7 @@ use crate::rejects::{Rejected, Rejects};
 use crate::server_log::LoadWatch;
 use crate::{forecast_command, interrupt, load_observation, progress, rejects};
 
-/// Time for which errors are tried again that may pass, if it is not given.
+/// Time for which transient errors are tried again, if it is not given.
 const RETRY_FOR: Duration = Duration::from_secs(300);
 
 /// The files of a command line and what they are loaded with.

@@ -58,7 +58,7 @@ pub fn plan_text(plan: &LoadPlan, terms: &Terms<'_>) -> String {
     choose("writers", value, reason);
     match retry.patience.as_secs() {
         0 => choose("retry", "off".to_owned(), "as asked".to_owned()),
-        seconds => choose("retry", format!("{seconds} s"), "errors that pass by themselves".to_owned()),
+        seconds => choose("retry", format!("{seconds} s"), "transient errors are tried again".to_owned()),
     }
     match ledger {
         Some(ledger) => choose(

@@ -1,4 +1,4 @@
-//! The load itself: over one connection or several, in which errors that pass may be tried again.
+//! The load itself: over one connection or several, in which transient errors are tried again.
 //!
 //! One thread reads each source and cuts it into chunks. Writers take chunks from one queue; each has a connection, encodes
 //! a chunk, sends it and commits it as one transaction. Where rows may have to be sent again, a writer holds those of its
