@@ -1,6 +1,5 @@
 //! `bulkwire load`.
 
-use arrow::datatypes::Field;
 use formats::{Format, InferredSchema};
 use load::report::grouped;
 use load::{
@@ -166,9 +165,9 @@ fn create(
         Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => measured.schema(),
     };
     let without_vectors = client.server_info().vectors == 0;
-    let statement = create_table_statement(table, &schema, |index, field| CreateOptions {
+    let statement = create_table_statement(table, &schema, |index, _| CreateOptions {
         without_vectors,
-        ..create_options(&measured, index, field, arguments)
+        ..create_options(&measured, index, arguments)
     })?;
     if !arguments.quiet {
         eprintln!("{statement}");
@@ -182,7 +181,7 @@ fn create(
     }
     let advice = schema.fields().iter().enumerate().filter_map(|(index, field)| {
         let longest = longest(&measured, index)?;
-        unsized_advice(field, &create_options(&measured, index, field, arguments), longest)
+        unsized_advice(field, &create_options(&measured, index, arguments), longest)
     });
     Ok(advice.collect())
 }
@@ -194,12 +193,7 @@ fn longest(measured: &InferredSchema, index: usize) -> Option<u64> {
 }
 
 /// Sized types: the measured length, rounded up so that a little growth fits.
-fn create_options(
-    measured: &InferredSchema,
-    index: usize,
-    _field: &Field,
-    arguments: &LoadArgs,
-) -> CreateOptions {
+fn create_options(measured: &InferredSchema, index: usize, arguments: &LoadArgs) -> CreateOptions {
     CreateOptions {
         max_length: longest(measured, index).map(roomy_length),
         strings: StringType::NVarChar,

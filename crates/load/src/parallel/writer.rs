@@ -470,24 +470,33 @@ impl<'a> Writer<'a, '_> {
     fn attempt(&mut self, chunk: &Open<'_>, held: &Range<usize>, in_doubt: u64) -> Result<(), Error> {
         let rows = chunk.numbers(held);
         let shared = self.shared;
-        let client = self.ready()?;
-        if in_doubt > 0
-            && let Some(ledger) = shared.ledger
-        {
-            client.begin(Isolation::Current)?;
-            let is_committed = ledger.has(client, chunk.source, rows.start)?;
-            shared.commit_ended(in_doubt, is_committed);
-            if is_committed {
-                client.rollback()?;
+        let is_committed = match shared.ledger.filter(|_| in_doubt > 0) {
+            Some(ledger) => self.look_up(ledger, chunk.source, rows.start).inspect(|is_committed| {
+                shared.commit_ended(in_doubt, *is_committed);
+            }),
+            None => Ok(false),
+        };
+        let done = match is_committed {
+            Ok(true) => {
+                self.roll_back();
                 self.count_committed(held.len() as u64);
                 return Ok(());
             }
-        }
-        let done = self.send_held(chunk, held).and_then(|sums| self.commit(chunk, &sums, rows));
+            Ok(false) => self.send_held(chunk, held).and_then(|sums| self.commit(chunk, &sums, rows)),
+            Err(error) => Err(error),
+        };
         if done.is_err() {
             self.roll_back();
         }
         done
+    }
+
+    /// Whether the ledger has a chunk whose commit was not answered. It stays locked in the transaction that this begins, so
+    /// that the chunk cannot come twice.
+    fn look_up(&mut self, ledger: &Ledger, source: usize, first_row: u64) -> Result<bool, Error> {
+        let client = self.ready()?;
+        client.begin(Isolation::Current)?;
+        ledger.has(client, source, first_row)
     }
 
     fn send_held(&mut self, chunk: &Open<'_>, held: &Range<usize>) -> Result<Sums, Error> {
