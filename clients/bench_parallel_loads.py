@@ -14,40 +14,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import pathlib
-import secrets
 import statistics
-import subprocess
 import tempfile
 import time
 
-PASSWORD = secrets.token_urlsafe(12) + "Aa1"
-
-
-def command(binaries: pathlib.Path, url: str, *arguments: str) -> str:
-    """Runs the command and returns its standard output."""
-    ran = subprocess.run(
-        [binaries / "bulkwire", *arguments],
-        env={**os.environ, "BULKWIRE_URL": url, "BULKWIRE_PASSWORD": PASSWORD},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if ran.returncode != 0:
-        raise SystemExit(f"{arguments}: {ran.stdout}{ran.stderr}")
-    return ran.stdout
+from held_back_server import MEASURED, command, link, measured, serve
 
 
 def rules_of(arguments: argparse.Namespace) -> list[dict[str, object]]:
     """What holds the sessions back."""
-    rules: list[dict[str, object]] = []
-    if arguments.cap > 0:
-        rules.append({"fault": "cap", "application": "measured", "rows_per_second": arguments.cap})
-    if arguments.delay_ms > 0:
-        link = {"fault": "link", "application": "measured", "delay_ms": arguments.delay_ms}
-        rules.append({**link, "window_bytes": arguments.window})
-    return rules
+    cap = {"fault": "cap", "application": MEASURED, "rows_per_second": arguments.cap}
+    return ([cap] if arguments.cap > 0 else []) + link(arguments.delay_ms, arguments.window)
 
 
 def main() -> None:
@@ -68,37 +46,16 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "faults.json").write_text(json.dumps({"seed": 1, "rules": rules_of(arguments)}))
         for file, rows in [("few.csv", int(arguments.rows * arguments.share)), ("all.csv", arguments.rows)]:
             lines = (f"{n},customer {n % 9973},{n % 1000}.25\n" for n in range(rows))
             with (folder / file).open("w") as out:
                 out.write("id,name,amount\n")
                 out.writelines(lines)
         where = ["--data", str(folder / "data")] if arguments.disk else ["--in-memory"]
-        server = subprocess.Popen(
-            [
-                arguments.binaries / "bulkwire-server",
-                "--port",
-                "0",
-                *where,
-                "--faults",
-                folder / "faults.json",
-            ],
-            env={**os.environ, "BULKWIRE_SERVER_PASSWORD": PASSWORD},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        try:
-            assert server.stdout is not None
-            address = server.stdout.readline().split("@")[1].split("/")[0]
-            url = f"mssql://sa@{address}/master?Encrypt=Off"
+        with serve(arguments.binaries, folder, rules_of(arguments), *where) as url:
             definition = "id int NOT NULL, name varchar(40) NOT NULL, amount decimal(9, 2) NOT NULL"
             command(arguments.binaries, url, "query", f"CREATE TABLE t ({definition})")
             measure(arguments, url, folder)
-        finally:
-            server.terminate()
-            server.wait()
 
 
 def measure(arguments: argparse.Namespace, url: str, folder: pathlib.Path) -> None:
@@ -117,11 +74,9 @@ def measure(arguments: argparse.Namespace, url: str, folder: pathlib.Path) -> No
                 if ledger:
                     flags += ["--load-id", f"{way}-{round_}"]
                 begin = time.perf_counter()
-                told = command(
-                    arguments.binaries, url + "&Application%20Name=measured", "load", "t", str(file), *flags
-                )
+                ran = command(arguments.binaries, measured(url), "load", "t", str(file), *flags)
                 rates.setdefault((way, ledger), []).append(rows / (time.perf_counter() - begin))
-                said[way, ledger] = json.loads(told.strip().splitlines()[-1])
+                said[way, ledger] = json.loads(ran.stdout.strip().splitlines()[-1])
                 check(arguments.binaries, url, rows)
     one = statistics.median(rates[ways[0], False])
     for (way, ledger), seen in rates.items():
@@ -138,7 +93,8 @@ def measure(arguments: argparse.Namespace, url: str, folder: pathlib.Path) -> No
 def check(binaries: pathlib.Path, url: str, rows: int) -> None:
     """Compares the table with the file, and empties it."""
     sums = "COUNT_BIG(*), COUNT(DISTINCT id), SUM(CAST(id AS bigint)), SUM(amount)"
-    seen = command(binaries, url, "query", f"SELECT {sums} FROM t", "-o", "csv").splitlines()[1]
+    ran = command(binaries, url, "query", f"SELECT {sums} FROM t", "-o", "csv")
+    seen = ran.stdout.splitlines()[1]
     amounts = sum(n % 1000 * 100 + 25 for n in range(rows))
     expected = f"{rows},{rows},{rows * (rows - 1) // 2},{amounts // 100}.{amounts % 100:02}"
     if seen != expected:

@@ -12,15 +12,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import pathlib
-import secrets
 import statistics
-import subprocess
 import tempfile
 import time
 
-PASSWORD = secrets.token_urlsafe(12) + "Aa1"
+from held_back_server import command, link, measured, serve
+
 COLUMNS = (
     "id int NOT NULL PRIMARY KEY, name nvarchar(40) NOT NULL, "
     "amount decimal(9, 2) NOT NULL, note char(400) NOT NULL"
@@ -29,20 +27,6 @@ ROWS = (
     "INSERT INTO t SELECT value, CONCAT(N'customer ', value % 9973), value % 1000 / 4.0, "
     "CONCAT('note ', value) FROM GENERATE_SERIES(1, {rows})"
 )
-
-
-def command(binaries: pathlib.Path, url: str, *arguments: str) -> str:
-    """Runs the command and returns what it said on standard error."""
-    ran = subprocess.run(
-        [binaries / "bulkwire", *arguments],
-        env={**os.environ, "BULKWIRE_URL": url, "BULKWIRE_PASSWORD": PASSWORD},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if ran.returncode != 0:
-        raise SystemExit(f"{arguments}: {ran.stdout}{ran.stderr}")
-    return ran.stderr
 
 
 def main() -> None:
@@ -61,33 +45,11 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        faults = folder / "faults.json"
-        link = {
-            "fault": "link",
-            "application": "measured",
-            "delay_ms": arguments.delay_ms,
-            "window_bytes": arguments.window,
-        }
-        rules = [link] if arguments.delay_ms > 0 else []
-        faults.write_text(json.dumps({"seed": 1, "rules": rules}))
-        server = subprocess.Popen(
-            [arguments.binaries / "bulkwire-server", "--port", "0", "--in-memory", "--faults", faults],
-            env={**os.environ, "BULKWIRE_SERVER_PASSWORD": PASSWORD},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        try:
-            assert server.stdout is not None
-            address = server.stdout.readline().split("@")[1].split("/")[0]
-            url = f"mssql://sa@{address}/master?Encrypt=Off"
+        rules = link(arguments.delay_ms, arguments.window)
+        with serve(arguments.binaries, folder, rules, "--in-memory") as url:
             command(arguments.binaries, url, "query", f"CREATE TABLE t ({COLUMNS})")
             command(arguments.binaries, url, "query", ROWS.format(rows=arguments.rows))
-            url += "&Application Name=measured".replace(" ", "%20")
-            measure(arguments, url, folder)
-        finally:
-            server.terminate()
-            server.wait()
+            measure(arguments, measured(url), folder)
 
 
 def measure(arguments: argparse.Namespace, url: str, folder: pathlib.Path) -> None:
@@ -101,9 +63,9 @@ def measure(arguments: argparse.Namespace, url: str, folder: pathlib.Path) -> No
             file = folder / "t.arrow"
             begin = time.perf_counter()
             flags = ["--readers", way, "--ranges", "64", "--json"]
-            said = command(arguments.binaries, url, "export", "t", str(file), *flags)
+            ran = command(arguments.binaries, url, "export", "t", str(file), *flags)
             seconds[way].append(time.perf_counter() - begin)
-            told[way] = json.loads(said.strip().splitlines()[-1])
+            told[way] = json.loads(ran.stderr.strip().splitlines()[-1])
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
             expected = expected or digest
             if digest != expected or told[way]["rows"] != arguments.rows:

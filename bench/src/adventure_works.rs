@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use formats::{CsvOptions, Format};
 use serde::Deserialize;
 
 /// Why the sample cannot be used.
@@ -70,6 +71,17 @@ pub fn tables(folder: &Path) -> Result<BTreeMap<String, SampleTable>, SampleErro
 }
 
 impl SampleTable {
+    /// How the load file is written: columns in order, divided by bars, without quotes or a header.
+    pub fn file_format(&self) -> Format {
+        Format::Csv(CsvOptions {
+            delimiter: "|".to_owned(),
+            quote: None,
+            header: false,
+            columns: Some(self.columns.iter().map(|column| column.name.clone()).collect()),
+            ..CsvOptions::default()
+        })
+    }
+
     /// CREATE TABLE text.
     pub fn create_table(&self, name: &str) -> String {
         let mut items: Vec<String> = self.columns.iter().map(SampleColumn::declaration).collect();

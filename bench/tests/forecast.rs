@@ -10,7 +10,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
 use bulkwire_bench::{adventure_works, eleven_columns, lineitem::LineItem};
-use formats::{Compression, CsvOptions, Format, Location};
+use formats::{Compression, Location};
 use load::forecast::{Batches, Circumstances, Forecast};
 use load::{Client, Forecaster, LoadOptions, LoadPlan, TableName};
 use served::Served;
@@ -150,14 +150,7 @@ fn adventure_works_tables_take_what_was_forecast() {
         let mut client = database(&server, model);
         for (name, table) in adventure_works::tables(folder).unwrap() {
             client.execute(&table.create_table(&name)).unwrap();
-            let names = table.columns.iter().map(|column| column.name.clone()).collect();
-            let format = Format::Csv(CsvOptions {
-                delimiter: "|".to_owned(),
-                quote: None,
-                header: false,
-                columns: Some(names),
-                ..CsvOptions::default()
-            });
+            let format = table.file_format();
             let location = Location::Path(folder.join(&table.file));
             let reader = formats::open(&location, &format, Compression::None, 65_536).unwrap();
             let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();

@@ -16,9 +16,7 @@ use bulkwire_bench::adventure_works::{self, SampleTable};
 use bulkwire_bench::lineitem::LineItem;
 use bulkwire_bench::server_process::ServerProcess;
 use clap::Parser;
-use formats::{
-    BatchReader, Checksum, Compression, ContentChecksum, CsvOptions, Format, Location, ParquetOptions,
-};
+use formats::{BatchReader, Checksum, Compression, ContentChecksum, Format, Location, ParquetOptions};
 use indicatif::{ProgressBar, ProgressStyle};
 use load::report::{bytes, grouped};
 use load::{Client, Config, LoadOptions, LoadPlan, LoadReport, create_table_statement, table_query};
@@ -83,14 +81,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
 fn sample_table(client: &mut Client, folder: &Path, name: &str, table: &SampleTable) -> Outcome<Line> {
     client.execute(&table.create_table(name))?;
     let location = Location::Path(folder.join(&table.file));
-    let names = table.columns.iter().map(|column| column.name.clone()).collect();
-    let format = Format::Csv(CsvOptions {
-        delimiter: "|".to_owned(),
-        quote: None,
-        header: false,
-        columns: Some(names),
-        ..CsvOptions::default()
-    });
+    let format = table.file_format();
     let options = LoadOptions {
         keep_identity: true,
         check_constraints: true,
