@@ -29,7 +29,7 @@ impl Trace {
     /// The request's answer has been read.
     pub(crate) fn answered(&mut self, errors: &[ServerMessage], is_cancelled: bool) {
         if let Some(began) = self.began.take() {
-            let milliseconds = began.elapsed().as_secs_f64() * 1000.0;
+            let milliseconds = began.elapsed().as_micros() as f64 / 1000.0;
             let error = errors.first().map(|error| error.number);
             debug!(parent: &self.request, error, is_cancelled, milliseconds, "answered");
         }

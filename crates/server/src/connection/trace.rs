@@ -65,5 +65,5 @@ pub(super) fn attention() {
 }
 
 fn milliseconds(began: Instant) -> f64 {
-    began.elapsed().as_secs_f64() * 1000.0
+    began.elapsed().as_micros() as f64 / 1000.0
 }
