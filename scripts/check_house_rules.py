@@ -31,7 +31,11 @@ ARROWS = {
     "introspection": {"tds", "store", "tsql", "query", "databases"},
     "executor": {"tds", "rows", "formats", "store", "tsql", "query", "databases", "introspection"},
     "server": {"tds", "rows", "store", "tsql", "query", "databases", "executor"},
-    "cli": {"tds", "rows", "formats", "load"},
+    "copy": {"tds", "rows", "formats", "load"},
+    "package": {"tds", "formats", "load", "copy"},
+    "cli": {"tds", "rows", "formats", "load", "copy", "package"},
+    "odbc": set(),
+    "transform": {"tds", "rows", "load", "tsql", "query", "copy", "cli"},
     "adbc": {"tds", "rows", "load"},
     "python": {"tds", "rows", "formats", "load", "server", "cli", "adbc"},
 }

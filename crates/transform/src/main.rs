@@ -1,0 +1,3 @@
+//! The `bulkwire` program with the engine for transformations in it.
+
+fn main() {}
