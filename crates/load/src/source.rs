@@ -82,7 +82,7 @@ impl SourceBatch {
     }
 
     /// Takes out the rows that could not be read.
-    pub(crate) fn take_unread(&mut self) -> Vec<UnreadRow> {
+    pub fn take_unread(&mut self) -> Vec<UnreadRow> {
         std::mem::take(&mut self.unread)
     }
 

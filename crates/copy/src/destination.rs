@@ -1,0 +1,82 @@
+//! What every destination can do.
+
+use load::Choice;
+
+use crate::{
+    error::CopyError,
+    row_stream::RowStream,
+    source::{ReadForm, Source},
+    watch::Control,
+};
+
+/// Whether the destination's table is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Create {
+    /// If it is not there.
+    #[default]
+    IfMissing,
+    /// Always; a table that is there is an error.
+    Always,
+    /// Never; a table that is missing is an error.
+    Never,
+}
+
+/// What a destination is going to do.
+#[derive(Debug, Clone, Default)]
+pub struct Prepared {
+    /// Every choice, with its reason, for people.
+    pub plan: Vec<Choice>,
+    /// The statement that makes the table, if it is made.
+    pub created_by: Option<String>,
+    /// An earlier run has copied everything: there is nothing to read.
+    pub is_done: bool,
+    /// Rows that an earlier run has committed.
+    pub rows_before: u64,
+}
+
+/// What arrived.
+#[derive(Debug, Clone, Default)]
+pub struct Landed {
+    /// Rows that were taken from the source in this run and are at the destination now.
+    pub rows: u64,
+    /// Rows that an earlier run had committed and that were passed over.
+    pub rows_skipped: u64,
+    /// Bytes that were written, if that is known.
+    pub bytes: Option<u64>,
+    /// More about it, for people: a line each.
+    pub notes: Vec<String>,
+}
+
+/// Where rows go. The order of calls is [`form`](Self::form), [`prepare`](Self::prepare), [`write`](Self::write) and
+/// [`finish`](Self::finish). After a failure of `write` or `finish` there is [`abort`](Self::abort).
+pub trait Destination: Send {
+    /// What people call it: no secrets.
+    fn name(&self) -> String;
+
+    /// The form in which it wants its rows.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    fn form(&mut self) -> Result<ReadForm, CopyError>;
+
+    /// Looks at source and destination, decides how rows are written, and makes what is missing unless `is_dry` is set.
+    ///
+    /// # Errors
+    /// The source does not fit, or what is asked for cannot be had here. Nothing has been changed then.
+    fn prepare(&mut self, source: &mut dyn Source, is_dry: bool) -> Result<Prepared, CopyError>;
+
+    /// Takes all rows of a stream. What it reads ahead is bounded, so that a slow destination slows the source down.
+    ///
+    /// # Errors
+    /// The stream's, or the destination's own.
+    fn write(&mut self, rows: RowStream, control: &Control<'_>) -> Result<Landed, CopyError>;
+
+    /// Makes what was written visible and lasting.
+    ///
+    /// # Errors
+    /// The destination's own.
+    fn finish(&mut self, landed: Landed, control: &Control<'_>) -> Result<Landed, CopyError>;
+
+    /// Removes what a failed copy leaves, as far as it was promised. What stays behind, for people.
+    fn abort(&mut self, failure: &CopyError) -> Vec<String>;
+}

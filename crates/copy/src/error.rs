@@ -1,0 +1,99 @@
+//! Why a copy failed.
+
+use std::{error::Error, sync::Arc};
+
+use formats::FormatError;
+
+use crate::row_stream::BoxError;
+
+/// An error of a copy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// What is asked for makes no sense, or cannot be had here.
+    #[error("{0}")]
+    Usage(String),
+    /// The connection string is unusable.
+    #[error("{endpoint}: {source}")]
+    Config {
+        /// The endpoint, without secrets.
+        endpoint: String,
+        /// What is wrong with it.
+        source: load::ConfigError,
+    },
+    /// SQL Server or the way to it.
+    #[error("{endpoint}: {source}")]
+    Client {
+        /// The endpoint, without secrets.
+        endpoint: String,
+        /// What happened.
+        source: Box<load::Error>,
+    },
+    /// The source does not fit its destination; nothing was changed.
+    #[error("{source_name} cannot be copied into {destination}: {error}")]
+    Unfit {
+        /// The source.
+        source_name: String,
+        /// The destination.
+        destination: String,
+        /// What does not fit.
+        error: Box<load::Error>,
+    },
+    /// A load ended early; says what it had committed.
+    #[error("{source_name}: {error}")]
+    Load {
+        /// The source.
+        source_name: String,
+        /// What happened.
+        error: Box<load::LoadError>,
+    },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// A row that the source could not read, and that was not to be refused.
+    #[error("row {}: {error}", row + 1)]
+    Row {
+        /// Its number, from 0.
+        row: u64,
+        /// What is wrong with it.
+        error: Arc<dyn Error + Send + Sync>,
+    },
+    /// More rows were refused than may be.
+    #[error("too many rows were refused")]
+    TooManyRefused,
+    /// The copy was to end.
+    #[error("cancelled")]
+    Cancelled,
+    /// Rows that were written are not those that were read.
+    #[error("{destination} took {written} rows of the {read} that were read; {kept}")]
+    Count {
+        /// The destination.
+        destination: String,
+        /// Rows that the source yielded, those that were refused left out.
+        read: u64,
+        /// Rows that the destination counted.
+        written: u64,
+        /// What became of them.
+        kept: &'static str,
+    },
+    /// A foreign database, its driver, a workbook: whatever has errors of its own.
+    #[error("{endpoint}: {source}")]
+    Endpoint {
+        /// The endpoint, without secrets.
+        endpoint: String,
+        /// What happened.
+        source: BoxError,
+    },
+}
+
+impl CopyError {
+    /// An error of an endpoint that has errors of its own.
+    pub fn endpoint(endpoint: impl Into<String>, source: impl Into<BoxError>) -> Self {
+        Self::Endpoint { endpoint: endpoint.into(), source: source.into() }
+    }
+
+    /// An error of SQL Server.
+    pub fn client(endpoint: impl Into<String>, source: load::Error) -> Self {
+        Self::Client { endpoint: endpoint.into(), source: Box::new(source) }
+    }
+}

@@ -1,0 +1,91 @@
+//! What every source can do.
+
+use arrow::datatypes::SchemaRef;
+use load::SourceIdentity;
+
+use crate::{error::CopyError, row_stream::RowStream};
+
+/// The form in which a destination wants its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadForm {
+    /// Columns of SQL Server come in the lossless form of [`rows::Form::Exact`].
+    pub is_exact: bool,
+    /// Columns of text files come with the types that their values have, instead of as text.
+    pub is_typed: bool,
+}
+
+/// What is known of a source before its rows are read.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// The schema of the rows. A column whose SQL type is known has it in its metadata, see [`rows::mapping::SQL_TYPE_KEY`].
+    pub schema: SchemaRef,
+    /// How many rows, if that is known; an estimate will do.
+    pub rows: Option<u64>,
+    /// How many bytes, if that is known; an estimate will do.
+    pub bytes: Option<u64>,
+    /// Whether the columns have names of their own; otherwise they go by position.
+    pub has_names: bool,
+    /// The source's choices and their reasons, for people.
+    pub notes: Vec<String>,
+}
+
+/// The columns of a table that is to be made for a source.
+#[derive(Debug, Clone)]
+pub struct NewColumns {
+    /// Names, types and nullability, SQL types and collations in the metadata.
+    pub schema: SchemaRef,
+    /// The length of each column's longest value where it is known: UTF-16 units of text, bytes of binary.
+    pub longest: Vec<Option<u64>>,
+}
+
+/// Whether a source yields the same rows in the same order when it is opened again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Repeat {
+    /// It does, and this is how it is recognised.
+    InOrder(SourceIdentity),
+    /// It does not, for this reason.
+    No(String),
+}
+
+/// Where rows come from.
+pub trait Source: Send {
+    /// What people call it: no secrets.
+    fn name(&self) -> String;
+
+    /// Looks at the source without reading its rows.
+    ///
+    /// # Errors
+    /// It cannot be reached, or is not there.
+    fn describe(&mut self, form: ReadForm) -> Result<Description, CopyError>;
+
+    /// The columns of a table that could hold the rows. Types of text and lengths come from all rows, where they can be read twice.
+    ///
+    /// # Errors
+    /// Those of [`describe`](Self::describe), and of reading.
+    fn new_columns(&mut self, form: ReadForm) -> Result<NewColumns, CopyError> {
+        let schema = self.describe(form)?.schema;
+        let longest = vec![None; schema.fields().len()];
+        Ok(NewColumns { schema, longest })
+    }
+
+    /// Starts to read, from the first row. A source that was opened before is read again, if it can be.
+    ///
+    /// # Errors
+    /// It cannot be reached, or not be read again.
+    fn open(&mut self, form: ReadForm) -> Result<RowStream, CopyError>;
+
+    /// Whether another run of the copy meets the same rows in the same order.
+    ///
+    /// # Errors
+    /// Those of [`describe`](Self::describe).
+    fn repeat(&mut self) -> Result<Repeat, CopyError>;
+
+    /// Rows that malformed ones are left out of do not end the reading: they travel with their batch. To be asked for before
+    /// [`open`](Self::open).
+    fn collect_unread(&mut self) {}
+
+    /// Bytes of the source that have been read, if it knows.
+    fn bytes_read(&self) -> Option<u64> {
+        None
+    }
+}

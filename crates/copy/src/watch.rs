@@ -1,0 +1,64 @@
+//! What is heard of a copy while it runs, and what is told to it.
+
+use load::{RejectReason, RejectedRow, SourceBatch, Tolerance};
+
+use crate::error::CopyError;
+
+/// Hears of a copy, from the threads that do it.
+pub trait CopyWatch: Send + Sync {
+    /// So many rows in all have been sent to the destination, and so many are committed there. Destinations that do not commit
+    /// meanwhile say 0.
+    fn progress(&self, _sent: u64, _committed: u64) {}
+    /// Something that people should know, on a line of its own.
+    fn note(&self, _text: &str) {}
+    /// Whether the copy is to end. It is asked between two batches.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+    /// A statement has begun, or ended, that changes what readers of the destination see at once.
+    fn publishing(&self, _is_under_way: bool) {}
+    /// A stage beside the destination takes the rows. It has this name.
+    fn staged(&self, _stage: &str) {}
+}
+
+/// Nobody hears.
+impl CopyWatch for () {}
+
+/// What goes with a write: who hears of it, and what becomes of rows that cannot be written.
+pub struct Control<'a> {
+    /// Who hears of it.
+    pub watch: &'a dyn CopyWatch,
+    /// Where refused rows go. Without it the first one ends the copy.
+    pub tolerance: Option<&'a Tolerance<'a>>,
+}
+
+impl Control<'_> {
+    /// For destinations that know no refused rows: takes those out of a batch that the source could not read, and hands them over.
+    ///
+    /// # Errors
+    /// Rows are not to be refused, or too many were.
+    pub fn take_unread(&self, batch: &mut SourceBatch) -> Result<(), CopyError> {
+        for unread in batch.take_unread() {
+            let Some(tolerance) = self.tolerance else {
+                return Err(CopyError::Row { row: unread.origin.row, error: unread.error });
+            };
+            let rejected = RejectedRow {
+                origin: unread.origin,
+                reason: RejectReason::Source(unread.error),
+                batch: batch.batch().slice(0, 0),
+            };
+            if (tolerance.reject)(rejected).is_break() {
+                return Err(CopyError::TooManyRefused);
+            }
+        }
+        Ok(())
+    }
+
+    /// Between two batches: whether to go on.
+    ///
+    /// # Errors
+    /// [`CopyError::Cancelled`].
+    pub fn check(&self) -> Result<(), CopyError> {
+        if self.watch.is_cancelled() { Err(CopyError::Cancelled) } else { Ok(()) }
+    }
+}
