@@ -15,8 +15,8 @@ pub struct ListedTable {
     pub bytes: Option<u64>,
 }
 
-/// Patterns of names: `sales.*`, `*.orders`, `dbo.log_????`. A pattern without a dot is that of a name in any schema. Capitals
-/// are not told apart.
+/// Patterns of names: `sales.*`, `*.orders`, `dbo.log_????`. A pattern without a dot is that of a name in any schema. Upper and lower case
+/// are the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TablePatterns {
     /// A table must match one of these.

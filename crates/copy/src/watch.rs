@@ -1,4 +1,4 @@
-//! What is heard of a copy while it runs, and what is told to it.
+//! Who hears of a copy while it runs, and what becomes of rows that cannot be written.
 
 use load::{RejectReason, RejectedRow, SourceBatch, Tolerance};
 
