@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::array_value_to_string;
+use copy::UntransformedRow;
 use formats::{Encoding, bcp};
 use load::{RejectReason, RejectedRow};
 use serde_json::{Map, Value, json};
@@ -244,7 +245,17 @@ pub fn of_load<'a>(file: &'a str, encoding: Option<Encoding>, row: &'a RejectedR
             let message = error.first();
             Rejected { code: Some(message.number.to_string()), reason: message.message.clone(), ..base }
         }
-        RejectReason::Source(error) => Rejected { reason: error.to_string(), values: None, ..base },
+        RejectReason::Source(error) => match error.downcast_ref::<UntransformedRow>() {
+            Some(failed) => Rejected {
+                column: failed.column.as_deref(),
+                value: failed.value.as_deref(),
+                code: failed.number.map(|number| number.to_string()),
+                reason: failed.reason.clone(),
+                values: None,
+                ..base
+            },
+            None => Rejected { reason: error.to_string(), values: None, ..base },
+        },
     }
 }
 

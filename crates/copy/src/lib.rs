@@ -23,5 +23,7 @@ pub use error::CopyError;
 pub use listed_table::{ListedTable, TablePatterns};
 pub use row_stream::{BoxError, RowStream};
 pub use source::{Description, NewColumns, ReadForm, Repeat, Source};
-pub use transformation::{Lookup, PreparedTransformation, TransformEngine, Transformation};
+pub use transformation::{
+    Lookup, PreparedTransformation, TRANSFORM_MEMORY, TransformEngine, Transformation, UntransformedRow,
+};
 pub use watch::{Control, CopyWatch};

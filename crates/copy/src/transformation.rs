@@ -1,11 +1,14 @@
 //! What is done to rows between source and destination. The engine is another crate's: programs without it stay small.
 
+use std::path::PathBuf;
+
 use arrow::datatypes::SchemaRef;
+use rows::Form;
 
 use crate::row_stream::{BoxError, RowStream};
 
-/// What `--select`, `--where` or `--transform`, and `--lookup` ask for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What `--select`, `--where` or `--transform`, and the options beside them ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transformation {
     /// A SELECT list over the columns of the source.
     pub select: Option<String>,
@@ -13,6 +16,38 @@ pub struct Transformation {
     pub condition: Option<String>,
     /// A whole SELECT that reads from `source` and the lookups. Neither `select` nor `condition` stands beside it.
     pub query: Option<String>,
+    /// The collation of text columns that name none; None: `SQL_Latin1_General_CP1_CI_AS`.
+    pub collation: Option<String>,
+    /// The folder in which READ_FILE and WRITE_FILE find their files; None: neither may be called.
+    pub files: Option<PathBuf>,
+    /// Bytes that lookups, sorts and groups may hold together. Sorts and groups spill to files beyond it.
+    pub memory_limit: usize,
+    /// The form in which rows come out: [`Form::Exact`] for SQL Server, [`Form::Arrow`] for everything else.
+    pub form: Form,
+}
+
+/// Bytes that a transformation may hold unless it is told otherwise.
+pub const TRANSFORM_MEMORY: usize = 1 << 30;
+
+impl Default for Transformation {
+    fn default() -> Self {
+        Self {
+            select: None,
+            condition: None,
+            query: None,
+            collation: None,
+            files: None,
+            memory_limit: TRANSFORM_MEMORY,
+            form: Form::default(),
+        }
+    }
+}
+
+impl Transformation {
+    /// True if rows pass unchanged.
+    pub fn is_none(&self) -> bool {
+        self.select.is_none() && self.condition.is_none() && self.query.is_none()
+    }
 }
 
 /// A table that the query may join: all of its rows, under a name.
@@ -21,6 +56,21 @@ pub struct Lookup {
     pub name: String,
     /// Its rows, read once.
     pub rows: RowStream,
+}
+
+/// A row that could not be transformed: the error of an [`UnreadRow`](load::UnreadRow).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason}{}", .column.as_ref().map(|name| format!("column {name:?}: ")).unwrap_or_default(),
+    .value.as_ref().map(|value| format!(" (value: {value})")).unwrap_or_default())]
+pub struct UntransformedRow {
+    /// The column of the result that has no value, if it is one column's fault.
+    pub column: Option<String>,
+    /// The source's value that it is made from, as text.
+    pub value: Option<String>,
+    /// Number of SQL Server's error; None for a value that no SQL type holds.
+    pub number: Option<i32>,
+    /// Why, in SQL Server's words.
+    pub reason: String,
 }
 
 /// Makes transformations ready to run.
@@ -42,6 +92,11 @@ pub trait PreparedTransformation: Send {
     /// The schema of what comes out.
     fn schema(&self) -> SchemaRef;
 
-    /// Transforms rows as they come. A row that fails, as in CAST, becomes an [`UnreadRow`](load::UnreadRow) of its batch.
+    /// True if each row that comes out belongs to one row of the source, in the same order: then rows have the numbers of
+    /// their source rows, and rows that fail are left out one by one. Sorting and grouping need all rows before the first comes out.
+    fn is_row_wise(&self) -> bool;
+
+    /// Transforms rows as they come. A row that fails, as in CAST, becomes an [`UnreadRow`](load::UnreadRow) of its batch, whose error
+    /// is an [`UntransformedRow`].
     fn apply(self: Box<Self>, source: RowStream) -> RowStream;
 }

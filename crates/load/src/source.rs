@@ -48,6 +48,8 @@ pub struct SourceBatch {
     unread: Vec<UnreadRow>,
     /// CPU time of other threads that went into the batch.
     helpers_cpu: Duration,
+    /// Name of the file in which the rows stood.
+    file: Option<Arc<str>>,
 }
 
 impl SourceBatch {
@@ -60,7 +62,19 @@ impl SourceBatch {
             counted: 0,
             unread: Vec::new(),
             helpers_cpu: Duration::ZERO,
+            file: None,
         }
+    }
+
+    /// Names the file in which the rows stood, for a source of several.
+    #[must_use]
+    pub fn in_file(self, file: Arc<str>) -> Self {
+        Self { file: Some(file), ..self }
+    }
+
+    /// Name of the file in which the rows stood, if the source is files.
+    pub fn file(&self) -> Option<&Arc<str>> {
+        self.file.as_ref()
     }
 
     /// Adds the rows that stood among the batch's own and could not be read, in the source's order. Its own rows must
@@ -77,7 +91,7 @@ impl SourceBatch {
     }
 
     /// CPU time of other threads that went into the batch.
-    pub(crate) fn helpers_cpu(&self) -> Duration {
+    pub fn helpers_cpu(&self) -> Duration {
         self.helpers_cpu
     }
 
@@ -87,7 +101,7 @@ impl SourceBatch {
     }
 
     /// The rows that could not be read.
-    pub(crate) fn unread(&self) -> &[UnreadRow] {
+    pub fn unread(&self) -> &[UnreadRow] {
         &self.unread
     }
 
@@ -110,6 +124,7 @@ impl SourceBatch {
             counted: self.counted + offset as u64,
             unread: Vec::new(),
             helpers_cpu: Duration::ZERO,
+            file: self.file.clone(),
         }
     }
 
@@ -160,7 +175,15 @@ impl SourceBatch {
 
 impl From<RecordBatch> for SourceBatch {
     fn from(batch: RecordBatch) -> Self {
-        Self { batch, origins: None, first: 0, counted: 0, unread: Vec::new(), helpers_cpu: Duration::ZERO }
+        Self {
+            batch,
+            origins: None,
+            first: 0,
+            counted: 0,
+            unread: Vec::new(),
+            helpers_cpu: Duration::ZERO,
+            file: None,
+        }
     }
 }
 
