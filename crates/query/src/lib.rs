@@ -51,6 +51,7 @@ mod show_plan;
 mod simple;
 mod size;
 mod standalone;
+pub mod streaming;
 pub mod system_types;
 pub mod typed;
 pub mod types;

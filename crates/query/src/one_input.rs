@@ -39,6 +39,11 @@ impl<S: Step> OneInputExec<S> {
         Self { input, properties: None, step }
     }
 
+    /// What it does.
+    pub(super) fn step(&self) -> &S {
+        &self.step
+    }
+
     /// An operator with properties of its own, such as fewer partitions.
     pub(super) fn with_properties(
         input: Arc<dyn ExecutionPlan>,

@@ -46,7 +46,7 @@ pub struct Engine {
     pub(super) state: SessionState,
     memory: Arc<MemoryBudget>,
     /// What they run in.
-    context: Arc<TaskContext>,
+    pub(super) context: Arc<TaskContext>,
 }
 
 impl std::fmt::Debug for Engine {

@@ -37,13 +37,15 @@ use super::facts::{Facts, now};
 use super::function_table::TableFunction;
 use super::output_column::OutputColumn;
 use super::output_column::exact_schema;
-use super::provider::FileTable;
+use super::provider::{FileTable, MemoryTable};
+use super::streaming::{Feed, ROW_COLUMN};
 use super::typed::Typed;
 
 /// Tables by name. The rows of each are read once, as they come.
 #[derive(Debug, Default)]
 pub struct Tables {
     tables: Vec<(String, BoundTable)>,
+    facts: Option<Arc<dyn Facts>>,
 }
 
 impl Tables {
@@ -62,6 +64,39 @@ impl Tables {
         self.add_table(name, BoundTable { columns, provider });
     }
 
+    /// Adds a table of rows in memory, which queries read as often as they like. The batches have the schema [`exact_schema`] of its columns.
+    ///
+    /// # Errors
+    /// None for such batches.
+    pub fn add_rows(
+        &mut self,
+        name: impl Into<String>,
+        columns: Vec<OutputColumn>,
+        batches: Vec<RecordBatch>,
+    ) -> Result<(), SqlError> {
+        let provider =
+            MemoryTable::provider(exact_schema(&columns).as_ref(), batches).map_err(SqlError::internal)?;
+        self.add_table(name, BoundTable { columns, provider });
+        Ok(())
+    }
+
+    /// Adds the table that a stream fills. Columns flagged as hidden are not among those of `*`; the last one numbers the rows of a
+    /// batch from 0, a `bigint`, and is found by no name.
+    pub fn add_stream(&mut self, name: impl Into<String>, mut columns: Vec<OutputColumn>) -> Feed {
+        let mut number = OutputColumn::expression(ROW_COLUMN, SqlType::BigInt, false);
+        number.flags = tds::ColumnFlags(tds::ColumnFlags::HIDDEN);
+        columns.push(number);
+        let name = name.into();
+        let feed = Feed::new(name.clone(), exact_schema(&columns).as_ref());
+        self.add_table(name, BoundTable { columns, provider: feed.provider() });
+        feed
+    }
+
+    /// Says what functions know that are not the language's own, and the time.
+    pub fn set_facts(&mut self, facts: Arc<dyn Facts>) {
+        self.facts = Some(facts);
+    }
+
     /// Adds a table provider, such as a [`StoredTable`](super::StoredTable).
     pub fn add_table(&mut self, name: impl Into<String>, table: BoundTable) {
         self.tables.push((name.into(), table));
@@ -72,14 +107,7 @@ impl Tables {
     /// # Errors
     /// Those of its syntax and names, with their lines; 102 for a text that is anything but one SELECT.
     pub fn bind(&self, text: &str) -> Result<BoundQuery, SqlError> {
-        let mut statements = parse_batch(text, true)?;
-        let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
-            return Err(SqlError::new(102, 15, 1, "One SELECT is wanted here."));
-        };
-        let line = statement.line;
-        let StatementKind::Query(query) = statement.kind else {
-            return Err(SqlError::new(102, 15, 1, "A SELECT is wanted here.").at_line(line));
-        };
+        let (query, line) = parsed_query(text)?;
         self.bind_query(&query).map_err(|error| error.at_line(line))
     }
 
@@ -90,6 +118,22 @@ impl Tables {
     pub fn bind_query(&self, query: &Query) -> Result<BoundQuery, SqlError> {
         Binder::new(self).query(query, None)
     }
+}
+
+/// The one SELECT of a text, and its line.
+///
+/// # Errors
+/// Those of its syntax; 102 for anything but one SELECT.
+pub(crate) fn parsed_query(text: &str) -> Result<(Query, u32), SqlError> {
+    let mut statements = parse_batch(text, true)?;
+    let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
+        return Err(SqlError::new(102, 15, 1, "One SELECT is wanted here."));
+    };
+    let line = statement.line;
+    let StatementKind::Query(query) = statement.kind else {
+        return Err(SqlError::new(102, 15, 1, "A SELECT is wanted here.").at_line(line));
+    };
+    Ok((*query, line))
 }
 
 impl Environment for Tables {
@@ -130,7 +174,7 @@ impl Environment for Tables {
     }
 
     fn facts(&self) -> Arc<dyn Facts> {
-        Arc::new(Moment(now()))
+        self.facts.clone().unwrap_or_else(|| Arc::new(Moment(now())))
     }
 }
 

@@ -371,7 +371,11 @@ fn bound_items(binder: &Binder<'_>, items: &[SelectItem], scope: &Scope<'_>) -> 
                 if scope.columns.is_empty() && scope.grouping.is_none() {
                     return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
                 }
-                for column in scope.columns.iter().filter(|column| column.is_of(qualifier)) {
+                for column in scope
+                    .columns
+                    .iter()
+                    .filter(|column| column.is_of(qualifier) && !column.output.flags.is_hidden())
+                {
                     bound.push(Item {
                         value: column.value.clone(),
                         output: column.output.clone(),

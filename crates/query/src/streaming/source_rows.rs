@@ -1,0 +1,161 @@
+//! The stream as a table: batches that are handed in from outside.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use parking_lot::Mutex;
+use tsql::SqlError;
+
+use crate::computed::{Rows, computed};
+use crate::one_input::{OneInputExec, Step};
+use crate::provider::{external, projected};
+use crate::running;
+
+/// Batches on their way into a query.
+type Batches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send>;
+
+/// Where batches are handed to the query that reads the stream.
+#[derive(Clone)]
+pub struct Feed {
+    name: String,
+    schema: SchemaRef,
+    batches: Arc<Mutex<Option<Batches>>>,
+}
+
+impl fmt::Debug for Feed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Feed").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Feed {
+    /// A table of this name and Exact schema, without rows.
+    pub(crate) fn new(name: impl Into<String>, schema: &Schema) -> Feed {
+        let fields = schema.fields().iter();
+        let plain: Vec<_> =
+            fields.map(|field| field.as_ref().clone().with_metadata(Default::default())).collect();
+        Feed { name: name.into(), schema: Arc::new(Schema::new(plain)), batches: Arc::default() }
+    }
+
+    /// The table's name in queries.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its columns.
+    pub(super) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Hands over the rows that the next run reads.
+    pub fn fill(
+        &self,
+        batches: impl Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send + 'static,
+    ) {
+        *self.batches.lock() = Some(Box::new(batches));
+    }
+
+    /// The table.
+    pub(crate) fn provider(&self) -> Arc<dyn TableProvider> {
+        computed(FedTable(self.clone()))
+    }
+}
+
+struct FedTable(Feed);
+
+#[async_trait]
+impl Rows for FedTable {
+    const NAME: &'static str = "Stream";
+
+    fn schema(&self) -> &SchemaRef {
+        &self.0.schema
+    }
+
+    async fn plan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = projected(&self.0.schema, projection)?;
+        let columns = projection.cloned().unwrap_or_else(|| (0..self.0.schema.fields().len()).collect());
+        let partition =
+            FedPartition { schema: Arc::clone(&schema), columns: columns.clone(), feed: self.0.clone() };
+        let rows = StreamingTableExec::try_new(schema, vec![Arc::new(partition)], None, None, false, limit)?;
+        Ok(Arc::new(OneInputExec::new(Arc::new(rows), SourceRows { columns })))
+    }
+}
+
+/// Marks the place of a plan that reads the stream.
+#[derive(Clone)]
+pub(super) struct SourceRows {
+    /// The columns that it reads.
+    pub(super) columns: Vec<usize>,
+}
+
+impl Step for SourceRows {
+    const NAME: &'static str = "SourceRowsExec";
+    const KEEPS_ORDER: bool = true;
+
+    fn run(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        input.execute(partition, context)
+    }
+}
+
+struct FedPartition {
+    schema: SchemaRef,
+    columns: Vec<usize>,
+    feed: Feed,
+}
+
+impl fmt::Debug for FedPartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stream Scan")
+    }
+}
+
+impl PartitionStream for FedPartition {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let schema = Arc::clone(&self.schema);
+        let Some(batches) = self.feed.batches.lock().take() else {
+            let text = "The source is read once: this query would read it again.";
+            let error = external(SqlError::new(40515, 16, 1, text));
+            return Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([Err(error)])));
+        };
+        let (target, columns) = (Arc::clone(&schema), self.columns.clone());
+        let batches = batches.map(move |batch| {
+            running::check().map_err(external)?;
+            Ok(relabelled(&batch.map_err(external)?, &columns, &target)?)
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches)))
+    }
+}
+
+/// Some columns of a batch under another schema.
+pub(super) fn relabelled(
+    batch: &RecordBatch,
+    columns: &[usize],
+    schema: &SchemaRef,
+) -> std::result::Result<RecordBatch, arrow::error::ArrowError> {
+    let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let arrays = batch.project(columns)?.columns().to_vec();
+    RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)
+}
