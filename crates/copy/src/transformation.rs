@@ -26,7 +26,7 @@ pub struct Transformation {
     pub form: Form,
 }
 
-/// Bytes that a transformation may hold unless it is told otherwise.
+/// Bytes that a transformation may hold if no limit is given.
 pub const TRANSFORM_MEMORY: usize = 1 << 30;
 
 impl Default for Transformation {

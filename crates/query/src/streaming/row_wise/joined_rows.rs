@@ -15,7 +15,7 @@ use super::{FailedRow, Portion, carried_rows, plan_failure};
 use crate::pause::with_pauses;
 use crate::running::Running;
 
-/// Runs after which a plan is made anew, since each run leaves some figures in it.
+/// Runs after which a plan is made again, since each run leaves some figures in it.
 const RUNS_MAX: u32 = 1 << 14;
 
 /// The joins.
