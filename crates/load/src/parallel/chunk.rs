@@ -18,23 +18,31 @@ pub(super) type Queued = Result<Chunk, (usize, Error)>;
 pub(super) struct Chunk {
     /// Which of the load's sources.
     pub(super) source: usize,
-    /// Its rows' numbers in the source, those that cannot be loaded included.
+    /// Its rows' numbers in the source, those that cannot be loaded included. A part begins where its chunk does.
     pub(super) rows: Range<u64>,
+    /// The rows, without those of the chunk's parts that were handed over before.
     pub(super) batches: Vec<SourceBatch>,
-    /// What they take in memory.
+    /// What all of `rows` take in memory.
     pub(super) bytes: u64,
+    /// Nothing of the chunk follows.
+    pub(super) is_complete: bool,
 }
 
 /// Time that a chunk should take: long enough that its commit does not count, short enough that writers end together and
 /// little is sent again.
 const CHUNK_TIME: Duration = Duration::from_millis(500);
-/// A chunk takes at least so many round trips, of which four are its own.
-const ROUND_TRIPS_WORTH: u32 = 40;
-/// Bytes of rows in memory. Two chunks of a writer are in memory at a time.
+/// A chunk takes at least so many times the pause around it.
+const PAUSES_WORTH: u32 = 10;
+/// Bytes of a chunk that is in memory as a whole. Two of a writer may be.
 const BYTES_MIN: u64 = 64 << 10;
 const BYTES_MAX: u64 = 20 << 20;
+/// So many are enough unless the pause takes more than one part in [`PAUSES_SMALL`] of the chunk's time.
+const BYTES_ENOUGH: u64 = 8 << 20;
+const PAUSES_SMALL: u32 = 50;
 /// What a load begins with, before the writers' pace is known.
 const BYTES_FIRST: u64 = 128 << 10;
+/// The largest step from one size to the next.
+const GROWTH_MAX: f64 = 4.0;
 
 /// How large chunks are made.
 #[derive(Debug)]
@@ -50,17 +58,32 @@ impl ChunkSize {
         Self { rows_max, bytes_max: AtomicU64::new(if is_fixed { 0 } else { BYTES_FIRST }) }
     }
 
-    /// Follows a writer's pace: it needed so long for a chunk of so many bytes, and `round_trip` for one answer.
-    pub(super) fn adapt(&self, bytes: u64, taken: Duration, round_trip: Duration) {
+    /// Follows a writer's pace: it needed so long for a chunk of so many bytes, of which no row moved during `pause`.
+    pub(super) fn adapt(&self, bytes: u64, taken: Duration, pause: Duration) {
         let most = self.bytes_max.load(Ordering::Relaxed);
         // The last chunk of a source says little.
         if most == 0 || bytes < most / 2 {
             return;
         }
-        let wanted = CHUNK_TIME.max(round_trip * ROUND_TRIPS_WORTH);
-        let ratio = wanted.as_secs_f64() / taken.as_secs_f64().max(f64::MIN_POSITIVE);
-        let wanted = (most as f64 * ratio.clamp(0.5, 2.0)) as u64;
-        self.bytes_max.store(wanted.clamp(BYTES_MIN, BYTES_MAX), Ordering::Relaxed);
+        let taken = taken.as_secs_f64().max(f64::MIN_POSITIVE);
+        let wanted = CHUNK_TIME.max(pause * PAUSES_WORTH);
+        let ratio = (wanted.as_secs_f64() / taken).clamp(0.5, GROWTH_MAX);
+        let wanted = (most as f64 * ratio) as u64;
+        let enough = (bytes as f64 / taken * (pause * PAUSES_SMALL).as_secs_f64()) as u64;
+        let most = enough.clamp(BYTES_ENOUGH, BYTES_MAX);
+        self.bytes_max.store(wanted.clamp(BYTES_MIN, most), Ordering::Relaxed);
+    }
+
+    /// Whether the only writer ends its chunk here. `held` are the bytes of its rows that are in memory.
+    pub(super) fn is_reached(&self, held: u64, taken: Duration, pause: Duration) -> bool {
+        let is_long = taken >= CHUNK_TIME.max(pause * PAUSES_WORTH);
+        let is_heavy = held >= BYTES_MAX || held >= BYTES_ENOUGH && taken >= pause * PAUSES_SMALL;
+        !self.is_fixed() && (is_long || is_heavy)
+    }
+
+    /// Whether the plan's number of rows is what is wanted, however long they take.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.bytes_max.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -68,14 +91,16 @@ impl ChunkSize {
 pub(super) struct Chunker<'a> {
     source: usize,
     size: &'a ChunkSize,
+    /// Hands over what there is of a chunk, which the writer cuts further by its pace.
+    in_parts: bool,
     open: Vec<SourceBatch>,
     rows: Range<u64>,
     bytes: u64,
 }
 
 impl<'a> Chunker<'a> {
-    pub(super) fn new(source: usize, size: &'a ChunkSize) -> Self {
-        Self { source, size, open: Vec::new(), rows: 0..0, bytes: 0 }
+    pub(super) fn new(source: usize, size: &'a ChunkSize, in_parts: bool) -> Self {
+        Self { source, size, in_parts, open: Vec::new(), rows: 0..0, bytes: 0 }
     }
 
     /// Takes rows `numbers` of the source and hands over the chunks that they complete.
@@ -85,7 +110,7 @@ impl<'a> Chunker<'a> {
         numbers: Range<u64>,
         hand_over: &mut impl FnMut(Chunk) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.open.is_empty() || self.rows.end != numbers.start {
+        if self.rows.is_empty() || self.rows.end != numbers.start {
             self.finish(hand_over)?;
             self.rows = numbers.start..numbers.start;
         }
@@ -101,7 +126,8 @@ impl<'a> Chunker<'a> {
             (rest, next) = (behind, end);
             if self.room(bytes_a_row) == 0 {
                 self.finish(hand_over)?;
-                self.rows = next..next;
+            } else if self.in_parts {
+                hand_over(self.cut(false))?;
             }
             if next >= numbers.end {
                 return Ok(());
@@ -111,12 +137,18 @@ impl<'a> Chunker<'a> {
 
     /// Hands over the rows that are left.
     pub(super) fn finish<E>(&mut self, hand_over: &mut impl FnMut(Chunk) -> Result<(), E>) -> Result<(), E> {
-        let bytes = std::mem::take(&mut self.bytes);
-        let batches = std::mem::take(&mut self.open);
-        match batches.is_empty() {
-            true => Ok(()),
-            false => hand_over(Chunk { source: self.source, rows: self.rows.clone(), batches, bytes }),
+        if self.rows.is_empty() {
+            return Ok(());
         }
+        let chunk = self.cut(true);
+        self.rows.start = self.rows.end;
+        self.bytes = 0;
+        hand_over(chunk)
+    }
+
+    fn cut(&mut self, is_complete: bool) -> Chunk {
+        let batches = std::mem::take(&mut self.open);
+        Chunk { source: self.source, rows: self.rows.clone(), batches, bytes: self.bytes, is_complete }
     }
 
     /// Rows that the open chunk still takes; an empty one takes one at least.
@@ -125,6 +157,7 @@ impl<'a> Chunker<'a> {
         let most = self.size.bytes_max.load(Ordering::Relaxed);
         let by_bytes = match most {
             0 => u64::MAX,
+            _ if self.in_parts => u64::MAX,
             most => most.saturating_sub(self.bytes) / bytes_a_row,
         };
         let room = by_rows.min(by_bytes);

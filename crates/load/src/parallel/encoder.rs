@@ -32,11 +32,11 @@ const HELD_BYTES_MAX: usize = 32 << 20;
 /// What the encoder hands to its writer.
 pub(super) enum Piece {
     /// Rows of this source follow, beginning with this row.
-    ChunkStart { source: usize, first_row: u64, bytes: u64 },
+    ChunkStart { source: usize, first_row: u64 },
     /// Encoded rows, which end before `end_row`; what they were made from, if they may have to be sent again.
     Rows { bytes: Vec<u8>, rows: u64, end_row: u64, source: Option<SourceBatch> },
-    /// The chunk has all its rows, which end before this one.
-    ChunkEnd { end_row: u64 },
+    /// The chunk has all its rows, which end before this one and took so many bytes of memory.
+    ChunkEnd { end_row: u64, bytes: u64 },
     /// The load cannot go on behind what came before.
     Failed { source: usize, error: Error },
 }
@@ -107,7 +107,10 @@ enum Stop {
 struct Open {
     source: usize,
     rows: u64,
+    /// Encoded bytes.
     bytes: usize,
+    /// What its rows took in memory, if the reader cut them.
+    source_bytes: u64,
     /// The number behind its last row so far.
     end_row: u64,
 }
@@ -127,12 +130,12 @@ struct Encoder<'a> {
 
 impl Encoder<'_> {
     fn encode_chunk(&mut self, chunk: Chunk) -> Result<(), Stop> {
-        let Chunk { source, rows, batches, bytes } = chunk;
-        if self.cut == Cut::ByReader || self.open.as_ref().is_some_and(|open| open.source != source) {
+        let Chunk { source, rows, batches, bytes, is_complete } = chunk;
+        if self.open.as_ref().is_some_and(|open| open.source != source) {
             self.close()?;
         }
-        if self.cut == Cut::ByReader {
-            self.start(rows.start, bytes)?;
+        if self.cut != Cut::ByEncoder && self.open.is_none() {
+            self.start(rows.start)?;
         }
         for mut batch in batches {
             self.unread.extend(batch.take_unread());
@@ -145,24 +148,26 @@ impl Encoder<'_> {
             self.pass_unread(u64::MAX, &batch).map_err(|(_, stop)| stop)?;
         }
         match (self.cut, &mut self.open) {
-            (Cut::ByReader, Some(open)) => {
-                open.end_row = rows.end;
-                self.close()
+            (Cut::ByReader | Cut::ByWriter, Some(open)) => {
+                (open.end_row, open.source_bytes) = (rows.end, bytes);
+                if is_complete { self.close() } else { Ok(()) }
             }
             _ => Ok(()),
         }
     }
 
-    fn start(&mut self, first_row: u64, bytes: u64) -> Result<(), Stop> {
+    fn start(&mut self, first_row: u64) -> Result<(), Stop> {
         let source = self.source;
-        self.open = Some(Open { source, rows: 0, bytes: 0, end_row: first_row });
-        self.hand_over(Piece::ChunkStart { source, first_row, bytes })
+        self.open = Some(Open { source, rows: 0, bytes: 0, source_bytes: 0, end_row: first_row });
+        self.hand_over(Piece::ChunkStart { source, first_row })
     }
 
     /// Ends the open chunk.
     fn close(&mut self) -> Result<(), Stop> {
         match self.open.take() {
-            Some(Open { end_row, .. }) => self.hand_over(Piece::ChunkEnd { end_row }),
+            Some(Open { end_row, source_bytes: bytes, .. }) => {
+                self.hand_over(Piece::ChunkEnd { end_row, bytes })
+            }
             None => Ok(()),
         }
     }
@@ -238,7 +243,7 @@ impl Encoder<'_> {
         while next < rows {
             let started = Instant::now();
             if self.open.is_none() {
-                self.start(batch.origin_row(next), 0)?;
+                self.start(batch.origin_row(next))?;
             }
             let end = rows.min(next.saturating_add(self.room())).min(next.saturating_add(step));
             let mut bytes = self.recycled.try_recv().unwrap_or_default();
@@ -262,7 +267,7 @@ impl Encoder<'_> {
     fn room(&self) -> usize {
         let taken = self.open.as_ref().map_or(0, |open| open.rows);
         match self.cut {
-            Cut::ByReader => usize::MAX,
+            Cut::ByReader | Cut::ByWriter => usize::MAX,
             Cut::ByEncoder => {
                 let room = self.job.plan.batch_rows.saturating_sub(taken).max(1);
                 usize::try_from(room).unwrap_or(usize::MAX)

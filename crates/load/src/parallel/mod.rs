@@ -5,8 +5,9 @@
 //! chunk until they are committed. With a [`Ledger`], the transaction also says which rows it commits: then a commit
 //! whose answer was lost is looked up, and a load that was killed goes on where it stopped.
 //!
-//! A single writer without a second try needs no whole chunks: its encoder takes rows as they are read, and ends a
-//! transaction after the plan's number of rows. Memory then does not grow with the transaction.
+//! A single writer needs no whole chunks: its encoder takes rows as they are read. Without a second try and without a
+//! ledger it ends a transaction after the plan's number of rows. With them the writer ends a transaction when it has taken
+//! some time, or its rows much memory. Memory does not grow with a transaction whose rows are not held.
 
 mod chunk;
 mod encoder;
@@ -168,8 +169,13 @@ fn terms<'a>(client: &Client, jobs: &[Job<'_>], options: &ParallelOptions<'a>) -
     let repeats = !retry.patience.is_zero();
     // Inside a transaction of the caller's, a refused batch takes the others along.
     let bisects = !is_within && jobs.iter().any(|job| job.tolerance.is_some_and(|given| given.bisect));
-    let cut = if is_alone && !repeats && ledger.is_none() { Cut::ByEncoder } else { Cut::ByReader };
-    Terms { ledger, retry, watch, size: chunk_size(jobs), cut, holds: repeats || bisects, is_within }
+    let cut = match is_alone {
+        true if !repeats && ledger.is_none() => Cut::ByEncoder,
+        true => Cut::ByWriter,
+        false => Cut::ByReader,
+    };
+    let holds = repeats || bisects;
+    Terms { ledger, retry, watch, size: chunk_size(jobs), cut, holds, is_within }
 }
 
 /// Row groups of a columnstore are filled, and what the user asks for is done.
@@ -220,7 +226,7 @@ impl Run<'_> {
         let readers = if most == 1 { 1 } else { sources.len().min(READERS_MAX) };
         let sources = Mutex::new(sources.into_iter());
         let next_source = || sources.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let queued_max = if shared.cut == Cut::ByEncoder { BATCHES_MAX } else { 1 };
+        let queued_max = if shared.cut == Cut::ByReader { 1 } else { BATCHES_MAX };
         let (chunk_sender, chunks) = bounded::<Queued>(queued_max);
         let mut done = Done::default();
         thread::scope(|scope| {

@@ -50,6 +50,10 @@ pub(super) struct Open<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) rows: Range<u64>,
     pub(super) held: Vec<SourceBatch>,
+    /// What its rows took in memory, once all are here.
+    pub(super) bytes: u64,
+    /// The writer has ended it before the reader did: the next begins where it ends.
+    pub(super) is_cut: bool,
 }
 
 impl Open<'_> {

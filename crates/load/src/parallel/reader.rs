@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
             source: number,
             shared,
             chunks,
-            chunker: Chunker::new(number, &shared.size),
+            chunker: Chunker::new(number, &shared.size, shared.cut == Cut::ByWriter),
             done,
             comparer,
             busy: Duration::ZERO,
@@ -119,7 +119,8 @@ impl<'a> Reader<'a> {
     fn take(&mut self, mut batch: SourceBatch, numbers: Range<u64>) -> Result<(), Stop> {
         if self.shared.cut == Cut::ByEncoder {
             let source = self.source;
-            let chunk = Chunk { source, rows: numbers, batches: vec![batch], bytes: 0 };
+            let batches = vec![batch];
+            let chunk = Chunk { source, rows: numbers, batches, bytes: 0, is_complete: true };
             return hand_over(self.chunks, chunk);
         }
         let mut start = numbers.start;

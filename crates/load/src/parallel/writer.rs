@@ -84,7 +84,11 @@ pub(super) fn run(
     shared: &Shared<'_>,
 ) -> Option<WriterEffort> {
     let cpu = CpuWatch::start();
-    let pieces_max = if shared.cut == Cut::ByEncoder { PIECES_MAX_ALONE } else { PIECES_MAX };
+    let pieces_max = match shared.cut {
+        Cut::ByEncoder => PIECES_MAX_ALONE,
+        Cut::ByWriter if !shared.holds => PIECES_MAX_ALONE,
+        Cut::ByWriter | Cut::ByReader => PIECES_MAX,
+    };
     let (piece_sender, pieces) = bounded(pieces_max);
     let (recycle, recycled) = bounded(pieces_max + 2);
     let effort = WriterEffort::default();
@@ -98,6 +102,7 @@ pub(super) fn run(
         effort,
         has_sent: false,
         round_trip: Duration::ZERO,
+        commit: Duration::ZERO,
         wire_mark: 0,
     };
     if let Err(error) = writer.connect(is_optional) {
@@ -149,6 +154,8 @@ struct Writer<'a, 'c> {
     has_sent: bool,
     /// The time for one answer of the server, when it was measured last.
     round_trip: Duration,
+    /// The time for the last commit.
+    commit: Duration,
     /// Bytes that the present connection had sent when they were counted last.
     wire_mark: u64,
 }
@@ -211,11 +218,13 @@ impl<'a> Writer<'a, '_> {
 
     fn write_all(&mut self, pieces: &Receiver<Piece>) {
         let mut last_commit: Option<(u64, Instant)> = None;
-        while let Ok(piece) = pieces.recv() {
-            let (source, first_row, bytes) = match piece {
-                Piece::ChunkStart { source, first_row, bytes } => (source, first_row, bytes),
-                Piece::Failed { source, error } => return self.shared.fail(error, Some(source), None),
-                _ => return self.shared.fail(Error::internal("rows outside a chunk"), None, None),
+        let mut cut = None;
+        loop {
+            let (source, first_row) = match cut.take().map_or_else(|| pieces.recv(), Ok) {
+                Ok(Piece::ChunkStart { source, first_row }) => (source, first_row),
+                Ok(Piece::Failed { source, error }) => return self.shared.fail(error, Some(source), None),
+                Ok(_) => return self.shared.fail(Error::internal("rows outside a chunk"), None, None),
+                Err(_) => return,
             };
             if self.shared.stop.load(Ordering::Relaxed) {
                 return;
@@ -224,7 +233,8 @@ impl<'a> Writer<'a, '_> {
                 return self.shared.fail(Error::internal("a chunk without a source"), None, None);
             };
             let started = Instant::now();
-            let mut chunk = Open { source, job, rows: first_row..first_row, held: Vec::new() };
+            let rows = first_row..first_row;
+            let mut chunk = Open { source, job, rows, held: Vec::new(), bytes: 0, is_cut: false };
             let loaded = match self.first_attempt(&mut chunk, pieces) {
                 Attempt::Done => Ok(()),
                 Attempt::Ended => return,
@@ -239,12 +249,17 @@ impl<'a> Writer<'a, '_> {
             };
             match loaded {
                 Ok(()) => {
-                    self.shared.size.adapt(bytes, started.elapsed(), self.round_trip);
+                    self.shared.size.adapt(
+                        chunk.bytes,
+                        started.elapsed(),
+                        pause_of_chunk(self.round_trip, self.commit),
+                    );
                     if let Some((epoch, since)) = last_commit {
-                        self.shared.note_pace(epoch, bytes, since.elapsed());
+                        self.shared.note_pace(epoch, chunk.bytes, since.elapsed());
                     }
                     last_commit = Some((self.shared.epoch(), Instant::now()));
                     self.shared.tell();
+                    cut = chunk.is_cut.then_some(Piece::ChunkStart { source, first_row: chunk.rows.end });
                 }
                 Err(error) => {
                     let doubtful = error.is_in_doubt();
@@ -261,8 +276,12 @@ impl<'a> Writer<'a, '_> {
 
     /// Sends a chunk while it is encoded.
     fn first_attempt(&mut self, chunk: &mut Open<'a>, pieces: &Receiver<Piece>) -> Attempt {
+        let started = Instant::now();
+        let may_cut = self.shared.cut == Cut::ByWriter && !self.shared.size.is_fixed();
         let mut sums = Sums::default();
+        let mut held = 0;
         let mut failure = self.ready().err();
+        let commit = self.commit;
         let mut bulk: Option<BulkLoad<'_>> = None;
         let Self { line, shared, recycle, effort, has_sent, round_trip, wire_mark, .. } = self;
         let shared = *shared;
@@ -275,6 +294,7 @@ impl<'a> Writer<'a, '_> {
             }
             match pieces.recv() {
                 Ok(Piece::Rows { bytes, rows, end_row, source }) => {
+                    held += source.as_ref().map_or(0, |_| bytes.len() as u64);
                     chunk.held.extend(source);
                     chunk.rows.end = end_row;
                     if failure.is_none() {
@@ -305,9 +325,19 @@ impl<'a> Writer<'a, '_> {
                     if shared.break_off.load(Ordering::Relaxed) {
                         return Attempt::Ended;
                     }
+                    // What has failed is tried again without waiting for more.
+                    let is_over = failure.is_some() || {
+                        let pause = pause_of_chunk(*round_trip, commit);
+                        shared.size.is_reached(held, started.elapsed(), pause)
+                    };
+                    if may_cut && is_over {
+                        chunk.is_cut = true;
+                        break;
+                    }
                 }
-                Ok(Piece::ChunkEnd { end_row }) => {
+                Ok(Piece::ChunkEnd { end_row, bytes }) => {
                     chunk.rows.end = end_row;
+                    chunk.bytes = bytes;
                     break;
                 }
                 Ok(Piece::Failed { source, error }) => {
@@ -560,7 +590,8 @@ impl<'a> Writer<'a, '_> {
                 committed
             }
         };
-        effort.wait += started.elapsed();
+        self.commit = started.elapsed();
+        effort.wait += self.commit;
         committed?;
         self.count_committed(*row_count);
         Ok(())
@@ -582,6 +613,11 @@ impl<'a> Writer<'a, '_> {
             client.session().close();
         }
     }
+}
+
+/// The time of a chunk in which no rows move. The transaction, the statement and the end of the rows take a round trip each.
+fn pause_of_chunk(round_trip: Duration, commit: Duration) -> Duration {
+    round_trip * 3 + commit
 }
 
 /// Tries of one piece of work.
