@@ -4,14 +4,18 @@
 
 mod support;
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use arrow::{
     array::{Int32Array, StringArray},
     datatypes::{DataType, Field, Schema},
     record_batch::RecordBatch,
 };
-use bulkwire_load::{BatchTransaction, Client, CountRule, Error, LoadPlan, Progress, load};
+use bulkwire_load::{
+    BatchTransaction, Client, CountRule, Error, LoadPlan, ParallelOptions, ParallelSource, Progress, Writers,
+    load, load_parallel,
+};
 use rows::{BulkHints, CastOptions, Mapping, Plan};
 use support::{Message, Peer, Server, done, error, transaction_began, transaction_ended};
 use tds::{BulkEvent, BulkStream, Column, Length, PacketType, SqlType};
@@ -63,7 +67,16 @@ fn count_rows(message: &Message) -> u64 {
 }
 
 /// Serves one connection like SQL Server; `judge` answers the bulk messages. Returns a log.
-fn serve(mut peer: Peer, mut judge: impl FnMut(u64) -> Vec<u8>) -> Vec<String> {
+fn serve(peer: Peer, judge: impl FnMut(u64) -> Vec<u8>) -> Vec<String> {
+    serve_saying(peer, judge, |_| done(0, 0, 0))
+}
+
+/// Like [`serve`]; `say` answers the statements.
+fn serve_saying(
+    mut peer: Peer,
+    mut judge: impl FnMut(u64) -> Vec<u8>,
+    mut say: impl FnMut(&str) -> Vec<u8>,
+) -> Vec<String> {
     peer.log_in();
     let mut log = Vec::new();
     let mut descriptor = 0_u64;
@@ -71,7 +84,7 @@ fn serve(mut peer: Peer, mut judge: impl FnMut(u64) -> Vec<u8>) -> Vec<String> {
         match message.packet_type {
             PacketType::SqlBatch => {
                 log.push(message.sql());
-                peer.reply(&done(0, 0, 0));
+                peer.reply(&say(&message.sql()));
             }
             PacketType::TransactionManager => {
                 let kind = message.payload[22];
@@ -358,4 +371,47 @@ fn a_refused_statement_leaves_no_transaction() {
     assert_eq!(failed.source.server_message().unwrap().number, 208);
     assert!(!client.in_transaction());
     assert_eq!(server.join(), 8);
+}
+
+/// The second connection's bulk load is refused while the first has begun one. That one gets its answers only when the second
+/// connection has ended, and with it everything that the client does about the refusal.
+#[test]
+fn when_one_writer_fails_the_others_finish_their_batch() {
+    let server = Server::listen(|listener| {
+        let (begun, has_begun) = mpsc::channel::<()>();
+        let (ended, has_ended) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            let first = Peer::accept(&listener);
+            let first = scope.spawn(move || {
+                let mut is_first = true;
+                serve_saying(first, counted, move |sql| {
+                    assert!(sql.starts_with("INSERT BULK"), "{sql}");
+                    if std::mem::take(&mut is_first) {
+                        begun.send(()).unwrap();
+                        has_ended.recv().unwrap();
+                    }
+                    done(0, 0, 0)
+                })
+            });
+            let second = Peer::accept(&listener);
+            let second = serve_saying(second, counted, |_| {
+                has_begun.recv().unwrap();
+                [error(229, 5, 14, "The INSERT permission was denied."), done(2, 0, 0)].concat()
+            });
+            ended.send(()).unwrap();
+            (first.join().unwrap(), second)
+        })
+    });
+    let mut client = server.client();
+    let batches = (0..10).map(|n| Ok(batch(n * 1000..(n + 1) * 1000).into()));
+    let plan = LoadPlan { writers_max: 2, ..plan(1000, BatchTransaction::Explicit) };
+    let source = ParallelSource { plan, tolerance: None, batches: Box::new(batches) };
+    let options = ParallelOptions { writers: Writers::Fixed(2), ..ParallelOptions::default() };
+    let failed = load_parallel(&mut client, vec![source], &options, &mut |_| {}).unwrap_err();
+    assert_eq!(failed.source.server_message().map(|message| message.number), Some(229));
+    assert_eq!((failed.rows_committed, failed.rows_in_doubt), (1000, 0));
+    drop(client);
+    let (first, second) = server.join();
+    assert_eq!(first, ["begin", STATEMENT, "bulk 1000 rows", "commit"]);
+    assert_eq!(second, ["begin", STATEMENT, "rollback"]);
 }

@@ -24,6 +24,7 @@ mod queries;
 mod refusals;
 mod rejected_rows;
 mod serve;
+mod small_loads;
 mod stages;
 mod types;
 mod watchdog;
