@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use proptest::prelude::*;
-use rows::{Decoder, Form, Plan};
+use rows::{CastOptions, Decoder, Form, Mapping, Plan};
 use tds::{Collation, Column, LengthClass};
 
 /// Cells of nullable columns in wire form, by type; the last of each type is NULL.
@@ -150,5 +151,26 @@ proptest! {
             kinds.iter().zip(&shape).map(|(kind, (_, nullable))| column(kind.sql_type, *nullable)).collect();
         let choose = |row: usize, column: usize| usize::from(choices[(row * 13 + column) % choices.len()]);
         check(&columns, &Form::Exact, &wire(&kinds, &columns, 0..rows, choose));
+    }
+
+    /// Short and long texts beside one another, with characters of one to four bytes anywhere.
+    #[test]
+    fn any_text_comes_back(
+        wide in proptest::collection::vec(proptest::option::of("[a-z ]{0,24}[éЖ漢😀]{0,3}[a-z]{0,24}[à€]?"), 1..150),
+        narrow in proptest::collection::vec(proptest::option::of("[a-z ]{0,24}[éß€ÿ]{0,3}[a-z]{0,24}[à€]?"), 1..150),
+    ) {
+        let rows = wide.len().min(narrow.len());
+        let columns = ["nvarchar(100)", "varchar(100)", "nvarchar(max)", "varchar(max)"];
+        let columns: Vec<Column> = columns.iter().map(|sql_type| column(sql_type, true)).collect();
+        let wide: ArrayRef = Arc::new(StringArray::from(wide[..rows].to_vec()));
+        let narrow: ArrayRef = Arc::new(StringArray::from(narrow[..rows].to_vec()));
+        let arrays = [wide.clone(), narrow.clone(), wide, narrow];
+        let named = columns.iter().zip(&arrays).map(|(column, array)| (&*column.name, array.clone()));
+        let batch = RecordBatch::try_from_iter_with_nullable(named.map(|(name, array)| (name, array, true))).unwrap();
+        let plan = Plan::new(&batch.schema(), &columns, &Mapping::ByPosition, CastOptions::default()).unwrap();
+        let mut bytes = Vec::new();
+        plan.bind(&batch, 0).unwrap().encode(0..rows, &mut bytes);
+        let back = decoded(&columns, &Form::default(), &bytes);
+        assert_eq!(batch.columns(), back.columns());
     }
 }

@@ -8,7 +8,7 @@ use super::binaries::{LOB_BYTES_MAX, first_longer};
 use super::raw::Raw;
 use super::{CastOptions, Fault, Source, Target, text_source};
 use crate::cell_error::{CellErrorReason, LengthUnit};
-use crate::encode::transcode::{SHORT_BYTES, beyond_ascii, short_utf16_len, utf16_len, without_next};
+use crate::encode::transcode::{SHORT_BYTES, beyond_ascii, short_utf16_len, utf16_len};
 use crate::encode::{Content, VariableLane};
 use crate::text::{FormatTextError, TextOptions, format_column};
 
@@ -156,42 +156,61 @@ fn transcoded(
     limit: u64,
 ) -> Result<Raw<'static>, Fault> {
     let table = (code_page.max_char_len_bytes() == 1).then(|| SingleByteTable::new(code_page));
-    let mut bytes = Vec::with_capacity(raw.used_bytes().len());
+    let mut bytes = vec![0; raw.used_bytes().len() + 2 * SHORT_BYTES];
+    let mut end = 0;
     let mut offsets = Vec::with_capacity(raw.len + 1);
     offsets.push(0);
-    for index in 0..raw.len {
-        if source.is_valid(index) {
-            let start = bytes.len();
-            let span = raw.span(index);
-            let head = raw.bytes.get(span.start..).and_then(<[u8]>::first_chunk);
-            let by_table = table.as_ref().is_some_and(|table| match head {
-                Some(head) if span.len() <= SHORT_BYTES => {
-                    table.append_short(head, span.len(), &mut bytes)
-                        || table.append(raw.value(index), &mut bytes)
+    let mut fault = None;
+    let mut encoded = Vec::new();
+    raw.each_span(|index, span| {
+        let text = raw.bytes.get(span.start..).unwrap_or_default();
+        let room = bytes.get_mut(end..).unwrap_or_default();
+        // The slots of NULLs are written too if that does no harm; nobody asks for them.
+        let written = table.as_ref().and_then(|table| match table.write_short(text, span.len(), room) {
+            None => table.write(text.get(..span.len())?, room),
+            written => written,
+        });
+        match written.filter(|&written| written as u64 <= limit) {
+            Some(written) => end += written,
+            None if fault.is_none() && source.is_valid(index) => {
+                encoded.clear();
+                match encode_value(source, text_of(raw, index), code_page, limit, &mut encoded) {
+                    Ok(()) => {
+                        let start = end;
+                        end += encoded.len();
+                        let needed = end + raw.used_bytes().len().saturating_sub(span.end) + 2 * SHORT_BYTES;
+                        bytes.resize(bytes.len().max(needed), 0);
+                        bytes[start..end].copy_from_slice(&encoded);
+                    }
+                    Err(reason) => fault = Some(Fault { index, reason }),
                 }
-                _ => table.append(raw.value(index), &mut bytes),
-            });
-            if by_table && (bytes.len() - start) as u64 <= limit {
-                offsets.push(bytes.len() as i64);
-                continue;
             }
-            bytes.truncate(start);
-            append_encoded(text_of(raw, index), code_page, source.options, &mut bytes)
-                .map_err(|reason| Fault { index, reason })?;
-            let length = (bytes.len() - start) as u64;
-            if length > limit {
-                if !source.options.allow_truncate {
-                    let reason = CellErrorReason::TooLong { length, limit, unit: LengthUnit::Bytes };
-                    return Err(Fault { index, reason });
-                }
-                bytes.truncate(start);
-                append_cut(text_of(raw, index), code_page, source.options, limit, &mut bytes)
-                    .map_err(|reason| Fault { index, reason })?;
-            }
+            None => {}
         }
-        offsets.push(bytes.len() as i64);
+        offsets.push(end as i64);
+    });
+    bytes.truncate(end);
+    fault.map_or_else(|| Ok(Raw::owned(bytes, offsets)), Err)
+}
+
+/// Appends one value in any code page, cut to `limit` if that is allowed.
+fn encode_value(
+    source: &Source<'_, '_>,
+    text: &str,
+    code_page: CodePage,
+    limit: u64,
+    encoded: &mut Vec<u8>,
+) -> Result<(), CellErrorReason> {
+    append_encoded(text, code_page, source.options, encoded)?;
+    let length = encoded.len() as u64;
+    if length > limit {
+        if !source.options.allow_truncate {
+            return Err(CellErrorReason::TooLong { length, limit, unit: LengthUnit::Bytes });
+        }
+        encoded.clear();
+        append_cut(text, code_page, source.options, limit, encoded)?;
     }
-    Ok(Raw::owned(bytes, offsets))
+    Ok(())
 }
 
 /// The bytes of a single-byte code page for the characters of one and two bytes of UTF-8: all letters of Europe and of the
@@ -214,62 +233,59 @@ impl SingleByteTable {
         SingleByteTable(table)
     }
 
-    /// Appends the bytes of the first `length` (at most [`SHORT_BYTES`]) bytes of `head`, if they are ASCII but for one
-    /// character at most. False, and nothing appended, if they are not.
+    /// Writes the bytes for the first `length` bytes of `text` over `out`, and anything over the [`SHORT_BYTES`] behind: how
+    /// many they are. None, and nothing of use written, if the text is not short, a character is not in the table, or `text`
+    /// or `out` ends too early.
     #[inline(always)]
-    fn append_short(&self, head: &[u8; SHORT_BYTES + 1], length: usize, bytes: &mut Vec<u8>) -> bool {
-        let Some(short) = head.first_chunk() else { return false };
-        let beyond = beyond_ascii(short, length);
-        let at = beyond.trailing_zeros() as usize;
-        let start = bytes.len();
-        if beyond == 0 {
-            bytes.extend_from_slice(short);
-            bytes.truncate(start + length);
-            return true;
+    fn write_short(&self, text: &[u8], length: usize, out: &mut [u8]) -> Option<usize> {
+        if length > SHORT_BYTES {
+            return None;
         }
-        let Some([lead @ 0xC0..0xE0, next]) = head.get(at..).and_then(<[u8]>::first_chunk::<2>) else {
-            return false;
-        };
-        // Its two bytes are the only ones.
-        if beyond != 0b11 << at {
-            return false;
+        let head = text.first_chunk::<SHORT_BYTES>()?;
+        *out.first_chunk_mut()? = *head;
+        let mut beyond = u64::from(beyond_ascii(head, length));
+        // Bytes of the text that have none of their own.
+        let mut surplus = 0;
+        while beyond != 0 {
+            let at = beyond.trailing_zeros() as usize;
+            *out.get_mut(at - surplus)? = self.byte(text.get(at..)?.first_chunk()?)?;
+            surplus += 1;
+            let next = at + 2;
+            *out.get_mut(next - surplus..)?.first_chunk_mut::<SHORT_BYTES>()? =
+                *text.get(next..)?.first_chunk()?;
+            beyond &= u64::MAX << next;
         }
-        let byte = self.0[(usize::from(lead & 0x1F) << 6 | usize::from(next & 0x3F)) % 0x800];
-        if byte == 0 {
-            return false;
-        }
-        bytes.extend_from_slice(&without_next(head, at));
-        bytes.truncate(start + length - 1);
-        if let Some(slot) = bytes.get_mut(start + at) {
-            *slot = byte;
-        }
-        true
+        Some(length - surplus)
     }
 
-    /// Appends the bytes of UTF-8 `text`. False, and something of no use appended, if a character is not in the table.
-    fn append(&self, mut text: &[u8], bytes: &mut Vec<u8>) -> bool {
-        loop {
-            match text {
-                [] => return true,
-                [ascii @ .., _] if ascii.len() >= 8 && ascii[..8].is_ascii() => {
-                    bytes.extend_from_slice(&ascii[..8]);
-                    text = &text[8..];
-                }
-                [ascii @ 0..0x80, rest @ ..] => {
-                    bytes.push(*ascii);
-                    text = rest;
-                }
-                [lead @ 0xC0..0xE0, second, rest @ ..] => {
-                    let scalar = usize::from(*lead & 0x1F) << 6 | usize::from(*second & 0x3F);
-                    match self.0[scalar % 0x800] {
-                        0 => return false,
-                        byte => bytes.push(byte),
-                    }
-                    text = rest;
-                }
-                _ => return false,
+    /// The byte of a character of two.
+    #[inline(always)]
+    fn byte(&self, &[lead, next]: &[u8; 2]) -> Option<u8> {
+        let byte = self.0[(usize::from(lead & 0x1F) << 6 | usize::from(next & 0x3F)) % 0x800];
+        (matches!(lead, 0xC0..0xE0) && byte != 0).then_some(byte)
+    }
+
+    /// Writes the bytes for UTF-8 `text` over `out`: how many they are. None, and something of no use written, if a
+    /// character is not in the table.
+    fn write(&self, text: &[u8], out: &mut [u8]) -> Option<usize> {
+        let (mut read, mut written) = (0, 0);
+        while let Some(rest) = text.get(read..).filter(|rest| !rest.is_empty()) {
+            if let (Some(eight), Some(target)) =
+                (rest.first_chunk::<8>(), out.get_mut(written..).and_then(<[u8]>::first_chunk_mut::<8>))
+                && eight.is_ascii()
+            {
+                *target = *eight;
+                (read, written) = (read + 8, written + 8);
+                continue;
             }
+            let (byte, used) = match rest {
+                [ascii @ 0..0x80, ..] => (*ascii, 1),
+                _ => (self.byte(rest.first_chunk()?)?, 2),
+            };
+            *out.get_mut(written)? = byte;
+            (read, written) = (read + used, written + 1);
         }
+        Some(written)
     }
 }
 

@@ -3,6 +3,7 @@
 use tds::{CodePage, Collation};
 
 use super::error::RowDecodeErrorReason as Reason;
+use crate::encode::transcode::{SHORT_BYTES, beyond_ascii};
 
 /// How the text of one column is encoded.
 pub(super) enum Charset {
@@ -49,7 +50,7 @@ impl Charset {
                 Ok(_) => out.extend_from_slice(bytes),
                 Err(error) => return Err(Reason::InvalidUtf8 { offset: error.valid_up_to() }),
             },
-            Self::SingleByte(table, code_page) => single_bytes(bytes, table, *code_page, out)?,
+            Self::SingleByte(table, code_page) => single_bytes(bytes, bytes.len(), table, *code_page, out)?,
             Self::Other(code_page) => match code_page.decode(bytes) {
                 Ok(text) => out.extend_from_slice(text.as_bytes()),
                 Err(error) => return Err(undefined(error.offset, *code_page)),
@@ -57,29 +58,62 @@ impl Charset {
         }
         Ok(())
     }
+
+    /// Appends the text of the first `length` of `bytes` to `out`; those behind may be read too. On error `out` is left as it
+    /// was.
+    #[inline]
+    pub fn append_head(&self, bytes: &[u8], length: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
+        match self {
+            Self::SingleByte(table, code_page) => single_bytes(bytes, length, table, *code_page, out),
+            Self::Utf8 | Self::Other(_) => self.append(bytes.get(..length).unwrap_or_default(), out),
+        }
+    }
 }
 
+/// Whole blocks are copied from the start and from behind every run of characters beyond ASCII.
 fn single_bytes(
     bytes: &[u8],
+    length: usize,
     table: &[Spelling; 128],
     code_page: CodePage,
     out: &mut Vec<u8>,
 ) -> Result<(), Reason> {
     let before = out.len();
-    out.reserve(bytes.len());
-    for (offset, &byte) in bytes.iter().enumerate() {
-        if byte < 0x80 {
-            out.push(byte);
-            continue;
+    let mut offset = 0;
+    while offset < length {
+        let rest = bytes.get(offset..).unwrap_or_default();
+        let left = length - offset;
+        let ascii = match rest.first_chunk::<SHORT_BYTES>() {
+            Some(block) => {
+                let ascii = beyond_ascii(block, left.min(SHORT_BYTES)).trailing_zeros() as usize;
+                let ascii = ascii.min(left).min(SHORT_BYTES);
+                let end = out.len() + ascii;
+                out.extend_from_slice(block);
+                out.truncate(end);
+                ascii
+            }
+            None => {
+                let rest = rest.get(..left).unwrap_or(rest);
+                if rest.is_empty() {
+                    break;
+                }
+                let ascii = rest.iter().position(|&byte| byte >= 0x80).unwrap_or(rest.len());
+                out.extend_from_slice(rest.get(..ascii).unwrap_or_default());
+                ascii
+            }
+        };
+        offset += ascii;
+        while let Some(&byte) = bytes.get(offset).filter(|&&byte| offset < length && byte >= 0x80) {
+            let spelling = &table[usize::from(byte & 0x7f)];
+            if spelling.length == 0 {
+                out.truncate(before);
+                return Err(undefined(offset, code_page));
+            }
+            let end = out.len() + usize::from(spelling.length);
+            out.extend_from_slice(&spelling.bytes);
+            out.truncate(end);
+            offset += 1;
         }
-        let spelling = &table[usize::from(byte & 0x7f)];
-        if spelling.length == 0 {
-            out.truncate(before);
-            return Err(undefined(offset, code_page));
-        }
-        let end = out.len() + usize::from(spelling.length);
-        out.extend_from_slice(&spelling.bytes);
-        out.truncate(end);
     }
     Ok(())
 }

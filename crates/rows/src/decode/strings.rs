@@ -72,26 +72,38 @@ pub(super) struct CodePageColumn {
     class: LengthClass,
     limit: usize,
     charset: Charset,
+    /// Nothing beyond ASCII has come in this batch.
+    is_ascii: bool,
     builder: ByteBuilder,
     joined: Vec<u8>,
 }
 
 impl CodePageColumn {
     pub fn new(class: LengthClass, limit: usize, charset: Charset) -> Self {
-        Self { class, limit, charset, builder: ByteBuilder::new(), joined: Vec::new() }
+        Self { class, limit, charset, is_ascii: true, builder: ByteBuilder::new(), joined: Vec::new() }
     }
 }
 
 impl Gather for CodePageColumn {
     fn gather(&mut self, block: &[u8], lane: &[u32]) -> Result<(), BadCell> {
-        let mark = self.builder.mark();
-        let copied = copy(&mut self.builder, &mut self.joined, block, lane, self.class, self.limit);
-        // Every code page spells ASCII as itself. Anything else: once more, cell by cell.
-        if self.builder.data.get(mark.0..).is_none_or(|data| data.is_ascii()) {
-            return copied;
+        if self.is_ascii {
+            let mark = self.builder.mark();
+            let copied = copy(&mut self.builder, &mut self.joined, block, lane, self.class, self.limit);
+            // Every code page spells ASCII as itself. Anything else: once more, cell by cell.
+            if self.builder.data.get(mark.0..).is_none_or(|data| data.is_ascii()) {
+                return copied;
+            }
+            self.builder.back_to(mark);
+            self.is_ascii = false;
         }
-        self.builder.back_to(mark);
-        let Self { class, limit, charset, builder, joined } = self;
+        let Self { class, limit, charset, builder, joined, .. } = self;
+        if *class == LengthClass::UShortLen {
+            return builder.rows(lane, |out, start| {
+                let Some((at, length)) = short(block, start, *limit)? else { return Ok(false) };
+                let bytes = block.get(at..).unwrap_or_default();
+                charset.append_head(bytes, length, out).map(|()| true)
+            });
+        }
         builder.rows(lane, |out, start| {
             let Some(bytes) = cell::value(block, start, *class, joined) else { return Ok(false) };
             check_declared(bytes.len(), *limit)?;
@@ -100,6 +112,7 @@ impl Gather for CodePageColumn {
     }
 
     fn finish(&mut self, rows_hint: usize) -> Result<ArrayRef, ArrowError> {
+        self.is_ascii = true;
         self.builder.finish_text(rows_hint)
     }
 

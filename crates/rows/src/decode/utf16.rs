@@ -90,8 +90,8 @@ const HEAD_MASKS: [[u16; UNITS]; UNITS + 1] = {
     masks
 };
 
-/// The general case, from `at` on: any text, the end of the block, an odd length.
-#[cold]
+/// The general case, from `at` on: any text, the end of the block, an odd length. Whole blocks are narrowed from `at` and from
+/// behind every run of characters beyond ASCII.
 #[inline(never)]
 fn rest(
     block: &[u8],
@@ -102,7 +102,7 @@ fn rest(
     out: &mut Vec<u8>,
 ) -> Result<(), Reason> {
     let done = if length.is_multiple_of(2) {
-        block.get(at..start + length).map_or(Ok(()), |bytes| transcode(bytes, (at - start) / 2, out))
+        by_blocks(block, start, start + length, at, out)
     } else {
         Err(Reason::OddUtf16 { length })
     };
@@ -112,9 +112,83 @@ fn rest(
     done
 }
 
+fn by_blocks(block: &[u8], start: usize, end: usize, mut at: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
+    while at < end {
+        let Some(source) = block.get(at..at + BLOCK_BYTES).and_then(|source| source.first_chunk()) else {
+            let bytes = block.get(at..end).unwrap_or_default();
+            return transcode(bytes, (at - start) / 2, out);
+        };
+        let units = ascii_units(source).min((end - at) / 2);
+        let (_, bytes) = narrow(source);
+        let ends = out.len() + units;
+        out.extend_from_slice(&bytes);
+        out.truncate(ends);
+        at += 2 * units;
+        if units == UNITS {
+            continue;
+        }
+        while at < end {
+            let bytes = block.get(at..end).unwrap_or_default();
+            match bytes.first_chunk::<2>().map(|unit| u16::from_le_bytes(*unit)) {
+                None | Some(0..0x80) => break,
+                Some(unit @ 0x80..0x800) => {
+                    out.extend_from_slice(&two_bytes(unit));
+                    at += 2;
+                }
+                Some(unit) => at += 2 * append_unit(unit, bytes, (at - start) / 2, out)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How many of the first units are ASCII.
+#[inline]
+fn ascii_units(source: &[u8; BLOCK_BYTES]) -> usize {
+    let mut units = UNITS;
+    // From the back, so that the first of them stays, without a branch.
+    for (index, word) in source.as_chunks::<8>().0.iter().enumerate().rev() {
+        let beyond = u64::from_le_bytes(*word) & NOT_ASCII;
+        if beyond != 0 {
+            units = 4 * index + beyond.trailing_zeros() as usize / 16;
+        }
+    }
+    units
+}
+
+/// The bits that none of four units has if all are ASCII.
+const NOT_ASCII: u64 = 0xff80_ff80_ff80_ff80;
+
+#[inline]
+fn two_bytes(unit: u16) -> [u8; 2] {
+    [0xc0 | (unit >> 6) as u8, continuation(u32::from(unit))]
+}
+
+/// Appends the character that begins with `unit`, beyond 7FF, at the head of `bytes`: how many units it has. `index` is the
+/// unit's in its value.
+#[inline]
+fn append_unit(unit: u16, bytes: &[u8], index: usize, out: &mut Vec<u8>) -> Result<usize, Reason> {
+    if !(0xd800..0xe000).contains(&unit) {
+        let unit = u32::from(unit);
+        out.extend_from_slice(&[0xe0 | (unit >> 12) as u8, continuation(unit >> 6), continuation(unit)]);
+        return Ok(1);
+    }
+    let low = bytes.get(2..).and_then(<[u8]>::first_chunk::<2>).map(|low| u16::from_le_bytes(*low));
+    let Some(low) = low.filter(|low| unit < 0xdc00 && (0xdc00..0xe000).contains(low)) else {
+        return Err(Reason::InvalidUtf16 { unit: index });
+    };
+    let scalar = 0x1_0000 + ((u32::from(unit) & 0x3ff) << 10) + (u32::from(low) & 0x3ff);
+    out.extend_from_slice(&[
+        0xf0 | (scalar >> 18) as u8,
+        continuation(scalar >> 12),
+        continuation(scalar >> 6),
+        continuation(scalar),
+    ]);
+    Ok(2)
+}
+
 /// Code unit by code unit, but four at a time where they are ASCII. `first_unit` is the index of the first.
 fn transcode(bytes: &[u8], first_unit: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
-    const NOT_ASCII: u64 = 0xff80_ff80_ff80_ff80;
     out.reserve(bytes.len());
     let mut rest = bytes;
     loop {
@@ -126,33 +200,17 @@ fn transcode(bytes: &[u8], first_unit: usize, out: &mut Vec<u8>) -> Result<(), R
             continue;
         }
         let Some((unit, after)) = rest.split_first_chunk::<2>() else { return Ok(()) };
-        let unit = u16::from_le_bytes(*unit);
-        rest = after;
-        match unit {
-            0..0x80 => out.push(unit as u8),
-            0x80..0x800 => out.extend_from_slice(&[0xc0 | (unit >> 6) as u8, continuation(u32::from(unit))]),
-            0xd800..0xe000 => {
-                let lone = Reason::InvalidUtf16 { unit: first_unit + (bytes.len() - rest.len()) / 2 - 1 };
-                let Some((low, after)) = rest.split_first_chunk::<2>() else { return Err(lone) };
-                let low = u16::from_le_bytes(*low);
-                if unit >= 0xdc00 || !(0xdc00..0xe000).contains(&low) {
-                    return Err(lone);
-                }
-                rest = after;
-                let scalar = 0x1_0000 + ((u32::from(unit) & 0x3ff) << 10) + (u32::from(low) & 0x3ff);
-                out.extend_from_slice(&[
-                    0xf0 | (scalar >> 18) as u8,
-                    continuation(scalar >> 12),
-                    continuation(scalar >> 6),
-                    continuation(scalar),
-                ]);
+        let index = first_unit + (bytes.len() - rest.len()) / 2;
+        match u16::from_le_bytes(*unit) {
+            unit @ 0..0x80 => out.push(unit as u8),
+            unit @ 0x80..0x800 => out.extend_from_slice(&two_bytes(unit)),
+            unit => {
+                let units = append_unit(unit, rest, index, out)?;
+                rest = rest.get(2 * units..).unwrap_or_default();
+                continue;
             }
-            _ => out.extend_from_slice(&[
-                0xe0 | (unit >> 12) as u8,
-                continuation(u32::from(unit) >> 6),
-                continuation(u32::from(unit)),
-            ]),
         }
+        rest = after;
     }
 }
 

@@ -32,35 +32,29 @@ fn units_in(word: u64) -> usize {
 /// Bytes of a short text. Short texts are looked at whole, whatever their length, so that no branch depends on it.
 pub(crate) const SHORT_BYTES: usize = 32;
 
-/// For each number of bytes of a short text, the bytes behind so many.
-static BEHIND: [[u64; 4]; SHORT_BYTES + 1] = {
-    let mut masks = [[0; 4]; SHORT_BYTES + 1];
-    let mut count = 0;
-    while count <= SHORT_BYTES {
-        let mut byte = count;
-        while byte < SHORT_BYTES {
-            masks[count][byte / 8] |= 0xFF << (8 * (byte % 8));
-            byte += 1;
-        }
-        count += 1;
+/// Ones for the bytes of a short text and zeros for those behind it, from the place that its length tells.
+static KEPT: [u8; 2 * SHORT_BYTES] = {
+    let mut kept = [0; 2 * SHORT_BYTES];
+    let mut byte = 0;
+    while byte < SHORT_BYTES {
+        kept[byte] = 0xFF;
+        byte += 1;
     }
-    masks
+    kept
 };
 
 /// Length in UTF-16 code units of the first `length` (at most [`SHORT_BYTES`]) bytes of `head`.
 #[inline(always)]
 pub(crate) fn short_utf16_len(head: &[u8; SHORT_BYTES], length: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let behind = &BEHIND[length % (SHORT_BYTES + 1)];
-    let (mut continuations, mut wide_leads) = (0, 0);
-    for (word, behind) in head.as_chunks::<8>().0.iter().zip(behind) {
-        let word = u64::from_le_bytes(*word) & !behind;
-        let high = word >> 7;
-        continuations += high & !(word >> 6) & ONES;
-        wide_leads += high & (word >> 6) & (word >> 5) & (word >> 4) & ONES;
+    let kept = KEPT.get(SHORT_BYTES.saturating_sub(length)..).and_then(<[u8]>::first_chunk::<SHORT_BYTES>);
+    let Some(kept) = kept else { return length };
+    // In bytes, which is how the compiler counts them all at once.
+    let mut fewer = 0_u8;
+    for (&byte, &kept) in head.iter().zip(kept) {
+        let (continuation, wide_lead) = (u8::from((byte as i8) < -0x40), u8::from(byte >= 0xF0));
+        fewer = fewer.wrapping_add(continuation.wrapping_sub(wide_lead) & kept);
     }
-    length + (wide_leads.wrapping_mul(ONES) >> 56) as usize
-        - (continuations.wrapping_mul(ONES) >> 56) as usize
+    length - usize::from(fewer)
 }
 
 /// A bit for each byte beyond ASCII among the first `length` (at most [`SHORT_BYTES`]) of `head`.
@@ -77,30 +71,63 @@ pub(crate) fn beyond_ascii(head: &[u8; SHORT_BYTES], length: usize) -> u32 {
     bits & ((1u64 << length) - 1) as u32
 }
 
-/// `text` without the byte behind `at`.
+/// Writes the first `length` (at most [`SHORT_BYTES`]) bytes of UTF-8 `text` as UTF-16LE over `out`, and anything over the
+/// [`SHORT_BYTES`] units behind. False, and nothing of use written, if `text` or `out` ends too early for that, or the text
+/// is longer than `units`.
+///
+/// Whole blocks are widened from the start and from behind every character that is not ASCII.
 #[inline(always)]
-pub(crate) fn without_next(text: &[u8; SHORT_BYTES + 1], at: usize) -> [u8; SHORT_BYTES] {
-    let behind = &BEHIND[(at + 1) % (SHORT_BYTES + 1)];
-    let mut out = [0; SHORT_BYTES];
-    let (here, _) = text.as_chunks::<8>();
-    let (next, _) = text[1..].as_chunks::<8>();
-    for (((out, here), next), behind) in out.as_chunks_mut::<8>().0.iter_mut().zip(here).zip(next).zip(behind)
-    {
-        let (here, next) = (u64::from_le_bytes(*here), u64::from_le_bytes(*next));
-        *out = (here & !behind | next & behind).to_le_bytes();
+pub(crate) fn transcode_short(text: &[u8], length: usize, units: usize, out: &mut [u8]) -> bool {
+    let out = out.as_chunks_mut::<2>().0;
+    let (Some(head), Some(target)) = (text.first_chunk(), out.first_chunk_mut::<SHORT_BYTES>()) else {
+        return false;
+    };
+    widen_block(head, target);
+    let mut beyond = u64::from(beyond_ascii(head, length));
+    // Bytes of the text that have no unit of their own.
+    let mut surplus = 0;
+    while beyond != 0 {
+        let at = beyond.trailing_zeros() as usize;
+        let to = at - surplus;
+        let rest = text.get(at..).unwrap_or_default();
+        let Some(first) = rest.first_chunk::<2>() else { return false };
+        let (scalar, used) = match first {
+            &[lead @ ..0xE0, next] => (u32::from(lead & 0x1F) << 6 | u32::from(next & 0x3F), 2),
+            _ => decode_sequence(rest),
+        };
+        let mut written = 1;
+        if scalar < 0x1_0000 {
+            let Some(unit) = out.get_mut(to) else { return false };
+            *unit = (scalar as u16).to_le_bytes();
+        } else {
+            let pair = out.get_mut(to..).and_then(<[_]>::first_chunk_mut::<2>);
+            let Some(pair) = pair else { return false };
+            *pair = surrogates(scalar);
+            written = 2;
+        }
+        let (next, to) = (at + used, to + written);
+        if next < to || to > units {
+            return false;
+        }
+        surplus = next - to;
+        beyond &= u64::MAX.checked_shl(next as u32).unwrap_or(0);
+        if beyond.checked_shr(next as u32).unwrap_or(0) & 1 == 1 {
+            continue;
+        }
+        let source = text.get(next..).and_then(<[u8]>::first_chunk);
+        let target = out.get_mut(to..).and_then(<[_]>::first_chunk_mut::<SHORT_BYTES>);
+        let (Some(source), Some(target)) = (source, target) else { return false };
+        widen_block(source, target);
     }
-    out
+    true
 }
 
-/// Writes short UTF-8 `text` of ASCII and one character of two bytes, at `at`, as UTF-16LE over `out`, and anything behind.
+/// The two units of a character beyond the basic plane.
 #[inline(always)]
-pub(crate) fn widen_one_accent(text: &[u8; SHORT_BYTES + 1], at: usize, out: &mut [[u8; 2]; SHORT_BYTES]) {
-    widen_block(&without_next(text, at), out);
-    if let (Some([lead, next]), Some(unit)) =
-        (text.get(at..).and_then(<[u8]>::first_chunk::<2>), out.get_mut(at))
-    {
-        *unit = (u16::from(lead & 0x1F) << 6 | u16::from(next & 0x3F)).to_le_bytes();
-    }
+fn surrogates(scalar: u32) -> [[u8; 2]; 2] {
+    let offset = scalar.wrapping_sub(0x1_0000);
+    let (high, low) = (0xD800 | ((offset >> 10) as u16 & 0x3FF), 0xDC00 | (offset as u16 & 0x3FF));
+    [high.to_le_bytes(), low.to_le_bytes()]
 }
 
 /// Writes ASCII `text` as UTF-16LE over the first `2 * text.len()` bytes of `out`.
@@ -167,10 +194,8 @@ pub(crate) fn transcode_utf16(text: &[u8], out: &mut [u8]) {
             *unit = (scalar as u16).to_le_bytes();
             out = rest;
         } else {
-            let Some(([high, low], rest)) = out.split_first_chunk_mut::<2>() else { return };
-            let offset = scalar - 0x1_0000;
-            *high = (0xD800 | ((offset >> 10) as u16 & 0x3FF)).to_le_bytes();
-            *low = (0xDC00 | (offset as u16 & 0x3FF)).to_le_bytes();
+            let Some((pair, rest)) = out.split_first_chunk_mut::<2>() else { return };
+            *pair = surrogates(scalar);
             out = rest;
         }
         text = text.get(used..).unwrap_or_default();
@@ -199,19 +224,17 @@ mod tests {
         assert_eq!(2 * utf16_len(text.as_bytes()), expected.len(), "{text:?}");
         // With text behind that must not be looked at.
         let mut padded = [text.as_bytes(), "é€😀é€😀é€😀é€😀".as_bytes()].concat();
-        padded.resize(padded.len().max(SHORT_BYTES + 1), 0xC3);
-        if let (true, Some(head), Some(longer)) =
-            (text.len() <= SHORT_BYTES, padded.first_chunk(), padded.first_chunk())
-        {
+        padded.resize(text.len() + 2 * SHORT_BYTES, 0xC3);
+        if let (true, Some(head)) = (text.len() <= SHORT_BYTES, padded.first_chunk()) {
             assert_eq!(2 * short_utf16_len(head, text.len()), expected.len(), "{text:?}");
             let bits = beyond_ascii(head, text.len());
             let beyond = text.bytes().map(|byte| u32::from(byte >= 0x80)).sum::<u32>();
             assert_eq!(bits.count_ones(), beyond, "{text:?}");
-            if 2 * text.len() == expected.len() + 2 {
-                let mut out = [[0xEE; 2]; SHORT_BYTES];
-                widen_one_accent(longer, bits.trailing_zeros() as usize, &mut out);
-                assert_eq!(out.as_flattened()[..expected.len()], expected, "{text:?}");
-            }
+            let slack = 2 * SHORT_BYTES;
+            let mut out = vec![0xEE; expected.len() + slack + 1];
+            assert!(transcode_short(&padded, text.len(), expected.len() / 2, &mut out), "{text:?}");
+            assert_eq!(out[..expected.len()], expected, "{text:?}");
+            assert_eq!(out.last(), Some(&0xEE), "{text:?}: written beyond the slack");
         }
         let mut out = vec![0xEE; expected.len()];
         transcode_utf16(text.as_bytes(), &mut out);

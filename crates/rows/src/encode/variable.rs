@@ -7,9 +7,7 @@ use arrow::buffer::NullBuffer;
 
 use super::block::{Block, SLACK_BYTES, Validity};
 use super::frame::{Chunked, Frame, Framing, Short, TextPointer, Total, UnsetTextPointer};
-use super::transcode::{
-    SHORT_BYTES, beyond_ascii, transcode_utf16, widen_ascii, widen_block, widen_one_accent,
-};
+use super::transcode::{SHORT_BYTES, transcode_short, transcode_utf16, widen_ascii, widen_block};
 
 /// Where each value lies in the column's bytes.
 #[derive(Debug)]
@@ -102,9 +100,9 @@ impl VariableLane<'_> {
 trait Transfer {
     /// Writes the value at `span` over exactly `target`.
     fn exact(&self, span: Range<usize>, target: &mut [u8]);
-    /// Writes the value at `span` over the first `data_len` bytes of `target`, and anything over the rest. False, and
-    /// nothing of use written, if that would take a careful hand.
-    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8; SLACK_BYTES]) -> bool;
+    /// Writes the value at `span` over the first `data_len` bytes of `target`, and anything over the next
+    /// [`SLACK_BYTES`]. False, and nothing of use written, if that would take a careful hand.
+    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8]) -> bool;
 }
 
 /// The bytes as they are.
@@ -117,12 +115,11 @@ impl Transfer for Copied<'_> {
     }
 
     #[inline(always)]
-    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8; SLACK_BYTES]) -> bool {
+    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8]) -> bool {
         const LEN: usize = SLACK_BYTES / 2;
-        let Some(source) = self.0.get(span.start..).and_then(<[u8]>::first_chunk::<LEN>) else {
-            return false;
-        };
-        target[..LEN].copy_from_slice(source);
+        let source = self.0.get(span.start..).and_then(<[u8]>::first_chunk::<LEN>);
+        let (Some(source), Some(target)) = (source, target.first_chunk_mut()) else { return false };
+        *target = *source;
         data_len <= LEN
     }
 }
@@ -137,12 +134,11 @@ impl Transfer for Widened<'_> {
     }
 
     #[inline(always)]
-    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8; SLACK_BYTES]) -> bool {
+    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8]) -> bool {
         const LEN: usize = SLACK_BYTES / 2;
-        let Some(source) = self.0.get(span.start..).and_then(<[u8]>::first_chunk::<LEN>) else {
-            return false;
-        };
-        let Some(target) = target.as_chunks_mut().0.first_chunk_mut() else { return false };
+        let source = self.0.get(span.start..).and_then(<[u8]>::first_chunk::<LEN>);
+        let target = target.as_chunks_mut().0.first_chunk_mut();
+        let (Some(source), Some(target)) = (source, target) else { return false };
         widen_block(source, target);
         data_len <= SLACK_BYTES
     }
@@ -164,22 +160,14 @@ impl Transfer for Transcoded<'_> {
     }
 
     #[inline(always)]
-    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8; SLACK_BYTES]) -> bool {
+    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8]) -> bool {
         let length = span.len();
-        if data_len == 2 * length {
+        // As many units as bytes: it is all ASCII. No units: it is NULL.
+        if data_len == 2 * length || data_len == 0 {
             return Widened(self.0).loose(span, data_len, target);
         }
-        // One unit less than bytes: one character of two bytes.
-        if data_len + 2 != 2 * length || length > SHORT_BYTES {
-            return false;
-        }
-        let source = self.0.get(span.start..).and_then(<[u8]>::first_chunk::<{ SHORT_BYTES + 1 }>);
-        let (Some(source), Some(target)) = (source, target.as_chunks_mut().0.first_chunk_mut()) else {
-            return false;
-        };
-        let Some(head) = source.first_chunk() else { return false };
-        widen_one_accent(source, beyond_ascii(head, length).trailing_zeros() as usize, target);
-        true
+        let text = self.0.get(span.start..).unwrap_or_default();
+        length <= SHORT_BYTES && transcode_short(text, length, data_len / 2, target)
     }
 }
 
@@ -245,9 +233,7 @@ impl<const LOOSE: bool> Pass for Scatter<'_, '_, '_, LOOSE> {
                 let data_len = if valid == 1 { data_len } else { 0 };
                 let (head, target) = block.out[at..].split_at_mut(F::NULL.len());
                 head.copy_from_slice(&F::loose_head(data_len, valid == 1)[..F::NULL.len()]);
-                if let Some(target) = target.first_chunk_mut::<SLACK_BYTES>()
-                    && (transfer.loose(span.clone(), data_len, target) || valid == 0)
-                {
+                if transfer.loose(span.clone(), data_len, target) || valid == 0 {
                     *cursor = at + F::NULL.len() + data_len;
                     continue;
                 }
