@@ -21,7 +21,7 @@ const LOADS: i32 = 1000;
 /// How long a description is used again.
 const DESCRIPTION_SECONDS: u64 = 5;
 
-/// Passes a connection on, and notes the messages of the client from when it is told to.
+/// Passes a connection on, and notes the messages of the client once it counts.
 struct CountingRelay {
     port: u16,
     is_counting: Arc<AtomicBool>,

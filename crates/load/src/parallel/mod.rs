@@ -13,6 +13,7 @@ mod chunk;
 mod encoder;
 mod job;
 mod ledger;
+mod line;
 mod open_chunk;
 mod options;
 mod ramp;
@@ -34,12 +35,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use self::{
     chunk::{ChunkSize, Queued},
     job::Job,
+    line::Line,
     open_chunk::WriterEffort,
     ramp::Ramp,
     reader::read_all,
     report::limit,
     state::{Cut, Failure, Shared, Terms},
-    writer::Line,
 };
 pub use self::{
     ledger::{CommittedChunk, Ledger, LedgerLoad, LedgerPlace, LoadIdentity, LoadState, SourceIdentity},

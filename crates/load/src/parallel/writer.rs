@@ -15,6 +15,7 @@ use super::{
     encoder::{Effort, PIECE_BYTES, Piece, encode_chunks},
     job::Job,
     ledger::{CommittedChunk, Ledger},
+    line::Line,
     open_chunk::{Open, Sums, WriterEffort, begin, close, commits_itself, count_wire, doubtful},
     state::{Cut, Shared},
 };
@@ -36,41 +37,6 @@ const PIECES_MAX: usize = 8;
 const PIECES_MAX_ALONE: usize = 24;
 /// How often a waiting writer looks whether the load is to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
-
-/// A writer's connection: the caller's, or one of its own.
-pub(super) enum Line<'c> {
-    Lent(&'c mut Client),
-    Own(Box<Client>),
-    /// There is no connection: it was not made yet, or has broken.
-    Down,
-}
-
-impl Line<'_> {
-    fn client(&mut self) -> Option<&mut Client> {
-        match self {
-            Self::Lent(client) => Some(client),
-            Self::Own(client) => Some(client),
-            Self::Down => None,
-        }
-    }
-
-    /// Connects again if the connection is of no use any more. The caller's is replaced only if errors are to pass: what its
-    /// session knew is gone with it.
-    fn ready(&mut self, config: &Config, may_replace: bool) -> Result<&mut Client, Error> {
-        if self.client().is_none_or(|client| client.is_broken()) {
-            if matches!(self, Self::Lent(_)) && !may_replace {
-                return Err(Error::Broken);
-            }
-            let made = Client::connect(config)?;
-            if let Self::Lent(client) = self {
-                **client = made;
-            } else {
-                *self = Self::Own(Box::new(made));
-            }
-        }
-        self.client().ok_or_else(|| Error::internal("a writer without a connection"))
-    }
-}
 
 /// Loads chunks until there are none, the load stops, or this writer is not wanted any more.
 /// None from a writer that could not connect; an optional one does not make the load fail.
