@@ -1,5 +1,6 @@
 //! Errors of the store as T-SQL knows them.
 
+use arrow::array::RecordBatch;
 use store::EngineError;
 use store::LockError;
 use tsql::SqlError;
@@ -40,31 +41,48 @@ pub(crate) fn keyed_error(definition: &TableDefinition, error: StoreError) -> Sq
     match &error {
         StoreError::Engine(EngineError::DuplicateKey { index, values, .. }) => {
             let Some(key) = definition.unique_key(index) else { return store_error(error) };
-            let columns = key.columns.iter().filter_map(|position| definition.columns.get(*position));
-            let columns: Vec<_> = columns.collect();
-            let values =
-                values.columns().iter().zip(&columns).map(|(array, column)| shown_value(array, column));
-            let values = match values.collect::<Result<Vec<_>, _>>() {
-                Ok(values) => values,
-                Err(error) => return store_error(error),
-            };
-            match shown_row(&values, &columns, 0) {
+            match shown_key(definition, &key.columns, values) {
                 Ok(value) => {
                     SqlError::duplicate_key(key.kind, &key.name, &definition.qualified_name(), &value)
                 }
                 Err(error) => error,
             }
         }
-        StoreError::Engine(EngineError::NotSorted { row }) => SqlError::new(
-            4819,
-            16,
-            1,
-            format!(
-                "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness constraint imposed by the target table. Sort order incorrect at row {row}."
-            ),
-        ),
+        StoreError::Engine(EngineError::NotSorted { row, keys }) => {
+            let columns = definition.clustered_key();
+            let shown = keys.as_deref().map(|(first, second)| {
+                let shown = |key| shown_key(definition, &columns, key);
+                Ok((shown(first)?, shown(second)?))
+            });
+            match shown.transpose() {
+                Ok(Some((first, second))) => out_of_order(&first, &second),
+                Ok(None) => SqlError::internal(format!("row {row} is not in order")),
+                Err(error) => error,
+            }
+        }
         _ => store_error(error),
     }
+}
+
+/// One row of the columns at these positions, as messages show a key.
+fn shown_key(
+    definition: &TableDefinition,
+    positions: &[usize],
+    key: &RecordBatch,
+) -> Result<String, SqlError> {
+    let columns = positions.iter().filter_map(|position| definition.columns.get(*position));
+    let columns: Vec<_> = columns.collect();
+    let values = key.columns().iter().zip(&columns).map(|(array, column)| shown_value(array, column));
+    let values = values.collect::<Result<Vec<_>, _>>().map_err(store_error)?;
+    shown_row(&values, &columns, 0)
+}
+
+/// Two rows that follow each other although the key of the second, as messages show it, is less.
+pub(crate) fn out_of_order(first: &str, second: &str) -> SqlError {
+    let text = format!(
+        "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness constraint imposed by the target table. Sort order incorrect for the following two rows: primary key of first row: ({first}), primary key of second row: ({second})."
+    );
+    SqlError::new(4819, 16, 1, text)
 }
 
 /// The paged engine's error under SQL Server's number.

@@ -275,6 +275,102 @@ fn a_load_tells_how_many_rows_it_copied_and_why_it_decoded_the_others() {
     server.stop();
 }
 
+/// `INTN` of four bytes.
+fn int_rows(values: impl Iterator<Item = i32>) -> Vec<u8> {
+    values.flat_map(|value| [&[0xD1, 4][..], &value.to_le_bytes()].concat()).collect()
+}
+
+/// How many rows a scan finds behind one for which `late` holds, with `a` and the `b` before it.
+fn out_of_order(late: &str) -> String {
+    format!(
+        "SELECT COUNT(*) FROM (SELECT a, LAG(a) OVER (ORDER BY p) b
+           FROM (SELECT a, ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) p FROM t) numbered) pairs WHERE {late}"
+    )
+}
+
+#[test]
+fn clustered_tables_get_rows_as_they_came_in_the_order_of_their_keys() {
+    let server = pages();
+    let mut client = connect(&server);
+    let int = one_column(&[0x26, 4]);
+    let shuffled = int_rows((0..30_000).map(|row: i32| row * 7919 % 30_000 - 15_000));
+    let shuffled = [int.clone(), shuffled].concat();
+    let last = "FROM sys.dm_bulkwire_loads WHERE load_id = (SELECT MAX(load_id) FROM sys.dm_bulkwire_loads)";
+    let copied = format!("SELECT CAST(copied_row_count AS int) {last}");
+    for (key, late) in [
+        ("a int NOT NULL PRIMARY KEY", "a < b"),
+        ("a int NULL) CREATE CLUSTERED INDEX k ON t (a", "a < b"),
+        ("a int NOT NULL, PRIMARY KEY (a DESC)) CREATE INDEX i ON t (a", "a > b"),
+        ("a int NOT NULL) CREATE CLUSTERED INDEX k ON t (a) WITH (DATA_COMPRESSION = PAGE", "a < b"),
+    ] {
+        assert_no_error(&client.batch(&format!("DROP TABLE IF EXISTS t; CREATE TABLE t ({key})")));
+        assert_eq!(rows_loaded(&load(&mut client, "t", "a int", &shuffled)), Some(30_000), "{key}");
+        let as_they_came = if key.contains("PAGE") { 0 } else { 30_000 };
+        assert_eq!(scalar(&mut client, &copied), as_they_came, "{key}");
+        assert_eq!(scalar(&mut client, "SELECT SUM(a) FROM t"), -15_000);
+        assert_eq!(scalar(&mut client, &out_of_order(late)), 0, "{key}");
+        // The same once more, into the tree that is there.
+        let again = load(&mut client, "t", "a int", &shuffled);
+        let is_unique = key.contains("PRIMARY");
+        match is_unique {
+            true => assert_eq!(error_numbers(&again), [2627], "{key}"),
+            false => assert_eq!(rows_loaded(&again), Some(30_000), "{key}"),
+        }
+        assert_eq!(scalar(&mut client, "SELECT COUNT(*) FROM t"), if is_unique { 30_000 } else { 60_000 });
+        assert_eq!(scalar(&mut client, &out_of_order(late)), 0, "{key}");
+        assert_no_error(&client.batch("DBCC CHECKTABLE ('t') WITH NO_INFOMSGS"));
+    }
+    // A key that two rows of the load have.
+    let twice = [int.clone(), int_rows((0..30_000).map(|row| row.max(1)))].concat();
+    assert_no_error(&client.batch("DROP TABLE t; CREATE TABLE t (a int NOT NULL CONSTRAINT pk PRIMARY KEY)"));
+    let refused = load(&mut client, "t", "a int", &twice);
+    assert_eq!(error_numbers(&refused), [2627]);
+    assert!(format!("{refused:?}").contains("The duplicate key value is (1)"), "{refused:?}");
+    // An order that does not hold is reported with the two rows.
+    let sorted = int_rows(0..20_000);
+    let late = [int.clone(), sorted.clone(), int_rows(77..78), sorted.clone()].concat();
+    let ordered = "INSERT BULK t (a int) WITH (TABLOCK, ORDER (a ASC))";
+    assert_no_error(&client.batch(ordered));
+    client.socket.write_all(&packets(PacketType::BulkLoad, &late)).unwrap();
+    let refused = client.answer();
+    assert_eq!(error_numbers(&refused), [4819]);
+    let rows = "primary key of first row: (19999), primary key of second row: (77)";
+    assert!(format!("{refused:?}").contains(rows), "{refused:?}");
+    assert_eq!(scalar(&mut client, "SELECT COUNT(*) FROM t"), 0);
+    assert_no_error(&client.batch(ordered));
+    client.socket.write_all(&packets(PacketType::BulkLoad, &[int.clone(), sorted].concat())).unwrap();
+    assert_eq!(rows_loaded(&client.answer()), Some(20_000));
+    assert_eq!(scalar(&mut client, &copied), 20_000);
+    // Rows that exist are left out only if they are looked at.
+    assert_no_error(&client.batch(
+        "DROP TABLE t; CREATE TABLE t (a int NOT NULL PRIMARY KEY WITH (IGNORE_DUP_KEY = ON)); INSERT INTO t VALUES (3)",
+    ));
+    load(&mut client, "t", "a int", &twice);
+    assert_eq!(scalar(&mut client, "SELECT COUNT(*) FROM t"), 29_999);
+    assert_eq!(
+        scalar(&mut client, &format!("SELECT COUNT(*) {last} AND decode_reason = 'IGNORE_DUP_KEY'")),
+        1
+    );
+    server.stop();
+}
+
+#[test]
+fn copied_texts_are_in_the_order_of_their_collation() {
+    let server = pages();
+    let mut client = connect(&server);
+    assert_no_error(
+        &client.batch("CREATE TABLE t (a nvarchar(20) NOT NULL) CREATE CLUSTERED INDEX k ON t (a)"),
+    );
+    let texts = ["b", "A", "a", "B ", "\u{e9}", "e", "Z", "10", "9", ""];
+    let rows: Vec<u8> = (0..1000).flat_map(|_| texts.iter().flat_map(|text| nvarchar_row(text))).collect();
+    let payload = [one_column(NVARCHAR20), rows].concat();
+    assert_eq!(rows_loaded(&load(&mut client, "t", "a nvarchar(20)", &payload)), Some(10_000));
+    assert_eq!(scalar(&mut client, &out_of_order("a < b")), 0);
+    assert_eq!(scalar(&mut client, "SELECT COUNT(*) FROM t WHERE a = N'a'"), 2000);
+    assert_no_error(&client.batch("DBCC CHECKTABLE ('t') WITH NO_INFOMSGS"));
+    server.stop();
+}
+
 #[test]
 fn rows_of_a_transaction_are_read_as_it_has_them() {
     let server = pages();

@@ -267,6 +267,8 @@ pub enum EngineError {
     NotSorted {
         /// The first row of the load that comes before its predecessor, from 1.
         row: u64,
+        /// The keys of the row before it and of that row, each as one row of the key's columns.
+        keys: Option<Box<(RecordBatch, RecordBatch)>>,
     },
     /// No index of this name.
     #[error("table {table:?} has no index {index:?}")]

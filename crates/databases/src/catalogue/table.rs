@@ -383,6 +383,14 @@ impl TableDefinition {
         self.unique_keys().into_iter().find(|key| key.name == name)
     }
 
+    /// Positions of the columns of the clustered key; none if the table is a heap.
+    pub fn clustered_key(&self) -> Vec<usize> {
+        let keys = self.keys.iter().filter(|key| key.clustered).map(|key| &key.columns);
+        let indexes = self.indexes.iter().filter(|index| index.clustered && !index.columnstore);
+        let columns = keys.chain(indexes.map(|index| &index.columns)).next();
+        columns.into_iter().flatten().filter_map(|(name, _)| self.position(name)).collect()
+    }
+
     /// Whether it has a key or an index of any kind, so that its rows are in or behind trees where the store has them.
     pub fn has_indexes(&self) -> bool {
         !(self.keys.is_empty() && self.indexes.is_empty())

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::error::StoreError;
 use super::table_info::{TableId, TableInfo};
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::catalogue::Table;
 use store::{BulkWriter, EngineError};
@@ -167,17 +168,27 @@ impl DatabaseTransaction {
 
     /// An error of the engine with the values of a duplicate key as T-SQL knows them. `trees` has the key.
     pub(super) fn in_exact_form(&self, table: &Table, trees: &TableTrees, error: EngineError) -> StoreError {
-        let EngineError::DuplicateKey { index, is_constraint, key, values } = error else {
-            return error.into();
-        };
-        let columns = trees.key_of(&index);
         let form = self.forms.of(table);
-        let exact = columns.and_then(|columns| {
-            let schema = Arc::new(form.schema.project(&columns).ok()?);
-            form.decode(&values, Some(&columns), &schema).ok()
-        });
-        let values = exact.map_or(values, Box::new);
-        EngineError::DuplicateKey { index, is_constraint, key, values }.into()
+        let exact = |index: &str, values: RecordBatch| {
+            let decoded = trees.key_of(index).and_then(|columns| {
+                let schema = Arc::new(form.schema.project(&columns).ok()?);
+                form.decode(&values, Some(&columns), &schema).ok()
+            });
+            decoded.unwrap_or(values)
+        };
+        let error = match error {
+            EngineError::DuplicateKey { index, is_constraint, key, values } => {
+                let values = Box::new(exact(&index, *values));
+                EngineError::DuplicateKey { index, is_constraint, key, values }
+            }
+            EngineError::NotSorted { row, keys } => {
+                let index = table.clustered.as_ref().map_or("", |tree| tree.definition.name.as_str());
+                let keys = keys.map(|keys| Box::new((exact(index, keys.0), exact(index, keys.1))));
+                EngineError::NotSorted { row, keys }
+            }
+            error => error,
+        };
+        error.into()
     }
 
     /// The same for the trees that the table has.

@@ -21,14 +21,14 @@ pub enum Intake {
 /// Why rows are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodeReason {
-    /// The ORDER hint is checked row by row.
-    OrderHint,
     /// Triggers read the rows.
     Triggers,
     /// CHECK constraints are evaluated.
     CheckConstraints,
     /// FOREIGN KEYs are looked up.
     ForeignKeys,
+    /// Rows with a key that exists are left out (IGNORE_DUP_KEY).
+    IgnoredDuplicates,
     /// A key may be too wide for an index entry, so that each one is measured.
     WideKeys,
     /// The table has a computed column.
@@ -45,7 +45,7 @@ pub enum DecodeReason {
     LargeValues,
     /// A column's values are converted: its type or collation is another one on the wire.
     Conversion,
-    /// The table has a key or an index.
+    /// The table is a heap with an index, whose entries lead to the places of rows.
     Indexes,
     /// The table is compressed.
     Compression,
@@ -61,10 +61,10 @@ impl DecodeReason {
     /// Its name in `sys.dm_bulkwire_loads`.
     pub fn name(self) -> &'static str {
         match self {
-            DecodeReason::OrderHint => "ORDER_HINT",
             DecodeReason::Triggers => "TRIGGERS",
             DecodeReason::CheckConstraints => "CHECK_CONSTRAINTS",
             DecodeReason::ForeignKeys => "FOREIGN_KEYS",
+            DecodeReason::IgnoredDuplicates => "IGNORE_DUP_KEY",
             DecodeReason::WideKeys => "WIDE_KEYS",
             DecodeReason::ComputedColumns => "COMPUTED_COLUMNS",
             DecodeReason::RowVersion => "ROWVERSION",
@@ -89,8 +89,6 @@ pub struct LoadFacts<'a> {
     pub columns: &'a [tds::Column],
     /// The position of each column in the table.
     pub positions: &'a [usize],
-    /// The ORDER hint says more than the table's key.
-    pub checks_order: bool,
     /// Triggers will read the rows.
     pub fires_triggers: bool,
 }
@@ -104,6 +102,8 @@ pub(super) struct RowWork<'a> {
     pub checks: bool,
     /// The load checks FOREIGN KEYs.
     pub looks_up: bool,
+    /// It leaves out rows whose keys exist.
+    pub leaves_out: bool,
     /// It measures keys.
     pub measures_keys: bool,
     /// A NULL becomes the column's default.
@@ -140,10 +140,10 @@ impl Intake {
 fn value_forms(load: LoadFacts<'_>, work: RowWork<'_>) -> Result<Vec<(usize, ValueForm)>, DecodeReason> {
     let definitions = &work.definition.columns;
     let of_statement = [
-        (load.checks_order, DecodeReason::OrderHint),
         (load.fires_triggers, DecodeReason::Triggers),
         (work.checks, DecodeReason::CheckConstraints),
         (work.looks_up, DecodeReason::ForeignKeys),
+        (work.leaves_out, DecodeReason::IgnoredDuplicates),
         (work.measures_keys, DecodeReason::WideKeys),
     ];
     if let Some((_, reason)) = of_statement.into_iter().find(|(holds, _)| *holds) {

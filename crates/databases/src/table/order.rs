@@ -8,6 +8,7 @@ use tsql::SqlError;
 
 use crate::catalogue::{TableDefinition, same_name};
 use crate::storage::shown_row;
+use crate::store_error::out_of_order;
 use crate::table::keys::comparable;
 
 /// Compares each row's key with the one before.
@@ -82,14 +83,7 @@ impl OrderCheck {
                     (None, last) => last.as_ref().map(|(_, text)| text.clone()).unwrap_or_default(),
                 };
                 let second = shown_row(&arrays, &definitions, row)?;
-                return Err(SqlError::new(
-                    4819,
-                    16,
-                    1,
-                    format!(
-                        "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness constraint imposed by the target table. Sort order incorrect for the following two rows: primary key of first row: ({first}), primary key of second row: ({second})."
-                    ),
-                ));
+                return Err(out_of_order(&first, &second));
             }
         }
         if let Some(last) = batch.num_rows().checked_sub(1) {

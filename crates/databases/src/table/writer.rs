@@ -205,6 +205,7 @@ impl TableWriter {
             definition: &self.plan.definition,
             checks: self.options.check_constraints && !self.plan.checks.is_empty(),
             looks_up: !self.references.is_empty(),
+            leaves_out: self.ignored.is_some(),
             measures_keys: !self.wide.is_empty(),
             default_for_null: self.options.default_for_null,
         };

@@ -56,7 +56,8 @@ impl Table {
 
     /// A copier of wire rows of a form into its pages. # Errors Why rows of this form must be decoded instead.
     pub fn wire_row_copier(&self, form: WireForm<'_>) -> Result<WireRowCopier, CopyRefusal> {
-        if self.clustered.is_some() || !self.indexes.is_empty() {
+        // Entries of a heap's indexes need the addresses of its rows, which they get later.
+        if self.clustered.is_none() && !self.indexes.is_empty() {
             return Err(CopyRefusal::Keys);
         }
         WireRowCopier::new(&self.layout, form)

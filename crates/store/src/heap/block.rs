@@ -5,6 +5,9 @@ use crate::page::{
     self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, PageId, PageType, SLOT_BYTES, STUB_BYTES, UnitId,
 };
 use crate::record::compress::fill::{PageCompressor, Rows};
+use crate::record::compress::grid::{CellView, Grid};
+use crate::record::compress::record::CdRecord;
+use crate::record::compress::row::push_costs;
 use crate::record::compress::{Compression, CompressionCounts};
 use crate::record::layout::Layout;
 use crate::record::{BoundBatch, Records};
@@ -29,6 +32,7 @@ pub struct PageBlock {
     least_bytes: usize,
     /// Bytes of the page being filled that are kept free for that.
     reserve: usize,
+    columns: usize,
     /// Of a table with PAGE compression: the rows that are not in a page yet.
     compressor: Option<PageCompressor>,
 }
@@ -74,6 +78,7 @@ impl PageBlock {
             offsets: Vec::new(),
             least_bytes,
             reserve: 0,
+            columns: layout.columns.len(),
             compressor,
         }
     }
@@ -88,11 +93,10 @@ impl PageBlock {
         count
     }
 
-    /// Adds finished records, from the one at `start` on. Returns how many found room. A block of a table with PAGE
-    /// compression takes none.
+    /// Adds finished records, from the one at `start` on. Returns how many found room; if they are fewer, the block is full.
     pub fn append_records(&mut self, records: &Records, first: usize, start: usize) -> usize {
         if self.compressor.is_some() {
-            return 0;
+            return self.compress_records(records, first, start);
         }
         let lengths = records.lengths.get(first..).unwrap_or_default();
         let count = self.place(lengths);
@@ -142,12 +146,39 @@ impl PageBlock {
         self.offsets.len()
     }
 
-    /// Rows wait until they are enough for a page; those of the block's last page go on waiting.
     fn append_compressed(&mut self, batch: &BoundBatch<'_>, first: usize) -> usize {
-        let views = batch.cells();
-        let rows = Rows { views: &views, lengths: batch.lengths() };
+        self.compress_rows(Rows { views: &batch.cells(), lengths: batch.lengths() }, first)
+    }
+
+    fn compress_records(&mut self, records: &Records, first: usize, start: usize) -> usize {
+        let lengths = records.lengths.get(first..).unwrap_or_default();
+        let mut grid = Grid::new(self.columns);
+        let mut rest = records.bytes.get(start..).unwrap_or_default();
+        for length in lengths {
+            let Some((record, after)) = rest.split_at_checked(usize::from(*length)) else { break };
+            if let Some(record) = CdRecord::parse(record).filter(|record| record.columns == self.columns) {
+                record.push_to(&mut grid);
+            }
+            rest = after;
+        }
+        let views = grid.views();
+        let costs: Vec<Vec<u16>> = views
+            .iter()
+            .map(|view| {
+                let mut costs = Vec::with_capacity(lengths.len());
+                push_costs(view, &mut costs);
+                costs
+            })
+            .collect();
+        let views: Vec<_> =
+            views.iter().zip(&costs).map(|(view, costs)| CellView { costs, ..*view }).collect();
+        self.compress_rows(Rows { views: &views, lengths }, 0)
+    }
+
+    /// Rows wait until they are enough for a page; those of the block's last page go on waiting.
+    fn compress_rows(&mut self, rows: Rows<'_>, first: usize) -> usize {
         let mut taken = 0;
-        while first + taken < batch.rows() && self.pages < self.capacity_pages {
+        while first + taken < rows.lengths.len() && self.pages < self.capacity_pages {
             let Some((compressor, page)) = self.next_compressed() else { break };
             let (count, full) = compressor.add(page, rows, first + taken);
             taken += count;

@@ -16,9 +16,9 @@ use crate::error::EngineError;
 use crate::log::Change;
 use crate::page::unit::{ExtentUse, Run};
 use crate::page::{self, CAPACITY_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, SLOT_BYTES};
-use crate::record::BoundBatch;
+use crate::record::{BoundBatch, KeyedRows};
 use crate::tree::index::Tree;
-use crate::tree::{PageKeys, damaged};
+use crate::tree::{PageKeys, damaged, duplicate};
 
 /// Leaves that are written at once: 1 MB.
 const BLOCK_PAGES: usize = 128;
@@ -143,6 +143,47 @@ impl TreeBuilder {
         self.append_bound(&bound)?;
         drop(bound);
         Ok(batch)
+    }
+
+    /// Adds records with their keys, which must ascend within and between calls. Where rows of a clustered table have the key of the row
+    /// before, the number that tells them apart is put into their records.
+    pub fn append_rows(&mut self, rows: &mut KeyedRows) -> Result<(), EngineError> {
+        let tree = Arc::clone(&self.tree);
+        let before = self.last.take();
+        let mut last = before.as_ref().map(|(key, number)| (key.as_slice(), *number));
+        // Numbers of rows from the first one on that needs one.
+        let mut numbers: Vec<Option<u32>> = Vec::new();
+        for (row, key) in rows.keys.iter().enumerate() {
+            let number = match last {
+                Some((last, number)) if last == key => {
+                    if tree.layout.hidden == 0 {
+                        let record = rows.records.iter().nth(row).unwrap_or_default();
+                        return Err(duplicate(&tree, record));
+                    }
+                    Some(rows::next_uniquifier(number)?)
+                }
+                _ => None,
+            };
+            if number.is_some() || !numbers.is_empty() {
+                numbers.resize(row, None);
+                numbers.push(number);
+            }
+            last = Some((key, number));
+        }
+        self.last = last.map(|(key, number)| (key.to_vec(), number));
+        rows::number_records(&tree, &mut rows.records, &numbers)?;
+        let (mut first, mut start) = (0, 0);
+        while first < rows.len() {
+            let taken = self.block.append_records(&rows.records, first, start);
+            let placed = rows.records.lengths.iter().skip(first).take(taken);
+            start += placed.map(|length| usize::from(*length)).sum::<usize>();
+            first += taken;
+            self.rows += taken as u64;
+            if first < rows.len() {
+                self.flush(true)?;
+            }
+        }
+        Ok(())
     }
 
     fn append_bound(&mut self, batch: &BoundBatch<'_>) -> Result<(), EngineError> {

@@ -17,6 +17,9 @@ use crate::page::{self, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, PageTy
 /// Full pages of fragments that are kept before they are written.
 const FRAGMENT_PAGES: usize = 64;
 
+/// Most extents that are allocated at once.
+const EXTENTS_AT_ONCE: usize = 8;
+
 /// Fills pages of fragments of one table for one transaction.
 #[derive(Debug)]
 pub(crate) struct FragmentWriter {
@@ -99,9 +102,11 @@ impl FragmentWriter {
         }
         let of_table = self.table.unit(unit).clone();
         let (id, owner) = (self.transaction, self.table.owner(unit));
-        let run = self.shared.allocator.allocate(id, &of_table, 8, owner, &mut self.allocated)?;
-        // Also those that stay empty belong to the table.
         let extents = self.extents.entry(unit).or_default();
+        // A load with few such values takes few extents.
+        let wanted = extents.len().clamp(1, EXTENTS_AT_ONCE) as u32;
+        let run = self.shared.allocator.allocate(id, &of_table, wanted, owner, &mut self.allocated)?;
+        // Also those that stay empty belong to the table.
         extents.extend(run.extents().map(|extent| ExtentUse { extent, used: 0 }));
         let ready = self.ready.entry(unit).or_default();
         ready.extend(run.extents().flat_map(|extent| (0..EXTENT_PAGES).map(move |index| extent.page(index))));

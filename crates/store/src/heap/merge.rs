@@ -3,14 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::BinaryArray;
-
 use super::split::first_of_split;
 use super::tree_writer::TreeWriter;
 use crate::error::EngineError;
 use crate::log::Change;
 use crate::page::{CAPACITY_BYTES, HEADER_BYTES, Page, PageId, SLOT_BYTES};
-use crate::record::BoundBatch;
+use crate::record::Keys;
 use crate::record::compress::Compression;
 use crate::record::stored::StoredRow;
 use crate::tree::{PageKeys, Place, child, damaged, duplicate, find, stored};
@@ -20,17 +18,13 @@ const RECORD_BYTES: usize = 46;
 
 impl TreeWriter<'_, '_> {
     /// Adds rows with these keys, which rise: as long as they belong in the same leaf, the tree is not descended again.
-    pub(crate) fn insert_rising(
-        &mut self,
-        rows: &BoundBatch<'_>,
-        keys: &BinaryArray,
-    ) -> Result<(), EngineError> {
+    pub(crate) fn insert_rising(&mut self, rows: &[&[u8]], keys: &Keys) -> Result<(), EngineError> {
         let tree = self.tree;
         // A leaf, and the least key that does not belong there.
         let mut known: Option<(PageId, Option<Vec<u8>>)> = None;
         let mut row = 0;
-        while row < rows.rows() {
-            let key = keys.value(row);
+        while let Some(record) = rows.get(row) {
+            let key = keys.get(row);
             let within = known.take().filter(|(_, end)| end.as_ref().is_none_or(|end| key < end.as_slice()));
             let (id, end) = match within {
                 Some(within) => within,
@@ -43,25 +37,24 @@ impl TreeWriter<'_, '_> {
                 row += taken;
                 continue;
             }
-            let record = rows.record(row);
             let (Place::At(slot) | Place::Before(slot)) = find(tree, &page, key)?;
             let next = match slot < page.slot_count() {
                 true => Some(PageKeys::new(tree, &page)?.at(slot)?),
                 false => end.clone(),
             };
             let run = run(rows, keys, row, next.as_deref());
-            if self.relieve(&page, &record)? {
+            if self.relieve(&page, record)? {
                 known = Some((id, end));
             } else if run.is_empty() || id == tree.root {
                 let first = first_of_split(&page, slot);
-                let latch = self.claim_split(&page, key, first, &record)?;
+                let latch = self.claim_split(&page, key, first, record)?;
                 if latch.is_some() {
-                    self.divide(&page, slot, &record)?;
+                    self.divide(&page, slot, record)?;
                 }
             } else if slot < page.slot_count() {
-                let latch = self.claim_split(&page, key, slot, &record)?;
+                let latch = self.claim_split(&page, key, slot, record)?;
                 if latch.is_some() {
-                    self.split_at(&page, slot, &record)?;
+                    self.split_at(&page, slot, record)?;
                 }
             } else {
                 let latch = self.heap.claim_path(tree, key, |_| Ok(None))?;
@@ -79,8 +72,8 @@ impl TreeWriter<'_, '_> {
     fn insert_into_leaf(
         &self,
         page: &Arc<Page>,
-        rows: &BoundBatch<'_>,
-        keys: &BinaryArray,
+        rows: &[&[u8]],
+        keys: &Keys,
         first: usize,
         end: Option<&[u8]>,
     ) -> Result<usize, EngineError> {
@@ -88,17 +81,16 @@ impl TreeWriter<'_, '_> {
         let mut image = (**page).clone();
         let mut changes = Vec::new();
         let mut logged_bytes = 0;
-        for row in first..rows.rows() {
-            let key = keys.value(row);
+        for (row, record) in rows.iter().enumerate().skip(first) {
+            let key = keys.get(row);
             if end.is_some_and(|end| key >= end) {
                 break;
             }
-            let record = rows.record(row);
             let slot = match find(tree, &image, key)? {
-                Place::At(_) => return Err(duplicate(tree, &record)),
+                Place::At(_) => return Err(duplicate(tree, record)),
                 Place::Before(slot) => slot,
             };
-            let row = stored(&image, &record)?;
+            let row = stored(&image, record)?;
             if !image.insert(slot, &row, true) {
                 break;
             }
@@ -120,8 +112,8 @@ impl TreeWriter<'_, '_> {
     fn append_leaves(
         &mut self,
         page: &Arc<Page>,
-        rows: &BoundBatch<'_>,
-        keys: &BinaryArray,
+        rows: &[&[u8]],
+        keys: &Keys,
         run: Range<usize>,
     ) -> Result<PageId, EngineError> {
         let tree = self.tree;
@@ -134,7 +126,8 @@ impl TreeWriter<'_, '_> {
         while next_row < run.end {
             let mut image = self.empty_page(id, 0);
             let leaf = self.fill_leaf(&mut image, rows, keys, next_row..run.end)?;
-            let entry = tree.key.index_record(&tree.layout, StoredRow::whole(&rows.record(next_row)), id);
+            let record = rows.get(next_row).copied().unwrap_or_default();
+            let entry = tree.key.index_record(&tree.layout, StoredRow::whole(record), id);
             entries.push(entry.ok_or_else(|| damaged(id, "a key cannot be read"))?);
             next_row = leaf.end;
             let next = if next_row < run.end { self.new_tree_page(0)? } else { after };
@@ -154,18 +147,18 @@ impl TreeWriter<'_, '_> {
     fn fill_leaf(
         &self,
         image: &mut Page,
-        rows: &BoundBatch<'_>,
-        keys: &BinaryArray,
+        rows: &[&[u8]],
+        keys: &Keys,
         of: Range<usize>,
     ) -> Result<Range<usize>, EngineError> {
         let tree = self.tree;
         for row in of.clone() {
-            let record = rows.record(row);
-            if row > of.start && keys.value(row) <= keys.value(row - 1) {
-                return Err(duplicate(tree, &record));
+            let record = rows.get(row).copied().unwrap_or_default();
+            if row > of.start && keys.get(row) <= keys.get(row - 1) {
+                return Err(duplicate(tree, record));
             }
             let slot = image.slot_count();
-            while !image.insert(slot, &stored(image, &record)?, true) {
+            while !image.insert(slot, &stored(image, record)?, true) {
                 let compressed = match tree.layout.compression {
                     Compression::Page => self.compressed(image),
                     _ => None,
@@ -231,11 +224,11 @@ impl TreeWriter<'_, '_> {
 }
 
 /// The rows from `first` on that come before `end`, if they are enough for a page; else none.
-fn run(rows: &BoundBatch<'_>, keys: &BinaryArray, first: usize, end: Option<&[u8]>) -> Range<usize> {
-    let belongs = |row: usize| row < rows.rows() && end.is_none_or(|end| keys.value(row) < end);
+fn run(rows: &[&[u8]], keys: &Keys, first: usize, end: Option<&[u8]>) -> Range<usize> {
+    let belongs = |row: usize| row < rows.len() && end.is_none_or(|end| keys.get(row) < end);
     let (mut last, mut bytes) = (first, 0);
     while belongs(last) {
-        bytes += usize::from(rows.lengths().get(last).copied().unwrap_or(0)) + SLOT_BYTES;
+        bytes += rows.get(last).map_or(0, |row| row.len()) + SLOT_BYTES;
         last += 1;
     }
     if bytes < CAPACITY_BYTES { first..first } else { first..last }

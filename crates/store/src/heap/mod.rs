@@ -11,6 +11,7 @@ pub mod large;
 pub(crate) mod merge;
 pub(crate) mod rows;
 pub(crate) mod split;
+pub(crate) mod tree_load;
 pub(crate) mod tree_writer;
 
 use std::sync::Arc;

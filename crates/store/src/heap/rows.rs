@@ -10,16 +10,21 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BinaryArray, RecordBatch};
 
 use super::HeapWriter;
+use super::block::PageBlock;
 use super::index_load::IndexLoad;
 use super::large::{LargeValueReader, LargeValueWriter};
 use crate::catalogue::tree_of;
 use crate::error::EngineError;
-use crate::page::RowId;
+use crate::page::{CAPACITY_BYTES, Page, ROW_LIMIT_BYTES, RowId, UnitId};
+use crate::record::compress::Compression;
 use crate::record::layout::Layout;
 use crate::record::stored::StoredRow;
-use crate::record::{BoundBatch, RowGatherer, no_large_values};
+use crate::record::{
+    BoundBatch, KeyedRows, Records, RowGatherer, empty_large_values, no_large_values, with_uniquifier,
+};
 use crate::sort::Sorted;
 use crate::tree::index::{Index, RowLocator, Tree, index_batch};
+use crate::tree::record_keys::RecordKeys;
 use crate::tree::{self, damaged};
 
 /// Columns of some rows by their places in the table.
@@ -210,28 +215,15 @@ impl HeapWriter<'_> {
         Ok(wanted.into_iter().zip(batch.columns().iter().cloned()).collect())
     }
 
-    /// Adds rows with ascending keys to a tree: rows of an index as they are, rows of the clustered tree as [`TreeBuilder`] takes
-    /// them. Returns the rows with their hidden column. It follows the leaves instead of starting from the root for each row.
-    ///
-    /// [`TreeBuilder`]: super::build::TreeBuilder
-    pub fn merge(
-        &mut self,
-        tree: &Tree,
-        batch: &RecordBatch,
-        keys: &BinaryArray,
-    ) -> Result<RecordBatch, EngineError> {
-        let batch = match tree.layout.hidden {
-            0 => batch.clone(),
-            _ => {
-                let numbers = self.uniquifiers(tree, keys.iter().flatten())?;
-                with_hidden(&tree.layout, batch, numbers)?
-            }
-        };
-        let bound = BoundBatch::new(&tree.layout, &batch, &mut LargeValueWriter { sink: &mut *self })?;
-        let full = tree::keys_of_bound(&tree.key, &tree.layout, &bound)?;
-        self.tree(tree).insert_rising(&bound, &full)?;
-        drop(bound);
-        Ok(batch)
+    /// Adds rows with ascending keys to a tree: entries of an index as they are, rows of the clustered tree with the numbers that tell
+    /// equal keys apart. It follows the leaves instead of starting from the root for each row.
+    pub fn merge(&mut self, tree: &Tree, rows: &mut KeyedRows) -> Result<(), EngineError> {
+        if tree.layout.hidden > 0 {
+            let numbers = self.uniquifiers(tree, rows.keys.iter())?;
+            number_records(tree, &mut rows.records, &numbers)?;
+            RecordKeys::whole(tree).read(tree, &rows.records, &mut rows.keys)?;
+        }
+        self.tree(tree).insert_rising(&rows.records.list(), &rows.keys)
     }
 
     /// Adds sorted rows to a clustered table that has rows, and their entries to `indexes`. Returns the number of rows.
@@ -241,15 +233,14 @@ impl HeapWriter<'_> {
         indexes: &mut [IndexLoad],
     ) -> Result<u64, EngineError> {
         let tree = tree_of(self.table)?;
-        let mut rows = 0;
-        while let Some((batch, keys)) = sorted.next()? {
-            let batch = self.merge(&tree, &batch, &keys)?;
-            rows += batch.num_rows() as u64;
-            let columns = columns_of(&batch);
-            indexes.iter_mut().try_for_each(|load| load.push(&columns, &[], batch.num_rows()))?;
+        let (mut rows, mut count) = (KeyedRows::default(), 0);
+        while sorted.next_many(&mut rows)? {
+            self.merge(&tree, &mut rows)?;
+            count += rows.len() as u64;
+            note_records(&tree, &rows.records, indexes)?;
         }
-        self.table.rows += rows;
-        Ok(rows)
+        self.table.rows += count;
+        Ok(count)
     }
 
     /// Numbers that tell new rows with these declared keys from each other and from those that are there; None: the first of its key.
@@ -324,6 +315,66 @@ pub(crate) fn with_hidden(
     }
     let columns = batch.columns().iter().cloned().chain([hidden]).collect();
     index_batch(layout, columns, batch.num_rows())
+}
+
+/// Puts the number of each row that has one into its record; rows behind the last of the numbers have none.
+pub(crate) fn number_records(
+    tree: &Tree,
+    records: &mut Records,
+    numbers: &[Option<u32>],
+) -> Result<(), EngineError> {
+    if numbers.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    let mut numbered = Records::default();
+    for (row, record) in records.iter().enumerate() {
+        let Some(number) = numbers.get(row).copied().flatten() else {
+            numbered.push(record);
+            continue;
+        };
+        let record = with_uniquifier(&tree.layout, record, number)
+            .ok_or_else(|| damaged(tree.root, "a row to number cannot be read"))?;
+        if record.len() > ROW_LIMIT_BYTES {
+            return Err(EngineError::RowTooLarge { bytes: record.len(), limit_bytes: ROW_LIMIT_BYTES });
+        }
+        numbered.push(&record);
+    }
+    *records = numbered;
+    Ok(())
+}
+
+/// Adds the entries of complete rows of a clustered table to indexes.
+pub(crate) fn note_records(
+    tree: &Tree,
+    records: &Records,
+    indexes: &mut [IndexLoad],
+) -> Result<(), EngineError> {
+    if indexes.is_empty() {
+        return Ok(());
+    }
+    let mut wanted: Vec<usize> = indexes.iter().flat_map(|load| load.index.sources()).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    // Columns are read from pages. None that an index has is ever large.
+    let compression = if tree.layout.is_compressed() { Compression::Row } else { Compression::None };
+    let layout = Layout { compression, ..(*tree.layout).clone() };
+    let pages = records.bytes.len() / CAPACITY_BYTES + 2;
+    let mut block = PageBlock::of_tree(UnitId::default(), &layout, pages, 100, tree.page_type(0));
+    let mut gatherer = RowGatherer::new(&tree.layout);
+    let (mut first, mut start) = (0, 0);
+    while first < records.lengths.len() {
+        let taken = block.append_records(records, first, start);
+        let placed = records.lengths.iter().skip(first).take(taken);
+        start += placed.map(|length| usize::from(*length)).sum::<usize>();
+        first += taken;
+        for page in block.finish()?.iter() {
+            gatherer.push_page(&Arc::new(Page::from_bytes(*page)))?;
+        }
+        block.clear();
+    }
+    let batch = gatherer.finish(&wanted, &empty_large_values())?;
+    let columns = wanted.into_iter().zip(batch.columns().iter().cloned()).collect();
+    indexes.iter_mut().try_for_each(|load| load.push(&columns, &[], batch.num_rows()))
 }
 
 /// Keys of whole rows (all columns that callers see) without the number that tells equal ones apart.

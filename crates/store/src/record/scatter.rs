@@ -17,8 +17,10 @@ use super::cells::{self, CellColumn};
 use super::compress;
 use super::kind::Kind;
 use super::layout::{Layout, Position, RecordForm};
+use super::uniquifier::growth_bytes;
 use super::{
-    COMPLEX, HAS_BITMAP, HAS_VARIABLE, INDEX_STATUS, LargeUse, LargeValueSink, POINTER_BYTES, convert,
+    COMPLEX, HAS_BITMAP, HAS_VARIABLE, INDEX_STATUS, LargeUse, LargeValueSink, POINTER_BYTES, Records,
+    convert,
 };
 use crate::error::EngineError;
 use crate::page::ROW_LIMIT_BYTES;
@@ -135,6 +137,23 @@ impl<'a> BoundBatch<'a> {
         let mut out = vec![0; self.lengths.get(row).copied().unwrap_or(0).into()];
         self.write(row..row + 1, &[0], &mut out);
         out
+    }
+
+    /// Puts the records of `rows` in the place of those in `out`.
+    pub(crate) fn write_records(&self, rows: Range<usize>, out: &mut Records) {
+        out.clear();
+        out.lengths.extend_from_slice(self.lengths.get(rows.clone()).unwrap_or_default());
+        let mut end = 0;
+        let offsets: Vec<u32> = out
+            .lengths
+            .iter()
+            .map(|length| {
+                end += u32::from(*length);
+                end - u32::from(*length)
+            })
+            .collect();
+        out.bytes.resize(end as usize, 0);
+        self.write(rows, &offsets, &mut out.bytes);
     }
 
     /// Writes the records of `rows`; `offsets` says where in `out` each of them starts. Offsets that leave no room for the
@@ -272,7 +291,7 @@ impl<'a> BoundBatch<'a> {
             self.lengths = vec![fixed as u16; rows];
             return Ok(());
         }
-        let limit_bytes = IN_ROW_LIMIT_BYTES.min(self.layout.row_limit_bytes);
+        let limit_bytes = IN_ROW_LIMIT_BYTES.min(self.comfortable_bytes());
         if self.layout.is_compressed() {
             // Only who has to leave is asked: nobody, if the longest values of all columns could be in one row.
             let longest = self.columns.iter().map(|source| match &source.values {
@@ -314,6 +333,11 @@ impl<'a> BoundBatch<'a> {
         Ok(())
     }
 
+    /// Bytes of a row that leave room for the number that may be put into it later.
+    fn comfortable_bytes(&self) -> usize {
+        self.layout.row_limit_bytes.saturating_sub(growth_bytes(self.layout))
+    }
+
     /// Moves values out of a row, large ones that never stay first, then the longest, until it fits. Returns its length.
     fn move_values(
         &mut self,
@@ -339,7 +363,7 @@ impl<'a> BoundBatch<'a> {
         }
         candidates.sort_by(|left, right| right.cmp(left));
         for (must_move, bytes, column, limit_bytes) in candidates {
-            if length <= self.layout.row_limit_bytes && !must_move {
+            if length <= self.comfortable_bytes() && !must_move {
                 break;
             }
             let purpose = if limit_bytes.is_some() { LargeUse::Overflow } else { LargeUse::Large };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::kind::Kind;
 use super::layout::{Layout, Position, RecordForm};
 use super::scatter::{IN_ROW_LIMIT_BYTES, put_short, status, template};
+use super::uniquifier::growth_bytes;
 use super::value_checks::{Text, is_date_time, is_decimal, is_offset, padding};
 use super::{HAS_VARIABLE, LengthPrefix, ValueContent, ValueForm, convert};
 
@@ -42,6 +43,8 @@ pub struct WireRowCopier {
     template: Vec<u8>,
     /// Where the variable part begins: the count of entries.
     array: usize,
+    /// Columns of variable length that rows have values of: not the hidden one, which is null.
+    variable_count: usize,
     limit_bytes: usize,
 }
 
@@ -102,6 +105,37 @@ pub struct Records {
     pub lengths: Vec<u16>,
 }
 
+impl Records {
+    /// Removes all.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.lengths.clear();
+    }
+
+    /// Adds a copy of one.
+    #[inline]
+    pub(crate) fn push(&mut self, record: &[u8]) {
+        self.bytes.extend_from_slice(record);
+        self.lengths.push(record.len() as u16);
+    }
+
+    /// All of them in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.lengths.iter().map(move |length| {
+            let end = start + usize::from(*length);
+            let record = self.bytes.get(start..end).unwrap_or_default();
+            start = end;
+            record
+        })
+    }
+
+    /// Each of them at its place.
+    pub(crate) fn list(&self) -> Vec<&[u8]> {
+        self.iter().collect()
+    }
+}
+
 /// Bytes of records that are made before they go to their pages: they stay in the processor's first cache.
 const RECORDS_BYTES: usize = 16 << 10;
 /// Room for one more.
@@ -113,13 +147,14 @@ impl WireRowCopier {
         if layout.is_compressed() {
             return Err(CopyRefusal::Compression);
         }
-        if layout.form != RecordForm::Row || layout.hidden > 0 {
+        if layout.form != RecordForm::Row {
             return Err(CopyRefusal::Keys);
         }
-        if form.values.len() != layout.columns.len() {
+        let visible = layout.visible().len();
+        if form.values.len() != visible {
             return Err(CopyRefusal::Columns);
         }
-        let mut seen = vec![false; layout.columns.len()];
+        let mut seen = vec![false; visible];
         let mut next_variable = 0;
         let mut steps = Vec::with_capacity(form.values.len());
         for (column, form) in form.values {
@@ -138,15 +173,21 @@ impl WireRowCopier {
         }
         let mut template = template(layout);
         let array = template.len();
-        if layout.variable_count > 0 {
+        for column in visible..layout.columns.len() {
+            if let Some(nulls) = template.get_mut(layout.fixed_bytes + 2 + column / 8) {
+                *nulls |= 1 << (column % 8);
+            }
+        }
+        let variable_count = next_variable;
+        if variable_count > 0 {
             if let Some(first) = template.first_mut() {
                 *first = status(layout) | HAS_VARIABLE;
             }
-            template.extend_from_slice(&(layout.variable_count as u16).to_le_bytes());
+            template.extend_from_slice(&(variable_count as u16).to_le_bytes());
         }
-        let limit_bytes = IN_ROW_LIMIT_BYTES.min(layout.row_limit_bytes);
+        let limit_bytes = IN_ROW_LIMIT_BYTES.min(layout.row_limit_bytes.saturating_sub(growth_bytes(layout)));
         let layout = Arc::clone(layout);
-        Ok(Self { layout, marker: form.marker, steps, template, array, limit_bytes })
+        Ok(Self { layout, marker: form.marker, steps, template, array, variable_count, limit_bytes })
     }
 
     /// Whether it makes records of this layout: a table that was altered has another.
@@ -179,7 +220,7 @@ impl WireRowCopier {
         }
         put_short(record, 0, &self.template);
         let entries = self.array + 2;
-        let (mut at, mut cursor, mut count) = (1, self.template.len() + 2 * self.layout.variable_count, 0);
+        let (mut at, mut cursor, mut count) = (1, self.template.len() + 2 * self.variable_count, 0);
         for step in &self.steps {
             let (length, is_null) = match step.prefix {
                 LengthPrefix::None => (step.width(), false),
@@ -243,7 +284,7 @@ impl WireRowCopier {
                 }
             }
         }
-        let missing = self.layout.variable_count - count;
+        let missing = self.variable_count - count;
         if missing > 0 {
             cursor = self.leave_out(missing, cursor, record)?;
         }
@@ -253,7 +294,7 @@ impl WireRowCopier {
     /// Takes the entries of nulls at the end of the variable part out again. Returns the record's length.
     #[cold]
     fn leave_out(&self, missing: usize, end: usize, record: &mut [u8]) -> Option<usize> {
-        let count = self.layout.variable_count - missing;
+        let count = self.variable_count - missing;
         if count == 0 {
             *record.first_mut()? = status(&self.layout);
             return Some(self.array);
@@ -263,7 +304,7 @@ impl WireRowCopier {
         for entry in entries.as_chunks_mut::<2>().0 {
             *entry = (u16::from_le_bytes(*entry) - 2 * missing as u16).to_le_bytes();
         }
-        let first = self.array + 2 + 2 * self.layout.variable_count;
+        let first = self.array + 2 + 2 * self.variable_count;
         record.get(first..end)?;
         record.copy_within(first..end, first - 2 * missing);
         Some(end - 2 * missing)

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{BinaryArray, RecordBatch};
+use arrow::array::RecordBatch;
 
 use super::change_alone::work_on;
 use super::leftover::{Leftover, Leftovers};
@@ -14,15 +14,16 @@ use super::write_table::WriteTable;
 use crate::catalogue::{Filled, Table, tree_of};
 use crate::database::shared::Shared;
 use crate::error::EngineError;
+use crate::heap::HeapWriter;
 use crate::heap::build::{Fill, TreeBuilder};
 use crate::heap::bulk::HeapLoad;
 use crate::heap::claiming::claim_root;
-use crate::heap::index_load::IndexLoad;
-use crate::heap::rows;
+use crate::heap::index_load::{IndexLoad, note_rows};
+use crate::heap::tree_load::{TreeLoad, build_sorted};
 use crate::lock::{LockMode, Resource};
-use crate::page::{ExtentId, RowId};
-use crate::record::{WireRowCopier, WireRows};
-use crate::sort::{Sorted, Sorter};
+use crate::page::ExtentId;
+use crate::record::{KeyedRows, WireRowCopier, WireRows};
+use crate::sort::Sorted;
 use crate::tree::index::Tree;
 
 /// Options of a bulk load.
@@ -152,26 +153,18 @@ impl BulkWriter {
                 let fill = Fill::of(options.table_lock);
                 let builder =
                     builds.then(|| TreeBuilder::new(shared, table, tree, transaction, minimal, fill));
-                let sorter =
-                    (!builds || !options.sorted).then(|| Sorter::new(shared, options.sort_memory_bytes));
-                Target::Tree(Box::new(TreeLoad {
-                    tree: Arc::clone(tree),
-                    builder,
-                    sorter,
-                    verifies: options.sorted,
-                    last: None,
-                    rows: 0,
-                }))
+                let BulkOptions { sorted, sort_memory_bytes, .. } = options;
+                let load =
+                    TreeLoad::new(shared, table, tree, transaction, builder, sorted, sort_memory_bytes);
+                Target::Tree(Box::new(load))
             }
             None => {
                 let locates = !table.indexes.is_empty();
                 Target::Heap(Box::new(HeapLoad::new(shared, table, transaction, minimal, locates)))
             }
         };
-        let indexes = table.indexes.iter().map(|index| IndexLoad {
-            index: index.clone(),
-            sorter: Sorter::new(shared, options.sort_memory_bytes),
-        });
+        let memory = options.sort_memory_bytes;
+        let indexes = table.indexes.iter().map(|index| IndexLoad::new(shared, index, memory));
         let (target, indexes) = (Some(target), indexes.collect());
         Ok(Self { target, indexes, minimal_logging, start: None, began: 0, leftovers: None })
     }
@@ -190,7 +183,7 @@ impl BulkWriter {
     pub fn rows(&self) -> u64 {
         match &self.target {
             Some(Target::Heap(load)) => load.rows(),
-            Some(Target::Tree(load)) => load.rows,
+            Some(Target::Tree(load)) => load.rows(),
             None => 0,
         }
     }
@@ -200,7 +193,7 @@ impl BulkWriter {
     pub fn buffer_bytes(&self) -> usize {
         match &self.target {
             Some(Target::Heap(load)) => load.buffer_bytes(),
-            Some(Target::Tree(load)) => load.builder.as_ref().map_or(0, TreeBuilder::buffer_bytes),
+            Some(Target::Tree(load)) => load.buffer_bytes(),
             None => 0,
         }
     }
@@ -212,10 +205,7 @@ impl BulkWriter {
                 load.append(batch)?;
                 note_located(load, &mut self.indexes)
             }
-            Some(Target::Tree(load)) => match load.append(batch)? {
-                Some(rows) => note_rows(&rows, &[], &mut self.indexes),
-                None => Ok(()),
-            },
+            Some(Target::Tree(load)) => load.append(batch, &mut self.indexes),
             None => Ok(()),
         }
     }
@@ -230,7 +220,8 @@ impl BulkWriter {
     ) -> Result<WireRows, EngineError> {
         match &mut self.target {
             Some(Target::Heap(load)) => load.append_wire_rows(copier, bytes),
-            Some(Target::Tree(_)) | None => Ok(WireRows::default()),
+            Some(Target::Tree(load)) => load.append_wire_rows(copier, bytes, &mut self.indexes),
+            None => Ok(WireRows::default()),
         }
     }
 
@@ -257,7 +248,7 @@ impl Drop for BulkWriter {
         let (Some(target), Some(leftovers)) = (self.target.take(), &self.leftovers) else { return };
         let allocated = match target {
             Target::Heap(load) => load.give_up(),
-            Target::Tree(load) => load.builder.map(|builder| builder.fragments.allocated).unwrap_or_default(),
+            Target::Tree(load) => load.give_up(),
         };
         leftovers.leave(Leftover { allocated, start: self.start.take(), began: self.began });
     }
@@ -265,88 +256,6 @@ impl Drop for BulkWriter {
 
 fn note_located(load: &mut HeapLoad, indexes: &mut [IndexLoad]) -> Result<(), EngineError> {
     load.take_located().iter().try_for_each(|(rows, addresses)| note_rows(rows, addresses, indexes))
-}
-
-fn note_rows(rows: &RecordBatch, addresses: &[RowId], indexes: &mut [IndexLoad]) -> Result<(), EngineError> {
-    if indexes.is_empty() {
-        return Ok(());
-    }
-    let columns = rows::columns_of(rows);
-    indexes.iter_mut().try_for_each(|load| load.push(&columns, addresses, rows.num_rows()))
-}
-
-/// Rows on their way into a clustered tree.
-#[derive(Debug)]
-struct TreeLoad {
-    tree: Arc<Tree>,
-    /// The tree is empty and gets built; None: rows are merged into it at the end.
-    builder: Option<TreeBuilder>,
-    /// Rows are sorted first.
-    sorter: Option<Sorter>,
-    /// Rows are said to be in order.
-    verifies: bool,
-    last: Option<Vec<u8>>,
-    rows: u64,
-}
-
-impl TreeLoad {
-    /// Returns the rows, with their hidden column, if they are in the tree already.
-    fn append(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>, EngineError> {
-        let keys = rows::declared_keys(&self.tree, batch)?;
-        if self.verifies {
-            self.verify(&keys)?;
-        }
-        self.rows += batch.num_rows() as u64;
-        match (&mut self.sorter, &mut self.builder) {
-            (Some(sorter), _) => sorter.push(batch, keys).map(|()| None),
-            (None, Some(builder)) => builder.append(batch, &keys).map(Some),
-            (None, None) => Ok(None),
-        }
-    }
-
-    fn verify(&mut self, keys: &BinaryArray) -> Result<(), EngineError> {
-        let mut last = self.last.as_deref();
-        for (row, key) in (self.rows + 1..).zip(keys.iter().flatten()) {
-            if last.is_some_and(|last| key < last) {
-                return Err(EngineError::NotSorted { row });
-            }
-            last = Some(key);
-        }
-        self.last = last.map(<[u8]>::to_vec);
-        Ok(())
-    }
-
-    fn finish(
-        self,
-        indexes: &mut [IndexLoad],
-    ) -> (Result<Filled, EngineError>, Vec<ExtentId>, Option<Sorted>) {
-        let sorted = self.sorter.map(Sorter::finish).transpose();
-        let Some(mut builder) = self.builder else {
-            return match sorted {
-                Ok(sorted) => (Ok(Filled::default()), Vec::new(), sorted),
-                Err(error) => (Err(error), Vec::new(), None),
-            };
-        };
-        let built = sorted.and_then(|sorted| {
-            let Some(mut sorted) = sorted else { return Ok(()) };
-            build(&mut builder, &mut sorted, indexes)
-        });
-        let (filled, allocated) = builder.finish();
-        (built.and(filled), allocated, None)
-    }
-}
-
-/// Builds a clustered tree from rows in its order.
-fn build(
-    builder: &mut TreeBuilder,
-    sorted: &mut Sorted,
-    indexes: &mut [IndexLoad],
-) -> Result<(), EngineError> {
-    while let Some((batch, keys)) = sorted.next()? {
-        let rows = builder.append(&batch, &keys)?;
-        note_rows(&rows, &[], indexes)?;
-    }
-    Ok(())
 }
 
 impl WriteTable<'_> {
@@ -524,14 +433,17 @@ fn merge_beside(
     for load in indexes {
         let tree = Arc::clone(&load.index.tree);
         let mut sorted = load.finish()?;
-        with_rows(transaction, object, |heap| {
-            while let Some((entries, keys)) = sorted.next()? {
-                heap.merge(&tree, &entries, &keys)?;
-            }
-            Ok(())
-        })?;
+        with_rows(transaction, object, |heap| merge_entries(heap, &tree, &mut sorted))?;
     }
     Ok(rows)
+}
+
+fn merge_entries(heap: &mut HeapWriter<'_>, tree: &Tree, sorted: &mut Sorted) -> Result<(), EngineError> {
+    let mut entries = KeyedRows::default();
+    while sorted.next_many(&mut entries)? {
+        heap.merge(tree, &mut entries)?;
+    }
+    Ok(())
 }
 
 /// Builds the clustered tree of a table that the load has only now alone. Returns how many rows.
@@ -545,7 +457,7 @@ fn build_late(
     let table = Arc::new(transaction.work.table(object)?);
     let tree = tree_of(&table)?;
     let mut builder = TreeBuilder::new(&transaction.shared, &table, &tree, transaction.id, false, fill);
-    let built = build(&mut builder, sorted, indexes);
+    let built = build_sorted(&mut builder, &tree, sorted, indexes);
     let (filled, allocated) = builder.finish();
     transaction.allocated.extend(allocated);
     let filled = built.and(filled)?;
@@ -567,24 +479,13 @@ pub(super) fn fill_indexes(
         let tree = Arc::clone(&load.index.tree);
         let mut sorted = load.finish()?;
         if !is_fresh(&transaction.shared, &tree)? {
-            with_heap(transaction, object, |heap| {
-                while let Some((entries, keys)) = sorted.next()? {
-                    heap.merge(&tree, &entries, &keys)?;
-                }
-                Ok(())
-            })?;
+            with_heap(transaction, object, |heap| merge_entries(heap, &tree, &mut sorted))?;
             continue;
         }
         let table = Arc::new(transaction.work.table(object)?);
         let mut builder =
             TreeBuilder::new(&transaction.shared, &table, &tree, transaction.id, minimally_logged, fill);
-        let mut build = || {
-            while let Some((entries, keys)) = sorted.next()? {
-                builder.append(&entries, &keys)?;
-            }
-            Ok(())
-        };
-        let built = build();
+        let built = build_sorted(&mut builder, &tree, &mut sorted, &mut []);
         let (filled, allocated) = builder.finish();
         transaction.allocated.extend(allocated);
         let mut filled = built.and(filled)?;

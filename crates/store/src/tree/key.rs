@@ -131,6 +131,11 @@ impl KeyLayout {
         Ok(Self { columns: columns.to_vec(), fixed_bytes, places, has_nullable, variable_count, order })
     }
 
+    /// The first columns of it, to read them from rows alone.
+    pub(crate) fn first(&self, columns: usize) -> Self {
+        Self { columns: self.columns.iter().take(columns).cloned().collect(), ..self.clone() }
+    }
+
     /// Checks a declaration: 1 to 32 columns, none twice, none of a large type, and fixed columns of at most `limit_bytes`
     /// together. Whether variable columns fit the limit is checked when rows are added.
     pub fn check(layout: &Layout, columns: &[KeyColumn], limit_bytes: usize) -> Result<(), EngineError> {

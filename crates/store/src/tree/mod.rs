@@ -8,6 +8,7 @@
 pub mod index;
 pub(crate) mod index_filter;
 pub mod key;
+pub(crate) mod record_keys;
 
 use std::sync::Arc;
 
@@ -251,17 +252,25 @@ pub(crate) fn stored(page: &Page, row: &[u8]) -> Result<Vec<u8>, EngineError> {
     Ok(stored.into_owned())
 }
 
+/// The values of the declared key of a complete record.
+pub(crate) fn key_of_record(tree: &Tree, record: &[u8]) -> Option<RecordBatch> {
+    let mut page = tree.empty_page(PageId::NONE, 0, UnitId::default());
+    page.insert(0, record, true);
+    let mut gatherer = RowGatherer::new(&tree.layout);
+    gatherer.push_page(&Arc::new(page)).ok()?;
+    let columns = tree.key.column_indexes().into_iter().take(tree.definition.key.len());
+    gatherer.finish(&columns.collect::<Vec<_>>(), &NoLargeValues).ok()
+}
+
+/// The values of the declared key of a row of a batch in the form of the tree; its hidden column may be missing.
+pub(crate) fn key_of_batch(tree: &Tree, batch: &RecordBatch, row: usize) -> Option<RecordBatch> {
+    let columns = tree.key.column_indexes().into_iter().take(tree.definition.key.len());
+    batch.slice(row, 1).project(&columns.collect::<Vec<_>>()).ok()
+}
+
 /// The error that a row's key exists already, with its values.
 pub(crate) fn duplicate(tree: &Tree, row: &[u8]) -> EngineError {
-    let values = || {
-        let mut page = tree.empty_page(PageId::NONE, 0, UnitId::default());
-        page.insert(0, row, true);
-        let mut gatherer = RowGatherer::new(&tree.layout);
-        gatherer.push_page(&Arc::new(page)).ok()?;
-        let columns = tree.key.column_indexes().into_iter().take(tree.definition.key.len());
-        gatherer.finish(&columns.collect::<Vec<_>>(), &NoLargeValues).ok()
-    };
-    match values() {
+    match key_of_record(tree, row) {
         Some(key) => duplicate_key(tree, &key),
         None => damaged(tree.root, "a key cannot be read"),
     }

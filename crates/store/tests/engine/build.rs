@@ -134,7 +134,7 @@ fn rows_out_of_order_and_keys_that_exist_are_refused_with_their_place() {
     wrong.swap(812, 813);
     let error = load(&engine, "t", &wrong, SORTED).unwrap_err();
     // The row with key 812 is the 814th.
-    assert!(matches!(error, EngineError::NotSorted { row: 814 }), "{error}");
+    assert!(matches!(error, EngineError::NotSorted { row: 814, .. }), "{error}");
     assert_eq!(error.sql_error(), Some(4819));
     let mut twice = rows(0..1000);
     twice[500].0 = 499;
@@ -175,7 +175,7 @@ fn a_load_that_fails_leaves_the_rest_of_its_transaction() {
                             .and_then(|mut table| table.finish_bulk(writer))
                             .unwrap_err(),
                     ),
-                    Err(EngineError::NotSorted { row: 2 }) => transaction.abandon_bulk(writer),
+                    Err(EngineError::NotSorted { row: 2, .. }) => transaction.abandon_bulk(writer),
                     Err(error) => panic!("{error}"),
                 }
             }

@@ -280,12 +280,7 @@ impl BulkWriter {
     pub fn wire_columns(&mut self, columns: &[tds::Column]) -> Result<(), SqlError> {
         self.columns(columns)?;
         let Some(writer) = &self.writer else { return Ok(()) };
-        let load = LoadFacts {
-            columns,
-            positions: &self.positions,
-            checks_order: self.order.is_some(),
-            fires_triggers: self.kept.is_some(),
-        };
+        let load = LoadFacts { columns, positions: &self.positions, fires_triggers: self.kept.is_some() };
         self.intake = Some(writer.intake(load)?);
         Ok(())
     }

@@ -18,10 +18,9 @@ fn typed(columns: &mut [Column], at: usize, sql_type: SqlType) {
     columns[at].type_info = TypeInfo::new(sql_type, true, Some(Collation::default()));
 }
 
-/// What a load into table `t`, which a text makes, decides. The hints are CHECK_CONSTRAINTS, an ORDER that is checked, and FIRE_TRIGGERS
-/// with a trigger to fire.
-async fn decided(made: &str, change: Change, hints: [bool; 3]) -> Option<DecodeReason> {
-    let [check_constraints, checks_order, fires_triggers] = hints;
+/// What a load into table `t`, which a text makes, decides. The hints are CHECK_CONSTRAINTS, and FIRE_TRIGGERS with a trigger to fire.
+async fn decided(made: &str, change: Change, hints: [bool; 2]) -> Option<DecodeReason> {
+    let [check_constraints, fires_triggers] = hints;
     let mut bench = Bench::new();
     bench.run(made).await.unwrap();
     let table = resolve::opened(&bench.session, &ObjectName::bare("t".to_string())).unwrap();
@@ -33,7 +32,7 @@ async fn decided(made: &str, change: Change, hints: [bool; 3]) -> Option<DecodeR
     // The stream names the table's columns in their order, unless one of them is `second`.
     let position = |column: &Column| table.definition.position(&column.name).unwrap();
     let positions: Vec<usize> = columns.iter().map(position).collect();
-    let load = LoadFacts { columns: &columns, positions: &positions, checks_order, fires_triggers };
+    let load = LoadFacts { columns: &columns, positions: &positions, fires_triggers };
     let intake = writer.intake(load).unwrap();
     drop(writer);
     bench.session.work.end_statement(&mark, false).unwrap();
@@ -44,11 +43,11 @@ async fn decided(made: &str, change: Change, hints: [bool; 3]) -> Option<DecodeR
 }
 
 const PLAIN: &str = "CREATE TABLE t (a int NOT NULL, b varchar(10) NULL, c nvarchar(10) NULL, d money NULL)";
-const NONE: [bool; 3] = [false; 3];
+const NONE: [bool; 2] = [false; 2];
 
 #[tokio::test]
 async fn rows_that_need_nothing_are_copied() {
-    let copied: [(&str, Change); 7] = [
+    let copied: [(&str, Change); 10] = [
         (PLAIN, as_declared),
         // A value of fixed width may come anywhere.
         (PLAIN, |columns| columns.swap(0, 3)),
@@ -61,6 +60,13 @@ async fn rows_that_need_nothing_are_copied() {
         ("CREATE TABLE t (a decimal(9, 2) NULL)", |columns| {
             typed(columns, 0, SqlType::Numeric { precision: 9, scale: 2 });
         }),
+        // A clustered table sorts records; the number that tells equal keys apart comes later.
+        ("CREATE TABLE t (a int NOT NULL PRIMARY KEY, b varchar(10) NULL)", as_declared),
+        ("CREATE TABLE t (a int NULL, b varchar(10) NULL) CREATE CLUSTERED INDEX c ON t (a)", as_declared),
+        (
+            "CREATE TABLE t (a int NOT NULL, b int NULL, PRIMARY KEY (a DESC)) CREATE INDEX i ON t (b)",
+            as_declared,
+        ),
         // Constraints that nobody asked to be checked.
         (
             "CREATE TABLE p (a int PRIMARY KEY) CREATE TABLE t (a int NULL CHECK (a > 0) REFERENCES p)",
@@ -75,16 +81,21 @@ async fn rows_that_need_nothing_are_copied() {
 #[tokio::test]
 async fn each_reason_has_a_table_or_a_load_that_it_holds_for() {
     use DecodeReason::*;
-    const CHECKED: [bool; 3] = [true, false, false];
-    let cases: [(DecodeReason, &str, Change, [bool; 3]); 19] = [
-        (OrderHint, PLAIN, as_declared, [false, true, false]),
-        (Triggers, PLAIN, as_declared, [false, false, true]),
+    const CHECKED: [bool; 2] = [true, false];
+    let cases: [(DecodeReason, &str, Change, [bool; 2]); 19] = [
+        (Triggers, PLAIN, as_declared, [false, true]),
         (CheckConstraints, "CREATE TABLE t (a int CHECK (a > 0))", as_declared, CHECKED),
         (
             ForeignKeys,
             "CREATE TABLE p (a int PRIMARY KEY) CREATE TABLE t (a int REFERENCES p)",
             as_declared,
             CHECKED,
+        ),
+        (
+            IgnoredDuplicates,
+            "CREATE TABLE t (a int NOT NULL PRIMARY KEY WITH (IGNORE_DUP_KEY = ON))",
+            as_declared,
+            NONE,
         ),
         (
             WideKeys,
@@ -127,7 +138,7 @@ async fn each_reason_has_a_table_or_a_load_that_it_holds_for() {
 async fn the_reason_that_is_named_is_the_first_that_holds() {
     // What the statement asks for comes before the table's definition, and that before its pages.
     let made = "CREATE TABLE t (a int IDENTITY PRIMARY KEY CHECK (a > 0), b nvarchar(max))";
-    let both = decided(made, as_declared, [true, false, false]).await;
+    let both = decided(made, as_declared, [true, false]).await;
     assert_eq!(both, Some(DecodeReason::CheckConstraints));
     assert_eq!(decided(made, as_declared, NONE).await, Some(DecodeReason::Identity));
     let made = "CREATE TABLE t (a int PRIMARY KEY, b nvarchar(max))";

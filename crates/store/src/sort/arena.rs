@@ -1,0 +1,176 @@
+//! Rows in memory: as they came, and in the order of their keys.
+
+use super::frame;
+use super::run::CHUNK_BYTES;
+use crate::error::EngineError;
+use crate::record::KeyedRows;
+
+/// Most bytes of rows: the place of each is a `u32`.
+pub(super) const LIMIT_BYTES: usize = 2 << 30;
+
+/// What sorting takes for each row.
+const ENTRY_BYTES: usize = size_of::<u128>();
+
+/// Rows with their keys, as they came.
+#[derive(Debug, Default)]
+pub(super) struct Arena {
+    chunks: Vec<Vec<u8>>,
+    bytes: usize,
+    rows: usize,
+    /// Some row came behind one with a greater key.
+    is_mixed: bool,
+    last_key: Vec<u8>,
+}
+
+impl Arena {
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Bytes that the rows take, with what it takes to sort them.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes + if self.is_mixed { self.rows * ENTRY_BYTES } else { 0 }
+    }
+
+    /// Takes rows.
+    pub fn push(&mut self, rows: &KeyedRows) -> Result<(), EngineError> {
+        let mut last = self.last_key.as_slice();
+        for (key, record) in rows.keys.iter().zip(rows.records.iter()) {
+            self.is_mixed |= key < last;
+            last = key;
+            let bytes = frame::bytes_of(key, record);
+            let has_room = self.chunks.last().is_some_and(|chunk| chunk.len() + bytes <= CHUNK_BYTES);
+            if !has_room {
+                self.chunks.push(Vec::with_capacity(CHUNK_BYTES.max(bytes)));
+            }
+            if let Some(chunk) = self.chunks.last_mut() {
+                frame::write(key, record, chunk)?;
+            }
+            self.bytes += bytes;
+        }
+        self.rows += rows.len();
+        let last = last.to_vec();
+        self.last_key = last;
+        Ok(())
+    }
+
+    fn row(&self, place: u32) -> (&[u8], &[u8]) {
+        let (chunk, at) = (place as usize / CHUNK_BYTES, place as usize % CHUNK_BYTES);
+        let chunk = self.chunks.get(chunk).map(Vec::as_slice).unwrap_or_default();
+        chunk.get(at..).and_then(frame::read).unwrap_or_default()
+    }
+
+    /// All rows, each with its place.
+    fn places(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.chunks.iter().enumerate().flat_map(|(number, chunk)| {
+            let mut at = 0;
+            std::iter::from_fn(move || {
+                let (key, record) = frame::read(chunk.get(at..)?)?;
+                let place = (number * CHUNK_BYTES + at) as u32;
+                at += frame::bytes_of(key, record);
+                Some((place, key))
+            })
+        })
+    }
+
+    /// Places of the rows in the order of their keys; those of equal keys as they came.
+    fn sorted(&self) -> Vec<u128> {
+        let shared = self.shared_bytes();
+        let mut entries: Vec<u128> = Vec::with_capacity(self.rows);
+        entries.extend(
+            self.places().map(|(place, key)| u128::from(prefix(key, shared)) << 32 | u128::from(place)),
+        );
+        entries.sort_unstable();
+        // Prefixes tell nearly all rows apart. Only where they do not, whole keys are compared.
+        for alike in entries.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
+            alike.sort_by(|a, b| self.row(*a as u32).0.cmp(self.row(*b as u32).0));
+        }
+        entries
+    }
+
+    /// How many bytes all keys begin with.
+    fn shared_bytes(&self) -> usize {
+        let mut keys = self.places().map(|(_, key)| key);
+        let Some(first) = keys.next() else { return 0 };
+        let mut shared = first;
+        for key in keys {
+            if !key.starts_with(shared) {
+                let same = shared.iter().zip(key).take_while(|(a, b)| a == b).count();
+                shared = shared.get(..same).unwrap_or_default();
+            }
+        }
+        shared.len()
+    }
+}
+
+/// The eight bytes behind those that all keys share. Behind a key's end come zeros: no longer key is less.
+#[inline]
+fn prefix(key: &[u8], shared: usize) -> u64 {
+    let rest = key.get(shared..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let places = rest.iter().zip((0..8).rev());
+            places.fold(0, |prefix, (byte, place)| prefix | u64::from(*byte) << (8 * place))
+        }
+    }
+}
+
+/// Rows in memory in the order of their keys.
+#[derive(Debug)]
+pub(super) struct MemoryRun {
+    arena: Arena,
+    next: Next,
+}
+
+#[derive(Debug)]
+enum Next {
+    /// The rows came in order. Chunk and byte.
+    AsCame(usize, usize),
+    /// Prefix and place of each row, and how many were taken.
+    Sorted(Vec<u128>, usize),
+}
+
+impl MemoryRun {
+    /// Sorts the rows, unless they came in order.
+    pub fn new(arena: Arena) -> Self {
+        let next = match arena.is_mixed {
+            true => Next::Sorted(arena.sorted(), 0),
+            false => Next::AsCame(0, 0),
+        };
+        Self { arena, next }
+    }
+
+    /// The chunks of rows that came in order.
+    pub fn chunks(&self) -> Option<&[Vec<u8>]> {
+        match self.next {
+            Next::AsCame(..) => Some(&self.arena.chunks),
+            Next::Sorted(..) => None,
+        }
+    }
+
+    /// The next row's key and record.
+    #[inline]
+    pub fn peek(&self) -> Option<(&[u8], &[u8])> {
+        match &self.next {
+            Next::AsCame(chunk, at) => frame::read(self.arena.chunks.get(*chunk)?.get(*at..)?),
+            Next::Sorted(entries, taken) => Some(self.arena.row(*entries.get(*taken)? as u32)),
+        }
+    }
+
+    /// Takes the next row.
+    #[inline]
+    pub fn advance(&mut self) {
+        let bytes = self.peek().map_or(0, |(key, record)| frame::bytes_of(key, record));
+        match &mut self.next {
+            Next::AsCame(chunk, at) => {
+                *at += bytes;
+                if self.arena.chunks.get(*chunk).is_some_and(|chunk| *at >= chunk.len()) {
+                    (*chunk, *at) = (*chunk + 1, 0);
+                }
+            }
+            Next::Sorted(_, taken) => *taken += 1,
+        }
+    }
+}
