@@ -1,6 +1,7 @@
 //! `bulkwire load`.
 
-use formats::{Format, InferredSchema};
+use arrow::datatypes::DataType;
+use formats::{Evidence, Format, InferredColumn, InferredSchema};
 use load::report::grouped;
 use load::{
     Client, Ledger, LoadState, TableLoad, TableName, create_table_statement, roomy_length, roomy_schema,
@@ -171,6 +172,7 @@ fn create(
     })?;
     if !arguments.quiet {
         eprintln!("{statement}");
+        measured.columns.iter().filter_map(fell_to_text).for_each(|note| eprintln!("note: {note}"));
     }
     if !arguments.dry_run {
         change(client, &statement)?;
@@ -184,6 +186,21 @@ fn create(
         unsized_advice(field, &create_options(&measured, index, arguments), longest)
     });
     Ok(advice.collect())
+}
+
+/// Which value made text of a column that would have another type without it.
+fn fell_to_text(column: &InferredColumn) -> Option<String> {
+    let evidence = column.evidence.as_ref()?;
+    let before = evidence.before.as_ref()?;
+    let is_text = *column.field.data_type() == DataType::Utf8 && before != "text";
+    is_text.then(|| {
+        let Evidence { value, row, file, .. } = evidence;
+        let place = if *file > 0 { format!("row {row} of file {}", file + 1) } else { format!("row {row}") };
+        format!(
+            "column \"{}\" is text because of {place}: {value:?}; it was {before} until then",
+            column.name
+        )
+    })
 }
 
 /// The measured length of a column's longest value, in the units of its type.

@@ -2,18 +2,23 @@
 
 use std::io::{self, Write};
 
-use formats::Location;
-use formats::sniff::{Content, sniff};
+use arrow::datatypes::Field;
+use formats::sniff::{Content, SniffedText, sniff};
+use formats::{Compression, InferredColumn, Location};
+use load::{roomy_length, roomy_schema};
+use rows::mapping::{CreateOptions, StringType, sql_type_of};
 
 use crate::args::{FileArgs, SniffArgs};
 use crate::failure::Failure;
 use crate::file_format;
+use crate::table::Table;
 
 /// Guesses the format of a file and prints it.
 pub fn run(arguments: &SniffArgs) -> Result<(), Failure> {
     let location = Location::source(&arguments.file);
     let flags = FileArgs { compression: arguments.compression, ..FileArgs::default() };
-    let sniffed = sniff(&location, file_format::compression(&location, &flags))?;
+    let compression = file_format::compression(&location, &flags);
+    let sniffed = sniff(&location, compression)?;
     let output = |text: &str| {
         io::stdout()
             .write_all(text.as_bytes())
@@ -24,6 +29,9 @@ pub fn run(arguments: &SniffArgs) -> Result<(), Failure> {
         Content::Text(text) => Some(text),
         _ => None,
     };
+    if arguments.all_rows {
+        return all_rows(&location, text.map(|text| &**text), compression);
+    }
     if arguments.declare {
         let Some(text) = text else {
             return Err(Failure::Usage(format!("{location} is not text: nothing to declare")));
@@ -43,4 +51,49 @@ pub fn run(arguments: &SniffArgs) -> Result<(), Failure> {
     };
     std::fs::write(path, content)
         .map_err(|source| Failure::FormatFile { file: path.display().to_string(), source })
+}
+
+/// Reads delimited text to its end and prints each column's type, with the value that decided it.
+fn all_rows(
+    location: &Location,
+    text: Option<&SniffedText>,
+    compression: Compression,
+) -> Result<(), Failure> {
+    let Some(options) = text.and_then(SniffedText::csv_options) else {
+        return Err(Failure::Usage(format!(
+            "{location} is not delimited text: --all-rows has nothing to decide"
+        )));
+    };
+    if matches!(location, Location::Stdin) {
+        return Err(Failure::Usage("--all-rows reads the file twice: give its name instead of -".to_owned()));
+    }
+    let inferred = formats::infer(location, &options, compression, None)?;
+    let columns =
+        [("column", false), ("type", false), ("NULLs", true), ("longest", true), ("decided by", false)];
+    let mut table = Table::new(columns.map(|(name, right)| (name.to_owned(), right)));
+    // As `load --create` makes them: with room for a little growth.
+    let roomy = roomy_schema(&inferred.schema());
+    for (column, field) in inferred.columns.iter().zip(roomy.fields()) {
+        table.push([
+            column.name.clone(),
+            type_of(column, field)?,
+            column.nulls.to_string(),
+            column.max_chars.to_string(),
+            column.evidence.as_ref().map_or_else(|| "no value".to_owned(), ToString::to_string),
+        ]);
+    }
+    let mut out = io::stdout().lock();
+    let written = table.write(&mut out).and_then(|()| writeln!(out, "{} rows", inferred.rows));
+    written.and_then(|()| out.flush()).map_err(|source| Failure::Stream { stream: "output", source })
+}
+
+/// The type that a table made for the column would have.
+fn type_of(column: &InferredColumn, field: &Field) -> Result<String, Failure> {
+    let longest = column.max_binary_bytes.unwrap_or(column.max_utf16_units);
+    let options = CreateOptions {
+        max_length: Some(roomy_length(longest)),
+        strings: StringType::NVarChar,
+        ..CreateOptions::default()
+    };
+    Ok(sql_type_of(field, &options).map_err(load::Error::from)?.to_string())
 }

@@ -262,6 +262,7 @@ impl Gauge {
             precision,
             scale,
             field: self.field,
+            evidence: None,
         }
     }
 }

@@ -203,3 +203,48 @@ fn typed_files_are_measured() {
         assert_eq!((measured.columns[5].precision, measured.columns[5].scale), (Some(9), Some(2)));
     }
 }
+
+/// The type of one column, and what decided it.
+fn decided_by(values: &[&str]) -> String {
+    inferred(values, None).columns[0].evidence.as_ref().map_or_else(|| "no value".into(), ToString::to_string)
+}
+
+#[test]
+fn the_value_that_decided_a_type_is_named() {
+    for (values, expected) in [
+        (&["1", "2", "A12", "B", "3"][..], "tinyint until row 3: \"A12\""),
+        (&["1", "70000", "5", "99999"], "tinyint until row 2: \"70000\""),
+        (&["1", "300", "70000"], "smallint until row 3: \"70000\""),
+        (&["NULL", "2024-01-01", "2024-01-02"], "like row 2: \"2024-01-01\""),
+        (&["2024-01-01", "2024-01-02 10:00"], "date until row 2: \"2024-01-02 10:00\""),
+        (&["1.5", "22.25"], "decimal(2,1) until row 2: \"22.25\""),
+        // A spelling that a number does not keep.
+        (&["7", "NULL", "007"], "tinyint until row 3: \"007\""),
+        (&["NULL", "NULL"], "no value"),
+        (&["text", "more"], "like row 1: \"text\""),
+    ] {
+        assert_eq!(decided_by(values), expected, "{values:?}");
+    }
+    let long = "x".repeat(100);
+    assert_eq!(decided_by(&["1", &long]), format!("tinyint until row 2: \"{}…\"", "x".repeat(40)));
+}
+
+#[test]
+fn the_deciding_row_is_counted_as_the_file_counts_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.csv");
+    // Row 2 has a field too many.
+    std::fs::write(&path, "n\n1\n2,3\nx\n").unwrap();
+    let options = CsvOptions::default();
+    let location = Location::Path(path.clone());
+    let skipping = formats::measure_readable(&location, &Format::Csv(options), Compression::None).unwrap();
+    assert_eq!(skipping.columns[0].evidence.as_ref().unwrap().row, 3);
+    let second = directory.path().join("u.csv");
+    std::fs::write(&path, "n\n1\n").unwrap();
+    std::fs::write(&second, "n\n1\ny\n").unwrap();
+    let csv = Format::Csv(CsvOptions::default());
+    let second = Location::Path(second);
+    let both = [(&location, &csv, Compression::None), (&second, &csv, Compression::None)];
+    let evidence = formats::measure_all(&both, false).unwrap().columns.remove(0).evidence.unwrap();
+    assert_eq!((evidence.file, evidence.row, evidence.value.as_str()), (1, 2, "y"));
+}

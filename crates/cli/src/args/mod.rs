@@ -246,6 +246,9 @@ pub struct SniffArgs {
     /// Print only the columns with their likely types, as `convert --declare` takes them
     #[arg(long)]
     pub declare: bool,
+    /// Read delimited text to its end, and print each column's type and the value that decided it
+    #[arg(long, conflicts_with_all = ["declare", "write_format_file"])]
+    pub all_rows: bool,
     /// Write a format file of bcp for the file
     #[arg(long, value_name = "FILE")]
     pub write_format_file: Option<PathBuf>,

@@ -174,6 +174,25 @@ fn an_unknown_file_is_described_and_then_converted_by_that_description() {
 }
 
 #[test]
+fn the_value_that_decides_a_column_is_shown_when_all_rows_are_read() {
+    let fixture = Fixture::new();
+    let rows: String = (1..5000).map(|row| format!("{row};{}\n", row * 3)).collect();
+    fixture.file("codes.txt", format!("id;code\n{rows}5000;X7\n"));
+    let shown = fixture.ok(&["sniff", "codes.txt", "--all-rows"]).stdout;
+    let words: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(words[2][..2], ["id", "int"], "{shown}");
+    assert_eq!(words[3][..4], ["code", "nvarchar(10)", "0", "5"], "{shown}");
+    assert!(shown.contains("smallint until row 5000: \"X7\"") && shown.ends_with("5000 rows\n"), "{shown}");
+    let created = fixture.ok(&["load", "codes", "codes.txt", "--delimiter", ";", "--create"]).stderr;
+    let note = "note: column \"code\" is text because of row 5000: \"X7\"; it was smallint until then";
+    assert!(created.contains("[code] nvarchar(10)") && created.contains(note), "{created}");
+    assert!(!created.contains("column \"id\" is text"), "{created}");
+    let refused =
+        fixture.run(&["sniff", "--all-rows", crate::fixture::text(&fixture.file("b", b"\0\x01\x02"))]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+}
+
+#[test]
 fn column_breaks_are_guessed_and_become_a_format_file() {
     let fixture = Fixture::new();
     let names = [

@@ -6,6 +6,7 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Field, TimeUnit};
 
 use super::InferredColumn;
+use super::evidence::Evidence;
 use super::number::Number;
 use super::shape::Shape;
 use crate::measure::TextLengths;
@@ -16,11 +17,27 @@ pub(super) struct Tally {
     shape: Shape,
     lengths: TextLengths,
     nulls: u64,
+    /// The value that the type so far is owed to.
+    evidence: Option<Evidence>,
+}
+
+/// The place of a batch's rows.
+pub(super) struct Place<'a> {
+    /// Number of the file, from 0.
+    pub(super) file: usize,
+    /// Number in the file, from 1, of the row at an index of the batch.
+    pub(super) row: &'a dyn Fn(usize) -> u64,
 }
 
 impl Tally {
     pub(super) fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), shape: Shape::Unseen, lengths: TextLengths::default(), nulls: 0 }
+        Self {
+            name: name.to_owned(),
+            shape: Shape::Unseen,
+            lengths: TextLengths::default(),
+            nulls: 0,
+            evidence: None,
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -28,19 +45,33 @@ impl Tally {
     }
 
     /// Looks at the values of a Utf8 array.
-    pub(super) fn observe(&mut self, array: &dyn Array) {
+    pub(super) fn observe(&mut self, array: &dyn Array, place: &Place<'_>) {
         let Some(texts) = array.as_string_opt::<i32>() else { return };
         self.nulls += texts.null_count() as u64;
-        for text in texts.iter().flatten() {
+        for (index, text) in texts.iter().enumerate() {
+            let Some(text) = text else { continue };
             self.lengths.observe(text);
             if self.shape != Shape::Text {
-                self.shape = self.shape.merge(Shape::of(text));
+                let wider = self.shape.merge(Shape::of(text));
+                if wider != self.shape {
+                    self.note(wider, text, index, place);
+                }
+                self.shape = wider;
             }
         }
     }
 
+    /// Keeps the value if the column's type changes with it.
+    fn note(&mut self, wider: Shape, text: &str, index: usize, place: &Place<'_>) {
+        let (before, after) = (Typed::of(self.shape.settle()), Typed::of(wider.settle()));
+        if self.evidence.is_none() || before != after {
+            let before = (self.shape != Shape::Unseen).then(|| before.name());
+            self.evidence = Some(Evidence::new(text, place.file, (place.row)(index), before));
+        }
+    }
+
     pub(super) fn finish(self, is_complete: bool) -> InferredColumn {
-        let Self { name, shape, lengths, nulls } = self;
+        let Self { name, shape, lengths, nulls, evidence } = self;
         let nullable = nulls > 0 || !is_complete;
         let typed = Typed::of(shape.settle());
         let mut field = Field::new(&name, typed.data_type, nullable);
@@ -58,11 +89,13 @@ impl Tally {
             ascii_only: lengths.is_ascii(),
             precision: typed.precision,
             scale: typed.scale,
+            evidence,
         }
     }
 }
 
 /// A shape's type.
+#[derive(PartialEq, Eq)]
 struct Typed {
     data_type: DataType,
     sql_type: Option<String>,
@@ -120,6 +153,23 @@ impl Typed {
 
     fn scaled(name: &str, scale: u8, data_type: DataType) -> Self {
         Self { sql_type: Some(format!("{name}({scale})")), scale: Some(scale), ..Self::plain(data_type) }
+    }
+
+    /// The type of SQL Server, for people.
+    fn name(&self) -> String {
+        match (&self.sql_type, &self.data_type) {
+            (Some(sql_type), _) => sql_type.clone(),
+            (None, DataType::Utf8) => "text".to_owned(),
+            (None, DataType::Boolean) => "bit".to_owned(),
+            (None, DataType::UInt8) => "tinyint".to_owned(),
+            (None, DataType::Int16) => "smallint".to_owned(),
+            (None, DataType::Int32) => "int".to_owned(),
+            (None, DataType::Int64) => "bigint".to_owned(),
+            (None, DataType::Float64) => "float".to_owned(),
+            (None, DataType::Date32) => "date".to_owned(),
+            (None, DataType::Decimal128(precision, scale)) => format!("decimal({precision},{scale})"),
+            (None, _) => "varbinary".to_owned(),
+        }
     }
 
     fn plain(data_type: DataType) -> Self {

@@ -1,6 +1,7 @@
 //! The narrowest types that hold a delimited file without loss.
 
 mod column;
+mod evidence;
 mod number;
 mod shape;
 mod spelling;
@@ -12,7 +13,8 @@ use rows::mapping::SQL_TYPE_KEY;
 use crate::bcp::Rejects;
 use crate::csv::{CsvOptions, CsvReader};
 use crate::{BatchReader, Compression, FormatError, Location};
-use column::Tally;
+use column::{Place, Tally};
+pub use evidence::Evidence;
 
 /// The types of a source's columns, found by reading all rows (or the first ones).
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +51,8 @@ pub struct InferredColumn {
     pub precision: Option<u8>,
     /// Digits after the point, of exact numbers and times.
     pub scale: Option<u8>,
+    /// The value that the type is owed to, of columns that were read as text and have values.
+    pub evidence: Option<Evidence>,
 }
 
 impl InferredColumn {
@@ -110,6 +114,7 @@ pub fn infer_reader(reader: CsvReader, rows_max: Option<u64>) -> Result<Inferred
 pub(crate) struct Inference {
     tallies: Vec<Tally>,
     rows: u64,
+    files: usize,
     is_complete: bool,
 }
 
@@ -117,18 +122,20 @@ impl Inference {
     /// Of columns of which nothing is known yet.
     pub(crate) fn of(schema: &Schema) -> Self {
         let tallies = schema.fields().iter().map(|field| Tally::new(field.name())).collect();
-        Self { tallies, rows: 0, is_complete: true }
+        Self { tallies, rows: 0, files: 0, is_complete: true }
     }
 
     /// Reads a text to its end, or to `rows_max` rows. Its columns are found by name if it has all of them, or else by their
     /// places.
-    pub(crate) fn read(&mut self, reader: CsvReader, rows_max: Option<u64>) -> Result<(), FormatError> {
+    pub(crate) fn read(&mut self, mut reader: CsvReader, rows_max: Option<u64>) -> Result<(), FormatError> {
         let rejects = reader.handed_back().cloned();
         let schema = reader.schema();
         let by_name: Option<Vec<usize>> =
             self.tallies.iter().map(|tally| schema.index_of(tally.name()).ok()).collect();
-        for batch in reader {
+        let mut rows_before = 0;
+        while let Some(batch) = reader.next() {
             let batch = batch?;
+            let positions = reader.positions();
             // Only to be rid of them.
             drop(rejects.as_ref().map(Rejects::take));
             let wanted = rows_max.map_or(u64::MAX, |rows_max| rows_max.saturating_sub(self.rows));
@@ -142,25 +149,30 @@ impl Inference {
                 Some(indexes) => batch.project(indexes)?,
                 None => batch,
             };
-            observe(&mut self.tallies, &batch.slice(0, taken));
+            let counted = |index: usize| rows_before + index as u64 + 1;
+            let known = |index: usize| positions.as_ref().map_or(0, |positions| positions.row(index));
+            let row: &dyn Fn(usize) -> u64 = if positions.is_some() { &known } else { &counted };
+            observe(&mut self.tallies, &batch.slice(0, taken), &Place { file: self.files, row });
             self.rows += taken as u64;
+            rows_before += taken as u64;
             if !self.is_complete {
                 break;
             }
         }
+        self.files += 1;
         Ok(())
     }
 
     pub(crate) fn finish(self) -> InferredSchema {
-        let Self { tallies, rows, is_complete } = self;
+        let Self { tallies, rows, is_complete, .. } = self;
         let columns = tallies.into_iter().map(|tally| tally.finish(is_complete)).collect();
         InferredSchema { columns, rows, is_complete }
     }
 }
 
-fn observe(tallies: &mut [Tally], batch: &RecordBatch) {
+fn observe(tallies: &mut [Tally], batch: &RecordBatch, place: &Place<'_>) {
     for (tally, array) in tallies.iter_mut().zip(batch.columns()) {
-        tally.observe(array.as_ref());
+        tally.observe(array.as_ref(), place);
     }
 }
 
