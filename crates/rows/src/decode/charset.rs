@@ -3,7 +3,11 @@
 use tds::{CodePage, Collation};
 
 use super::error::RowDecodeErrorReason as Reason;
-use crate::encode::transcode::{SHORT_BYTES, beyond_ascii};
+
+/// Bytes that are copied at a time.
+const BLOCK_BYTES: usize = 16;
+/// The bits that none of so many bytes has if all are ASCII.
+const NOT_ASCII: u128 = 0x8080_8080_8080_8080_8080_8080_8080_8080;
 
 /// How the text of one column is encoded.
 pub(super) enum Charset {
@@ -83,10 +87,10 @@ fn single_bytes(
     while offset < length {
         let rest = bytes.get(offset..).unwrap_or_default();
         let left = length - offset;
-        let ascii = match rest.first_chunk::<SHORT_BYTES>() {
+        let ascii = match rest.first_chunk::<BLOCK_BYTES>() {
             Some(block) => {
-                let ascii = beyond_ascii(block, left.min(SHORT_BYTES)).trailing_zeros() as usize;
-                let ascii = ascii.min(left).min(SHORT_BYTES);
+                let beyond = u128::from_le_bytes(*block) & NOT_ASCII;
+                let ascii = (beyond.trailing_zeros() as usize / 8).min(left);
                 let end = out.len() + ascii;
                 out.extend_from_slice(block);
                 out.truncate(end);

@@ -8,36 +8,36 @@ const UNITS: usize = 16;
 const BLOCK_BYTES: usize = 2 * UNITS;
 
 /// Appends the text of the `length` bytes at `start` of `block` to `out`. On error `out` is left as it was.
+///
+/// Whole blocks are narrowed from the start and from behind every run of characters beyond ASCII.
 #[inline]
 pub(super) fn append(block: &[u8], start: usize, length: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
-    let before = out.len();
-    let units = length / 2;
-    let mut at = start;
-    let mut left = units;
-    while left >= UNITS {
-        let Some(source) = block.get(at..at + BLOCK_BYTES).and_then(|source| source.first_chunk()) else {
-            break;
-        };
-        let (ascii, bytes) = narrow(source);
-        if !ascii {
-            return rest(block, start, length, at, before, out);
-        }
-        out.extend_from_slice(&bytes);
-        at += BLOCK_BYTES;
-        left -= UNITS;
+    if !length.is_multiple_of(2) {
+        return Err(Reason::OddUtf16 { length });
     }
-    if left > 0 || !length.is_multiple_of(2) {
-        match block.get(at..at + BLOCK_BYTES).and_then(|source| source.first_chunk()) {
-            Some(source) if length.is_multiple_of(2) => {
-                let (ascii, bytes) = narrow_head(source, left);
-                if !ascii {
-                    return rest(block, start, length, at, before, out);
+    let before = out.len();
+    let end = start + length;
+    let mut at = start;
+    while at < end {
+        let Some(source) = block.get(at..at + BLOCK_BYTES).and_then(|source| source.first_chunk()) else {
+            return rest(block.get(at..end).unwrap_or_default(), (at - start) / 2, before, out);
+        };
+        let left = ((end - at) / 2).min(UNITS);
+        let (is_ascii, bytes) = narrow(source, left);
+        let ascii = if is_ascii { left } else { ascii_units(source).min(left) };
+        let ends = out.len() + ascii;
+        out.extend_from_slice(&bytes);
+        out.truncate(ends);
+        at += 2 * ascii;
+        if ascii < left {
+            let run = block.get(at..end).unwrap_or_default();
+            match append_run(run, (at - start) / 2, out) {
+                Ok(units) => at += 2 * units,
+                Err(reason) => {
+                    out.truncate(before);
+                    return Err(reason);
                 }
-                let end = out.len() + left;
-                out.extend_from_slice(&bytes);
-                out.truncate(end);
             }
-            _ => return rest(block, start, length, at, before, out),
         }
     }
     Ok(())
@@ -48,22 +48,9 @@ pub(super) fn append_all(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> 
     append(bytes, 0, bytes.len(), out)
 }
 
-/// The low bytes of 16 units, and whether all units are ASCII.
+/// The low bytes of 16 units, and whether the first `units` (at most 16) are ASCII.
 #[inline]
-fn narrow(source: &[u8; BLOCK_BYTES]) -> (bool, [u8; UNITS]) {
-    let mut low = [0u8; UNITS];
-    let mut beyond = 0u16;
-    for (slot, unit) in low.iter_mut().zip(source.as_chunks::<2>().0) {
-        let unit = u16::from_le_bytes(*unit);
-        beyond |= unit & 0xff80;
-        *slot = unit as u8;
-    }
-    (beyond == 0, low)
-}
-
-/// [`narrow`], where only the first `units` (at most 16) need be ASCII.
-#[inline]
-fn narrow_head(source: &[u8; BLOCK_BYTES], units: usize) -> (bool, [u8; UNITS]) {
+fn narrow(source: &[u8; BLOCK_BYTES], units: usize) -> (bool, [u8; UNITS]) {
     let mut low = [0u8; UNITS];
     let mut beyond = 0u16;
     let masks = &HEAD_MASKS[units % (UNITS + 1)];
@@ -90,58 +77,6 @@ const HEAD_MASKS: [[u16; UNITS]; UNITS + 1] = {
     masks
 };
 
-/// The general case, from `at` on: any text, the end of the block, an odd length. Whole blocks are narrowed from `at` and from
-/// behind every run of characters beyond ASCII.
-#[inline(never)]
-fn rest(
-    block: &[u8],
-    start: usize,
-    length: usize,
-    at: usize,
-    before: usize,
-    out: &mut Vec<u8>,
-) -> Result<(), Reason> {
-    let done = if length.is_multiple_of(2) {
-        by_blocks(block, start, start + length, at, out)
-    } else {
-        Err(Reason::OddUtf16 { length })
-    };
-    if done.is_err() {
-        out.truncate(before);
-    }
-    done
-}
-
-fn by_blocks(block: &[u8], start: usize, end: usize, mut at: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
-    while at < end {
-        let Some(source) = block.get(at..at + BLOCK_BYTES).and_then(|source| source.first_chunk()) else {
-            let bytes = block.get(at..end).unwrap_or_default();
-            return transcode(bytes, (at - start) / 2, out);
-        };
-        let units = ascii_units(source).min((end - at) / 2);
-        let (_, bytes) = narrow(source);
-        let ends = out.len() + units;
-        out.extend_from_slice(&bytes);
-        out.truncate(ends);
-        at += 2 * units;
-        if units == UNITS {
-            continue;
-        }
-        while at < end {
-            let bytes = block.get(at..end).unwrap_or_default();
-            match bytes.first_chunk::<2>().map(|unit| u16::from_le_bytes(*unit)) {
-                None | Some(0..0x80) => break,
-                Some(unit @ 0x80..0x800) => {
-                    out.extend_from_slice(&two_bytes(unit));
-                    at += 2;
-                }
-                Some(unit) => at += 2 * append_unit(unit, bytes, (at - start) / 2, out)?,
-            }
-        }
-    }
-    Ok(())
-}
-
 /// How many of the first units are ASCII.
 #[inline]
 fn ascii_units(source: &[u8; BLOCK_BYTES]) -> usize {
@@ -154,6 +89,34 @@ fn ascii_units(source: &[u8; BLOCK_BYTES]) -> usize {
         }
     }
     units
+}
+
+/// Appends the characters beyond ASCII at the head of `bytes`: how many units they have. `first_unit` is the index of the first.
+#[inline]
+fn append_run(bytes: &[u8], first_unit: usize, out: &mut Vec<u8>) -> Result<usize, Reason> {
+    let mut units = 0;
+    loop {
+        let rest = bytes.get(2 * units..).unwrap_or_default();
+        match rest.first_chunk::<2>().map(|unit| u16::from_le_bytes(*unit)) {
+            None | Some(0..0x80) => return Ok(units),
+            Some(unit @ 0x80..0x800) => {
+                out.extend_from_slice(&two_bytes(unit));
+                units += 1;
+            }
+            Some(unit) => units += append_unit(unit, rest, first_unit + units, out)?,
+        }
+    }
+}
+
+/// The end of a block, where no whole one is left.
+#[cold]
+#[inline(never)]
+fn rest(bytes: &[u8], first_unit: usize, before: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
+    let done = transcode(bytes, first_unit, out);
+    if done.is_err() {
+        out.truncate(before);
+    }
+    done
 }
 
 /// The bits that none of four units has if all are ASCII.
