@@ -14,6 +14,9 @@ pub const SERVER: &str = "bulkwire-server";
 /// Name of the program that measures.
 pub const BENCH: &str = "bulkwire-bench";
 
+/// Name of the program that runs this one's command line with the engine for transformations.
+pub const TRANSFORM: &str = "bulkwire-transform";
+
 /// Runs the program of this name with `arguments` and takes over its exit code; or why it could not be started.
 pub fn run(name: &str, arguments: &[String]) -> Result<ExitStatus, String> {
     let program = beside(name);

@@ -45,6 +45,7 @@ use std::path::Path;
 
 use args::{Arguments, Command, LoadArgs};
 use clap::{CommandFactory, Parser};
+use copy::TransformEngine;
 pub use exit_status::ExitStatus;
 use failure::Failure;
 use interrupt::Left;
@@ -55,6 +56,15 @@ pub type Serve = fn(&[String]) -> Result<ExitStatus, String>;
 
 /// Runs a command line, the program's name first. Wrong arguments, `--help` and `--version` end the process.
 pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
+    run_with(words, serve, None)
+}
+
+/// The same with an engine for transformations. Without one, a command that transforms rows is handed to the program that has it.
+pub fn run_with(
+    words: Vec<OsString>,
+    serve: Serve,
+    _engine: Option<&'static dyn TransformEngine>,
+) -> ExitStatus {
     if let Some(status) = as_bcp(&words) {
         return status;
     }

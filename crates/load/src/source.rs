@@ -48,8 +48,8 @@ pub struct SourceBatch {
     unread: Vec<UnreadRow>,
     /// CPU time of other threads that went into the batch.
     helpers_cpu: Duration,
-    /// Name of the file in which the rows stood.
-    file: Option<Arc<str>>,
+    /// Name of the file in which the rows stood, and the number of its first row.
+    file: Option<(Arc<str>, u64)>,
 }
 
 impl SourceBatch {
@@ -66,15 +66,15 @@ impl SourceBatch {
         }
     }
 
-    /// Names the file in which the rows stood, for a source of several.
+    /// Names the file in which the rows stood, for a source of several; `first_row` is the number of the file's first row.
     #[must_use]
-    pub fn in_file(self, file: Arc<str>) -> Self {
-        Self { file: Some(file), ..self }
+    pub fn in_file(self, file: Arc<str>, first_row: u64) -> Self {
+        Self { file: Some((file, first_row)), ..self }
     }
 
-    /// Name of the file in which the rows stood, if the source is files.
-    pub fn file(&self) -> Option<&Arc<str>> {
-        self.file.as_ref()
+    /// Name of the file in which the rows stood, if the source is files, and the number of its first row.
+    pub fn file(&self) -> Option<(&Arc<str>, u64)> {
+        self.file.as_ref().map(|(file, first_row)| (file, *first_row))
     }
 
     /// Adds the rows that stood among the batch's own and could not be read, in the source's order. Its own rows must
@@ -129,12 +129,13 @@ impl SourceBatch {
     }
 
     /// Numbers the rows from `counted` on, unless the source says where they stood.
-    pub(crate) fn counted_from(self, counted: u64) -> Self {
+    #[must_use]
+    pub fn counted_from(self, counted: u64) -> Self {
         Self { counted, ..self }
     }
 
     /// Number in the source, from 0, of the row at `index`.
-    pub(crate) fn origin_row(&self, index: usize) -> u64 {
+    pub fn origin_row(&self, index: usize) -> u64 {
         match &self.origins {
             Some(origins) => origins.row(self.first + index),
             None => self.counted + index as u64,

@@ -1,3 +1,13 @@
 //! The `bulkwire` program with the engine for transformations in it.
 
-fn main() {}
+use std::env;
+use std::process::ExitCode;
+
+use bulkwire_cli::companion;
+use bulkwire_transform::Transformer;
+
+fn main() -> ExitCode {
+    let words = env::args_os().collect();
+    let serve = |arguments: &[String]| companion::run(companion::SERVER, arguments);
+    bulkwire_cli::run_with(words, serve, Some(&Transformer)).into()
+}

@@ -31,6 +31,8 @@ const VALUE_CHARS_MAX: usize = 100;
 /// A query that runs batch by batch.
 pub struct RowWise {
     result: ResultColumns,
+    /// The columns of the stream that are read.
+    reads: Vec<usize>,
     base: Base,
     /// From the base upwards.
     steps: Vec<Step>,
@@ -39,8 +41,8 @@ pub struct RowWise {
 
 /// Where rows come from before conditions and select lists.
 enum Base {
-    /// These columns of the stream.
-    Stream(Vec<usize>),
+    /// The stream itself.
+    Stream,
     /// Joins of the stream with other tables.
     Joined(Box<JoinedRows>),
 }
@@ -102,8 +104,8 @@ impl RowWise {
         let Some(source) = source_rows(bottom) else {
             return Err(SqlError::internal("a query without its stream"));
         };
-        let base = Base::Stream(source.step().columns.clone());
-        let mut query = RowWise { result, base, steps, running };
+        let reads = source.step().columns.clone();
+        let mut query = RowWise { result, reads, base: Base::Stream, steps, running };
         query.name_columns();
         Ok(query)
     }
@@ -130,8 +132,9 @@ impl RowWise {
                 }
             };
         }
-        let joined = JoinedRows::open(bottom, carried, feed.clone(), &running, context).await?;
-        let mut query = RowWise { result, base: Base::Joined(Box::new(joined)), steps, running };
+        let reads = read_columns(&bottom).unwrap_or_default();
+        let joined = JoinedRows::open(bottom, carried, &reads, feed.clone(), &running, context).await?;
+        let mut query = RowWise { result, reads, base: Base::Joined(Box::new(joined)), steps, running };
         query.name_columns();
         Ok(query)
     }
@@ -140,25 +143,21 @@ impl RowWise {
         &self.result
     }
 
-    /// The columns of the stream that it reads; None: all of them.
-    pub fn reads(&self) -> Option<&[usize]> {
-        match &self.base {
-            Base::Stream(columns) => Some(columns),
-            Base::Joined(_) => None,
-        }
+    /// The columns of the stream that it reads.
+    pub fn reads(&self) -> &[usize] {
+        &self.reads
     }
 
-    /// Runs it for the next batch of the stream, of all columns.
+    /// Runs it for the next batch of the stream: the columns that it [reads](Self::reads).
     ///
     /// # Errors
     /// Those that are not about a value: cancellation, no memory.
     pub async fn run(&mut self, batch: &RecordBatch) -> Result<Transformed, SqlError> {
         let mut failed = Vec::new();
         let portions = match &mut self.base {
-            Base::Stream(columns) => {
-                let batch = batch.project(columns).map_err(|error| SqlError::internal(error))?;
+            Base::Stream => {
                 let rows = UInt32Array::from_iter_values(0..batch.num_rows() as u32);
-                vec![Portion { batch, rows }]
+                vec![Portion { batch: batch.clone(), rows }]
             }
             Base::Joined(joined) => joined.rows(batch, &mut failed).await?,
         };
@@ -312,6 +311,14 @@ impl RowWise {
             });
         }
     }
+}
+
+/// The columns that the only reading of the stream has.
+pub(super) fn read_columns(plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<usize>> {
+    if let Some(source) = source_rows(plan) {
+        return Some(source.step().columns.clone());
+    }
+    plan.children().into_iter().find_map(read_columns)
 }
 
 /// Takes conditions and select lists off a plan, and returns what is below them.

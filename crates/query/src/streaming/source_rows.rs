@@ -23,12 +23,20 @@ use crate::running;
 /// Batches on their way into a query.
 type Batches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send>;
 
+/// What the next run reads.
+enum Filling {
+    /// Batches of all columns.
+    Whole(Batches),
+    /// A batch of the columns that the query reads.
+    Read(RecordBatch),
+}
+
 /// Where batches are handed to the query that reads the stream.
 #[derive(Clone)]
 pub struct Feed {
     name: String,
     schema: SchemaRef,
-    batches: Arc<Mutex<Option<Batches>>>,
+    filling: Arc<Mutex<Option<Filling>>>,
 }
 
 impl fmt::Debug for Feed {
@@ -43,7 +51,7 @@ impl Feed {
         let fields = schema.fields().iter();
         let plain: Vec<_> =
             fields.map(|field| field.as_ref().clone().with_metadata(Default::default())).collect();
-        Feed { name: name.into(), schema: Arc::new(Schema::new(plain)), batches: Arc::default() }
+        Feed { name: name.into(), schema: Arc::new(Schema::new(plain)), filling: Arc::default() }
     }
 
     /// The table's name in queries.
@@ -51,17 +59,22 @@ impl Feed {
         &self.name
     }
 
-    /// Its columns.
-    pub(super) fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+    /// The schema of these of its columns.
+    pub(super) fn read_schema(&self, columns: &[usize]) -> Result<SchemaRef> {
+        projected(&self.schema, Some(&columns.to_vec()))
     }
 
-    /// Hands over the rows that the next run reads.
+    /// Hands over all rows, of all columns.
     pub fn fill(
         &self,
         batches: impl Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send + 'static,
     ) {
-        *self.batches.lock() = Some(Box::new(batches));
+        *self.filling.lock() = Some(Filling::Whole(Box::new(batches)));
+    }
+
+    /// Hands over the columns that the query reads of some rows.
+    pub(super) fn fill_read(&self, batch: RecordBatch) {
+        *self.filling.lock() = Some(Filling::Read(batch));
     }
 
     /// The table.
@@ -104,7 +117,8 @@ pub(super) struct SourceRows {
 
 impl Step for SourceRows {
     const NAME: &'static str = "SourceRowsExec";
-    const KEEPS_ORDER: bool = true;
+    /// It does, but what it marks must stay at the bottom of the plan: a sort would be pushed below.
+    const KEEPS_ORDER: bool = false;
 
     fn run(
         &self,
@@ -135,10 +149,18 @@ impl PartitionStream for FedPartition {
 
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let schema = Arc::clone(&self.schema);
-        let Some(batches) = self.feed.batches.lock().take() else {
-            let text = "The source is read once: this query would read it again.";
-            let error = external(SqlError::new(40515, 16, 1, text));
-            return Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([Err(error)])));
+        let batches = match self.feed.filling.lock().take() {
+            Some(Filling::Whole(batches)) => batches,
+            Some(Filling::Read(batch)) => {
+                let all: Vec<usize> = (0..batch.num_columns()).collect();
+                let batch = relabelled(&batch, &all, &schema).map_err(Into::into);
+                return Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([batch])));
+            }
+            None => {
+                let text = "The source is read once: this query would read it again.";
+                let error = external(SqlError::new(40515, 16, 1, text));
+                return Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([Err(error)])));
+            }
         };
         let (target, columns) = (Arc::clone(&schema), self.columns.clone());
         let batches = batches.map(move |batch| {
@@ -150,7 +172,7 @@ impl PartitionStream for FedPartition {
 }
 
 /// Some columns of a batch under another schema.
-pub(super) fn relabelled(
+fn relabelled(
     batch: &RecordBatch,
     columns: &[usize],
     schema: &SchemaRef,

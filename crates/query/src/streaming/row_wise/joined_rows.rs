@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, UInt32Array};
+use arrow::compute::{concat_batches, take_record_batch};
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::TryStreamExt;
@@ -37,6 +38,7 @@ impl JoinedRows {
     pub(super) async fn open(
         plan: Arc<dyn ExecutionPlan>,
         carried: usize,
+        reads: &[usize],
         feed: Feed,
         running: &Running,
         context: Context,
@@ -44,12 +46,12 @@ impl JoinedRows {
         let ready = prepared(&plan, running)?;
         let mut joined =
             JoinedRows { plan, ready, runs: 0, carried, feed, running: running.clone(), context };
-        let empty = RecordBatch::new_empty(joined.feed.schema());
+        let empty = RecordBatch::new_empty(joined.feed.read_schema(reads).map_err(plan_failure)?);
         joined.run(empty).await?;
         Ok(joined)
     }
 
-    /// The joined rows of a batch of the stream, whose last column numbers its rows.
+    /// The joined rows of a batch of the columns that are read, one of which numbers the rows.
     pub(super) async fn rows(
         &mut self,
         batch: &RecordBatch,
@@ -59,12 +61,7 @@ impl JoinedRows {
         let mut pending = vec![0..batch.num_rows()];
         while let Some(range) = pending.pop() {
             match self.run(batch.slice(range.start, range.len())).await {
-                Ok(batches) => {
-                    for batch in batches {
-                        let rows = carried_rows(&batch, self.carried)?;
-                        portions.push(Portion { batch, rows });
-                    }
-                }
+                Ok(batches) => portions.extend(self.in_order(batches)?),
                 Err(error) if !is_of_a_row(&error) => return Err(error),
                 Err(error) if range.len() <= 1 => {
                     failed.push(FailedRow { row: range.start, column: None, value: None, error });
@@ -75,13 +72,39 @@ impl JoinedRows {
         Ok(portions)
     }
 
+    /// Rows in the stream's order: an outer join gives rows without a partner behind the others of their batch.
+    fn in_order(&self, batches: Vec<RecordBatch>) -> Result<Vec<Portion>, SqlError> {
+        let mut portions = Vec::with_capacity(batches.len());
+        let mut last = 0;
+        let mut is_sorted = true;
+        for batch in batches {
+            let rows = carried_rows(&batch, self.carried)?;
+            is_sorted &=
+                rows.values().is_sorted() && rows.values().first().is_none_or(|first| *first >= last);
+            last = rows.values().last().copied().unwrap_or(last);
+            portions.push(Portion { batch, rows });
+        }
+        if is_sorted {
+            return Ok(portions);
+        }
+        let whole = concat_batches(&self.ready.schema(), portions.iter().map(|portion| &portion.batch));
+        let whole = whole.map_err(|error| SqlError::internal(error))?;
+        let rows = carried_rows(&whole, self.carried)?;
+        let mut order: Vec<u32> = (0..whole.num_rows() as u32).collect();
+        order.sort_by_key(|at| rows.values().get(*at as usize).copied());
+        let order = UInt32Array::from(order);
+        let batch = take_record_batch(&whole, &order).map_err(|error| SqlError::internal(error))?;
+        let rows = carried_rows(&batch, self.carried)?;
+        Ok(vec![Portion { batch, rows }])
+    }
+
     async fn run(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>, SqlError> {
         self.runs += 1;
         if self.runs > RUNS_MAX {
             self.runs = 0;
             self.ready = prepared(&self.plan, &self.running)?;
         }
-        self.feed.fill(std::iter::once(Ok(batch)));
+        self.feed.fill_read(batch);
         let stream =
             execute_stream(Arc::clone(&self.ready), Arc::clone(&self.context)).map_err(plan_failure)?;
         let cancellation = self.running.cancellation().clone();

@@ -1,0 +1,97 @@
+//! Why a transformation cannot be made, or ends.
+
+use std::io;
+use std::path::PathBuf;
+
+use rows::mapping::MappingError;
+use rows::{CellError, PlanError};
+use tsql::SqlError;
+
+/// An error of a transformation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransformError {
+    /// The text is wrong, or the query cannot go on.
+    #[error("{}Msg {}: {}", line_of(.0), .0.number, .0.message)]
+    Sql(SqlError),
+    /// A column of the source or of a lookup has no SQL type.
+    #[error("{table}: {error}")]
+    Column {
+        /// `source`, or the lookup's name.
+        table: String,
+        /// Which, and why.
+        error: MappingError,
+    },
+    /// A column of the source or of a lookup cannot be brought into the form of its SQL type.
+    #[error("{table}: {error}")]
+    Form {
+        /// `source`, or the lookup's name.
+        table: String,
+        /// Which, and why.
+        error: PlanError,
+    },
+    /// A value of a lookup that no SQL type holds.
+    #[error("lookup {lookup}: {error}")]
+    LookupValue {
+        /// The lookup's name.
+        lookup: String,
+        /// Which, and why.
+        error: Box<CellError>,
+    },
+    /// A row of a lookup that could not be read: a lookup that misses rows would change the result.
+    #[error("lookup {lookup}, row {}: {error}", row + 1)]
+    LookupRow {
+        /// The lookup's name.
+        lookup: String,
+        /// The row, from 0.
+        row: u64,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// A lookup that is too large.
+    #[error(
+        "lookup {lookup} needs more than the {limit} bytes that transformations may hold; raise --memory-limit, or leave out columns"
+    )]
+    LookupSize {
+        /// The lookup's name.
+        lookup: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// Two tables of one name.
+    #[error("{0:?} is the name of two tables of the query")]
+    NameTwice(String),
+    /// A collation that is none.
+    #[error("{0:?} is no collation of SQL Server")]
+    Collation(String),
+    /// A column of the result that no destination could call anything.
+    #[error("column {0} of the result has no name: give it one with AS")]
+    Nameless(usize),
+    /// Two columns of one name.
+    #[error("two columns of the result are called {0:?}")]
+    ColumnTwice(String),
+    /// `--select` or `--where` beside a whole query.
+    #[error("--transform has the whole query: --select and --where have no place beside it")]
+    Overfull,
+    /// The folder of READ_FILE and WRITE_FILE.
+    #[error("{}: {error}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        error: io::Error,
+    },
+    /// The engine could not be started.
+    #[error("{0}")]
+    Start(io::Error),
+}
+
+impl From<SqlError> for TransformError {
+    fn from(error: SqlError) -> TransformError {
+        TransformError::Sql(error)
+    }
+}
+
+fn line_of(error: &SqlError) -> String {
+    if error.line > 0 { format!("line {}: ", error.line) } else { String::new() }
+}
