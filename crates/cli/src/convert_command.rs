@@ -12,8 +12,9 @@ use crate::args::{ConvertArgs, FileArgs};
 use crate::failure::Failure;
 use crate::host_file::HostLayout;
 use crate::load_command::Outcome;
-use crate::rejects::Rejects;
-use crate::{connection, file_format, rejects};
+use crate::{connection, file_format};
+use copy::rejects;
+use copy::rejects::Rejects;
 
 /// Reads one file and writes the other.
 pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use crate::args::{LoadArgs, ModeName};
 use crate::failure::Failure;
 use crate::load_source::{self, Source};
-use crate::loaded_file::{LoadedFile, Reader};
+use copy::loaded_file::{LoadedFile, Reader};
 
 /// Refuses a forecast that cannot be had, before anything is done.
 pub fn check(arguments: &LoadArgs) -> Result<(), Failure> {

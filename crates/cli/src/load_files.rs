@@ -17,10 +17,11 @@ use crate::args::{LoadArgs, WriterCount};
 use crate::failure::{FailedLoad, Failure};
 use crate::load_report::{self, Loaded, Terms};
 use crate::load_source::{self, REJECTS_SHOWN_MAX, Source};
-use crate::loaded_file::{LoadedFile, Reader};
-use crate::rejects::{Rejected, Rejects};
 use crate::server_log::LoadWatch;
-use crate::{forecast_command, interrupt, load_observation, progress, rejects};
+use crate::{forecast_command, interrupt, load_observation, progress};
+use copy::loaded_file::{LoadedFile, Reader};
+use copy::rejects;
+use copy::rejects::{Rejected, Rejects};
 
 /// Time for which transient errors are tried again, if it is not given.
 const RETRY_FOR: Duration = Duration::from_secs(300);

@@ -7,7 +7,7 @@ use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::load_source::{self, Source};
 use crate::load_way;
-use crate::rejects::Rejects;
+use copy::rejects::Rejects;
 
 /// Enters the load into the ledger, if it is to be continued when it breaks.
 pub fn open(

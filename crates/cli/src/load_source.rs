@@ -12,9 +12,9 @@ use tds::{ColumnFlags, Value};
 use crate::args::{Choice, LoadArgs, WriterCount};
 use crate::failure::Failure;
 use crate::host_file::HostLayout;
-use crate::loaded_file::Reader;
-use crate::rejects::{Rejected, Rejects};
 use crate::{file_format, interrupt};
+use copy::loaded_file::Reader;
+use copy::rejects::{Rejected, Rejects};
 
 /// Rows of a batch as it is read from a file.
 const READ_BATCH_ROWS: usize = 65_536;

@@ -43,6 +43,8 @@ pub struct Landed {
     pub rows_skipped: u64,
     /// Bytes that were written, if that is known.
     pub bytes: Option<u64>,
+    /// Connections, or threads, that wrote.
+    pub writers: usize,
     /// More about it, for people: a line each.
     pub notes: Vec<String>,
 }
@@ -76,6 +78,14 @@ pub trait Destination: Send {
     /// # Errors
     /// The destination's own.
     fn finish(&mut self, landed: Landed, control: &Control<'_>) -> Result<Landed, CopyError>;
+
+    /// Makes what has to wait for other tables that are copied with this one, such as foreign keys. What is to be said of it.
+    ///
+    /// # Errors
+    /// The destination's own.
+    fn finish_together(&mut self) -> Result<Vec<String>, CopyError> {
+        Ok(Vec::new())
+    }
 
     /// Removes what a failed copy leaves, as far as it was promised. What stays behind, for people.
     fn abort(&mut self, failure: &CopyError) -> Vec<String>;

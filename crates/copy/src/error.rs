@@ -47,6 +47,16 @@ pub enum CopyError {
         /// What happened.
         error: Box<load::LoadError>,
     },
+    /// A statement that belongs to a copy.
+    #[error("{endpoint}: {statement}: {error}")]
+    Statement {
+        /// The endpoint, without secrets.
+        endpoint: String,
+        /// The statement.
+        statement: String,
+        /// What happened.
+        error: Box<load::Error>,
+    },
     /// A file could not be read or written.
     #[error(transparent)]
     Format(#[from] FormatError),
@@ -76,6 +86,9 @@ pub enum CopyError {
         /// What became of them.
         kept: &'static str,
     },
+    /// An error of the stream of rows.
+    #[error(transparent)]
+    Stream(BoxError),
     /// A foreign database, its driver, a workbook: whatever has errors of its own.
     #[error("{endpoint}: {source}")]
     Endpoint {
@@ -90,6 +103,18 @@ impl CopyError {
     /// An error of an endpoint that has errors of its own.
     pub fn endpoint(endpoint: impl Into<String>, source: impl Into<BoxError>) -> Self {
         Self::Endpoint { endpoint: endpoint.into(), source: source.into() }
+    }
+
+    /// An error that came through a stream of rows: one of a copy is itself.
+    pub fn from_stream(error: BoxError) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(error) => return *error,
+            Err(error) => error,
+        };
+        match error.downcast::<FormatError>() {
+            Ok(error) => Self::Format(*error),
+            Err(error) => Self::Stream(error),
+        }
     }
 
     /// An error of SQL Server.

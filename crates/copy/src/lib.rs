@@ -4,6 +4,11 @@
 //! |---|---|
 //! | [`Endpoint`] | a source or a destination, as a user spells it |
 //! | [`Source`], [`Destination`] | what every kind of endpoint can do |
+//! | [`FileSource`], [`SheetSource`], [`ServerSource`] | files, sheets of workbooks, SQL Server as sources |
+//! | [`FileDestination`], [`ServerDestination`] | files and tables of SQL Server as destinations |
+//! | [`database`] | other databases, through their drivers |
+//! | [`copy_table`], [`copy_tables`] | the copy itself: one table, and several |
+//! | [`loaded_file`], [`rejects`] | files with the origins of their rows; where refused rows are written |
 //! | [`RowStream`] | record batches on their way, with the origins of their rows |
 //! | [`Transformation`], [`TransformEngine`] | what is done to rows on the way, and the door to what does it |
 
@@ -11,19 +16,46 @@ pub mod database;
 mod destination;
 mod endpoint;
 mod error;
+mod file_destination;
+mod file_formats;
+mod file_set;
+mod file_source;
 mod listed_table;
+pub mod loaded_file;
+mod opening;
+mod places;
+pub mod rejects;
 mod row_stream;
+mod server;
+mod server_destination;
+mod server_source;
 mod source;
+mod table_copy;
+mod tables_copy;
 mod transformation;
+mod typed_text;
 mod watch;
+mod workbook;
 
 pub use destination::{Create, Destination, Landed, Prepared};
 pub use endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint};
 pub use error::CopyError;
+pub use file_destination::{FileDestination, FileWrite, is_directory};
+pub use file_formats::FileFormats;
+pub use file_set::files_of;
+pub use file_source::FileSource;
 pub use listed_table::{ListedTable, TablePatterns};
+pub use places::{Part, Place, Places};
 pub use row_stream::{BoxError, RowStream};
+pub use server::{server_tables, table_name};
+pub use server_destination::{Resume, ServerDestination, ServerWrite};
+pub use server_source::{ServerRows, ServerSource};
 pub use source::{Description, NewColumns, ReadForm, Repeat, Source};
+pub use table_copy::{Announce, CopyReport, CopySettings, FailedCopy, copy_table};
 pub use transformation::{
     Lookup, PreparedTransformation, TRANSFORM_MEMORY, TransformEngine, Transformation, UntransformedRow,
 };
 pub use watch::{Control, CopyWatch};
+pub use workbook::{SheetSettings, SheetSource};
+pub use opening::{DestinationSettings, SourceSettings};
+pub use tables_copy::{CopyOne, TableOutcome, TableTask, copy_tables};

@@ -1,9 +1,11 @@
 //! What every source can do.
 
-use arrow::datatypes::SchemaRef;
-use load::SourceIdentity;
+use std::sync::{Arc, atomic::AtomicU64};
 
-use crate::{error::CopyError, row_stream::RowStream};
+use arrow::datatypes::SchemaRef;
+use load::{SourceIdentity, TableShape};
+
+use crate::{error::CopyError, places::Places, row_stream::RowStream};
 
 /// The form in which a destination wants its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,8 +86,21 @@ pub trait Source: Send {
     /// [`open`](Self::open).
     fn collect_unread(&mut self) {}
 
-    /// Bytes of the source that have been read, if it knows.
-    fn bytes_read(&self) -> Option<u64> {
+    /// Bytes of the source that have been read, if it counts them.
+    fn bytes_read(&self) -> Option<Arc<AtomicU64>> {
         None
+    }
+
+    /// Where its rows stand.
+    fn places(&self) -> Places {
+        Places::default()
+    }
+
+    /// The whole definition of a table of SQL Server.
+    ///
+    /// # Errors
+    /// Those of reading the catalogue.
+    fn table_shape(&mut self) -> Result<Option<TableShape>, CopyError> {
+        Ok(None)
     }
 }

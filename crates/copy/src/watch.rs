@@ -1,6 +1,6 @@
 //! Who hears of a copy while it runs, and what becomes of rows that cannot be written.
 
-use load::{RejectReason, RejectedRow, SourceBatch, Tolerance};
+use load::{CommitWatch, RejectReason, RejectedRow, SourceBatch, Tolerance};
 
 use crate::error::CopyError;
 
@@ -28,6 +28,8 @@ impl CopyWatch for () {}
 pub struct Control<'a> {
     /// Who hears of it.
     pub watch: &'a dyn CopyWatch,
+    /// Hears of every commit.
+    pub commits: &'a dyn CommitWatch,
     /// Where refused rows go. Without it the first one ends the copy.
     pub tolerance: Option<&'a Tolerance<'a>>,
 }

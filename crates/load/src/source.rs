@@ -84,6 +84,21 @@ impl SourceBatch {
         Self { unread, ..self }
     }
 
+    /// Adds `by` to the numbers of all rows, for a source that is made of several. A batch whose rows have no numbers of its own
+    /// is taken for the first of its part.
+    #[must_use]
+    pub fn shifted(self, by: u64) -> Self {
+        let mut unread = self.unread;
+        for row in &mut unread {
+            row.origin.row = row.origin.row.saturating_add(by);
+        }
+        let (origins, first): (Arc<dyn Origins>, _) = match self.origins {
+            Some(origins) => (Arc::new(Shifted { origins, by }), self.first),
+            None => (Arc::new(Numbered { first: self.counted.saturating_add(by) }), 0),
+        };
+        Self { unread, origins: Some(origins), first, ..self }
+    }
+
     /// Says how much CPU time of other threads than the reading one went into the batch, for the load's report.
     #[must_use]
     pub fn with_helpers_cpu(self, helpers_cpu: Duration) -> Self {
@@ -125,6 +140,21 @@ impl SourceBatch {
             unread: Vec::new(),
             helpers_cpu: Duration::ZERO,
             file: self.file.clone(),
+        }
+    }
+
+    /// The same rows in another form.
+    #[must_use]
+    pub fn with_rows(self, batch: RecordBatch) -> Self {
+        Self { batch, ..self }
+    }
+
+    /// Numbers the rows from `first` on, unless the source says where they stood.
+    #[must_use]
+    pub fn numbered(self, first: u64) -> Self {
+        match self.origins {
+            Some(_) => self,
+            None => self.counted_from(0).shifted(first),
         }
     }
 
@@ -171,6 +201,34 @@ impl SourceBatch {
             Some(origins) => origins.origin(self.first + index),
             None => Origin { row: self.counted + index as u64, byte_offset: None, raw: None },
         }
+    }
+}
+
+/// The rows of one of several sources.
+struct Shifted {
+    origins: Arc<dyn Origins>,
+    by: u64,
+}
+
+impl Origins for Shifted {
+    fn origin(&self, index: usize) -> Origin {
+        let origin = self.origins.origin(index);
+        Origin { row: origin.row.saturating_add(self.by), ..origin }
+    }
+
+    fn row(&self, index: usize) -> u64 {
+        self.origins.row(index).saturating_add(self.by)
+    }
+}
+
+/// Rows that follow one another.
+struct Numbered {
+    first: u64,
+}
+
+impl Origins for Numbered {
+    fn origin(&self, index: usize) -> Origin {
+        Origin { row: self.first.saturating_add(index as u64), byte_offset: None, raw: None }
     }
 }
 

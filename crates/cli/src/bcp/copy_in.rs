@@ -22,7 +22,7 @@ use super::diagnostic::Diagnostic;
 use super::refusals::Refusals;
 use super::{End, dialogue, layout, locale, session};
 use crate::interrupt;
-use crate::loaded_file::{FileOrigins, unread};
+use copy::loaded_file::{FileOrigins, unread};
 
 /// Runs the copy.
 pub fn run(job: &Job, console: &Console) -> Result<(), End> {

@@ -13,7 +13,7 @@ use rows::CellErrorReason;
 use super::arguments::Job;
 use super::console::Console;
 use super::diagnostic::Diagnostic;
-use crate::rejects::{Rejects, of_file, of_load, unfit};
+use copy::rejects::{Rejects, of_file, of_load, unfit};
 
 /// The rows that one copy leaves out.
 pub struct Refusals<'a> {

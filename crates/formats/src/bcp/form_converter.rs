@@ -14,7 +14,7 @@ use crate::{FormatError, Reason};
 /// Converts by the rules of a load: what does not fit is refused.
 ///
 /// Where types differ, values go through the bytes of a load and back, so that there is one set of rules.
-pub(crate) struct FormConverter {
+pub struct FormConverter {
     schema: SchemaRef,
     /// Columns that differ, the first from 0, and how they are converted.
     converted: Option<(Vec<usize>, Plan, Form)>,
@@ -23,7 +23,10 @@ pub(crate) struct FormConverter {
 
 impl FormConverter {
     /// From batches of `source` to these columns, by position, in this form.
-    pub(crate) fn new(source: &Schema, columns: &[Column], form: &Form) -> Result<Self, FormatError> {
+    ///
+    /// # Errors
+    /// Another number of columns, or types that cannot be converted.
+    pub fn new(source: &Schema, columns: &[Column], form: &Form) -> Result<Self, FormatError> {
         if source.fields().len() != columns.len() {
             let count = |count: usize| format!("{count} columns");
             let (expected, found) = (count(columns.len()), count(source.fields().len()));
@@ -53,7 +56,7 @@ impl FormConverter {
     }
 
     /// The schema of the batches that come out.
-    pub(crate) fn schema(&self) -> &SchemaRef {
+    pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
@@ -61,7 +64,7 @@ impl FormConverter {
     ///
     /// # Errors
     /// A value that does not fit its column.
-    pub(crate) fn convert(&mut self, batch: &RecordBatch) -> Result<RecordBatch, FormatError> {
+    pub fn convert(&mut self, batch: &RecordBatch) -> Result<RecordBatch, FormatError> {
         let first_row = self.rows;
         self.rows += batch.num_rows() as u64;
         let Some((differing, plan, form)) = &self.converted else {
@@ -80,7 +83,7 @@ impl FormConverter {
     ///
     /// # Errors
     /// Those of `refuse`.
-    pub(crate) fn convert_fitting(
+    pub fn convert_fitting(
         &mut self,
         batch: &RecordBatch,
         refuse: &mut dyn FnMut(usize, &CellError) -> Result<(), FormatError>,

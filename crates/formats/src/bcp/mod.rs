@@ -44,6 +44,7 @@ mod writer;
 pub use declare::{DeclarationError, declare};
 pub use deviation::{Deviation, Suffered, Tolerance};
 pub use error::{FormatFileError, FormatFileProblem, TerminatorError};
+pub use form_converter::FormConverter;
 pub use format_file::{FieldCollation, FormatFile, FormatFileKind, FormatVersion, HostField, RowsetColumn};
 pub use host_format::{HostFormat, HostFormatReader, Rejects, columns_of};
 pub use host_type::HostType;

@@ -145,6 +145,11 @@ impl SplitPlan {
         Ok(plan)
     }
 
+    /// Whether rows come in the order of a unique key, and so in the same order every time.
+    pub fn is_ordered(&self) -> bool {
+        !self.unique_key.is_empty()
+    }
+
     fn choose(&mut self, setting: &'static str, value: String, reason: String) {
         self.choices.push(Choice { setting, value, reason });
     }

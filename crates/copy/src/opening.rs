@@ -1,0 +1,193 @@
+//! Makes sources and destinations of endpoints.
+
+use std::path::Path;
+
+use load::{TableName, read::ReadOptions};
+
+use crate::{
+    database,
+    destination::Destination,
+    endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint, is_workbook},
+    error::CopyError,
+    file_destination::{FileDestination, FileWrite},
+    file_formats::FileFormats,
+    file_source::FileSource,
+    listed_table::ListedTable,
+    server::{server_tables, table_name},
+    server_destination::{ServerDestination, ServerWrite},
+    server_source::ServerSource,
+    source::Source,
+    workbook::{SheetSettings, SheetSource},
+};
+
+/// What options say of a source.
+#[derive(Debug, Clone, Default)]
+pub struct SourceSettings {
+    /// A query in place of a table.
+    pub query: Option<String>,
+    /// How SQL Server is read.
+    pub read: ReadOptions,
+    /// The formats of files.
+    pub formats: FileFormats,
+    /// How a sheet is read.
+    pub sheet: SheetSettings,
+}
+
+/// What options say of a destination.
+#[derive(Debug, Clone, Default)]
+pub struct DestinationSettings {
+    /// How rows are loaded into SQL Server; mode and creation count for other databases too.
+    pub server: ServerWrite,
+    /// How files are written.
+    pub files: FileWrite,
+}
+
+impl Endpoint {
+    /// Makes a source of it.
+    ///
+    /// # Errors
+    /// It cannot be one, or its files are missing.
+    pub fn source(&self, settings: &SourceSettings) -> Result<Box<dyn Source>, CopyError> {
+        match self {
+            Self::SqlServer(endpoint) => Ok(Box::new(ServerSource::new(
+                (**endpoint).clone(),
+                settings.query.clone(),
+                settings.read.clone(),
+            )?)),
+            Self::Files(files) => {
+                if settings.query.is_some() {
+                    return Err(CopyError::Usage("--query is for databases; a file has no queries".to_owned()));
+                }
+                match is_workbook(&files.path) {
+                    true => Ok(Box::new(SheetSource::new(files, settings.sheet.clone()))),
+                    false => Ok(Box::new(FileSource::new(files, &settings.formats)?)),
+                }
+            }
+            Self::Database(endpoint) => database::source(endpoint, settings.query.as_deref()),
+        }
+    }
+
+    /// Makes a destination of it.
+    ///
+    /// # Errors
+    /// It cannot be one.
+    pub fn destination(&self, settings: &DestinationSettings) -> Result<Box<dyn Destination>, CopyError> {
+        match self {
+            Self::SqlServer(endpoint) => {
+                Ok(Box::new(ServerDestination::new((**endpoint).clone(), settings.server.clone())?))
+            }
+            Self::Files(files) => Ok(Box::new(FileDestination::new(&files.path, settings.files.clone())?)),
+            Self::Database(endpoint) => {
+                database::destination(endpoint, &settings.server.way.mode, settings.server.create)
+            }
+        }
+    }
+
+    /// The tables and views of a database.
+    ///
+    /// # Errors
+    /// It is none, or cannot be reached.
+    pub fn tables(&self) -> Result<Vec<ListedTable>, CopyError> {
+        match self {
+            Self::SqlServer(endpoint) => server_tables(endpoint),
+            Self::Database(endpoint) => database::tables(endpoint),
+            Self::Files(_) => Err(CopyError::Usage(
+                "--tables chooses tables of a database; files are chosen by a pattern such as 'orders-*.csv'".to_owned(),
+            )),
+        }
+    }
+
+    /// The endpoint of one of its tables.
+    pub fn with_table(&self, table: &ListedTable) -> Self {
+        match self {
+            Self::SqlServer(endpoint) => Self::SqlServer(Box::new(SqlServerEndpoint {
+                table: Some(table_name(table)),
+                ..(**endpoint).clone()
+            })),
+            Self::Database(endpoint) => {
+                Self::Database(DatabaseEndpoint { table: Some(table.full_name()), ..endpoint.clone() })
+            }
+            Self::Files(files) => Self::Files(files.clone()),
+        }
+    }
+
+    /// Where a table of many goes: to the table of its name, in `schema` if one is given, or to a file of its name with `suffix`.
+    ///
+    /// # Errors
+    /// The endpoint takes one table only.
+    pub fn for_table(&self, table: &ListedTable, schema: Option<&str>, suffix: &str) -> Result<Self, CopyError> {
+        let one = |name: &dyn std::fmt::Display| {
+            Err(CopyError::Usage(format!("{name} takes one table; --tables needs a database or a directory")))
+        };
+        match self {
+            Self::SqlServer(endpoint) => {
+                if endpoint.table.is_some() {
+                    return one(&**endpoint);
+                }
+                let schema = schema.map(str::to_owned).or_else(|| table.schema.clone());
+                let table = TableName { database: None, schema, name: table.name.clone() };
+                Ok(Self::SqlServer(Box::new(SqlServerEndpoint { table: Some(table), ..(**endpoint).clone() })))
+            }
+            Self::Database(endpoint) => {
+                if endpoint.table.is_some() {
+                    return one(endpoint);
+                }
+                let schema = schema.map(str::to_owned).or_else(|| table.schema.clone());
+                let named = ListedTable { schema, ..table.clone() };
+                Ok(Self::Database(DatabaseEndpoint { table: Some(named.full_name()), ..endpoint.clone() }))
+            }
+            Self::Files(files) => {
+                if !crate::file_destination::is_directory(&files.path) {
+                    return one(&files.path);
+                }
+                let name = match (schema, &table.schema) {
+                    (Some(schema), _) => format!("{schema}.{}", table.name),
+                    (None, Some(schema)) => format!("{schema}.{}", table.name),
+                    (None, None) => table.name.clone(),
+                };
+                // Names of tables may have what names of files may not.
+                let name: String =
+                    name.chars().map(|c| if matches!(c, '/' | '\\' | '\0') { '_' } else { c }).collect();
+                let path = Path::new(&files.path).join(format!("{name}.{suffix}"));
+                Ok(Self::Files(FileEndpoint { path: path.to_string_lossy().into_owned(), sheet: None }))
+            }
+        }
+    }
+
+    /// Refuses a copy of something onto itself.
+    ///
+    /// # Errors
+    /// Both are the same.
+    pub fn check_distinct(&self, destination: &Self) -> Result<(), CopyError> {
+        let same = match (self, destination) {
+            (Self::SqlServer(source), Self::SqlServer(destination)) => {
+                let lower = |text: &str| text.to_lowercase();
+                let key = |endpoint: &SqlServerEndpoint| {
+                    let table = endpoint.table.as_ref();
+                    let database = table.and_then(|table| table.database.as_deref()).or(endpoint.config.database.as_deref());
+                    (
+                        lower(&endpoint.config.host),
+                        endpoint.config.port_or_default(),
+                        endpoint.config.instance.as_deref().map(lower),
+                        database.map(lower),
+                        table.map(|table| lower(&table.name)),
+                        table.map(|table| lower(table.schema.as_deref().unwrap_or("dbo"))),
+                    )
+                };
+                source.table.is_some() && key(source) == key(destination)
+            }
+            (Self::Files(source), Self::Files(destination)) => {
+                let path = |endpoint: &FileEndpoint| Path::new(&endpoint.path).canonicalize().ok();
+                source.path != "-" && path(source).is_some() && path(source) == path(destination)
+            }
+            (Self::Database(source), Self::Database(destination)) => {
+                source.table.is_some() && source == destination
+            }
+            _ => false,
+        };
+        match same {
+            true => Err(CopyError::Usage(format!("{self} is both source and destination"))),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A table, a view or a query of SQL Server as a source.
+
+use std::sync::Arc;
+
+use arrow::{
+    array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder},
+    datatypes::{DataType, Field, Schema, SchemaRef, UInt64Type},
+    record_batch::RecordBatch,
+};
+use load::{
+    Client, SourceBatch, SourceIdentity, TableName, TableShape, Waited,
+    read::{ParallelRead, ReadOptions, RowSource, SplitPlan},
+};
+use rows::{Form, mapping::SQL_TYPE_KEY};
+
+use crate::{
+    endpoint::SqlServerEndpoint,
+    error::CopyError,
+    row_stream::{BoxError, RowStream},
+    server::connect,
+    source::{Description, ReadForm, Repeat, Source},
+};
+
+/// What is read of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerRows {
+    /// A table or a view.
+    Table(TableName),
+    /// The result of a query.
+    Query(String),
+}
+
+/// Rows of a database.
+pub struct ServerSource {
+    endpoint: SqlServerEndpoint,
+    rows: ServerRows,
+    options: ReadOptions,
+    /// The read that has described the source and has not been handed out.
+    started: Option<(bool, Started)>,
+}
+
+struct Started {
+    read: ParallelRead,
+    schema: SchemaRef,
+    count: Option<u64>,
+    is_ordered: bool,
+    notes: Vec<String>,
+}
+
+impl ServerSource {
+    /// The rows of an endpoint: those of its table, or of a query.
+    ///
+    /// # Errors
+    /// Neither is named, or both are.
+    pub fn new(
+        endpoint: SqlServerEndpoint,
+        query: Option<String>,
+        options: ReadOptions,
+    ) -> Result<Self, CopyError> {
+        let rows = match (endpoint.table.clone(), query) {
+            (Some(table), None) => ServerRows::Table(table),
+            (None, Some(query)) => ServerRows::Query(query),
+            (Some(table), Some(_)) => {
+                return Err(CopyError::Usage(format!(
+                    "--query takes the place of the table {table}: name one of them"
+                )));
+            }
+            (None, None) => {
+                return Err(CopyError::Usage(format!(
+                    "{endpoint}: name a table (mssql://host/database/schema.table), --query or --tables"
+                )));
+            }
+        };
+        Ok(Self { endpoint, rows, options, started: None })
+    }
+
+    /// What is read.
+    pub fn rows(&self) -> &ServerRows {
+        &self.rows
+    }
+
+    fn connect(&self) -> Result<Client, CopyError> {
+        connect(&self.endpoint.config, &self.endpoint.to_string())
+    }
+
+    fn failed(&self, error: load::Error) -> CopyError {
+        CopyError::client(self.name(), error)
+    }
+
+    fn start(&self, is_exact: bool) -> Result<Started, CopyError> {
+        let mut client = self.connect()?;
+        let form = if is_exact { Form::Exact } else { self.options.form.clone() };
+        let options = ReadOptions { form, ..self.options.clone() };
+        let (source, described) = match &self.rows {
+            ServerRows::Table(table) => {
+                let described = client.describe(table).map_err(|error| self.failed(error))?;
+                (RowSource::table(table.clone()), Some(described))
+            }
+            ServerRows::Query(query) => (RowSource::query(query.clone()), None),
+        };
+        let plan = SplitPlan::new(&mut client, source, &options).map_err(|error| self.failed(error))?;
+        let is_ordered = plan.is_ordered();
+        let notes = plan.to_string().lines().map(str::to_owned).collect();
+        let mut read =
+            ParallelRead::start_with(client, plan, &options).map_err(|error| self.failed(error))?;
+        let columns = read.columns(None).map_err(|error| self.failed(error))?;
+        let Waited::Ready((columns, schema)) = columns else {
+            return Err(self.failed(load::Error::Cancelled));
+        };
+        if columns.is_empty() {
+            return Err(CopyError::Usage(format!("{}: the query returns no result", self.name())));
+        }
+        // The catalogue knows better than a result what takes no NULL.
+        let schema = match &described {
+            Some(table) => {
+                let refined = table.refined(columns);
+                let fields =
+                    schema.fields().iter().zip(&refined).map(|(field, column)| {
+                        field.as_ref().clone().with_nullable(column.flags.is_nullable())
+                    });
+                Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+            }
+            None => schema,
+        };
+        let count = described.filter(|table| !table.is_view).map(|table| table.rows);
+        Ok(Started { read, schema, count, is_ordered, notes })
+    }
+
+    /// The read that is under way in this form, or a new one.
+    fn started(&mut self, form: ReadForm) -> Result<&Started, CopyError> {
+        if self.started.as_ref().is_none_or(|(is_exact, _)| *is_exact != form.is_exact) {
+            self.started = None;
+            self.started = Some((form.is_exact, self.start(form.is_exact)?));
+        }
+        match &self.started {
+            Some((_, started)) => Ok(started),
+            None => Err(self.failed(load::Error::Cancelled)),
+        }
+    }
+}
+
+impl Source for ServerSource {
+    fn name(&self) -> String {
+        match &self.rows {
+            ServerRows::Table(_) => self.endpoint.to_string(),
+            ServerRows::Query(_) => format!("a query of {}", self.endpoint),
+        }
+    }
+
+    fn describe(&mut self, form: ReadForm) -> Result<Description, CopyError> {
+        let started = self.started(form)?;
+        Ok(Description {
+            schema: without_rowversions(&started.schema),
+            rows: started.count,
+            bytes: None,
+            has_names: true,
+            notes: started.notes.clone(),
+        })
+    }
+
+    fn open(&mut self, form: ReadForm) -> Result<RowStream, CopyError> {
+        self.started(form)?;
+        let name = self.name();
+        let Some((_, Started { mut read, schema, .. })) = self.started.take() else {
+            return Err(self.failed(load::Error::Cancelled));
+        };
+        let shown = without_rowversions(&schema);
+        let of_batches = Arc::clone(&shown);
+        let batches = std::iter::from_fn(move || {
+            let batch = read.next_blocking()?;
+            Some(match batch {
+                Ok(batch) => with_schema(batch, &of_batches).map(SourceBatch::from).map_err(BoxError::from),
+                Err(error) => Err(CopyError::client(name.clone(), error).into()),
+            })
+        });
+        Ok(RowStream { schema: shown, batches: Box::new(batches) })
+    }
+
+    fn repeat(&mut self) -> Result<Repeat, CopyError> {
+        let ServerRows::Table(table) = self.rows.clone() else {
+            return Ok(Repeat::No(
+                "a query has no order that is the same every time; name a table with a unique clustered key"
+                    .to_owned(),
+            ));
+        };
+        let is_exact = self.started.as_ref().is_none_or(|(is_exact, _)| *is_exact);
+        if !self.started(ReadForm { is_exact, is_typed: false })?.is_ordered {
+            return Ok(Repeat::No(format!(
+                "the rows of {table} have no order that is the same every time: it has no unique clustered key"
+            )));
+        }
+        let name = format!("{} as bulkwire reads it", self.endpoint);
+        // Others may change the table meanwhile. Rows that were committed before are compared.
+        Ok(Repeat::InOrder(SourceIdentity { name, fingerprint: String::new() }))
+    }
+
+    fn table_shape(&mut self) -> Result<Option<TableShape>, CopyError> {
+        let ServerRows::Table(table) = &self.rows else { return Ok(None) };
+        let mut client = self.connect()?;
+        let described = client.describe(table).map_err(|error| self.failed(error))?;
+        let in_other =
+            table.database.as_ref().is_some_and(|name| !name.eq_ignore_ascii_case(client.database()));
+        if described.is_view || table.is_temporary() || in_other {
+            return Ok(None);
+        }
+        TableShape::read(&mut client, table).map(Some).map_err(|error| self.failed(error))
+    }
+}
+
+fn is_rowversion(field: &Field) -> bool {
+    field.metadata().get(SQL_TYPE_KEY).is_some_and(|text| matches!(text.as_str(), "rowversion" | "timestamp"))
+}
+
+/// No table takes the rowversions of another: they are its bytes.
+fn without_rowversions(schema: &SchemaRef) -> SchemaRef {
+    if !schema.fields().iter().any(|field| is_rowversion(field)) {
+        return Arc::clone(schema);
+    }
+    let fields = schema.fields().iter().map(|field| match is_rowversion(field) {
+        true => {
+            let mut metadata = field.metadata().clone();
+            metadata.insert(SQL_TYPE_KEY.to_owned(), "binary(8)".to_owned());
+            Field::new(field.name(), DataType::FixedSizeBinary(8), field.is_nullable())
+                .with_metadata(metadata)
+        }
+        false => field.as_ref().clone(),
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// The batch under the schema that is shown: numbers of rowversions become their bytes.
+fn with_schema(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, arrow::error::ArrowError> {
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
+        match (column.data_type(), field.data_type()) {
+            (DataType::UInt64, DataType::FixedSizeBinary(8)) => big_endian(column),
+            _ => Ok(Arc::clone(column)),
+        }
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let options = arrow::record_batch::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+}
+
+fn big_endian(column: &ArrayRef) -> Result<ArrayRef, arrow::error::ArrowError> {
+    let numbers = column.as_primitive::<UInt64Type>();
+    let mut bytes = FixedSizeBinaryBuilder::with_capacity(numbers.len(), 8);
+    for number in numbers {
+        match number {
+            Some(number) => bytes.append_value(number.to_be_bytes())?,
+            None => bytes.append_null(),
+        }
+    }
+    Ok(Arc::new(bytes.finish()))
+}

@@ -1,0 +1,198 @@
+//! The copy of one table, file or query: from its first look at both ends to the comparison of counts.
+
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use load::{Choice, RejectedRow, Tolerance};
+
+use crate::{
+    destination::Destination,
+    error::CopyError,
+    row_stream::RowStream,
+    source::{Repeat, Source},
+    watch::Control,
+};
+
+/// What a copy did.
+#[derive(Debug, Clone, Default)]
+pub struct CopyReport {
+    /// The source.
+    pub source: String,
+    /// The destination.
+    pub destination: String,
+    /// Rows that were read in this run, those that could not be read included.
+    pub rows_read: u64,
+    /// Rows that this run has written.
+    pub rows_written: u64,
+    /// Rows that were refused in this run.
+    pub rows_refused: u64,
+    /// Rows that an earlier run had committed.
+    pub rows_skipped: u64,
+    /// Bytes of the source that were read, if it counts them.
+    pub bytes_read: Option<u64>,
+    /// Bytes that were written, if the destination counts them.
+    pub bytes_written: Option<u64>,
+    /// Connections, or threads, that wrote.
+    pub writers: usize,
+    /// Wall-clock time.
+    pub elapsed: Duration,
+    /// The statement that made the table, if it was made.
+    pub created_by: Option<String>,
+    /// Every choice, with its reason.
+    pub plan: Vec<Choice>,
+    /// More about it, for people.
+    pub notes: Vec<String>,
+    /// An earlier run had copied everything.
+    pub was_done: bool,
+}
+
+impl CopyReport {
+    /// Rows per second of wall-clock time.
+    pub fn rows_per_second(&self) -> f64 {
+        self.rows_written as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+/// A copy that failed.
+#[derive(Debug)]
+pub struct FailedCopy {
+    /// The source.
+    pub source: String,
+    /// The destination.
+    pub destination: String,
+    /// Why.
+    pub error: CopyError,
+    /// What it leaves behind, for people.
+    pub left: Vec<String>,
+}
+
+/// How a copy goes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CopySettings {
+    /// Look at both ends, and say what would be done.
+    pub is_dry: bool,
+    /// Another run must be able to continue it, so that the source must yield the same rows in the same order.
+    pub is_resumable: bool,
+}
+
+/// What is shown between the look at both ends and the first row.
+pub type Announce<'a> = &'a mut dyn FnMut(&CopyReport);
+
+/// Copies all rows of a source. `announce` is called when both ends are known and before the first row moves.
+///
+/// # Errors
+/// What went wrong, after the destination has removed what it promised to remove.
+pub fn copy_table(
+    source: &mut dyn Source,
+    destination: &mut dyn Destination,
+    settings: CopySettings,
+    control: &Control<'_>,
+    announce: Announce<'_>,
+) -> Result<CopyReport, Box<FailedCopy>> {
+    let started = Instant::now();
+    let mut report =
+        CopyReport { source: source.name(), destination: destination.name(), ..CopyReport::default() };
+    let done = run(source, destination, settings, control, &mut report, announce);
+    report.elapsed = started.elapsed();
+    match done {
+        Ok(()) => Ok(report),
+        Err(error) => {
+            let left = destination.abort(&error);
+            Err(Box::new(FailedCopy { source: report.source, destination: report.destination, error, left }))
+        }
+    }
+}
+
+fn run(
+    source: &mut dyn Source,
+    destination: &mut dyn Destination,
+    settings: CopySettings,
+    control: &Control<'_>,
+    report: &mut CopyReport,
+    announce: Announce<'_>,
+) -> Result<(), CopyError> {
+    if control.tolerance.is_some() {
+        source.collect_unread();
+    }
+    let form = destination.form()?;
+    if settings.is_resumable {
+        if let Repeat::No(reason) = source.repeat()? {
+            return Err(CopyError::Usage(format!("--resume cannot continue {}: {reason}", source.name())));
+        }
+    }
+    let prepared = destination.prepare(source, settings.is_dry)?;
+    report.plan = prepared.plan;
+    report.created_by = prepared.created_by;
+    report.rows_skipped = prepared.rows_before;
+    report.was_done = prepared.is_done;
+    announce(report);
+    if settings.is_dry || prepared.is_done {
+        return Ok(());
+    }
+    let rows = source.open(form)?;
+    let read = Arc::new(AtomicU64::new(0));
+    let refused = AtomicU64::new(0);
+    let reject = |row: RejectedRow| match control.tolerance {
+        Some(tolerance) => {
+            refused.fetch_add(1, Ordering::Relaxed);
+            (tolerance.reject)(row)
+        }
+        None => ControlFlow::Break(()),
+    };
+    let counted = control.tolerance.map(|tolerance| Tolerance {
+        reject: &reject,
+        bisect: tolerance.bisect,
+        keep: tolerance.keep,
+        keep_open_batch: tolerance.keep_open_batch,
+    });
+    let control = Control { watch: control.watch, commits: control.commits, tolerance: counted.as_ref() };
+    let landed = destination.write(counted_rows(rows, Arc::clone(&read)), &control)?;
+    if control.tolerance.is_some_and(|tolerance| (tolerance.keep)().is_err()) {
+        return Err(CopyError::TooManyRefused);
+    }
+    report.rows_read = read.load(Ordering::Relaxed);
+    report.rows_refused = refused.load(Ordering::Relaxed);
+    check_counts(report, landed.rows, landed.rows_skipped, "nothing of it is kept where it could be undone")?;
+    let landed = destination.finish(landed, &control)?;
+    check_counts(report, landed.rows, landed.rows_skipped, "what was written is there")?;
+    report.rows_written = landed.rows;
+    report.rows_skipped = landed.rows_skipped;
+    report.bytes_read = source.bytes_read().map(|bytes| bytes.load(Ordering::Relaxed));
+    report.bytes_written = landed.bytes;
+    report.writers = landed.writers;
+    report.notes = landed.notes;
+    Ok(())
+}
+
+/// Counts rows as they are handed on, those that could not be read included.
+fn counted_rows(rows: RowStream, read: Arc<AtomicU64>) -> RowStream {
+    let batches = rows.batches.inspect(move |batch| {
+        if let Ok(batch) = batch {
+            read.fetch_add((batch.rows() + batch.unread().len()) as u64, Ordering::Relaxed);
+        }
+    });
+    RowStream { schema: rows.schema, batches: Box::new(batches) }
+}
+
+/// Refuses a count at the destination that is not what was read.
+fn check_counts(
+    report: &CopyReport,
+    written: u64,
+    skipped: u64,
+    kept: &'static str,
+) -> Result<(), CopyError> {
+    let read = report.rows_read.saturating_sub(report.rows_refused);
+    match written.saturating_add(skipped) == read {
+        true => Ok(()),
+        false => {
+            let destination = report.destination.clone();
+            Err(CopyError::Count { destination, read, written: written.saturating_add(skipped), kept })
+        }
+    }
+}
