@@ -81,13 +81,13 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
 /// The rows' form, from the flags.
 pub fn form(arguments: &ExportArgs) -> Form {
     Form::Arrow(ReadOptions {
-        scale_7: match arguments.datetime2 {
+        scale_7: match arguments.forms.datetime2 {
             Datetime2Form::Ns => Scale7::Nanoseconds,
             Datetime2Form::Us => Scale7::Microseconds,
             Datetime2Form::Text => Scale7::Text,
         },
-        date_time_offset: if arguments.datetimeoffset_text { OffsetForm::Text } else { OffsetForm::Instant },
-        guid: if arguments.guid_text { GuidForm::Text } else { GuidForm::Bytes },
+        date_time_offset: if arguments.forms.datetimeoffset_text { OffsetForm::Text } else { OffsetForm::Instant },
+        guid: if arguments.forms.guid_text { GuidForm::Text } else { GuidForm::Bytes },
     })
 }
 

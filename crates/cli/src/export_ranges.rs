@@ -25,11 +25,11 @@ const FILE_BYTES: u64 = 64 << 20;
 
 /// Whether the flags ask for more than one statement and one file.
 pub fn is_wanted(arguments: &ExportArgs, file: &str) -> bool {
-    arguments.readers != Readers::Count(1)
-        || arguments.split_by.is_some()
-        || arguments.ranges.is_some()
-        || arguments.consistent != Consistency::None
-        || arguments.gentle
+    arguments.reading.readers != Readers::Count(1)
+        || arguments.reading.split_by.is_some()
+        || arguments.reading.ranges.is_some()
+        || arguments.reading.consistent != Consistency::None
+        || arguments.reading.gentle
         || arguments.retry_for.is_some()
         || is_folder(arguments, file)
 }
@@ -129,16 +129,16 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
 }
 
 fn options(arguments: &ExportArgs, form: Form) -> ReadOptions {
-    let gentle = arguments.gentle.then(|| Gentle {
-        pause: Duration::from_millis(arguments.pause.unwrap_or_default().into()),
+    let gentle = arguments.reading.gentle.then(|| Gentle {
+        pause: Duration::from_millis(arguments.reading.pause.unwrap_or_default().into()),
         ..Gentle::default()
     });
     let defaults = ReadOptions::default();
     ReadOptions {
-        readers: arguments.readers,
-        split_by: arguments.split_by.clone(),
-        ranges: arguments.ranges.map(usize::from),
-        consistency: arguments.consistent,
+        readers: arguments.reading.readers,
+        split_by: arguments.reading.split_by.clone(),
+        ranges: arguments.reading.ranges.map(usize::from),
+        consistency: arguments.reading.consistent,
         gentle,
         form,
         retry_for: arguments

@@ -214,7 +214,7 @@ fn create_options(measured: &InferredSchema, index: usize, arguments: &LoadArgs)
     CreateOptions {
         max_length: longest(measured, index).map(roomy_length),
         strings: StringType::NVarChar,
-        nested_as_json: arguments.nested_as_json,
+        nested_as_json: arguments.conversions.nested_as_json,
         ..CreateOptions::default()
     }
 }

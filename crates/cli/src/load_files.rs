@@ -208,7 +208,7 @@ impl Files<'_> {
         let keep = || rejects.map_or(Ok(()), Rejects::keep);
         let tolerances: Vec<Tolerance<'_>> = refuse
             .iter()
-            .map(|reject| Tolerance { reject, bisect: arguments.bisect, keep: &keep, keep_open_batch: false })
+            .map(|reject| Tolerance { reject, bisect: arguments.refusals.bisect, keep: &keep, keep_open_batch: false })
             .collect();
         let sources =
             files.iter().zip(readers).zip(&tolerances).map(|((file, reader), tolerance)| ParallelSource {

@@ -22,7 +22,7 @@ pub fn open(
     if !asked.is_resumable() || arguments.dry_run {
         return Ok(None);
     }
-    if arguments.autocommit {
+    if arguments.bulk.autocommit {
         return Err(Failure::Usage(
             "--resume notes rows in the transaction that commits them: not with --autocommit".to_owned(),
         ));
@@ -86,7 +86,7 @@ pub fn open_rejects(
     ledger: Option<&Ledger>,
     arguments: &LoadArgs,
 ) -> Result<Option<Rejects>, Failure> {
-    let (Some(ledger), Some(path)) = (ledger, &arguments.rejects) else {
+    let (Some(ledger), Some(path)) = (ledger, &arguments.refusals.rejects) else {
         return load_source::rejects(arguments);
     };
     let committed: Vec<_> = (0..sources.len()).map(|source| ledger.committed_rows(source)).collect();
@@ -94,6 +94,6 @@ pub fn open_rejects(
         let index = sources.iter().position(|source| source.name == file);
         index.and_then(|index| committed.get(index)).is_some_and(|rows| rows.contains(row))
     };
-    let opened = Rejects::reopen(path, arguments.max_errors, keeps);
+    let opened = Rejects::reopen(path, arguments.refusals.max_errors, keeps);
     opened.map(Some).map_err(|source| load_source::rejects_failure(arguments, source))
 }

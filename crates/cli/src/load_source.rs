@@ -43,22 +43,22 @@ pub(crate) fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> 
     if !tolerates_rows(arguments) {
         return Ok(None);
     }
-    let limit = match (arguments.max_errors, &arguments.rejects) {
+    let limit = match (arguments.refusals.max_errors, &arguments.refusals.rejects) {
         (Some(limit), _) => Some(limit),
         (None, Some(_)) => None,
         (None, None) => Some(0),
     };
-    let opened = Rejects::open(arguments.rejects.as_ref(), limit);
+    let opened = Rejects::open(arguments.refusals.rejects.as_ref(), limit);
     opened.map(Some).map_err(|source| rejects_failure(arguments, source))
 }
 
 /// Whether rows may be refused without ending the load at once.
 pub(crate) fn tolerates_rows(arguments: &LoadArgs) -> bool {
-    arguments.rejects.is_some() || arguments.max_errors.is_some() || arguments.bisect
+    arguments.refusals.rejects.is_some() || arguments.refusals.max_errors.is_some() || arguments.refusals.bisect
 }
 
 pub(crate) fn rejects_failure(arguments: &LoadArgs, source: io::Error) -> Failure {
-    let file = arguments.rejects.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let file = arguments.refusals.rejects.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     Failure::Rejects { file, source }
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn rows_before(
     if arguments.create || arguments.modes.truncates() {
         return Ok(Some(0));
     }
-    if !arguments.sole_writer || arguments.dry_run {
+    if !arguments.bulk.sole_writer || arguments.dry_run {
         return Ok(None);
     }
     let counted = client.query_values(&format!("SELECT COUNT_BIG(*) FROM {table}"))?;
@@ -149,11 +149,11 @@ pub(crate) fn open(
     let columns = target.columns.iter().map(|column| column.column.clone()).collect();
     let mut host = layout.with_columns(Some(columns))?;
     for (number, column) in (1..).zip(&target.columns) {
-        if column.is_computed || column.is_rowversion || (column.is_identity && !arguments.keep_identity) {
+        if column.is_computed || column.is_rowversion || (column.is_identity && !arguments.bulk.keep_identity) {
             host.format_file.skip_column(number);
         }
     }
-    host.read.keep_raw_rows = arguments.rejects.is_some();
+    host.read.keep_raw_rows = arguments.refusals.rejects.is_some();
     // NULL where there is a default is the server's business.
     for (column, described) in host.columns.iter_mut().zip(&target.columns) {
         if described.has_default {
@@ -170,33 +170,33 @@ pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
         Kind::Typed(format) => file_format::has_names(format),
         Kind::Host(_) => true,
     };
-    let mapping = match (arguments.map.is_empty(), arguments.by_position || !has_names) {
-        (false, _) => Mapping::Explicit(arguments.map.clone()),
+    let mapping = match (arguments.columns.map.is_empty(), arguments.columns.by_position || !has_names) {
+        (false, _) => Mapping::Explicit(arguments.columns.map.clone()),
         (true, true) => Mapping::ByPosition,
         (true, false) => Mapping::ByName,
     };
     LoadOptions {
         mapping,
         cast: CastOptions {
-            allow_truncate: arguments.allow_truncate,
-            allow_rounding: arguments.allow_rounding,
-            replacement: arguments.replacement,
-            nested_as_json: arguments.nested_as_json,
-            drop_time_zone: arguments.drop_time_zone,
-            date_order: arguments.date_order.map(DateOrder::from),
+            allow_truncate: arguments.conversions.allow_truncate,
+            allow_rounding: arguments.conversions.allow_rounding,
+            replacement: arguments.conversions.replacement,
+            nested_as_json: arguments.conversions.nested_as_json,
+            drop_time_zone: arguments.conversions.drop_time_zone,
+            date_order: arguments.conversions.date_order.map(DateOrder::from),
             ..CastOptions::default()
         },
-        batch_rows: arguments.batch_rows,
-        table_lock: arguments.table_lock.map(|choice| choice == Choice::On),
-        keep_identity: arguments.keep_identity,
-        keep_nulls: arguments.keep_nulls,
-        check_constraints: arguments.check_constraints,
-        fire_triggers: arguments.fire_triggers,
-        transaction: match arguments.autocommit {
+        batch_rows: arguments.bulk.batch_rows,
+        table_lock: arguments.bulk.table_lock.map(|choice| choice == Choice::On),
+        keep_identity: arguments.bulk.keep_identity,
+        keep_nulls: arguments.bulk.keep_nulls,
+        check_constraints: arguments.bulk.check_constraints,
+        fire_triggers: arguments.bulk.fire_triggers,
+        transaction: match arguments.bulk.autocommit {
             true => BatchTransaction::Autocommit,
             false => BatchTransaction::Explicit,
         },
-        order: arguments.order.clone(),
+        order: arguments.bulk.order.clone(),
         ..LoadOptions::default()
     }
     .with_writers(match arguments.writers.writers {

@@ -32,13 +32,13 @@ pub fn of(arguments: &LoadArgs) -> Result<LoadWay, Failure> {
         if arguments.create {
             return refuse("--create", "a table that is yet to be made has neither rows nor indexes");
         }
-        if arguments.autocommit {
+        if arguments.bulk.autocommit {
             return refuse("--autocommit", "a stage is published in a transaction");
         }
-        if arguments.sole_writer {
+        if arguments.bulk.sole_writer {
             return refuse("--sole-writer", "nobody else writes to a stage in any case");
         }
-        if arguments.bisect {
+        if arguments.refusals.bisect {
             match (mode.keys().is_some(), strategy) {
                 (true, _) => {
                     return refuse("--bisect", "the table takes all rows of the stage at once");

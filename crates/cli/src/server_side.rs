@@ -70,13 +70,13 @@ fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failur
     let common = BulkInsertOptions {
         error_file: arguments.error_file.clone(),
         // Without a word the server lets ten rows go.
-        max_errors: Some(arguments.max_errors.unwrap_or(0)),
-        batch_rows: arguments.batch_rows,
-        table_lock: arguments.table_lock == Some(Choice::On),
-        check_constraints: arguments.check_constraints,
-        fire_triggers: arguments.fire_triggers,
-        keep_identity: arguments.keep_identity,
-        keep_nulls: arguments.keep_nulls,
+        max_errors: Some(arguments.refusals.max_errors.unwrap_or(0)),
+        batch_rows: arguments.bulk.batch_rows,
+        table_lock: arguments.bulk.table_lock == Some(Choice::On),
+        check_constraints: arguments.bulk.check_constraints,
+        fire_triggers: arguments.bulk.fire_triggers,
+        keep_identity: arguments.bulk.keep_identity,
+        keep_nulls: arguments.bulk.keep_nulls,
         first_row: first_row(false, flags.skip_lines.unwrap_or(0)),
         ..BulkInsertOptions::default()
     };

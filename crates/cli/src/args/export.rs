@@ -1,9 +1,7 @@
 //! Flags of `bulkwire export`.
 
-use clap::{Args, ValueEnum};
-use load::read::{Consistency, Readers};
-
-use super::{ConnectionArgs, FileArgs};
+use clap::Args;
+use super::{ConnectionArgs, FileArgs, FormArgs, ReaderArgs};
 
 /// `bulkwire export`.
 #[derive(Debug, Args)]
@@ -18,35 +16,10 @@ pub struct ExportArgs {
     pub connection: ConnectionArgs,
     #[command(flatten)]
     pub format: FileArgs,
-    /// How datetime2(7) becomes an Arrow timestamp
-    #[arg(long, value_enum, default_value = "ns", value_name = "UNIT", help_heading = "Columns")]
-    pub datetime2: Datetime2Form,
-    /// Export datetimeoffset as text, with its offset, instead of a UTC timestamp
-    #[arg(long, help_heading = "Columns")]
-    pub datetimeoffset_text: bool,
-    /// Export uniqueidentifier as text instead of 16 bytes
-    #[arg(long, help_heading = "Columns")]
-    pub guid_text: bool,
-    /// Number of connections to read over (1 to 64), or auto for as many as make the export faster. Without --split-by the
-    /// clustered key splits the table
-    #[arg(long, value_name = "N|auto", default_value = "1", help_heading = "Readers")]
-    pub readers: Readers,
-    /// Split the rows by this column of the table or the query
-    #[arg(long, value_name = "COLUMN", help_heading = "Readers")]
-    pub split_by: Option<String>,
-    /// Ranges to split the rows into (default: from the table's size)
-    #[arg(long, value_name = "N", help_heading = "Readers", value_parser = clap::value_parser!(u16).range(1..=16_384))]
-    pub ranges: Option<u16>,
-    /// Read all rows as of one point in time: in snapshots that begin together, or under a shared lock on the table
-    #[arg(long, value_name = "snapshot|lock|none", default_value = "none", help_heading = "Readers")]
-    pub consistent: Consistency,
-    /// Disturb other sessions little: short statements, no transaction over two of them, lock waits of five seconds, first victim
-    /// of a deadlock
-    #[arg(long, help_heading = "Readers")]
-    pub gentle: bool,
-    /// Milliseconds to wait between two statements
-    #[arg(long, value_name = "MILLISECONDS", requires = "gentle", help_heading = "Readers")]
-    pub pause: Option<u32>,
+    #[command(flatten)]
+    pub forms: FormArgs,
+    #[command(flatten)]
+    pub reading: ReaderArgs,
     /// Seconds for which a range is tried again after transient errors without progress; 0: never
     #[arg(long, value_name = "SECONDS", help_heading = "Readers")]
     pub retry_for: Option<u32>,
@@ -62,15 +35,4 @@ pub struct ExportArgs {
     /// No plan, no progress, no report
     #[arg(long, short)]
     pub quiet: bool,
-}
-
-/// How `datetime2(7)`, whose range no 64-bit nanosecond count holds, is exported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Datetime2Form {
-    /// Nanoseconds: exact, years 1677 to 2262.
-    Ns,
-    /// Microseconds: every year, refuses a seventh digit.
-    Us,
-    /// Text: exact, every year.
-    Text,
 }

@@ -1,11 +1,15 @@
 //! Every flag of the command line, defined once; help and completions come from here.
 
+mod bulk;
 mod connection;
+mod conversions;
 mod convert;
 mod export;
 mod files;
 mod loads;
 mod modes;
+mod reading;
+mod refusals;
 mod report;
 mod writers;
 
@@ -17,12 +21,16 @@ use tracing::level_filters::LevelFilter;
 
 use crate::trace;
 
+pub use bulk::BulkArgs;
 pub use connection::ConnectionArgs;
+pub use conversions::{ColumnArgs, ConversionArgs};
 pub use convert::ConvertArgs;
-pub use export::{Datetime2Form, ExportArgs};
+pub use export::ExportArgs;
 pub use files::{CompressionName, FileArgs, FormatName};
 pub use loads::{LoadsAction, LoadsArgs, LoadsListArgs, LoadsNamedArgs};
 pub use modes::{ModeArgs, ModeName};
+pub use reading::{Datetime2Form, FormArgs, ReaderArgs};
+pub use refusals::RefusalArgs;
 pub use report::ReportArgs;
 pub use writers::{WriterArgs, WriterCount};
 
@@ -91,67 +99,17 @@ pub struct LoadArgs {
     pub create: bool,
     #[command(flatten)]
     pub modes: ModeArgs,
-    /// Nobody else changes the table during the load: rows are counted first, and after a lost answer the count shows whether the
-    /// last batch was committed. Implied for a table that --create or --truncate leaves empty
-    #[arg(long, help_heading = "Load")]
-    pub sole_writer: bool,
-    /// Rows of a transaction (default: the plan chooses, and says why)
-    #[arg(long, value_name = "ROWS", help_heading = "Load", value_parser = clap::value_parser!(u64).range(1..))]
-    pub batch_rows: Option<u64>,
+    #[command(flatten)]
+    pub bulk: BulkArgs,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
+    #[command(flatten)]
+    pub conversions: ConversionArgs,
+    #[command(flatten)]
+    pub refusals: RefusalArgs,
     /// Longest row of a CSV file that is accepted, in bytes (default: 64 MiB); bounds the memory that is used
     #[arg(long, value_name = "BYTES", help_heading = "CSV", value_parser = parse_row_bytes)]
     pub max_row_bytes: Option<usize>,
-    /// Take a bulk-update lock on the table (default: the plan chooses)
-    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "on", require_equals = true, help_heading = "Load")]
-    pub table_lock: Option<Choice>,
-    /// The files are sorted by these columns, as `id` or `id,day DESC`: the server does not sort by a clustered key that is the
-    /// same, and refuses a row out of order
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = parse_order, help_heading = "Load")]
-    pub order: Vec<(String, bool)>,
-    /// Keep NULLs where a column has a default
-    #[arg(long, help_heading = "Load")]
-    pub keep_nulls: bool,
-    /// Keep the source's values of the identity column
-    #[arg(long, help_heading = "Load")]
-    pub keep_identity: bool,
-    /// Enforce CHECK and FOREIGN KEY constraints
-    #[arg(long, help_heading = "Load")]
-    pub check_constraints: bool,
-    /// Fire insert triggers
-    #[arg(long, help_heading = "Load")]
-    pub fire_triggers: bool,
-    /// Let the bulk statement of a batch commit by itself. Saves two round trips, and works with servers that lack requests to
-    /// begin and commit; but a wrong count is found too late to roll the batch back
-    #[arg(long, help_heading = "Load")]
-    pub autocommit: bool,
-    /// Map a source column to a target column; repeat for each (others are then left out)
-    #[arg(long = "map", value_name = "SRC=DST", value_parser = parse_mapping, help_heading = "Columns")]
-    pub map: Vec<(String, String)>,
-    /// Map columns by position, even when the source has names
-    #[arg(long, conflicts_with = "map", help_heading = "Columns")]
-    pub by_position: bool,
-    /// Cut text and binary values that are too long
-    #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
-    pub allow_truncate: bool,
-    /// Round numbers and times with more digits than the column holds
-    #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
-    pub allow_rounding: bool,
-    /// Drop the time zone of timestamps that go into columns without one
-    #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
-    pub drop_time_zone: bool,
-    /// Replace characters that the column's code page lacks
-    #[arg(
-        long,
-        value_name = "CHAR",
-        help_heading = "Conversions (each loses something, so each must be asked for)"
-    )]
-    pub replacement: Option<char>,
-    /// Load lists, structs and maps as JSON text
-    #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
-    pub nested_as_json: bool,
-    /// Order of day, month and year in all-digit dates that do not begin with the year
-    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Text")]
-    pub date_order: Option<DateOrderName>,
     /// The files are paths that the server sees: have it read them itself (BULK INSERT)
     #[arg(
         long,
@@ -164,16 +122,6 @@ pub struct LoadArgs {
     /// Where the server writes refused rows; the file must not exist
     #[arg(long, value_name = "PATH", requires = "server_side", help_heading = "Server side")]
     pub error_file: Option<String>,
-    /// Write refused rows to this file, a JSON object a line, and load the others
-    #[arg(long, value_name = "FILE", help_heading = "Refused rows")]
-    pub rejects: Option<PathBuf>,
-    /// Rows that may be refused before the load fails (default: none, or any number with --rejects)
-    #[arg(long, value_name = "ROWS", help_heading = "Refused rows")]
-    pub max_errors: Option<u64>,
-    /// When the server refuses a batch (a constraint, a duplicate key), load its good rows and refuse the others; every part
-    /// of the batch is then a transaction of its own
-    #[arg(long, help_heading = "Refused rows")]
-    pub bisect: bool,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
