@@ -16,6 +16,12 @@ pub fn open(flags: &ConnectionArgs) -> Result<Client, Failure> {
     for keyword in &config.ignored {
         eprintln!("warning: {keyword} has no effect here");
     }
+    apply(&mut config, flags);
+    Ok(Client::connect(&config)?)
+}
+
+/// Sets what the flags say beside the URL.
+pub fn apply(config: &mut Config, flags: &ConnectionArgs) {
     if let Some(size) = flags.packet_size {
         config.packet_size_bytes = u16::try_from(size).ok();
     }
@@ -25,7 +31,6 @@ pub fn open(flags: &ConnectionArgs) -> Result<Client, Failure> {
     if let Some(seconds) = flags.command_timeout {
         config.command_timeout = time(seconds);
     }
-    Ok(Client::connect(&config)?)
 }
 
 /// A limit of time, 0 for none.

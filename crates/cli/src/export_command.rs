@@ -5,13 +5,12 @@ use load::read::RowSource;
 use load::report::{grouped, row_words};
 use load::{ExportReport, TableName, table_query};
 use rows::Form;
-use rows::mapping::{GuidForm, OffsetForm, ReadOptions, Scale7};
 use serde_json::json;
 
-use crate::args::{Datetime2Form, ExportArgs};
+use crate::args::ExportArgs;
 use crate::failure::Failure;
 use crate::host_file::HostLayout;
-use crate::{connection, export_ranges, file_format, progress};
+use crate::{connection, export_ranges, file_format, progress, read_options};
 
 /// Writes a table or a query's result to a file.
 pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
@@ -50,7 +49,8 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
         (Some(table), Some(_)) => client.describe(table).ok(),
         _ => None,
     };
-    let stream = client.query(&query, if host.is_some() { Form::Exact } else { form(arguments) })?;
+    let stream = client
+        .query(&query, if host.is_some() { Form::Exact } else { read_options::form(&arguments.forms) })?;
     if stream.columns().is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));
     }
@@ -76,19 +76,6 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     let written = writer.finish()?;
     show(&report, written.bytes, &location, arguments);
     Ok(())
-}
-
-/// The rows' form, from the flags.
-pub fn form(arguments: &ExportArgs) -> Form {
-    Form::Arrow(ReadOptions {
-        scale_7: match arguments.forms.datetime2 {
-            Datetime2Form::Ns => Scale7::Nanoseconds,
-            Datetime2Form::Us => Scale7::Microseconds,
-            Datetime2Form::Text => Scale7::Text,
-        },
-        date_time_offset: if arguments.forms.datetimeoffset_text { OffsetForm::Text } else { OffsetForm::Instant },
-        guid: if arguments.forms.guid_text { GuidForm::Text } else { GuidForm::Bytes },
-    })
 }
 
 fn show(report: &ExportReport, file_bytes: u64, location: &Location, arguments: &ExportArgs) {

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use formats::{BatchWriter, Compression, Folder, Format, Location, PartitionedFiles, SplitFiles, Written};
 use load::read::{
-    Consistency, Gentle, ParallelRead, ReadOptions, ReadReport, Readers, RowSource, SplitPlan, read_into,
+    Consistency, ParallelRead, ReadOptions, ReadReport, Readers, RowSource, SplitPlan, read_into,
 };
 use load::report::grouped;
 use load::{Client, Waited};
@@ -14,11 +13,11 @@ use rows::Form;
 use serde_json::json;
 
 use crate::args::ExportArgs;
-use crate::export_command::{figures, form};
+use crate::export_command::figures;
 use crate::failure::Failure;
 use crate::host_file::HostLayout;
 use crate::range_files::RangeFiles;
-use crate::{connection, file_format, progress};
+use crate::{connection, file_format, progress, read_options};
 
 /// Bytes of rows that a file of a range aims at.
 const FILE_BYTES: u64 = 64 << 20;
@@ -62,7 +61,11 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
         None => Some(file_format::of(&target, &arguments.format)?.0),
     };
     let compression = file_format::compression(&target, &arguments.format);
-    let mut options = options(arguments, if host.is_some() { Form::Exact } else { form(arguments) });
+    let mut options = read_options::of(
+        &arguments.reading,
+        arguments.retry_for,
+        if host.is_some() { Form::Exact } else { read_options::form(&arguments.forms) },
+    );
     if files_are_ranges {
         options.range_bytes = FILE_BYTES;
     }
@@ -126,26 +129,6 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
     }
     show(&report, written.bytes, &shown, &lines, arguments);
     Ok(())
-}
-
-fn options(arguments: &ExportArgs, form: Form) -> ReadOptions {
-    let gentle = arguments.reading.gentle.then(|| Gentle {
-        pause: Duration::from_millis(arguments.reading.pause.unwrap_or_default().into()),
-        ..Gentle::default()
-    });
-    let defaults = ReadOptions::default();
-    ReadOptions {
-        readers: arguments.reading.readers,
-        split_by: arguments.reading.split_by.clone(),
-        ranges: arguments.reading.ranges.map(usize::from),
-        consistency: arguments.reading.consistent,
-        gentle,
-        form,
-        retry_for: arguments
-            .retry_for
-            .map_or(defaults.retry_for, |seconds| Duration::from_secs(seconds.into())),
-        ..defaults
-    }
 }
 
 type Done = Result<(ReadReport, Written), Failure>;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use copy::{CopyError, FailedCopy};
 use formats::FormatError;
 
 use crate::ExitStatus;
@@ -74,6 +75,17 @@ pub enum Failure {
     /// A load ended early; says what it had committed.
     #[error("{}: {}", .0.file, .0.error)]
     Load(Box<FailedLoad>),
+    /// A copy ended early; says what it leaves.
+    #[error("{}", .0.error)]
+    Copy(Box<FailedCopy>),
+    /// Tables of a copy failed.
+    #[error("{} of {tables} tables failed: {}", failures.len(), names(failures))]
+    Tables {
+        /// How many there were.
+        tables: usize,
+        /// Those that failed, with their names.
+        failures: Vec<(String, Box<FailedCopy>)>,
+    },
     /// A file could not be read or written.
     #[error(transparent)]
     Format(#[from] FormatError),
@@ -165,11 +177,25 @@ impl Failure {
                 eprintln!("note: the stage {stage} could not be dropped; DROP TABLE removes it");
             }
         }
+        match self {
+            Failure::Copy(failed) => failed.left.iter().for_each(|left| eprintln!("note: {left}")),
+            Failure::Tables { failures, .. } => {
+                for (name, failed) in failures {
+                    failed.left.iter().for_each(|left| eprintln!("note: {name}: {left}"));
+                }
+            }
+            _ => {}
+        }
         if let Some(hint) = self.hint() {
             eprintln!("hint: {hint}");
         }
         match self {
             Failure::Usage(_) | Failure::Config(_) => ExitStatus::USAGE,
+            Failure::Copy(failed)
+                if matches!(failed.error, CopyError::Usage(_) | CopyError::Config { .. }) =>
+            {
+                ExitStatus::USAGE
+            }
             _ if self.is_in_doubt() => ExitStatus::IN_DOUBT,
             _ => ExitStatus::FAILURE,
         }
@@ -191,6 +217,10 @@ impl Failure {
             Failure::Emptied { failure, .. } => failure.is_in_doubt(),
             // Whatever became of the stage's rows, none is in the table.
             Failure::Staged { .. } => false,
+            Failure::Copy(failed) => copy_is_in_doubt(&failed.error),
+            Failure::Tables { failures, .. } => {
+                failures.iter().any(|(_, failed)| copy_is_in_doubt(&failed.error))
+            }
             Failure::Client(error) | Failure::Batch { error, .. } => error.is_in_doubt(),
             Failure::Plan { error, .. }
             | Failure::Statement { error, .. }
@@ -204,6 +234,9 @@ impl Failure {
             Failure::Emptied { failure, .. } | Failure::Staged { failure, .. } => failure.is_broken_pipe(),
             Failure::Stream { source, .. } => source.kind() == io::ErrorKind::BrokenPipe,
             Failure::Format(error) => error.is_broken_pipe(),
+            Failure::Copy(failed) => {
+                matches!(&failed.error, CopyError::Format(error) if error.is_broken_pipe())
+            }
             Failure::Client(load::Error::Sink(source)) => {
                 source.downcast_ref::<FormatError>().is_some_and(FormatError::is_broken_pipe)
             }
@@ -224,6 +257,13 @@ impl Failure {
             Failure::Plan { error, .. }
             | Failure::Statement { error, .. }
             | Failure::Publish { error, .. } => error,
+            Failure::Copy(failed) => match &failed.error {
+                CopyError::Client { source, .. } => source,
+                CopyError::Unfit { error, .. } | CopyError::Statement { error, .. } => error,
+                CopyError::Load { error, .. } => &error.source,
+                CopyError::Format(error) => return of_file(error),
+                _ => return None,
+            },
             Failure::Format(error) => return of_file(error),
             _ => return None,
         };
@@ -292,6 +332,47 @@ impl Failure {
             }
             _ => None,
         }
+    }
+}
+
+/// What went wrong with a copy's endpoints before it began.
+impl From<CopyError> for Failure {
+    fn from(error: CopyError) -> Self {
+        match error {
+            CopyError::Usage(text) => Self::Usage(text),
+            CopyError::Config { source, .. } => Self::Config(source),
+            CopyError::Format(error) => Self::Format(error),
+            error => Self::Copy(Box::new(FailedCopy {
+                source: String::new(),
+                destination: String::new(),
+                error,
+                left: Vec::new(),
+            })),
+        }
+    }
+}
+
+/// The other way: rules of the command line that a copy's endpoints ask.
+impl From<Failure> for CopyError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Format(error) => Self::Format(error),
+            Failure::Copy(failed) => failed.error,
+            failure => Self::Usage(failure.to_string()),
+        }
+    }
+}
+
+fn names(failures: &[(String, Box<FailedCopy>)]) -> String {
+    failures.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn copy_is_in_doubt(error: &CopyError) -> bool {
+    match error {
+        CopyError::Client { source, .. } => source.is_in_doubt(),
+        CopyError::Statement { error, .. } => error.is_in_doubt(),
+        CopyError::Load { error, .. } => error.rows_in_doubt > 0,
+        _ => false,
     }
 }
 

@@ -8,6 +8,10 @@ mod bcp;
 pub mod companion;
 mod connection;
 mod convert_command;
+mod copy_command;
+mod copy_endpoints;
+mod copy_report;
+mod copy_watch;
 mod describe_command;
 mod exit_status;
 mod export_command;
@@ -21,6 +25,7 @@ mod load_command;
 mod load_files;
 mod load_ledger;
 mod load_observation;
+mod load_options;
 mod load_report;
 mod load_source;
 mod load_way;
@@ -30,6 +35,7 @@ mod query_command;
 mod query_output;
 mod query_parameters;
 mod range_files;
+mod read_options;
 mod report_page;
 mod server_log;
 mod server_side;
@@ -75,6 +81,7 @@ pub fn run_with(
     match arguments.command {
         Command::Serve(_) | Command::Bench(_) => {}
         Command::Load(_) | Command::Loads(_) | Command::Bcp(_) => watch_signals(Left::Batches),
+        Command::Copy(ref arguments) if arguments.loads_server() => watch_signals(Left::Batches),
         Command::Query(_) => watch_signals(Left::Unknown),
         _ => watch_signals(Left::Nothing),
     }
@@ -82,6 +89,7 @@ pub fn run_with(
         Command::Load(arguments) => load(&arguments, command).map(status_of),
         Command::Loads(arguments) => loads_command::run(arguments).map(status_of),
         Command::Export(arguments) => export_command::run(&arguments).map(success),
+        Command::Copy(arguments) => copy_command::run(&arguments).map(status_of),
         Command::Convert(arguments) => convert_command::run(&arguments).map(status_of),
         Command::Sniff(arguments) => sniff_command::run(&arguments).map(success),
         Command::Query(arguments) => query_command::run(&arguments).map(success),

@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use load::report::{grouped, row_words};
 use load::{
     Client, Ending, Ledger, LoadPlan, Observation, ParallelOptions, ParallelReport, ParallelSource,
-    RejectedRow, RetryPolicy, TableLoad, TableName, Tolerance, Writers,
+    RejectedRow, TableLoad, TableName, Tolerance, Writers,
 };
 
 use crate::args::{LoadArgs, WriterCount};
@@ -18,13 +18,10 @@ use crate::failure::{FailedLoad, Failure};
 use crate::load_report::{self, Loaded, Terms};
 use crate::load_source::{self, REJECTS_SHOWN_MAX, Source};
 use crate::server_log::LoadWatch;
-use crate::{forecast_command, interrupt, load_observation, progress};
+use crate::{forecast_command, interrupt, load_observation, load_options, progress};
 use copy::loaded_file::{LoadedFile, Reader};
 use copy::rejects;
 use copy::rejects::{Rejected, Rejects};
-
-/// Time for which transient errors are tried again, if it is not given.
-const RETRY_FOR: Duration = Duration::from_secs(300);
 
 /// The files of a command line and what they are loaded with.
 pub struct Files<'a> {
@@ -97,7 +94,11 @@ impl Files<'_> {
         if let Some(advice) = &self.unsized_advice {
             first.plan.advise_unsized(advice);
         }
-        let terms = Terms { writers: writers(&first.plan, arguments), retry: retry(arguments), ledger };
+        let terms = Terms {
+            writers: writers(&first.plan, arguments),
+            retry: load_options::retry(&arguments.writers),
+            ledger,
+        };
         if !arguments.quiet {
             match arguments.writers.is_asked() {
                 true => eprintln!("{}", load_report::plan_text(&first.plan, &terms)),
@@ -208,7 +209,12 @@ impl Files<'_> {
         let keep = || rejects.map_or(Ok(()), Rejects::keep);
         let tolerances: Vec<Tolerance<'_>> = refuse
             .iter()
-            .map(|reject| Tolerance { reject, bisect: arguments.refusals.bisect, keep: &keep, keep_open_batch: false })
+            .map(|reject| Tolerance {
+                reject,
+                bisect: arguments.refusals.bisect,
+                keep: &keep,
+                keep_open_batch: false,
+            })
             .collect();
         let sources =
             files.iter().zip(readers).zip(&tolerances).map(|((file, reader), tolerance)| ParallelSource {
@@ -244,7 +250,8 @@ impl Files<'_> {
     /// Publishes the stage, if there is one, and notes that the load is done.
     fn finish(&self, client: &mut Client, load: &TableLoad<'_>) -> Result<(), Failure> {
         let arguments = self.arguments;
-        let ended = load.finish(client, retry(arguments), &mut interrupt::note_statement);
+        let ended =
+            load.finish(client, load_options::retry(&arguments.writers), &mut interrupt::note_statement);
         let Some(table) = load.staged_target() else { return Ok(ended.map(drop)?) };
         let table = table.to_string();
         let ending =
@@ -301,16 +308,6 @@ fn label(files: &[LoadedSource<'_>]) -> String {
         [file] => file.name.to_owned(),
         files => format!("{} files", files.len()),
     }
-}
-
-/// What is tried again: nothing, unless the command line says anything of writers.
-fn retry(arguments: &LoadArgs) -> RetryPolicy {
-    let patience = match arguments.writers.retry_for {
-        Some(seconds) => Duration::from_secs(seconds.into()),
-        None if arguments.writers.is_asked() => RETRY_FOR,
-        None => Duration::ZERO,
-    };
-    if patience.is_zero() { RetryPolicy::NONE } else { RetryPolicy::lasting(patience) }
 }
 
 /// How many connections load: as asked, or else one.

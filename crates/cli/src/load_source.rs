@@ -4,15 +4,14 @@ use std::io;
 
 use formats::bcp::HostReader;
 use formats::{Compression, CsvOptions, Format, Location, RowLines};
-use load::{BatchTransaction, Client, LoadOptions, TableName};
-use rows::text::DateOrder;
-use rows::{CastOptions, Mapping};
+use load::{Client, LoadOptions, TableName};
+use rows::Mapping;
 use tds::{ColumnFlags, Value};
 
-use crate::args::{Choice, LoadArgs, WriterCount};
+use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::host_file::HostLayout;
-use crate::{file_format, interrupt};
+use crate::{file_format, interrupt, load_options};
 use copy::loaded_file::Reader;
 use copy::rejects::{Rejected, Rejects};
 
@@ -54,7 +53,9 @@ pub(crate) fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> 
 
 /// Whether rows may be refused without ending the load at once.
 pub(crate) fn tolerates_rows(arguments: &LoadArgs) -> bool {
-    arguments.refusals.rejects.is_some() || arguments.refusals.max_errors.is_some() || arguments.refusals.bisect
+    arguments.refusals.rejects.is_some()
+        || arguments.refusals.max_errors.is_some()
+        || arguments.refusals.bisect
 }
 
 pub(crate) fn rejects_failure(arguments: &LoadArgs, source: io::Error) -> Failure {
@@ -149,7 +150,8 @@ pub(crate) fn open(
     let columns = target.columns.iter().map(|column| column.column.clone()).collect();
     let mut host = layout.with_columns(Some(columns))?;
     for (number, column) in (1..).zip(&target.columns) {
-        if column.is_computed || column.is_rowversion || (column.is_identity && !arguments.bulk.keep_identity) {
+        if column.is_computed || column.is_rowversion || (column.is_identity && !arguments.bulk.keep_identity)
+        {
             host.format_file.skip_column(number);
         }
     }
@@ -170,40 +172,12 @@ pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
         Kind::Typed(format) => file_format::has_names(format),
         Kind::Host(_) => true,
     };
-    let mapping = match (arguments.columns.map.is_empty(), arguments.columns.by_position || !has_names) {
-        (false, _) => Mapping::Explicit(arguments.columns.map.clone()),
-        (true, true) => Mapping::ByPosition,
-        (true, false) => Mapping::ByName,
-    };
-    LoadOptions {
-        mapping,
-        cast: CastOptions {
-            allow_truncate: arguments.conversions.allow_truncate,
-            allow_rounding: arguments.conversions.allow_rounding,
-            replacement: arguments.conversions.replacement,
-            nested_as_json: arguments.conversions.nested_as_json,
-            drop_time_zone: arguments.conversions.drop_time_zone,
-            date_order: arguments.conversions.date_order.map(DateOrder::from),
-            ..CastOptions::default()
-        },
-        batch_rows: arguments.bulk.batch_rows,
-        table_lock: arguments.bulk.table_lock.map(|choice| choice == Choice::On),
-        keep_identity: arguments.bulk.keep_identity,
-        keep_nulls: arguments.bulk.keep_nulls,
-        check_constraints: arguments.bulk.check_constraints,
-        fire_triggers: arguments.bulk.fire_triggers,
-        transaction: match arguments.bulk.autocommit {
-            true => BatchTransaction::Autocommit,
-            false => BatchTransaction::Explicit,
-        },
-        order: arguments.bulk.order.clone(),
-        ..LoadOptions::default()
+    let LoadArgs { bulk, columns, conversions, writers, .. } = arguments;
+    let options = load_options::of(bulk, columns, conversions, writers);
+    match options.mapping {
+        Mapping::ByName if !has_names => LoadOptions { mapping: Mapping::ByPosition, ..options },
+        _ => options,
     }
-    .with_writers(match arguments.writers.writers {
-        Some(WriterCount::Fixed(writers)) => Some(writers.into()),
-        Some(WriterCount::Auto) => None,
-        None => Some(1),
-    })
 }
 
 /// A refused row for people.

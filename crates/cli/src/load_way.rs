@@ -2,12 +2,26 @@
 
 use load::{LoadWay, Mode, Strategy};
 
-use crate::args::LoadArgs;
+use crate::args::{BulkArgs, LoadArgs, ModeArgs, RefusalArgs};
 use crate::failure::Failure;
 
 /// The way of a command line; options that exclude each other are refused.
 pub fn of(arguments: &LoadArgs) -> Result<LoadWay, Failure> {
-    let modes = &arguments.modes;
+    let LoadArgs { modes, bulk, refusals, .. } = arguments;
+    let others = [
+        ("--server-side", arguments.server_side, "BULK INSERT puts rows into the table itself"),
+        ("--create", arguments.create, "a table that is yet to be made has neither rows nor indexes"),
+    ];
+    of_flags(modes, bulk, refusals, &others)
+}
+
+/// The way of the flags. `others` are options that no stage goes with: whether each is given, and why not.
+pub fn of_flags(
+    modes: &ModeArgs,
+    bulk: &BulkArgs,
+    refusals: &RefusalArgs,
+    others: &[(&str, bool, &str)],
+) -> Result<LoadWay, Failure> {
     let word = match (modes.mode, modes.truncate) {
         (Some(name), _) => name.into(),
         (None, true) => "truncate",
@@ -26,19 +40,16 @@ pub fn of(arguments: &LoadArgs) -> Result<LoadWay, Failure> {
         Err(Failure::Usage(format!("{option} cannot go with {way}: {reason}")))
     };
     if is_staged {
-        if arguments.server_side {
-            return refuse("--server-side", "BULK INSERT puts rows into the table itself");
+        if let Some((option, _, reason)) = others.iter().find(|(_, given, _)| *given) {
+            return refuse(option, reason);
         }
-        if arguments.create {
-            return refuse("--create", "a table that is yet to be made has neither rows nor indexes");
-        }
-        if arguments.bulk.autocommit {
+        if bulk.autocommit {
             return refuse("--autocommit", "a stage is published in a transaction");
         }
-        if arguments.bulk.sole_writer {
+        if bulk.sole_writer {
             return refuse("--sole-writer", "nobody else writes to a stage in any case");
         }
-        if arguments.refusals.bisect {
+        if refusals.bisect {
             match (mode.keys().is_some(), strategy) {
                 (true, _) => {
                     return refuse("--bisect", "the table takes all rows of the stage at once");

@@ -102,6 +102,11 @@ impl FileEndpoint {
         }
         Self { path: text.to_owned(), sheet: None }
     }
+
+    /// Whether it is a workbook, by its suffix.
+    pub fn is_workbook(&self) -> bool {
+        is_workbook(&self.path)
+    }
 }
 
 /// Whether the suffix is one of a workbook.

@@ -45,6 +45,7 @@ pub use file_formats::FileFormats;
 pub use file_set::files_of;
 pub use file_source::FileSource;
 pub use listed_table::{ListedTable, TablePatterns};
+pub use opening::{DestinationSettings, SourceSettings};
 pub use places::{Part, Place, Places};
 pub use row_stream::{BoxError, RowStream};
 pub use server::{server_tables, table_name};
@@ -52,10 +53,9 @@ pub use server_destination::{Resume, ServerDestination, ServerWrite};
 pub use server_source::{ServerRows, ServerSource};
 pub use source::{Description, NewColumns, ReadForm, Repeat, Source};
 pub use table_copy::{Announce, CopyReport, CopySettings, FailedCopy, copy_table};
+pub use tables_copy::{CopyOne, TableOutcome, TableTask, copy_tables};
 pub use transformation::{
     Lookup, PreparedTransformation, TRANSFORM_MEMORY, TransformEngine, Transformation, UntransformedRow,
 };
 pub use watch::{Control, CopyWatch};
 pub use workbook::{SheetSettings, SheetSource};
-pub use opening::{DestinationSettings, SourceSettings};
-pub use tables_copy::{CopyOne, TableOutcome, TableTask, copy_tables};

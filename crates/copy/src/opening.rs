@@ -56,7 +56,9 @@ impl Endpoint {
             )?)),
             Self::Files(files) => {
                 if settings.query.is_some() {
-                    return Err(CopyError::Usage("--query is for databases; a file has no queries".to_owned()));
+                    return Err(CopyError::Usage(
+                        "--query is for databases; a file has no queries".to_owned(),
+                    ));
                 }
                 match is_workbook(&files.path) {
                     true => Ok(Box::new(SheetSource::new(files, settings.sheet.clone()))),
@@ -92,7 +94,8 @@ impl Endpoint {
             Self::SqlServer(endpoint) => server_tables(endpoint),
             Self::Database(endpoint) => database::tables(endpoint),
             Self::Files(_) => Err(CopyError::Usage(
-                "--tables chooses tables of a database; files are chosen by a pattern such as 'orders-*.csv'".to_owned(),
+                "--tables chooses tables of a database; files are chosen by a pattern such as 'orders-*.csv'"
+                    .to_owned(),
             )),
         }
     }
@@ -115,7 +118,12 @@ impl Endpoint {
     ///
     /// # Errors
     /// The endpoint takes one table only.
-    pub fn for_table(&self, table: &ListedTable, schema: Option<&str>, suffix: &str) -> Result<Self, CopyError> {
+    pub fn for_table(
+        &self,
+        table: &ListedTable,
+        schema: Option<&str>,
+        suffix: &str,
+    ) -> Result<Self, CopyError> {
         let one = |name: &dyn std::fmt::Display| {
             Err(CopyError::Usage(format!("{name} takes one table; --tables needs a database or a directory")))
         };
@@ -126,7 +134,10 @@ impl Endpoint {
                 }
                 let schema = schema.map(str::to_owned).or_else(|| table.schema.clone());
                 let table = TableName { database: None, schema, name: table.name.clone() };
-                Ok(Self::SqlServer(Box::new(SqlServerEndpoint { table: Some(table), ..(**endpoint).clone() })))
+                Ok(Self::SqlServer(Box::new(SqlServerEndpoint {
+                    table: Some(table),
+                    ..(**endpoint).clone()
+                })))
             }
             Self::Database(endpoint) => {
                 if endpoint.table.is_some() {
@@ -164,7 +175,9 @@ impl Endpoint {
                 let lower = |text: &str| text.to_lowercase();
                 let key = |endpoint: &SqlServerEndpoint| {
                     let table = endpoint.table.as_ref();
-                    let database = table.and_then(|table| table.database.as_deref()).or(endpoint.config.database.as_deref());
+                    let database = table
+                        .and_then(|table| table.database.as_deref())
+                        .or(endpoint.config.database.as_deref());
                     (
                         lower(&endpoint.config.host),
                         endpoint.config.port_or_default(),

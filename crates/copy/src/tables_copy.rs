@@ -41,8 +41,7 @@ pub struct TableOutcome {
 }
 
 /// Copies one table: its number among those given, and the table itself.
-pub type CopyOne<'a> =
-    &'a (dyn Fn(usize, &mut TableTask) -> Result<CopyReport, Box<FailedCopy>> + Sync);
+pub type CopyOne<'a> = &'a (dyn Fn(usize, &mut TableTask) -> Result<CopyReport, Box<FailedCopy>> + Sync);
 
 /// Copies tables, `jobs` at a time. A failed table does not stop the others, unless `fails_fast` is set: then no other begins.
 /// Outcomes come in the order of the tasks.

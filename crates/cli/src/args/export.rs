@@ -1,7 +1,7 @@
 //! Flags of `bulkwire export`.
 
-use clap::Args;
 use super::{ConnectionArgs, FileArgs, FormArgs, ReaderArgs};
+use clap::Args;
 
 /// `bulkwire export`.
 #[derive(Debug, Args)]

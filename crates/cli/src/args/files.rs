@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 /// File-format flags, shared by `load` and `export`.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct FileArgs {
     /// File format (default: by the file's suffix)
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "File")]

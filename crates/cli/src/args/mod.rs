@@ -4,6 +4,7 @@ mod bulk;
 mod connection;
 mod conversions;
 mod convert;
+mod copy;
 mod export;
 mod files;
 mod loads;
@@ -25,6 +26,7 @@ pub use bulk::BulkArgs;
 pub use connection::ConnectionArgs;
 pub use conversions::{ColumnArgs, ConversionArgs};
 pub use convert::ConvertArgs;
+pub use copy::{CopyArgs, ReportForm};
 pub use export::ExportArgs;
 pub use files::{CompressionName, FileArgs, FormatName};
 pub use loads::{LoadsAction, LoadsArgs, LoadsListArgs, LoadsNamedArgs};
@@ -55,6 +57,8 @@ pub enum Command {
     Loads(LoadsArgs),
     /// Export a table or a query's result to a file
     Export(Box<ExportArgs>),
+    /// Copy rows from any source to any destination: files, sheets, SQL Server, other databases
+    Copy(Box<CopyArgs>),
     /// Convert a file into another format, offline
     Convert(Box<ConvertArgs>),
     /// Guess the format of an unknown file, and write a bcp format file for it

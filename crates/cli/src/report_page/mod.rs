@@ -57,7 +57,24 @@ pub fn write(path: &Path) {
     if bodies.is_empty() {
         return;
     }
-    let page = Body::page("Load report", &bodies);
+    save(path, &Body::page("Load report", &bodies));
+}
+
+/// Writes a page of figures and one table, whose columns from a number on stand to the right.
+pub fn write_table(
+    path: &Path,
+    title: &str,
+    tiles: &[(String, &str)],
+    (head, numbers, rows): (&[&str], usize, &[Vec<String>]),
+) {
+    let mut body = Body::default();
+    body.heading(title);
+    body.tiles(tiles);
+    body.table(head, numbers, rows);
+    save(path, &Body::page(title, &[body]));
+}
+
+fn save(path: &Path, page: &str) {
     let written = create(path).and_then(|mut file| {
         let written = file.write_all(page.as_bytes()).and_then(|()| file.sync_all());
         if written.is_err() {

@@ -1,0 +1,254 @@
+//! `bulkwire copy`.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use copy::rejects::{self, Rejected, Rejects};
+use copy::{
+    Control, CopyReport, CopySettings, Destination, DestinationSettings, Endpoint, FailedCopy, Source,
+    SourceSettings, TableOutcome, TablePatterns, TableTask, copy_table, copy_tables,
+};
+use indicatif::MultiProgress;
+use load::{RejectedRow, Tolerance};
+
+use crate::args::{CopyArgs, ReportForm};
+use crate::copy_endpoints::{self, Ends};
+use crate::copy_report;
+use crate::copy_watch::Line;
+use crate::failure::Failure;
+use crate::load_command::Outcome;
+use crate::load_source::REJECTS_SHOWN_MAX;
+use crate::{interrupt, load_source, report_page};
+
+/// Copies what the command line names.
+pub fn run(arguments: &CopyArgs) -> Result<Outcome, Failure> {
+    if arguments.output == ReportForm::Json && arguments.destination == "-" {
+        return Err(Failure::Usage(
+            "--output json writes to standard output, and so do the rows: name a file".to_owned(),
+        ));
+    }
+    arguments.report.as_deref().map(report_page::check).transpose()?;
+    let ends = copy_endpoints::ends(arguments)?;
+    let source = copy_endpoints::source_settings(arguments, &ends)?;
+    // A URL in the command line may hold a password, so the command is not recorded.
+    let destination = copy_endpoints::destination_settings(arguments, &ends, None)?;
+    let tasks = match arguments.tables.is_empty() {
+        true => vec![one_task(&ends, &source, &destination)?],
+        false => tasks(arguments, &ends, &source, &destination)?,
+    };
+    let is_single = arguments.tables.is_empty();
+    let rejects = open_rejects(arguments)?;
+    let run = Run {
+        arguments,
+        rejects: rejects.as_ref(),
+        lines: MultiProgress::new(),
+        refused: AtomicU64::new(0),
+        is_single,
+    };
+    let outcomes = copy_tables(tasks, arguments.jobs.into(), arguments.fail_fast, &|_, task| run.copy(task));
+    if let Some(rejects) = &rejects {
+        rejects.finish().map_err(|source| rejects_failure(arguments, source))?;
+    }
+    if let Some(page) = &arguments.report {
+        copy_report::write_page(page, &outcomes);
+    }
+    end(arguments, outcomes, is_single, run.refused.into_inner())
+}
+
+/// The copy of the two endpoints as they are.
+fn one_task(
+    ends: &Ends,
+    source: &SourceSettings,
+    destination: &DestinationSettings,
+) -> Result<TableTask, Failure> {
+    ends.source.check_distinct(&ends.destination)?;
+    Ok(TableTask {
+        name: ends.source.to_string(),
+        weight: 0,
+        source: ends.source.source(source)?,
+        destination: ends.destination.destination(destination)?,
+    })
+}
+
+/// A copy for each table that is meant.
+fn tasks(
+    arguments: &CopyArgs,
+    ends: &Ends,
+    source: &SourceSettings,
+    destination: &DestinationSettings,
+) -> Result<Vec<TableTask>, Failure> {
+    let patterns = TablePatterns { included: arguments.tables.clone(), excluded: arguments.exclude.clone() };
+    let all = ends.source.tables()?;
+    if let Some(pattern) = patterns.without_tables(&all) {
+        return Err(Failure::Usage(format!("--tables {pattern}: {} has no such table", ends.source)));
+    }
+    let suffix = copy_endpoints::suffix(arguments);
+    let meant = all.into_iter().filter(|table| patterns.matches(table));
+    let mut tasks = Vec::new();
+    for table in meant {
+        let from = ends.source.with_table(&table);
+        let to = ends.destination.for_table(&table, arguments.to_schema.as_deref(), &suffix)?;
+        from.check_distinct(&to)?;
+        tasks.push(TableTask {
+            name: table.full_name(),
+            weight: table.bytes.or(table.rows).unwrap_or_default(),
+            source: from.source(source)?,
+            destination: to.destination(destination)?,
+        });
+    }
+    if tasks.is_empty() {
+        return Err(Failure::Usage("--exclude leaves out every table that --tables means".to_owned()));
+    }
+    if let Endpoint::Files(files) = &ends.destination {
+        std::fs::create_dir_all(&files.path)
+            .map_err(|source| Failure::Unreadable { file: files.path.clone(), source })?;
+    }
+    Ok(tasks)
+}
+
+/// What the copies of a command share.
+struct Run<'a> {
+    arguments: &'a CopyArgs,
+    rejects: Option<&'a Rejects>,
+    lines: MultiProgress,
+    refused: AtomicU64,
+    /// One copy, whose plan is shown.
+    is_single: bool,
+}
+
+impl Run<'_> {
+    fn copy(&self, task: &mut TableTask) -> Result<CopyReport, Box<FailedCopy>> {
+        let TableTask { name, source, destination, .. } = task;
+        let line = Line::new(&self.lines, name, self.arguments.quiet || self.arguments.dry_run);
+        let places = source.places();
+        let of_source = source.name();
+        let refuse = |row: RejectedRow| {
+            let place = places.of(row.origin.row, &of_source);
+            let mut row = row;
+            row.origin.row = place.row;
+            let rejected =
+                Rejected { line: place.line, ..rejects::of_load(&place.name, place.encoding, &row) };
+            self.refuse(&rejected, &line)
+        };
+        let keep = || self.rejects.map_or(Ok(()), Rejects::keep);
+        let tolerance = Tolerance {
+            reject: &refuse,
+            bisect: self.arguments.refusals.bisect,
+            keep: &keep,
+            keep_open_batch: false,
+        };
+        let control = Control {
+            watch: &line,
+            commits: &interrupt::Commits,
+            tolerance: self.rejects.map(|_| &tolerance),
+        };
+        let done = self.transfer(source.as_mut(), destination.as_mut(), &control, &line);
+        line.end();
+        if !self.arguments.quiet && self.arguments.output == ReportForm::Text {
+            match &done {
+                Ok(report) if self.arguments.dry_run => drop(report),
+                Ok(report) => line.say(&copy_report::line(name, report)),
+                Err(failed) if !self.is_single => line.say(&copy_report::failed_line(name, failed)),
+                Err(_) => {}
+            }
+        }
+        done
+    }
+
+    fn transfer(
+        &self,
+        source: &mut dyn Source,
+        destination: &mut dyn Destination,
+        control: &Control<'_>,
+        line: &Line,
+    ) -> Result<CopyReport, Box<FailedCopy>> {
+        let settings = CopySettings {
+            is_dry: self.arguments.dry_run,
+            is_resumable: self.arguments.writers.is_resumable(),
+        };
+        let shows_plan = !self.arguments.quiet
+            && self.arguments.output == ReportForm::Text
+            && (self.is_single || self.arguments.dry_run);
+        let bytes = source.bytes_read();
+        copy_table(source, destination, settings, control, &mut |report| {
+            line.watch_bytes(bytes.clone());
+            if shows_plan {
+                line.say(&copy_report::plan(report));
+            }
+        })
+    }
+
+    /// Shows a refused row and writes it down.
+    fn refuse(&self, rejected: &Rejected<'_>, line: &Line) -> ControlFlow<()> {
+        let Some(rejects) = self.rejects else { return ControlFlow::Break(()) };
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        if !self.arguments.quiet && rejects.count() < REJECTS_SHOWN_MAX {
+            line.say(&format!("refused: {}", load_source::described(rejected)));
+        }
+        rejects.take(rejected)
+    }
+}
+
+/// Where refused rows go; nothing if the first one is to end the copy.
+fn open_rejects(arguments: &CopyArgs) -> Result<Option<Rejects>, Failure> {
+    let refusals = &arguments.refusals;
+    let limit = match (refusals.max_errors, &refusals.rejects) {
+        (None, None) if !refusals.bisect => return Ok(None),
+        (Some(limit), _) => Some(limit),
+        (None, Some(_)) => None,
+        (None, None) => Some(0),
+    };
+    let opened = match (&refusals.rejects, arguments.writers.is_resumable()) {
+        // Rows of an earlier run that are committed are not read again, and so their refusals are kept.
+        (Some(path), true) => Rejects::reopen(path, limit, |_, _| true),
+        (path, _) => Rejects::open(path.as_ref(), limit),
+    };
+    opened.map(Some).map_err(|source| rejects_failure(arguments, source))
+}
+
+fn rejects_failure(arguments: &CopyArgs, source: std::io::Error) -> Failure {
+    let file = arguments.refusals.rejects.as_ref().map(|path| path.display().to_string());
+    Failure::Rejects { file: file.unwrap_or_default(), source }
+}
+
+/// Says how everything ended.
+fn end(
+    arguments: &CopyArgs,
+    outcomes: Vec<TableOutcome>,
+    is_single: bool,
+    refused: u64,
+) -> Result<Outcome, Failure> {
+    if arguments.output == ReportForm::Json {
+        copy_report::print_json(&outcomes)?;
+    }
+    if !arguments.quiet {
+        for note in outcomes.iter().flat_map(|outcome| &outcome.afterwards) {
+            eprintln!("{note}");
+        }
+        if !is_single && arguments.output == ReportForm::Text && !arguments.dry_run {
+            eprintln!("{}", copy_report::summary(&outcomes));
+        }
+    }
+    let mut failures = Vec::new();
+    let tables = outcomes.len();
+    for outcome in outcomes {
+        match (outcome.result, outcome.failed_afterwards) {
+            (Some(Err(failed)), _) => failures.push((outcome.name, failed)),
+            (_, Some(error)) => {
+                let left = vec!["the rows are there".to_owned()];
+                let failed =
+                    FailedCopy { source: outcome.name.clone(), destination: String::new(), error, left };
+                failures.push((outcome.name, Box::new(failed)));
+            }
+            _ => {}
+        }
+    }
+    if is_single && let Some((_, failed)) = failures.pop() {
+        return Err(Failure::Copy(failed));
+    }
+    match failures.is_empty() {
+        true if refused > 0 => Ok(Outcome::RowsRefused),
+        true => Ok(Outcome::Whole),
+        false => Err(Failure::Tables { tables, failures }),
+    }
+}

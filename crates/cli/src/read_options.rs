@@ -1,0 +1,41 @@
+//! What flags say of a table or a query that is read, for every verb that reads.
+
+use std::time::Duration;
+
+use load::read::{Gentle, ReadOptions};
+use rows::Form;
+use rows::mapping::{GuidForm, OffsetForm, ReadOptions as FormOptions, Scale7};
+
+use crate::args::{Datetime2Form, FormArgs, ReaderArgs};
+
+/// The rows' form.
+pub fn form(arguments: &FormArgs) -> Form {
+    Form::Arrow(FormOptions {
+        scale_7: match arguments.datetime2 {
+            Datetime2Form::Ns => Scale7::Nanoseconds,
+            Datetime2Form::Us => Scale7::Microseconds,
+            Datetime2Form::Text => Scale7::Text,
+        },
+        date_time_offset: if arguments.datetimeoffset_text { OffsetForm::Text } else { OffsetForm::Instant },
+        guid: if arguments.guid_text { GuidForm::Text } else { GuidForm::Bytes },
+    })
+}
+
+/// How many connections read, and how.
+pub fn of(arguments: &ReaderArgs, retry_for: Option<u32>, form: Form) -> ReadOptions {
+    let gentle = arguments.gentle.then(|| Gentle {
+        pause: Duration::from_millis(arguments.pause.unwrap_or_default().into()),
+        ..Gentle::default()
+    });
+    let defaults = ReadOptions::default();
+    ReadOptions {
+        readers: arguments.readers,
+        split_by: arguments.split_by.clone(),
+        ranges: arguments.ranges.map(usize::from),
+        consistency: arguments.consistent,
+        gentle,
+        form,
+        retry_for: retry_for.map_or(defaults.retry_for, |seconds| Duration::from_secs(seconds.into())),
+        ..defaults
+    }
+}
