@@ -146,7 +146,7 @@ impl Run<'_> {
         line.end();
         if !self.arguments.quiet && self.arguments.output == ReportForm::Text {
             match &done {
-                Ok(report) if self.arguments.dry_run => drop(report),
+                Ok(_) if self.arguments.dry_run => {}
                 Ok(report) => line.say(&copy_report::line(name, report)),
                 Err(failed) if !self.is_single => line.say(&copy_report::failed_line(name, failed)),
                 Err(_) => {}

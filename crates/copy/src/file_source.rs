@@ -223,7 +223,7 @@ impl Source for FileSource {
                 Some(print) => prints.push(print),
                 // The rows that were committed are compared in any case.
                 None => {
-                    return Ok(Repeat::InOrder(SourceIdentity {
+                    return Ok(Repeat::IfNamed(SourceIdentity {
                         name: self.name(),
                         fingerprint: String::new(),
                     }));

@@ -8,12 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::array_value_to_string;
-use copy::UntransformedRow;
 use formats::{Encoding, bcp};
 use load::{RejectReason, RejectedRow};
+use rows::CellError;
 use serde_json::{Map, Value, json};
 
-use crate::loaded_file::UnfitRow;
+use crate::{loaded_file::UnfitRow, transformation::UntransformedRow};
 
 /// A refused row as it is written to the file of `--rejects`.
 #[derive(Debug, Default)]
@@ -254,7 +254,16 @@ pub fn of_load<'a>(file: &'a str, encoding: Option<Encoding>, row: &'a RejectedR
                 values: None,
                 ..base
             },
-            None => Rejected { reason: error.to_string(), values: None, ..base },
+            None => match error.downcast_ref::<CellError>() {
+                Some(cell) => Rejected {
+                    column: Some(&cell.column),
+                    value: Some(&cell.value),
+                    reason: cell.reason.to_string(),
+                    values: None,
+                    ..base
+                },
+                None => Rejected { reason: error.to_string(), values: None, ..base },
+            },
         },
     }
 }

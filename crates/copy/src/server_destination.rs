@@ -286,6 +286,13 @@ impl ServerDestination {
         let Some(resume) = self.write.resume.clone() else { return Ok(None) };
         let identity = match source.repeat()? {
             Repeat::InOrder(identity) => identity,
+            Repeat::IfNamed(identity) if resume.load_id.is_some() => identity,
+            Repeat::IfNamed(identity) => {
+                return Err(CopyError::Usage(format!(
+                    "--resume cannot tell {} from another that is called so: name the copy by --load-id",
+                    identity.name
+                )));
+            }
             Repeat::No(reason) => {
                 return Err(CopyError::Usage(format!(
                     "--resume cannot continue {}: {reason}",

@@ -45,6 +45,8 @@ pub struct NewColumns {
 pub enum Repeat {
     /// It does, and this is how it is recognised.
     InOrder(SourceIdentity),
+    /// It does if the user says so, by giving the copy a name: a pipe.
+    IfNamed(SourceIdentity),
     /// It does not, for this reason.
     No(String),
 }

@@ -9,6 +9,8 @@ mod bcp_regional;
 mod clustered_loads;
 mod connections;
 mod conversions;
+mod copies;
+mod copy_kills;
 mod dialects;
 mod exactly_once;
 mod exports;
