@@ -31,6 +31,15 @@ impl TreeWriter<'_, '_> {
                 None => self.leaf_for(key)?,
             };
             let page = self.heap.shared.pager.cache.read(id)?;
+            let crowd = self.crowd(&page, rows, keys, row, end.as_deref())?;
+            if !crowd.is_empty() {
+                let latch = self.heap.claim_path(tree, key, |_| Ok(None))?;
+                if latch.is_some() {
+                    row = crowd.end;
+                    known = Some((self.rewrite(&page, rows, keys, crowd)?, end));
+                }
+                continue;
+            }
             let taken = self.insert_into_leaf(&page, rows, keys, row, end.as_deref())?;
             if taken > 0 {
                 known = Some((id, end));
@@ -173,7 +182,7 @@ impl TreeWriter<'_, '_> {
         Ok(of)
     }
 
-    fn link(
+    pub(crate) fn link(
         &self,
         page: PageId,
         change: impl FnOnce((PageId, PageId)) -> (PageId, PageId),

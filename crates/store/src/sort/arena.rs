@@ -20,6 +20,8 @@ pub(super) struct Arena {
     /// Some row came behind one with a greater key.
     is_mixed: bool,
     last_key: Vec<u8>,
+    /// Memory of rows that were there before.
+    spare: Vec<Vec<u8>>,
 }
 
 impl Arena {
@@ -42,7 +44,8 @@ impl Arena {
             let bytes = frame::bytes_of(key, record);
             let has_room = self.chunks.last().is_some_and(|chunk| chunk.len() + bytes <= CHUNK_BYTES);
             if !has_room {
-                self.chunks.push(Vec::with_capacity(CHUNK_BYTES.max(bytes)));
+                let spare = self.spare.pop();
+                self.chunks.push(spare.unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES)));
             }
             if let Some(chunk) = self.chunks.last_mut() {
                 frame::write(key, record, chunk)?;
@@ -55,10 +58,15 @@ impl Arena {
         Ok(())
     }
 
-    fn row(&self, place: u32) -> (&[u8], &[u8]) {
+    /// The bytes from a row on.
+    #[inline]
+    fn from(&self, place: u32) -> &[u8] {
         let (chunk, at) = (place as usize / CHUNK_BYTES, place as usize % CHUNK_BYTES);
-        let chunk = self.chunks.get(chunk).map(Vec::as_slice).unwrap_or_default();
-        chunk.get(at..).and_then(frame::read).unwrap_or_default()
+        self.chunks.get(chunk).and_then(|chunk| chunk.get(at..)).unwrap_or_default()
+    }
+
+    fn row(&self, place: u32) -> (&[u8], &[u8]) {
+        frame::read(self.from(place)).unwrap_or_default()
     }
 
     /// All rows, each with its place.
@@ -142,12 +150,29 @@ impl MemoryRun {
         Self { arena, next }
     }
 
-    /// The chunks of rows that came in order.
+    /// The chunks of rows, if they came in order.
     pub fn chunks(&self) -> Option<&[Vec<u8>]> {
         match self.next {
             Next::AsCame(..) => Some(&self.arena.chunks),
             Next::Sorted(..) => None,
         }
+    }
+
+    /// All bytes of the rows that are left in their order, row by row.
+    pub fn frames(&self) -> impl Iterator<Item = &[u8]> {
+        let (entries, taken): (&[u128], usize) = match &self.next {
+            Next::Sorted(entries, taken) => (entries, *taken),
+            Next::AsCame(..) => (&[], 0),
+        };
+        entries.iter().skip(taken).filter_map(|entry| frame::whole(self.arena.from(*entry as u32)))
+    }
+
+    /// Gives up the rows. Their memory is for others.
+    pub fn into_empty(self) -> Arena {
+        let Arena { mut chunks, mut spare, .. } = self.arena;
+        chunks.iter_mut().for_each(Vec::clear);
+        spare.append(&mut chunks);
+        Arena { spare, ..Arena::default() }
     }
 
     /// The next row's key and record.

@@ -27,6 +27,15 @@ pub(super) fn read(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((key, rest.get(..usize::from(u16::from_le_bytes([*c, *d])))?))
 }
 
+/// All bytes of the row at the beginning of `bytes`.
+#[inline]
+pub(super) fn whole(bytes: &[u8]) -> Option<&[u8]> {
+    let [a, b, c, d] = *bytes.first_chunk()?;
+    bytes.get(
+        ..HEADER_BYTES + usize::from(u16::from_le_bytes([a, b])) + usize::from(u16::from_le_bytes([c, d])),
+    )
+}
+
 /// Bytes that a row takes.
 #[inline]
 pub(super) fn bytes_of(key: &[u8], record: &[u8]) -> usize {

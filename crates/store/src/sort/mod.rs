@@ -84,7 +84,7 @@ impl Sorter {
         if self.arena.is_empty() {
             return Ok(());
         }
-        let mut rows = MemoryRun::new(std::mem::take(&mut self.arena));
+        let rows = MemoryRun::new(std::mem::take(&mut self.arena));
         let follows =
             self.runs.last().is_some_and(|run| rows.peek().is_none_or(|(key, _)| run.is_before(key)));
         let mut run = match self.runs.pop() {
@@ -96,14 +96,10 @@ impl Sorter {
         };
         match rows.chunks() {
             Some(chunks) => chunks.iter().try_for_each(|chunk| run.write_chunk(chunk))?,
-            None => {
-                while let Some((key, record)) = rows.peek() {
-                    run.write(key, record)?;
-                    rows.advance();
-                }
-            }
+            None => rows.frames().try_for_each(|row| run.write_frame(row))?,
         }
         self.runs.push(run.end()?);
+        self.arena = rows.into_empty();
         Ok(())
     }
 }

@@ -45,6 +45,16 @@ impl Run {
         frame::write(key, record, &mut self.open)
     }
 
+    /// Adds a row by all of its bytes.
+    #[inline]
+    pub fn write_frame(&mut self, row: &[u8]) -> Result<(), EngineError> {
+        if self.open.len() + row.len() > CHUNK_BYTES {
+            self.flush()?;
+        }
+        self.open.extend_from_slice(row);
+        Ok(())
+    }
+
     /// Adds rows.
     pub fn write_rows(&mut self, rows: &KeyedRows) -> Result<(), EngineError> {
         let mut rows = rows.keys.iter().zip(rows.records.iter());

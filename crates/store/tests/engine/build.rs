@@ -464,3 +464,50 @@ fn keys_descend_and_text_follows_its_collation() {
     let without = EngineOptions { text_order: None, ..options };
     assert!(matches!(Engine::open_on(Arc::new(volume), without), Err(EngineError::Schema { .. })));
 }
+
+/// Rows between those of many leaves: leaves are written again instead of taking the rows one by one.
+#[test]
+fn rows_between_others_are_merged_by_the_leaf() {
+    for compression in [Compression::None, Compression::Row, Compression::Page] {
+        for unique in [true, false] {
+            let engine = engine(RecoveryModel::Full);
+            let key = match unique {
+                true => IndexDefinition::unique("pk", &[0]),
+                false => IndexDefinition::new("k", &[0]),
+            };
+            create(&engine, "t", &IndexDefinition { compression: Some(compression), ..key });
+            load(&engine, "t", &rows((0..6000).map(|id| id * 4)), SORTED).unwrap();
+            let first = engine.snapshot().table("t").unwrap().data_pages();
+            let mut expected: Vec<i32> = (0..6000).map(|id| id * 4).collect();
+            for step in 1..4 {
+                let before = engine.usage().log_written_bytes;
+                let ids: Vec<i32> = (0..6000).map(|id| id * 4 + step).collect();
+                load(&engine, "t", &rows(ids.iter().copied()), SORTED).unwrap();
+                expected.extend(ids);
+                // What each leaf had and has, and new ones.
+                let logged = engine.usage().log_written_bytes - before;
+                let pages = engine.snapshot().table("t").unwrap().data_pages();
+                assert!(logged < 3 * pages * 8400, "{logged} for {pages} pages, {compression}");
+                // Half full at least.
+                assert!(pages <= 2 * first * (step as u64 + 1), "{pages} after {first}, {compression}");
+                assert_eq!(engine.check().unwrap(), []);
+            }
+            expected.sort_unstable();
+            assert_eq!(read(&engine, "t"), rows(expected.iter().copied()));
+            // A key that is there, among many that are not; and one that is among them twice.
+            let twice = (0..6000).map(|id| id * 4 + 100_000).chain(4000..4001);
+            let again: Vec<_> = rows((0..300).map(|id| id * 2 + 1).chain(33..34));
+            for given in [rows(twice), again] {
+                match unique {
+                    true => {
+                        let refused = load(&engine, "t", &given, SPILLING);
+                        assert!(matches!(refused, Err(EngineError::DuplicateKey { .. })));
+                        assert_eq!(read(&engine, "t").len(), expected.len());
+                    }
+                    false => drop(load(&engine, "t", &given, SPILLING).unwrap()),
+                }
+                assert_eq!(engine.check().unwrap(), []);
+            }
+        }
+    }
+}

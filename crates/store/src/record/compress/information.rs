@@ -10,7 +10,7 @@ use super::anchor::{Anchor, from_end};
 use super::cell::{Cell, LONG, NULL, SYMBOL, TRUE};
 use super::grid::{Grid, GridColumn};
 use super::record::{CdRecord, is_compressed, owned};
-use super::row::ROW_BUFFER_BYTES;
+use super::row::{ROW_BUFFER_BYTES, room_bytes};
 use super::writer::write_row;
 use crate::page::{HAS_DICTIONARY, HEADER_BYTES, PAGE_BYTES, Page, information_bytes};
 use crate::record::u16_at;
@@ -147,7 +147,7 @@ impl<'p> PageInformation<'p> {
         if damaged || grid.data.len() > 4 * PAGE_BYTES {
             return None;
         }
-        let mut out = vec![0; 2 * ROW_BUFFER_BYTES + grid.data.len()];
+        let mut out = vec![0; room_bytes(grid.columns.len(), grid.data.len())];
         let length = write_row(&grid.views(), 0, &mut out);
         out.truncate(length);
         if super::record::is_index(record) {

@@ -1,6 +1,6 @@
 //! Lengths of CD records.
 
-use super::cell::{self, Cell, LONG};
+use super::cell::{self, Cell, LONG, SHORT_LIMIT_BYTES};
 use super::grid::{CellView, WHOLE, has_long};
 
 /// Columns of a cluster.
@@ -19,6 +19,11 @@ pub fn fixed_bytes(columns: usize) -> usize {
 /// Bytes in front of the end offsets and the values of a long data region, together.
 pub fn long_header_bytes(columns: usize) -> usize {
     3 + clusters(columns)
+}
+
+/// Room for a CD record of so many columns with long values of these bytes.
+pub fn room_bytes(columns: usize, long_bytes: usize) -> usize {
+    fixed_bytes(columns) + long_header_bytes(columns) + (SHORT_LIMIT_BYTES + 2) * columns + long_bytes
 }
 
 /// Entries of a cluster array: all clusters of 30 columns but the last.

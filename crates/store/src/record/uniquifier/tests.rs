@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray};

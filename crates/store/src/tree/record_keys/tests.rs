@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int16Array, Int32Array, Int64Array, RecordBatch};
