@@ -2,7 +2,9 @@
 //! file to typed arrays. And the rate of reading a CSV and a Parquet file by one thread and by two. Ratios are of one run;
 //! every figure is of a run whose row count was checked.
 //!
-//! `cargo bench -p bulkwire-formats --bench csv_in [-- FILE]`; FILE keeps the CSV for other readers.
+//! `cargo bench -p bulkwire-formats --bench csv_in [-- FILE]`; FILE keeps the CSV for other readers. With `-- FILE read THREADS`
+//! or `-- FILE wire THREADS` an existing FILE is read once, or also encoded, and the seconds are printed by the clock and on
+//! processors: `clients/bench_csv_readers.py` does so in turn with readers in Python.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::fmt::Write as _;
@@ -24,8 +26,20 @@ const CHUNK_ROWS: usize = 4096;
 const RUNS: usize = 5;
 
 fn main() {
+    let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
+    let (kept, once, threads) = (arguments.next(), arguments.next(), arguments.next());
+    if let (Some(file), Some(what)) = (&kept, once) {
+        let threads = threads.map_or(1, |text| text.parse().unwrap());
+        let file = Path::new(file);
+        let taken = measured(|| match what.as_str() {
+            "read" => read(file, &Format::Csv(CsvOptions::default()), threads),
+            "wire" => to_wire(file, threads),
+            other => panic!("{other} is neither read nor wire"),
+        });
+        println!("{:.3} {:.2}", taken.elapsed.as_secs_f64(), taken.cpu.as_secs_f64());
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
-    let kept = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let csv = kept.map_or_else(|| folder.path().join("t.csv"), PathBuf::from);
     std::fs::write(&csv, text()).unwrap();
     let bytes = std::fs::metadata(&csv).unwrap().len();
@@ -35,7 +49,7 @@ fn main() {
 
     let (mut ours, mut arrow, mut reading) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..RUNS {
-        ours.push(measured(|| to_wire(&csv)));
+        ours.push(measured(|| to_wire(&csv, 1)));
         arrow.push(measured(|| by_arrow(&csv)));
         reading.push(measured(|| read(&csv, &format, 1)));
     }
@@ -129,9 +143,10 @@ fn read(path: &Path, format: &Format, threads: usize) -> usize {
     reader.map(|batch| batch.unwrap().num_rows()).sum()
 }
 
-fn to_wire(path: &Path) -> usize {
+fn to_wire(path: &Path, threads: usize) -> usize {
     let format = Format::Csv(CsvOptions::default());
-    let reader = open(&location(path), &format, Compression::None, BATCH_ROWS).unwrap();
+    let mut reader = open(&location(path), &format, Compression::None, BATCH_ROWS).unwrap();
+    reader.use_threads(threads);
     let plan = Plan::new(&reader.schema(), &columns(), &Mapping::ByName, CastOptions::default()).unwrap();
     let mut out = Vec::new();
     let mut rows = 0;

@@ -134,7 +134,7 @@ impl Encoder<'_> {
         if self.open.as_ref().is_some_and(|open| open.source != source) {
             self.close()?;
         }
-        if self.cut != Cut::ByEncoder && self.open.is_none() {
+        if self.cut != Cut::Encoder && self.open.is_none() {
             self.start(rows.start)?;
         }
         for mut batch in batches {
@@ -148,7 +148,7 @@ impl Encoder<'_> {
             self.pass_unread(u64::MAX, &batch).map_err(|(_, stop)| stop)?;
         }
         match (self.cut, &mut self.open) {
-            (Cut::ByReader | Cut::ByWriter, Some(open)) => {
+            (Cut::Reader | Cut::Writer, Some(open)) => {
                 (open.end_row, open.source_bytes) = (rows.end, bytes);
                 if is_complete { self.close() } else { Ok(()) }
             }
@@ -267,8 +267,8 @@ impl Encoder<'_> {
     fn room(&self) -> usize {
         let taken = self.open.as_ref().map_or(0, |open| open.rows);
         match self.cut {
-            Cut::ByReader | Cut::ByWriter => usize::MAX,
-            Cut::ByEncoder => {
+            Cut::Reader | Cut::Writer => usize::MAX,
+            Cut::Encoder => {
                 let room = self.job.plan.batch_rows.saturating_sub(taken).max(1);
                 usize::try_from(room).unwrap_or(usize::MAX)
             }
@@ -282,7 +282,7 @@ impl Encoder<'_> {
         open.bytes += bytes;
         open.end_row = end_row;
         let is_heavy = self.holds && open.bytes >= HELD_BYTES_MAX;
-        self.cut == Cut::ByEncoder && (is_heavy || open.rows >= self.job.plan.batch_rows)
+        self.cut == Cut::Encoder && (is_heavy || open.rows >= self.job.plan.batch_rows)
     }
 
     fn hand_over(&self, piece: Piece) -> Result<(), Stop> {

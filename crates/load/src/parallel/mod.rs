@@ -171,9 +171,9 @@ fn terms<'a>(client: &Client, jobs: &[Job<'_>], options: &ParallelOptions<'a>) -
     // Inside a transaction of the caller's, a refused batch takes the others along.
     let bisects = !is_within && jobs.iter().any(|job| job.tolerance.is_some_and(|given| given.bisect));
     let cut = match is_alone {
-        true if !repeats && ledger.is_none() => Cut::ByEncoder,
-        true => Cut::ByWriter,
-        false => Cut::ByReader,
+        true if !repeats && ledger.is_none() => Cut::Encoder,
+        true => Cut::Writer,
+        false => Cut::Reader,
     };
     let holds = repeats || bisects;
     Terms { ledger, retry, watch, size: chunk_size(jobs), cut, holds, is_within }
@@ -227,7 +227,7 @@ impl Run<'_> {
         let readers = if most == 1 { 1 } else { sources.len().min(READERS_MAX) };
         let sources = Mutex::new(sources.into_iter());
         let next_source = || sources.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let queued_max = if shared.cut == Cut::ByReader { 1 } else { BATCHES_MAX };
+        let queued_max = if shared.cut == Cut::Reader { 1 } else { BATCHES_MAX };
         let (chunk_sender, chunks) = bounded::<Queued>(queued_max);
         let mut done = Done::default();
         thread::scope(|scope| {

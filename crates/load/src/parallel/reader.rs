@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
             source: number,
             shared,
             chunks,
-            chunker: Chunker::new(number, &shared.size, shared.cut == Cut::ByWriter),
+            chunker: Chunker::new(number, &shared.size, shared.cut == Cut::Writer),
             done,
             comparer,
             busy: Duration::ZERO,
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
 
     /// Takes the rows of a batch, which have these numbers, in parts of which all or none were committed before.
     fn take(&mut self, mut batch: SourceBatch, numbers: Range<u64>) -> Result<(), Stop> {
-        if self.shared.cut == Cut::ByEncoder {
+        if self.shared.cut == Cut::Encoder {
             let source = self.source;
             let batches = vec![batch];
             let chunk = Chunk { source, rows: numbers, batches, bytes: 0, is_complete: true };

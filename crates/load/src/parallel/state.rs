@@ -26,11 +26,11 @@ const NOTES_MAX: usize = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
     /// The reader: a chunk is handed over when it has all its rows, to whichever writer is free.
-    ByReader,
+    Reader,
     /// The only writer, by its pace: rows are sent as they are read. The reader cuts where rows are left out.
-    ByWriter,
+    Writer,
     /// The encoder of the only writer: rows are sent as they are read, and a transaction may be larger than memory.
-    ByEncoder,
+    Encoder,
 }
 
 /// What a load of any number of writers is given.

@@ -51,9 +51,9 @@ pub(super) fn run(
 ) -> Option<WriterEffort> {
     let cpu = CpuWatch::start();
     let pieces_max = match shared.cut {
-        Cut::ByEncoder => PIECES_MAX_ALONE,
-        Cut::ByWriter if !shared.holds => PIECES_MAX_ALONE,
-        Cut::ByWriter | Cut::ByReader => PIECES_MAX,
+        Cut::Encoder => PIECES_MAX_ALONE,
+        Cut::Writer if !shared.holds => PIECES_MAX_ALONE,
+        Cut::Writer | Cut::Reader => PIECES_MAX,
     };
     let (piece_sender, pieces) = bounded(pieces_max);
     let (recycle, recycled) = bounded(pieces_max + 2);
@@ -243,7 +243,7 @@ impl<'a> Writer<'a, '_> {
     /// Sends a chunk while it is encoded.
     fn first_attempt(&mut self, chunk: &mut Open<'a>, pieces: &Receiver<Piece>) -> Attempt {
         let started = Instant::now();
-        let may_cut = self.shared.cut == Cut::ByWriter && !self.shared.size.is_fixed();
+        let may_cut = self.shared.cut == Cut::Writer && !self.shared.size.is_fixed();
         let mut sums = Sums::default();
         let mut held = 0;
         let mut failure = self.ready().err();
