@@ -1,1 +1,38 @@
 //! An ADBC driver that speaks to databases through the ODBC drivers of the machine.
+//!
+//! The library exports `AdbcDriverInit` (and `AdbcDriverBulkwireOdbcInit`). It is a library of its own because it needs ODBC's
+//! driver manager, which programs that do not use it must not need.
+//!
+//! | Module | What it is |
+//! |---|---|
+//! | [`Driver`], [`Database`] | the connection string, and limits of buffers |
+//! | [`Connection`] | transactions, the catalogue |
+//! | [`Statement`] | queries, and rows bound as arrays of parameters |
+//! | `reading` | results as record batches, in bounded buffers |
+//! | `writing` | record batches as arrays of parameters |
+//! | `parameters` | columns in the types that ODBC's buffers have |
+//! | `new_table` | types of new tables, by database system |
+//! | `objects`, `info` | the metadata results of ADBC |
+
+mod connection;
+mod database;
+mod error;
+mod info;
+mod limits;
+mod new_table;
+mod objects;
+mod option_values;
+mod parameters;
+mod reading;
+mod statement;
+mod writing;
+
+pub use connection::Connection;
+pub use database::{Database, Driver};
+pub use statement::Statement;
+
+/// What the macro makes is documented by ADBC.
+#[allow(missing_docs)]
+mod exported {
+    adbc_ffi::export_driver!(AdbcDriverBulkwireOdbcInit, crate::Driver);
+}
