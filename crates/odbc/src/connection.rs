@@ -20,6 +20,9 @@ use crate::reading::{self, Reader};
 use crate::statement::Statement;
 use crate::{info, option_values};
 
+/// Option of a connection, to be read: what stands around names.
+const QUOTE: &str = "bulkwire.odbc.quote";
+
 /// What a connection and its statements share.
 pub(crate) struct Shared {
     pub(crate) connection: SharedConnection<'static>,
@@ -187,6 +190,9 @@ impl Optionable for Connection {
             OptionConnection::AutoCommit => Ok(self.shared.autocommit.load(Ordering::SeqCst).to_string()),
             OptionConnection::CurrentCatalog => {
                 self.shared.lock()?.current_catalog().map_err(|error| from_odbc(&error))
+            }
+            OptionConnection::Other(name) if name == QUOTE => {
+                Ok(self.shared.quote.map(String::from).unwrap_or_default())
             }
             other => Err(not_set(other.as_ref())),
         }

@@ -3,8 +3,8 @@
 use std::ffi::c_char;
 
 use adbc_core::error::{Error, Status};
+use arrow_odbc::ColumnFailure;
 use arrow_odbc::odbc_api::{self, handles::Record};
-use arrow_odbc::{ColumnFailure, WriterError};
 
 /// An error without a database behind it.
 pub(crate) fn refused(status: Status, text: impl Into<String>) -> Error {
@@ -90,18 +90,5 @@ pub(crate) fn from_reader(error: &arrow_odbc::Error) -> Error {
              raise bulkwire.odbc.max_bytes_per_batch, or lower .max_text_size or .max_binary_size"
         )),
         other => refused(Status::Internal, other.to_string()),
-    }
-}
-
-/// An error of sending rows.
-pub(crate) fn from_writer(error: &WriterError) -> Error {
-    match error {
-        WriterError::BindParameterBuffers(source)
-        | WriterError::ExecuteStatment(source)
-        | WriterError::RebindBuffer(source)
-        | WriterError::QueryQuotingCharacter(source)
-        | WriterError::PreparingInsertStatement { source, .. } => from_odbc(source),
-        WriterError::UnsupportedArrowDataType(_) => invalid(error.to_string()),
-        _ => refused(Status::InvalidData, error.to_string()),
     }
 }

@@ -10,7 +10,8 @@
 //! | [`Statement`] | queries, and rows bound as arrays of parameters |
 //! | `reading` | results as record batches, in bounded buffers |
 //! | `writing` | record batches as arrays of parameters |
-//! | `parameters` | columns in the types that ODBC's buffers have |
+//! | `parameters` | columns in the few types in which parameters are sent |
+//! | `limits` | how much memory rows may take on their way |
 //! | `new_table` | types of new tables, by database system |
 //! | `objects`, `info` | the metadata results of ADBC |
 

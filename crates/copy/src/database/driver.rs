@@ -1,0 +1,189 @@
+//! Finds a driver's library: by path, by manifest, in the folders of Python, beside the program.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use adbc_core::{LOAD_FLAG_DEFAULT, error::Error, options::AdbcVersion};
+use adbc_driver_manager::ManagedDriver;
+
+use super::address::Address;
+use crate::error::CopyError;
+
+/// The folder or path that says where the library behind `odbc:` is.
+const ODBC_LIBRARY: &str = "BULKWIRE_ODBC_LIBRARY";
+
+/// Loads the driver of an address.
+pub(super) fn load(address: &Address) -> Result<ManagedDriver, CopyError> {
+    let failed = |text: String| CopyError::endpoint(address.to_string(), address.without_secrets(&text));
+    let entrypoint = entrypoint(address);
+    if address.driver == "odbc" {
+        return odbc().map_err(failed);
+    }
+    if is_path(&address.driver) {
+        let path = Path::new(&address.driver);
+        return by_path(path, entrypoint)
+            .map_err(|error| failed(format!("driver {}: {error}", path.display())));
+    }
+    let mut broken = None;
+    for name in [address.driver.clone(), format!("adbc_driver_{}", address.driver)] {
+        match by_name(&name, entrypoint) {
+            Ok(driver) => return Ok(driver),
+            // A manifest that is there but leads nowhere is worth naming.
+            Err(error) if is_broken(&error) => broken = Some(error),
+            Err(_) => {}
+        }
+    }
+    for path in python_folders().iter().flat_map(|folder| in_python(folder, &address.driver)) {
+        return by_path(&path, entrypoint)
+            .map_err(|error| failed(format!("driver {}: {error}", path.display())));
+    }
+    Err(failed(match broken {
+        Some(error) => format!("driver {}: {error}", address.driver),
+        None => missing(&address.driver),
+    }))
+}
+
+fn entrypoint(address: &Address) -> Option<&[u8]> {
+    match &address.entrypoint {
+        Some(name) => Some(name.as_bytes()),
+        None if address.driver == "duckdb" => Some(b"duckdb_adbc_init"),
+        None => None,
+    }
+}
+
+fn is_path(driver: &str) -> bool {
+    let suffix = Path::new(driver).extension().and_then(|suffix| suffix.to_str());
+    driver.contains(['/', '\\']) || matches!(suffix, Some("so" | "dylib" | "dll" | "toml"))
+}
+
+fn by_path(path: &Path, entrypoint: Option<&[u8]>) -> Result<ManagedDriver, Error> {
+    // The library's dependencies are looked up by the loader: its path must not be taken for a name.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let load = |version| {
+        ManagedDriver::load_from_name(path.as_os_str(), entrypoint, version, LOAD_FLAG_DEFAULT, None)
+    };
+    load(AdbcVersion::V110).or_else(|error| load(AdbcVersion::V100).map_err(|_| error))
+}
+
+fn by_name(name: &str, entrypoint: Option<&[u8]>) -> Result<ManagedDriver, Error> {
+    let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os);
+    let folders = environments.map(|folder| PathBuf::from(folder).join("etc").join("adbc").join("drivers"));
+    let folders: Vec<PathBuf> = folders.collect();
+    let load = |version| {
+        ManagedDriver::load_from_name(name, entrypoint, version, LOAD_FLAG_DEFAULT, Some(folders.clone()))
+    };
+    load(AdbcVersion::V110).or_else(|error| load(AdbcVersion::V100).map_err(|_| error))
+}
+
+/// Whether a driver was found that cannot be used. What was looked for in vain says so in other words.
+fn is_broken(error: &Error) -> bool {
+    let text = &error.message;
+    !text.starts_with("Driver not found") && !text.contains("cannot open shared object file")
+}
+
+/// The library behind `odbc:`.
+fn odbc() -> Result<ManagedDriver, String> {
+    let file = format!("{}adbc_driver_bulkwire_odbc{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+    let path = match env::var_os(ODBC_LIBRARY) {
+        Some(path) => PathBuf::from(path),
+        None => {
+            let folder = env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf()));
+            folder.unwrap_or_default().join(&file)
+        }
+    };
+    let path = if path.is_dir() { path.join(&file) } else { path };
+    if !path.exists() {
+        return Err(format!(
+            "odbc: needs the library {file} of bulkwire, and {} is not there: put it beside the program, \
+             or name it in {ODBC_LIBRARY}",
+            path.display()
+        ));
+    }
+    by_path(&path, None).map_err(|error| match error.message.contains("libodbc") {
+        true => format!(
+            "unixODBC, the driver manager of ODBC, is not installed: apt install libodbc2 (Debian, Ubuntu), \
+             dnf install unixODBC (Fedora, RHEL), brew install unixodbc (macOS) ({})",
+            error.message
+        ),
+        false => format!("{}: {}", path.display(), error.message),
+    })
+}
+
+/// The `site-packages` of the active environments, and of the Python that the shell would start.
+fn python_folders() -> Vec<PathBuf> {
+    let mut prefixes: Vec<PathBuf> =
+        ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from).collect();
+    let program = env::current_exe().ok();
+    let on_path = env::var_os("PATH").and_then(|path| {
+        let mut pythons = env::split_paths(&path).map(|folder| folder.join("python3"));
+        pythons.find(|python| python.is_file())
+    });
+    // A link to a Python elsewhere is that Python, unless it is one of a virtual environment.
+    let resolved = on_path.as_ref().and_then(|python| fs::canonicalize(python).ok());
+    let programs = [program, on_path, resolved].into_iter().flatten();
+    prefixes.extend(programs.filter_map(|program| Some(program.parent()?.parent()?.to_path_buf())));
+    prefixes.push(PathBuf::from("/usr/local"));
+    if let Some(home) = env::var_os("HOME") {
+        prefixes.push(PathBuf::from(home).join(".local"));
+    }
+    let mut folders: Vec<PathBuf> = prefixes.iter().flat_map(|prefix| packages_under(prefix)).collect();
+    let mut seen = Vec::new();
+    folders.retain(|folder| {
+        let is_new = !seen.contains(folder);
+        seen.push(folder.clone());
+        is_new
+    });
+    folders
+}
+
+fn packages_under(prefix: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![prefix.join("Lib").join("site-packages")];
+    for entry in fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("python3") {
+            folders.extend(["site-packages", "dist-packages"].map(|packages| entry.path().join(packages)));
+        }
+    }
+    folders.retain(|folder| folder.is_dir());
+    folders
+}
+
+/// The libraries of a driver in a folder of packages.
+fn in_python(packages: &Path, driver: &str) -> Vec<PathBuf> {
+    let matching = |folder: PathBuf, starts: String| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(move |path| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            name.starts_with(&starts)
+                && [".so", ".dylib", ".dll", ".pyd"].iter().any(|suffix| name.ends_with(suffix))
+        })
+    };
+    if driver == "duckdb" {
+        let own = matching(packages.to_path_buf(), "_duckdb.".to_owned());
+        return own.chain(matching(packages.join("duckdb"), "duckdb.".to_owned())).collect();
+    }
+    let package = format!("adbc_driver_{driver}");
+    let file = format!("{}{package}", env::consts::DLL_PREFIX);
+    // On Windows, the wheels keep the name of other systems.
+    let other = format!("lib{package}");
+    let mut found: Vec<PathBuf> = matching(packages.join(&package), file).collect();
+    found.extend(matching(packages.join(&package), other));
+    found
+}
+
+/// What there is to do when a driver is not there.
+fn missing(driver: &str) -> String {
+    let wheel = match driver {
+        "duckdb" => Some("duckdb".to_owned()),
+        "postgresql" | "sqlite" | "snowflake" | "bigquery" | "flightsql" => {
+            Some(format!("adbc-driver-{driver}"))
+        }
+        _ => None,
+    };
+    let or_wheel = wheel.map(|wheel| format!(", or: pip install {wheel}")).unwrap_or_default();
+    format!(
+        "the ADBC driver {driver} is not installed: dbc install {driver}{or_wheel}. \
+         A library that is elsewhere is named by its path: adbc:/path/to/library?..."
+    )
+}
