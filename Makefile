@@ -26,7 +26,7 @@ PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance check-windows package bench bench-small bench-clients fuzz soak suites release wheel toolchain clients
+.PHONY: help demo test lint unit conformance check-windows package bench bench-small bench-clients fuzz soak suites release wheel odbc-library toolchain odbc clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,7 +55,7 @@ lint: toolchain clients ## Format, clippy, licences, house rules
 	$(VENV)/bin/ruff check clients scripts --config clients/pyproject.toml
 	$(VENV)/bin/ruff format --check clients scripts --config clients/pyproject.toml
 
-unit: toolchain ## Rust tests
+unit: toolchain odbc ## Rust tests
 	cargo test --workspace --locked
 
 conformance: toolchain clients ## Other people's clients against the embedded server
@@ -117,6 +117,12 @@ release: toolchain ## Build the command, the server and the benchmarks for use
 wheel: toolchain ## Build the wheel of the Python package, with the command in it
 	scripts/install_python_tools $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out dist
+
+odbc-library: odbc ## Build the library that `odbc:` endpoints of copies load
+	cargo build --release --locked -p bulkwire-odbc
+
+odbc:
+	@scripts/check_toolchain odbc
 
 toolchain:
 	@scripts/check_toolchain

@@ -59,6 +59,20 @@ impl ListedTable {
     }
 }
 
+impl ListedTable {
+    /// The name as an endpoint spells it: a part with a dot, a quote or a bracket stands between quotes.
+    pub fn quoted_name(&self) -> String {
+        let quoted = |part: &str| match part.contains(['.', '"', '[']) {
+            true => format!("\"{}\"", part.replace('"', "\"\"")),
+            false => part.to_owned(),
+        };
+        match &self.schema {
+            Some(schema) => format!("{}.{}", quoted(schema), quoted(&self.name)),
+            None => quoted(&self.name),
+        }
+    }
+}
+
 fn parts(pattern: &str) -> (&str, &str) {
     pattern.split_once('.').unwrap_or(("*", pattern))
 }

@@ -108,7 +108,7 @@ impl Endpoint {
                 ..(**endpoint).clone()
             })),
             Self::Database(endpoint) => {
-                Self::Database(DatabaseEndpoint { table: Some(table.full_name()), ..endpoint.clone() })
+                Self::Database(DatabaseEndpoint { table: Some(table.quoted_name()), ..endpoint.clone() })
             }
             Self::Files(files) => Self::Files(files.clone()),
         }
@@ -145,7 +145,7 @@ impl Endpoint {
                 }
                 let schema = schema.map(str::to_owned).or_else(|| table.schema.clone());
                 let named = ListedTable { schema, ..table.clone() };
-                Ok(Self::Database(DatabaseEndpoint { table: Some(named.full_name()), ..endpoint.clone() }))
+                Ok(Self::Database(DatabaseEndpoint { table: Some(named.quoted_name()), ..endpoint.clone() }))
             }
             Self::Files(files) => {
                 if !crate::file_destination::is_directory(&files.path) {

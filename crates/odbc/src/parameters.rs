@@ -23,7 +23,7 @@ const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
 pub(crate) struct Parameter {
     /// The Arrow type of what is copied into the buffer.
     pub(crate) data_type: DataType,
-    /// What the database is told.
+    /// What the database takes it for.
     pub(crate) domain: Domain,
 }
 

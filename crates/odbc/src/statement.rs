@@ -144,8 +144,18 @@ impl adbc_core::Statement for Statement {
 
     fn execute_schema(&mut self) -> Result<Schema> {
         let locked = self.shared.lock()?;
-        let mut prepared = locked.prepare(self.sql()?).map_err(|error| from_odbc(&error))?;
-        reading::schema_of(&mut prepared, &self.shared.system)
+        let sql = self.sql()?;
+        let mut prepared = locked.prepare(sql).map_err(|error| from_odbc(&error))?;
+        let schema = reading::schema_of(&mut prepared, &self.shared.system)?;
+        if !schema.fields().is_empty() {
+            return Ok(schema);
+        }
+        // Drivers that prepare nothing before the first execution have no columns for what is wrong, either.
+        drop(prepared);
+        match locked.execute(sql, (), None).map_err(|error| from_odbc(&error))? {
+            Some(mut cursor) => reading::schema_of(&mut cursor, &self.shared.system),
+            None => Ok(schema),
+        }
     }
 
     fn execute_partitions(&mut self) -> Result<PartitionedResult> {

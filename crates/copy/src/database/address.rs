@@ -217,7 +217,8 @@ fn named_driver(text: &str) -> Result<Address, CopyError> {
             "table" => address.table = Some(TableAddress::parse(&value)?),
             "entrypoint" => address.entrypoint = Some(value.into_owned()),
             _ => {
-                if is_secret(&key) || key == "uri" {
+                // A driver's URI may hold anything; one that is short is a name.
+                if is_secret(&key) || (key == "uri" && value.len() >= 8) {
                     address.secrets.push(value.to_string());
                 }
                 address.secrets.extend(password_of(&value));

@@ -272,7 +272,7 @@ impl Destination for DatabaseDestination {
         let (sent, outcome) = thread::scope(|scope| {
             let driver = scope.spawn(move || {
                 let outcome = statement.execute_update();
-                // Its end of the queue goes with it: whoever sends then stops.
+                // Its end of the queue goes with it, which stops the sending thread.
                 drop(statement);
                 outcome
             });

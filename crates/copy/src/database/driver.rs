@@ -26,23 +26,26 @@ pub(super) fn load(address: &Address) -> Result<ManagedDriver, CopyError> {
         return by_path(path, entrypoint)
             .map_err(|error| failed(format!("driver {}: {error}", path.display())));
     }
-    let mut broken = None;
+    let mut found_broken = None;
     for name in [address.driver.clone(), format!("adbc_driver_{}", address.driver)] {
         match by_name(&name, entrypoint) {
             Ok(driver) => return Ok(driver),
             // A manifest that is there but leads nowhere is worth naming.
-            Err(error) if is_broken(&error) => broken = Some(error),
-            Err(_) => {}
+            Err(error) => found_broken = found_broken.or_else(|| broken(&error, &name)),
         }
     }
     for path in python_folders().iter().flat_map(|folder| in_python(folder, &address.driver)) {
-        return by_path(&path, entrypoint)
-            .map_err(|error| failed(format!("driver {}: {error}", path.display())));
+        match by_path(&path, entrypoint) {
+            Ok(driver) => return Ok(driver),
+            // DuckDB's library in its wheel is one of Python's: other programs need another.
+            Err(error) if error.message.contains("undefined symbol: Py") => {}
+            Err(error) => return Err(failed(format!("driver {}: {error}", path.display()))),
+        }
     }
-    Err(failed(match broken {
-        Some(error) => format!("driver {}: {error}", address.driver),
-        None => missing(&address.driver),
-    }))
+    Err(match found_broken {
+        Some(error) => failed(format!("driver {}: {error}", address.driver)),
+        None => CopyError::endpoint(address.to_string(), missing(&address.driver)),
+    })
 }
 
 fn entrypoint(address: &Address) -> Option<&[u8]> {
@@ -77,10 +80,19 @@ fn by_name(name: &str, entrypoint: Option<&[u8]>) -> Result<ManagedDriver, Error
     load(AdbcVersion::V110).or_else(|error| load(AdbcVersion::V100).map_err(|_| error))
 }
 
-/// Whether a driver was found that cannot be used. What was looked for in vain says so in other words.
-fn is_broken(error: &Error) -> bool {
-    let text = &error.message;
-    !text.starts_with("Driver not found") && !text.contains("cannot open shared object file")
+/// Why a driver that was found cannot be used; `None`: there is none of this name.
+fn broken(error: &Error, name: &str) -> Option<String> {
+    if !error.message.starts_with("Driver not found")
+        && !error.message.contains("cannot open shared object file")
+    {
+        return Some(error.message.clone());
+    }
+    // What was looked for in vain is among the details, and so is what a manifest names.
+    let file = format!("{}{name}{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+    let details = error.details.iter().flatten().map(|(_, text)| String::from_utf8_lossy(text).into_owned());
+    let lines: Vec<String> =
+        details.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    lines.into_iter().find(|line| !line.contains(&file) && !line.contains("Driver not found"))
 }
 
 /// The library behind `odbc:`.
@@ -175,15 +187,17 @@ fn in_python(packages: &Path, driver: &str) -> Vec<PathBuf> {
 /// What there is to do when a driver is not there.
 fn missing(driver: &str) -> String {
     let wheel = match driver {
-        "duckdb" => Some("duckdb".to_owned()),
         "postgresql" | "sqlite" | "snowflake" | "bigquery" | "flightsql" => {
-            Some(format!("adbc-driver-{driver}"))
+            format!(", or: pip install adbc-driver-{driver}")
         }
-        _ => None,
+        // The wheel's library works inside Python alone.
+        "duckdb" => {
+            ", or put libduckdb (https://duckdb.org/install) into a folder of ADBC_DRIVER_PATH".to_owned()
+        }
+        _ => String::new(),
     };
-    let or_wheel = wheel.map(|wheel| format!(", or: pip install {wheel}")).unwrap_or_default();
     format!(
-        "the ADBC driver {driver} is not installed: dbc install {driver}{or_wheel}. \
+        "the ADBC driver {driver} is not installed: dbc install {driver}{wheel}. \
          A library that is elsewhere is named by its path: adbc:/path/to/library?..."
     )
 }

@@ -372,7 +372,7 @@ fn column(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, String> {
     }
 }
 
-fn instants<T: arrow::array::ArrowTimestampType>(array: &ArrayRef, zone: &Arc<str>) -> ArrayRef {
+fn instants<T: arrow::datatypes::ArrowTimestampType>(array: &ArrayRef, zone: &Arc<str>) -> ArrayRef {
     Arc::new(array.as_primitive::<T>().clone().with_timezone(Arc::clone(zone)))
 }
 

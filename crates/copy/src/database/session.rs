@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use adbc_core::{
     Connection as _, Database as _, Driver as _, Optionable as _, Statement as _,
     error::{Error, Status},
-    options::{InfoCode, OptionConnection, OptionDatabase, OptionStatement, OptionValue},
+    options::{InfoCode, OptionConnection, OptionDatabase, OptionValue},
 };
 use adbc_driver_manager::{ManagedConnection, ManagedStatement};
 use arrow::{
@@ -176,11 +176,6 @@ impl Rows {
     pub(super) fn schema(&self) -> arrow::datatypes::SchemaRef {
         self.reader.schema()
     }
-}
-
-/// An option of a statement that only some drivers know.
-pub(super) fn text_option(name: &str) -> OptionStatement {
-    OptionStatement::Other(name.to_owned())
 }
 
 fn failed(address: &Address, error: &Error) -> CopyError {

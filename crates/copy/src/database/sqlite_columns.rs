@@ -19,7 +19,7 @@ const FACTS: [&str; 9] = [
     "max(typeof({}) = 'text')",
     "max(typeof({}) = 'blob')",
     "min({} IN (0, 1))",
-    "max(typeof({}) = 'integer' AND abs({}) > {limit})",
+    "max(typeof({}) = 'integer' AND {} NOT BETWEEN -{limit} AND {limit})",
     "min({} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]')",
     // Without a zone, and with no more digits than microseconds have.
     "min({} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][T ]*' AND {} NOT GLOB '*Z' AND {} NOT GLOB '*[+-][0-9][0-9]:[0-9][0-9]' AND length({}) <= 26)",
