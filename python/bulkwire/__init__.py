@@ -9,8 +9,9 @@ Data goes in from anything that speaks the Arrow PyCapsule interface (pyarrow, P
 such objects and from files; it comes out as an object that all of them read.
 """
 
-from ._bulkwire import Execution, LoadReport, Reader, __version__
+from ._bulkwire import CopyReport, Execution, LoadReport, Reader, __version__
 from ._connection import Connection, Progress, connect
+from ._copy import CopyError, copy
 from ._exceptions import (
     BrokenConnectionError,
     CancelledError,
@@ -43,6 +44,8 @@ __all__ = [
     "ConfigError",
     "ConnectError",
     "Connection",
+    "CopyError",
+    "CopyReport",
     "CountMismatchError",
     "Error",
     "Execution",
@@ -66,4 +69,5 @@ __all__ = [
     "UsageError",
     "__version__",
     "connect",
+    "copy",
 ]

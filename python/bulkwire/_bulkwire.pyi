@@ -6,7 +6,17 @@ from typing import Any, final, type_check_only
 
 from ._exceptions import ServerMessage
 
-__all__ = ["Connection", "Execution", "LoadReport", "Reader", "Server", "__version__", "run_command"]
+__all__ = [
+    "Connection",
+    "CopyReport",
+    "Execution",
+    "LoadReport",
+    "Reader",
+    "Server",
+    "__version__",
+    "run_command",
+    "run_copy",
+]
 
 @final
 class Connection:
@@ -218,6 +228,58 @@ class Server:
     @property
     def certificate_pem(self) -> str | None: ...
     def stop(self) -> None: ...
+
+@final
+class CopyReport:
+    """What was copied of one table, file or query.
+
+    Attributes:
+        source: the source.
+        destination: the destination.
+        rows_read: rows that were read.
+        rows: rows that were written.
+        rejected: rows that were refused.
+        rows_committed_before: rows that an earlier run had committed.
+        bytes: bytes that were written, `None` where the destination does not count them.
+        writers: connections that wrote.
+        seconds: wall-clock time.
+        created_by: the statement that made the table, if it was made.
+        done_before: an earlier run had copied everything.
+        plan: every choice with its reason: (setting, value, reason).
+        notes: more about it.
+    """
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def destination(self) -> str: ...
+    @property
+    def rows_read(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def rejected(self) -> int: ...
+    @property
+    def rows_committed_before(self) -> int: ...
+    @property
+    def bytes(self) -> int | None: ...
+    @property
+    def writers(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def created_by(self) -> str | None: ...
+    @property
+    def done_before(self) -> bool: ...
+    @property
+    def plan(self) -> list[tuple[str, str, str]]: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+def run_copy(
+    words: list[str], on_progress: Callable[[int, int], None] | None
+) -> list[tuple[str, CopyReport | None, BaseException | None, list[str]]]:
+    """Run a copy with the words behind `bulkwire copy`: each table's name, its report or exception, and notes."""
 
 def run_command(words: list[str]) -> int:
     """Run a command line of `bulkwire`, the program's name first, and return its exit code."""

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 mod command;
 mod connection;
+mod copying;
 mod execution;
 mod failure;
 mod forecast;
@@ -27,6 +28,8 @@ mod _bulkwire {
     use super::command::run_command;
     #[pymodule_export]
     use super::connection::Connection;
+    #[pymodule_export]
+    use super::copying::{CopyReport, run_copy};
     #[pymodule_export]
     use super::execution::Execution;
     #[pymodule_export]

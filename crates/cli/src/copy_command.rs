@@ -3,15 +3,16 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use clap::Parser;
 use copy::rejects::{self, Rejected, Rejects};
 use copy::{
-    Control, CopyReport, CopySettings, Destination, DestinationSettings, Endpoint, FailedCopy, Source,
-    SourceSettings, TableOutcome, TablePatterns, TableTask, copy_table, copy_tables,
+    Control, CopyError, CopyReport, CopySettings, CopyWatch, Destination, DestinationSettings, Endpoint,
+    FailedCopy, Source, SourceSettings, TableOutcome, TablePatterns, TableTask, copy_table, copy_tables,
 };
 use indicatif::MultiProgress;
 use load::{RejectedRow, Tolerance};
 
-use crate::args::{CopyArgs, ReportForm};
+use crate::args::{Arguments, Command, CopyArgs, ReportForm};
 use crate::copy_endpoints::{self, Ends};
 use crate::copy_report;
 use crate::copy_watch::Line;
@@ -20,6 +21,57 @@ use crate::load_command::Outcome;
 use crate::load_source::REJECTS_SHOWN_MAX;
 use crate::{interrupt, load_source, report_page};
 
+/// Copies what a command line names, for other programs than the command: the words behind `bulkwire copy`. `watch` hears of all tables
+/// together.
+///
+/// # Errors
+/// The words are wrong, or an endpoint is. What becomes of each table is in its outcome.
+pub fn copy(words: &[String], watch: &dyn CopyWatch) -> Result<Vec<TableOutcome>, CopyError> {
+    let words = ["bulkwire", "copy", "--quiet"].into_iter().map(str::to_owned).chain(words.iter().cloned());
+    let parsed =
+        Arguments::try_parse_from(words).map_err(|error| CopyError::Usage(one_line(&error.to_string())))?;
+    let Command::Copy(arguments) = parsed.command else {
+        return Err(CopyError::Usage("these are not the words of a copy".to_owned()));
+    };
+    let (tasks, is_single) = all_tasks(&arguments)?;
+    let rejects = open_rejects(&arguments)?;
+    let run = Run {
+        arguments: &arguments,
+        rejects: rejects.as_ref(),
+        lines: MultiProgress::new(),
+        refused: AtomicU64::new(0),
+        is_single,
+        watch: Some(watch),
+    };
+    let outcomes = copy_tables(tasks, arguments.jobs.into(), arguments.fail_fast, &|_, task| run.copy(task));
+    if let Some(rejects) = &rejects {
+        rejects.finish().map_err(|source| rejects_failure(&arguments, source))?;
+    }
+    if let Some(page) = &arguments.report {
+        copy_report::write_page(page, &outcomes);
+    }
+    Ok(outcomes)
+}
+
+/// The first line of what clap says, without its word for it.
+fn one_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+/// The copies that a command line asks for, and whether it is one by itself.
+fn all_tasks(arguments: &CopyArgs) -> Result<(Vec<TableTask>, bool), Failure> {
+    arguments.report.as_deref().map(report_page::check).transpose()?;
+    let ends = copy_endpoints::ends(arguments)?;
+    let source = copy_endpoints::source_settings(arguments, &ends)?;
+    // A URL in the command line may hold a password, so the command is not recorded.
+    let destination = copy_endpoints::destination_settings(arguments, &ends, None)?;
+    match arguments.tables.is_empty() {
+        true => Ok((vec![one_task(&ends, &source, &destination)?], true)),
+        false => Ok((tasks(arguments, &ends, &source, &destination)?, false)),
+    }
+}
+
 /// Copies what the command line names.
 pub fn run(arguments: &CopyArgs) -> Result<Outcome, Failure> {
     if arguments.output == ReportForm::Json && arguments.destination == "-" {
@@ -27,16 +79,7 @@ pub fn run(arguments: &CopyArgs) -> Result<Outcome, Failure> {
             "--output json writes to standard output, and so do the rows: name a file".to_owned(),
         ));
     }
-    arguments.report.as_deref().map(report_page::check).transpose()?;
-    let ends = copy_endpoints::ends(arguments)?;
-    let source = copy_endpoints::source_settings(arguments, &ends)?;
-    // A URL in the command line may hold a password, so the command is not recorded.
-    let destination = copy_endpoints::destination_settings(arguments, &ends, None)?;
-    let tasks = match arguments.tables.is_empty() {
-        true => vec![one_task(&ends, &source, &destination)?],
-        false => tasks(arguments, &ends, &source, &destination)?,
-    };
-    let is_single = arguments.tables.is_empty();
+    let (tasks, is_single) = all_tasks(arguments)?;
     let rejects = open_rejects(arguments)?;
     let run = Run {
         arguments,
@@ -44,6 +87,7 @@ pub fn run(arguments: &CopyArgs) -> Result<Outcome, Failure> {
         lines: MultiProgress::new(),
         refused: AtomicU64::new(0),
         is_single,
+        watch: None,
     };
     let outcomes = copy_tables(tasks, arguments.jobs.into(), arguments.fail_fast, &|_, task| run.copy(task));
     if let Some(rejects) = &rejects {
@@ -114,6 +158,8 @@ struct Run<'a> {
     refused: AtomicU64,
     /// One copy, whose plan is shown.
     is_single: bool,
+    /// Who hears of it in place of a person.
+    watch: Option<&'a dyn CopyWatch>,
 }
 
 impl Run<'_> {
@@ -138,8 +184,11 @@ impl Run<'_> {
             keep_open_batch: false,
         };
         let control = Control {
-            watch: &line,
-            commits: &interrupt::Commits,
+            watch: self.watch.unwrap_or(&line),
+            commits: match self.watch {
+                Some(_) => &(),
+                None => &interrupt::Commits,
+            },
             tolerance: self.rejects.map(|_| &tolerance),
         };
         let done = self.transfer(source.as_mut(), destination.as_mut(), &control, &line);

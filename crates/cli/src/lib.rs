@@ -49,7 +49,8 @@ use std::path::Path;
 
 use args::{Arguments, Command, LoadArgs};
 use clap::{CommandFactory, Parser};
-use copy::TransformEngine;
+use ::copy::TransformEngine;
+pub use copy_command::copy;
 pub use exit_status::ExitStatus;
 use failure::Failure;
 use interrupt::Left;

@@ -1,0 +1,188 @@
+"""Copies from any source to any destination."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from ._bulkwire import CopyReport, run_copy
+from ._exceptions import Error
+
+Endpoint: TypeAlias = "str | os.PathLike[str]"
+
+
+class CopyError(Error):
+    """Tables of a copy failed.
+
+    Attributes:
+        reports: the reports of the tables that were copied, by name.
+        errors: the exceptions of the others, by name; `None` for one that was not begun.
+    """
+
+    def __init__(
+        self, text: str, reports: Mapping[str, CopyReport], errors: Mapping[str, BaseException | None]
+    ) -> None:
+        super().__init__(text)
+        self.reports = dict(reports)
+        self.errors = dict(errors)
+
+
+def copy(
+    source: Endpoint,
+    destination: Endpoint,
+    *,
+    query: str | None = None,
+    tables: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    jobs: int | None = None,
+    fail_fast: bool = False,
+    to_schema: str | None = None,
+    with_keys: bool = False,
+    mode: Literal["append", "truncate", "replace", "upsert", "insert-new"] | None = None,
+    key: str | Sequence[str] = (),
+    strategy: Literal["auto", "direct", "heap-then-key", "swap"] | None = None,
+    create: Literal["if-missing", "always", "never"] | None = None,
+    url: str | None = None,
+    format: str | None = None,
+    to_format: str | None = None,
+    delimiter: str | None = None,
+    to_delimiter: str | None = None,
+    encoding: str | None = None,
+    to_encoding: str | None = None,
+    sheet: str | None = None,
+    no_header: bool = False,
+    split_rows: int | None = None,
+    partition_by: str | None = None,
+    readers: int | Literal["auto"] | None = None,
+    writers: int | Literal["auto"] | None = None,
+    retry_for: int | None = None,
+    resume: bool = False,
+    load_id: str | None = None,
+    map: Mapping[str, str] | None = None,
+    rejects: Endpoint | None = None,
+    max_errors: int | None = None,
+    report: Endpoint | None = None,
+    dry_run: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> CopyReport | dict[str, CopyReport]:
+    """Copy rows from any source to any destination, with the words of `bulkwire copy`.
+
+    Endpoints are `mssql://user@host/database/schema.table`, files, patterns (`in/*.csv`), directories, workbooks
+    (`book.xlsx#Sheet`) and other databases. A table that is missing is made from the source's types. Ctrl-C ends the copy: the
+    batch under way is rolled back, and a file does not appear.
+
+        >>> import bulkwire
+        >>> bulkwire.copy("orders.csv", "mssql://sa@localhost/sales/dbo.orders", mode="replace")  # doctest: +SKIP
+
+    Args:
+        source: where rows come from.
+        destination: where they go.
+        query: copy the result of this query, in place of a table.
+        tables: copy the tables whose names fit these patterns: `"sales.*"`.
+        exclude: leave out the tables whose names fit.
+        jobs: tables that are copied at a time.
+        fail_fast: begin no further table after one has failed.
+        to_schema: the schema that takes all tables.
+        with_keys: between SQL Servers, copy keys, indexes, defaults, checks and foreign keys as well.
+        mode: what happens to existing rows, as in `Connection.load`.
+        key: the key's columns, for "upsert" and "insert-new".
+        strategy: how rows reach the table, as in `Connection.load`.
+        create: whether the destination's table is made.
+        url: the server that `mssql:schema.table` means.
+        format: format of the file that is read; by its suffix otherwise.
+        to_format: format of the file that is written.
+        delimiter: field delimiter of the file that is read.
+        to_delimiter: field delimiter of the file that is written.
+        encoding: encoding of the file that is read.
+        to_encoding: encoding of the file that is written.
+        sheet: the sheet of a workbook.
+        no_header: the file that is read has no header line.
+        split_rows: fill a directory with files of at most this many rows.
+        partition_by: fill a directory with one directory for each value of this column.
+        readers: connections that read SQL Server.
+        writers: connections that load SQL Server.
+        retry_for: seconds for which transient errors are tried again.
+        resume: record committed rows, and continue a copy that broke.
+        load_id: name of the recorded copy; implies `resume`.
+        map: source columns to copy, and their targets.
+        rejects: write refused rows to this file, a JSON object a line, and copy the others.
+        max_errors: rows that may be refused before the copy fails.
+        report: write a page about the copy to this file.
+        dry_run: plan only.
+        on_progress: called with rows sent and rows committed, several times a second.
+        **options: any other option of `bulkwire copy`, with underscores: `batch_rows=50_000`, `allow_rounding=True`.
+
+    Returns:
+        The report; of several tables, a dictionary of reports by name.
+
+    Raises:
+        UsageError: an option is wrong, or an endpoint cannot honour it.
+        CopyError: some of several tables failed.
+        Error: whatever went wrong with one.
+    """
+    given = {
+        "query": query,
+        "tables": tables,
+        "exclude": exclude,
+        "jobs": jobs,
+        "fail_fast": fail_fast,
+        "to_schema": to_schema,
+        "with_keys": with_keys,
+        "mode": mode,
+        "key": key,
+        "strategy": strategy,
+        "create": create,
+        "url": url,
+        "format": format,
+        "to_format": to_format,
+        "delimiter": delimiter,
+        "to_delimiter": to_delimiter,
+        "encoding": encoding,
+        "to_encoding": to_encoding,
+        "sheet": sheet,
+        "no_header": no_header,
+        "split_rows": split_rows,
+        "partition_by": partition_by,
+        "readers": readers,
+        "writers": writers,
+        "retry_for": retry_for,
+        "resume": resume,
+        "load_id": load_id,
+        "map": map,
+        "rejects": rejects,
+        "max_errors": max_errors,
+        "report": report,
+        "dry_run": dry_run,
+        **options,
+    }
+    words = [word for name, value in given.items() for word in _words(name, value)]
+    results = run_copy([*words, "--", os.fspath(source), os.fspath(destination)], on_progress)
+    reports = {name: report for name, report, error, _ in results if report is not None and error is None}
+    if not tables:
+        for _, _, error, notes in results:
+            if error is not None:
+                for note in notes:
+                    error.add_note(note) if hasattr(error, "add_note") else None
+                raise error
+        return next(iter(reports.values()))
+    errors = {name: error for name, report, error, _ in results if report is None or error is not None}
+    if errors:
+        text = "; ".join(f"{name}: {error or 'not begun'}" for name, error in errors.items())
+        raise CopyError(f"{len(errors)} of {len(results)} tables failed: {text}", reports, errors)
+    return reports
+
+
+def _words(name: str, value: Any) -> list[str]:
+    """The words of an option; none if it is not given."""
+    flag = "--" + name.replace("_", "-")
+    if value is None or value is False or value in ((), [], {}):
+        return []
+    if value is True:
+        return [flag]
+    if isinstance(value, Mapping):
+        return [f"{flag}={left}={right}" for left, right in value.items()]
+    if not isinstance(value, str) and isinstance(value, Sequence):
+        return [f"{flag}={','.join(str(item) for item in value)}"]
+    return [f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}"]

@@ -1,0 +1,142 @@
+//! `bulkwire.copy`: the command's own words, run by the command's own code, with exceptions in place of exit codes.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use copy::{CopyError, CopyReport as Report, CopyWatch, FailedCopy, TableOutcome};
+use pyo3::prelude::*;
+
+use crate::{failure, interrupt};
+
+/// What was copied of one table, file or query.
+#[pyclass(frozen, get_all, module = "bulkwire")]
+pub(crate) struct CopyReport {
+    /// The source.
+    source: String,
+    /// The destination.
+    destination: String,
+    /// Rows that were read.
+    rows_read: u64,
+    /// Rows that were written.
+    rows: u64,
+    /// Rows that were refused.
+    rejected: u64,
+    /// Rows that an earlier run had committed.
+    rows_committed_before: u64,
+    /// Bytes that were written, `None` where the destination does not count them.
+    bytes: Option<u64>,
+    /// Connections that wrote.
+    writers: usize,
+    /// Wall-clock time.
+    seconds: f64,
+    /// The statement that made the table, if it was made.
+    created_by: Option<String>,
+    /// An earlier run had copied everything.
+    done_before: bool,
+    /// Every choice of the plan with its reason: (setting, value, reason).
+    plan: Vec<(String, String, String)>,
+    /// More about it.
+    notes: Vec<String>,
+}
+
+impl CopyReport {
+    fn of(report: Report) -> Self {
+        let plan =
+            report.plan.into_iter().map(|choice| (choice.setting.to_owned(), choice.value, choice.reason));
+        Self {
+            plan: plan.collect(),
+            source: report.source,
+            destination: report.destination,
+            rows_read: report.rows_read,
+            rows: report.rows_written,
+            rejected: report.rows_refused,
+            rows_committed_before: report.rows_skipped,
+            bytes: report.bytes_written,
+            writers: report.writers,
+            seconds: report.elapsed.as_secs_f64(),
+            created_by: report.created_by,
+            done_before: report.was_done,
+            notes: report.notes,
+        }
+    }
+}
+
+#[pymethods]
+impl CopyReport {
+    fn __repr__(&self) -> String {
+        format!(
+            "<bulkwire.CopyReport: {} -> {}, {} rows in {:.2} s>",
+            self.source, self.destination, self.rows, self.seconds
+        )
+    }
+}
+
+/// How far all tables together are.
+#[derive(Default)]
+struct Watch {
+    is_cancelled: AtomicBool,
+    sent: AtomicU64,
+    committed: AtomicU64,
+}
+
+impl CopyWatch for Watch {
+    fn progress(&self, sent: u64, committed: u64) {
+        self.sent.fetch_max(sent, Ordering::Relaxed);
+        self.committed.fetch_max(committed, Ordering::Relaxed);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// What became of each table: its name, and its report or its exception.
+type Results = Vec<(String, Option<CopyReport>, Option<Py<PyAny>>, Vec<String>)>;
+
+/// Runs a copy with the words of the command.
+#[pyfunction]
+pub(crate) fn run_copy(py: Python<'_>, words: Vec<String>, on_progress: Option<Py<PyAny>>) -> PyResult<Results> {
+    let watch = Watch::default();
+    let outcomes = interrupt::run(
+        py,
+        || bulkwire_cli::copy(&words, &watch),
+        || watch.is_cancelled.store(true, Ordering::Relaxed),
+        |py| match &on_progress {
+            Some(call) => {
+                let at = (watch.sent.load(Ordering::Relaxed), watch.committed.load(Ordering::Relaxed));
+                call.call1(py, at).map(drop)
+            }
+            None => Ok(()),
+        },
+    )?;
+    let outcomes = outcomes.map_err(|error| raised(py, error))?;
+    Ok(outcomes.into_iter().map(|outcome| result(py, outcome)).collect())
+}
+
+fn result(py: Python<'_>, outcome: TableOutcome) -> (String, Option<CopyReport>, Option<Py<PyAny>>, Vec<String>) {
+    let TableOutcome { name, result, afterwards, failed_afterwards } = outcome;
+    let failed = |error: CopyError| Some(raised(py, error).into_value(py).into_any());
+    match (result, failed_afterwards) {
+        (Some(Ok(report)), None) => (name, Some(CopyReport::of(report)), None, afterwards),
+        (Some(Ok(report)), Some(error)) => (name, Some(CopyReport::of(report)), failed(error), afterwards),
+        (Some(Err(done)), _) => {
+            let FailedCopy { error, left, .. } = *done;
+            (name, None, failed(error), left)
+        }
+        (None, _) => (name, None, None, vec!["not begun".to_owned()]),
+    }
+}
+
+fn raised(py: Python<'_>, error: CopyError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        CopyError::Usage(_) => failure::usage(py, text),
+        CopyError::Config { .. } => failure::named(py, "ConfigError", text),
+        CopyError::Client { source, .. } => failure::from_error(py, *source),
+        CopyError::Unfit { error, .. } | CopyError::Statement { error, .. } => failure::from_error(py, *error),
+        CopyError::Load { error, .. } => failure::from_load(py, *error),
+        CopyError::Count { .. } => failure::named(py, "CountMismatchError", text),
+        CopyError::Cancelled => failure::named(py, "CancelledError", text),
+        CopyError::Format(_) | CopyError::Row { .. } | CopyError::Stream(_) => failure::named(py, "SourceError", text),
+        _ => failure::named(py, "Error", text),
+    }
+}

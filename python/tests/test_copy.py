@@ -1,0 +1,73 @@
+"""`bulkwire.copy`: the command's words as a function."""
+
+from __future__ import annotations
+
+import inspect
+import pathlib
+
+import bulkwire
+import pytest
+
+
+@pytest.fixture(scope="module")
+def url() -> str:
+    with bulkwire.Server() as server:
+        yield server.url
+
+
+def test_a_file_becomes_a_table_and_files_again(tmp_path: pathlib.Path, url: str) -> None:
+    csv = tmp_path / "a.csv"
+    csv.write_text("id,name\n1,x\n2,y\n")
+    seen: list[tuple[int, int]] = []
+    report = bulkwire.copy(csv, "mssql:dbo.t", url=url, on_progress=lambda *at: seen.append(at))
+    assert isinstance(report, bulkwire.CopyReport)
+    assert (report.rows, report.rows_read, report.rejected, report.done_before) == (2, 2, 0, False)
+    assert "CREATE TABLE" in report.created_by
+    assert seen and seen[-1][0] in (0, 2)
+    parquet = tmp_path / "b.parquet"
+    assert bulkwire.copy("mssql:t", parquet, url=url).rows == 2
+    assert parquet.exists()
+    reports = bulkwire.copy("mssql:", f"{tmp_path}/out/", url=url, tables=["dbo.t"], to_format="csv")
+    assert {name: report.rows for name, report in reports.items()} == {"dbo.t": 2}
+    assert (tmp_path / "out" / "dbo.t.csv").read_text() == "id,name\n1,x\n2,y\n"
+
+
+def test_errors_are_exceptions_of_their_kind(tmp_path: pathlib.Path, url: str) -> None:
+    csv = tmp_path / "a.csv"
+    csv.write_text("id\nx\n")
+    with bulkwire.Server() as server:
+        with server.connect() as db:
+            db.execute("CREATE TABLE n (id int NOT NULL); CREATE TABLE m (id int NOT NULL)")
+        with pytest.raises(bulkwire.CellError) as raised:
+            bulkwire.copy(csv, "mssql:n", url=server.url)
+        assert raised.value.column == "id"
+        with pytest.raises(bulkwire.UsageError, match="--writers is for loading SQL Server"):
+            bulkwire.copy(csv, tmp_path / "b.csv", writers=2)
+        with pytest.raises(bulkwire.UsageError, match="unexpected argument"):
+            bulkwire.copy(csv, tmp_path / "b.csv", nonsense=True)
+        with pytest.raises(bulkwire.NoTableError):
+            bulkwire.copy("mssql:missing", tmp_path / "b.csv", url=server.url)
+        with server.connect() as db:
+            db.execute("CREATE SCHEMA other")
+            db.execute("CREATE TABLE other.n (id int NOT NULL, more int NOT NULL)")
+        with pytest.raises(bulkwire.CopyError) as failed:
+            bulkwire.copy("mssql:", "mssql:", url=server.url, tables="dbo.n,dbo.m", to_schema="other")
+        assert list(failed.value.reports) == ["dbo.m"]
+        assert list(failed.value.errors) == ["dbo.n"]
+
+
+def test_an_exception_of_the_callback_ends_the_copy(tmp_path: pathlib.Path, url: str) -> None:
+    csv = tmp_path / "big.csv"
+    csv.write_text("id\n" + "".join(f"{n}\n" for n in range(200_000)))
+
+    def stop(sent: int, committed: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bulkwire.copy(csv, tmp_path / "big.parquet", on_progress=stop)
+    assert [path.name for path in tmp_path.iterdir()] in (["big.csv"], ["big.csv", "big.parquet"], ["big.parquet", "big.csv"])
+
+
+def test_the_function_names_its_options() -> None:
+    parameters = inspect.signature(bulkwire.copy).parameters
+    assert {"mode", "query", "tables", "with_keys", "resume", "dry_run"} <= set(parameters)
