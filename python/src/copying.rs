@@ -94,7 +94,11 @@ type Results = Vec<(String, Option<CopyReport>, Option<Py<PyAny>>, Vec<String>)>
 
 /// Runs a copy with the words of the command.
 #[pyfunction]
-pub(crate) fn run_copy(py: Python<'_>, words: Vec<String>, on_progress: Option<Py<PyAny>>) -> PyResult<Results> {
+pub(crate) fn run_copy(
+    py: Python<'_>,
+    words: Vec<String>,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<Results> {
     let watch = Watch::default();
     let outcomes = interrupt::run(
         py,
@@ -112,7 +116,10 @@ pub(crate) fn run_copy(py: Python<'_>, words: Vec<String>, on_progress: Option<P
     Ok(outcomes.into_iter().map(|outcome| result(py, outcome)).collect())
 }
 
-fn result(py: Python<'_>, outcome: TableOutcome) -> (String, Option<CopyReport>, Option<Py<PyAny>>, Vec<String>) {
+fn result(
+    py: Python<'_>,
+    outcome: TableOutcome,
+) -> (String, Option<CopyReport>, Option<Py<PyAny>>, Vec<String>) {
     let TableOutcome { name, result, afterwards, failed_afterwards } = outcome;
     let failed = |error: CopyError| Some(raised(py, error).into_value(py).into_any());
     match (result, failed_afterwards) {
@@ -132,11 +139,15 @@ fn raised(py: Python<'_>, error: CopyError) -> PyErr {
         CopyError::Usage(_) => failure::usage(py, text),
         CopyError::Config { .. } => failure::named(py, "ConfigError", text),
         CopyError::Client { source, .. } => failure::from_error(py, *source),
-        CopyError::Unfit { error, .. } | CopyError::Statement { error, .. } => failure::from_error(py, *error),
+        CopyError::Unfit { error, .. } | CopyError::Statement { error, .. } => {
+            failure::from_error(py, *error)
+        }
         CopyError::Load { error, .. } => failure::from_load(py, *error),
         CopyError::Count { .. } => failure::named(py, "CountMismatchError", text),
         CopyError::Cancelled => failure::named(py, "CancelledError", text),
-        CopyError::Format(_) | CopyError::Row { .. } | CopyError::Stream(_) => failure::named(py, "SourceError", text),
+        CopyError::Format(_) | CopyError::Row { .. } | CopyError::Stream(_) => {
+            failure::named(py, "SourceError", text)
+        }
         _ => failure::named(py, "Error", text),
     }
 }

@@ -47,9 +47,9 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
+use ::copy::TransformEngine;
 use args::{Arguments, Command, LoadArgs};
 use clap::{CommandFactory, Parser};
-use ::copy::TransformEngine;
 pub use copy_command::copy;
 pub use exit_status::ExitStatus;
 use failure::Failure;
