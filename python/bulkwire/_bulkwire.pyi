@@ -277,7 +277,7 @@ class CopyReport:
     def notes(self) -> list[str]: ...
 
 def run_copy(
-    words: list[str], on_progress: Callable[[int, int], None] | None
+    words: list[str], on_progress: Callable[[int, int], None] | None, function: Callable[[Any], Any] | None
 ) -> list[tuple[str, CopyReport | None, BaseException | None, list[str]]]:
     """Run a copy with the words behind `bulkwire copy`: each table's name, its report or exception, and notes."""
 

@@ -60,6 +60,13 @@ def copy(
     resume: bool = False,
     load_id: str | None = None,
     map: Mapping[str, str] | None = None,
+    select: str | None = None,
+    where: str | None = None,
+    transform: str | os.PathLike[str] | Callable[[Any], Any] | None = None,
+    lookups: Mapping[str, Endpoint] | None = None,
+    collation: str | None = None,
+    files: Endpoint | None = None,
+    memory_limit: int | str | None = None,
     rejects: Endpoint | None = None,
     max_errors: int | None = None,
     report: Endpoint | None = None,
@@ -107,6 +114,14 @@ def copy(
         resume: record committed rows, and continue a copy that broke.
         load_id: name of the recorded copy; implies `resume`.
         map: source columns to copy, and their targets.
+        select: the columns of the result, in T-SQL: `"id, UPPER(name) AS name"`.
+        where: which rows are copied, in T-SQL.
+        transform: a whole SELECT over `source` and the lookups, the path of a file with one, or a function: it gets each batch
+            (a `pyarrow.RecordBatch` if pyarrow is installed) and returns Arrow data, and first a batch without rows.
+        lookups: tables that the query may join, by name.
+        collation: the collation of text columns that have none.
+        files: the only folder whose files READ_FILE and WRITE_FILE may see.
+        memory_limit: bytes that lookups, sorts and groups may hold.
         rejects: write refused rows to this file, a JSON object a line, and copy the others.
         max_errors: rows that may be refused before the copy fails.
         report: write a page about the copy to this file.
@@ -151,14 +166,27 @@ def copy(
         "resume": resume,
         "load_id": load_id,
         "map": map,
+        "select": select,
+        "where": where,
+        "collation": collation,
+        "files": files,
+        "memory_limit": memory_limit,
         "rejects": rejects,
         "max_errors": max_errors,
         "report": report,
         "dry_run": dry_run,
         **options,
     }
+    function = transform if callable(transform) else None
+    if isinstance(transform, os.PathLike):
+        given["transform"] = transform
+    elif transform is not None:
+        given["transform_query"] = transform if isinstance(transform, str) else "-"
     words = [word for name, value in given.items() for word in _words(name, value)]
-    results = run_copy([*words, "--", os.fspath(source), os.fspath(destination)], on_progress)
+    for name, endpoint in (lookups or {}).items():
+        words.append(f"--lookup={name}={os.fspath(endpoint)}")
+    ends = ["--", os.fspath(source), os.fspath(destination)]
+    results = run_copy([*words, *ends], on_progress, function)
     reports = {name: report for name, report, error, _ in results if report is not None and error is None}
     if not tables:
         for _, _, error, notes in results:

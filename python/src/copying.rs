@@ -1,10 +1,13 @@
 //! `bulkwire.copy`: the command's own words, run by the command's own code, with exceptions in place of exit codes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use copy::{CopyError, CopyReport as Report, CopyWatch, FailedCopy, TableOutcome};
+use bulkwire_transform::Transformer;
+use copy::{CopyError, CopyReport as Report, CopyWatch, FailedCopy, TableOutcome, TransformEngine};
 use pyo3::prelude::*;
 
+use crate::row_function::RowFunction;
 use crate::{failure, interrupt};
 
 /// What was copied of one table, file or query.
@@ -98,11 +101,16 @@ pub(crate) fn run_copy(
     py: Python<'_>,
     words: Vec<String>,
     on_progress: Option<Py<PyAny>>,
+    function: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
     let watch = Watch::default();
+    let engine: Arc<dyn TransformEngine> = match function {
+        Some(function) => Arc::new(RowFunction::new(function)),
+        None => Arc::new(Transformer),
+    };
     let outcomes = interrupt::run(
         py,
-        || bulkwire_cli::copy(&words, &watch),
+        || bulkwire_cli::copy(&words, &watch, Some(engine)),
         || watch.is_cancelled.store(true, Ordering::Relaxed),
         |py| match &on_progress {
             Some(call) => {
@@ -134,6 +142,15 @@ fn result(
 }
 
 fn raised(py: Python<'_>, error: CopyError) -> PyErr {
+    let error = match error {
+        // What a function over rows has raised.
+        CopyError::Stream(source) | CopyError::Endpoint { source, .. } if source.is::<PyErr>() => {
+            return source
+                .downcast::<PyErr>()
+                .map_or_else(|source| failure::named(py, "Error", source.to_string()), |raised| *raised);
+        }
+        other => other,
+    };
     let text = error.to_string();
     match error {
         CopyError::Usage(_) => failure::usage(py, text),

@@ -18,6 +18,7 @@ mod load_report;
 mod parameters;
 mod python_value;
 mod reader;
+mod row_function;
 mod row_source;
 mod server;
 mod source;

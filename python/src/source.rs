@@ -121,7 +121,8 @@ fn open_file(py: Python<'_>, path: PathBuf) -> PyResult<Source> {
     Ok(Source { schema, batches: Box::new(batches), has_names, is_text })
 }
 
-fn arrow_reader(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn RecordBatchReader + Send>>> {
+/// The batches of an object that holds Arrow data; None for any other.
+pub(crate) fn arrow_reader(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn RecordBatchReader + Send>>> {
     // A stream first: what has both (a record batch) gives the same either way.
     for method in ["__arrow_c_stream__", "__arrow_c_array__"] {
         if data.hasattr(method)? {

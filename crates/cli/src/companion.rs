@@ -3,6 +3,7 @@
 //! They are programs of their own so that the client carries neither a query engine nor benchmarks.
 
 use std::env;
+use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,7 +19,7 @@ pub const BENCH: &str = "bulkwire-bench";
 pub const TRANSFORM: &str = "bulkwire-transform";
 
 /// Runs the program of this name with `arguments` and takes over its exit code; or why it could not be started.
-pub fn run(name: &str, arguments: &[String]) -> Result<ExitStatus, String> {
+pub fn run(name: &str, arguments: &[impl AsRef<OsStr>]) -> Result<ExitStatus, String> {
     let program = beside(name);
     let mut command = Command::new(&program);
     command.args(arguments);

@@ -1,13 +1,15 @@
 //! `bulkwire copy`.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Parser;
 use copy::rejects::{self, Rejected, Rejects};
 use copy::{
     Control, CopyError, CopyReport, CopySettings, CopyWatch, Destination, DestinationSettings, Endpoint,
-    FailedCopy, Source, SourceSettings, TableOutcome, TablePatterns, TableTask, copy_table, copy_tables,
+    FailedCopy, Source, SourceSettings, TableOutcome, TablePatterns, TableTask, TransformEngine, copy_table,
+    copy_tables,
 };
 use indicatif::MultiProgress;
 use load::{RejectedRow, Tolerance};
@@ -15,6 +17,7 @@ use load::{RejectedRow, Tolerance};
 use crate::args::{Arguments, Command, CopyArgs, ReportForm};
 use crate::copy_endpoints::{self, Ends};
 use crate::copy_report;
+use crate::copy_transformation::CopyTransformation;
 use crate::copy_watch::Line;
 use crate::failure::Failure;
 use crate::load_command::Outcome;
@@ -22,18 +25,22 @@ use crate::load_source::REJECTS_SHOWN_MAX;
 use crate::{interrupt, load_source, report_page};
 
 /// Copies what a command line names, for other programs than the command: the words behind `bulkwire copy`. `watch` hears of all tables
-/// together.
+/// together, and `engine` transforms rows.
 ///
 /// # Errors
 /// The words are wrong, or an endpoint is. What becomes of each table is in its outcome.
-pub fn copy(words: &[String], watch: &dyn CopyWatch) -> Result<Vec<TableOutcome>, CopyError> {
+pub fn copy(
+    words: &[String],
+    watch: &dyn CopyWatch,
+    engine: Option<Arc<dyn TransformEngine>>,
+) -> Result<Vec<TableOutcome>, CopyError> {
     let words = ["bulkwire", "copy", "--quiet"].into_iter().map(str::to_owned).chain(words.iter().cloned());
     let parsed =
         Arguments::try_parse_from(words).map_err(|error| CopyError::Usage(one_line(&error.to_string())))?;
     let Command::Copy(arguments) = parsed.command else {
         return Err(CopyError::Usage("these are not the words of a copy".to_owned()));
     };
-    let (tasks, is_single) = all_tasks(&arguments)?;
+    let (tasks, is_single) = all_tasks(&arguments, engine.as_ref())?;
     let rejects = open_rejects(&arguments)?;
     let run = Run {
         arguments: &arguments,
@@ -60,26 +67,34 @@ fn one_line(text: &str) -> String {
 }
 
 /// The copies that a command line asks for, and whether it is one by itself.
-fn all_tasks(arguments: &CopyArgs) -> Result<(Vec<TableTask>, bool), Failure> {
+fn all_tasks(
+    arguments: &CopyArgs,
+    engine: Option<&Arc<dyn TransformEngine>>,
+) -> Result<(Vec<TableTask>, bool), Failure> {
     arguments.report.as_deref().map(report_page::check).transpose()?;
     let ends = copy_endpoints::ends(arguments)?;
     let source = copy_endpoints::source_settings(arguments, &ends)?;
     // A URL in the command line may hold a password, so the command is not recorded.
     let destination = copy_endpoints::destination_settings(arguments, &ends, None)?;
-    match arguments.tables.is_empty() {
-        true => Ok((vec![one_task(&ends, &source, &destination)?], true)),
-        false => Ok((tasks(arguments, &ends, &source, &destination)?, false)),
-    }
+    let transformation = CopyTransformation::of(arguments, engine)?;
+    let is_single = arguments.tables.is_empty();
+    let tasks = match is_single {
+        true => vec![one_task(&ends, &source, &destination)?],
+        false => tasks(arguments, &ends, &source, &destination)?,
+    };
+    let Some(transformation) = transformation else { return Ok((tasks, is_single)) };
+    let transformed = |task: TableTask| Ok(TableTask { source: transformation.over(task.source)?, ..task });
+    Ok((tasks.into_iter().map(transformed).collect::<Result<_, Failure>>()?, is_single))
 }
 
 /// Copies what the command line names.
-pub fn run(arguments: &CopyArgs) -> Result<Outcome, Failure> {
+pub fn run(arguments: &CopyArgs, engine: Option<&Arc<dyn TransformEngine>>) -> Result<Outcome, Failure> {
     if arguments.output == ReportForm::Json && arguments.destination == "-" {
         return Err(Failure::Usage(
             "--output json writes to standard output, and so do the rows: name a file".to_owned(),
         ));
     }
-    let (tasks, is_single) = all_tasks(arguments)?;
+    let (tasks, is_single) = all_tasks(arguments, engine)?;
     let rejects = open_rejects(arguments)?;
     let run = Run {
         arguments,

@@ -11,6 +11,7 @@ mod convert_command;
 mod copy_command;
 mod copy_endpoints;
 mod copy_report;
+mod copy_transformation;
 mod copy_watch;
 mod describe_command;
 mod exit_status;
@@ -46,6 +47,7 @@ mod trace;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use ::copy::TransformEngine;
 use args::{Arguments, Command, LoadArgs};
@@ -65,16 +67,19 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
 }
 
 /// The same with an engine for transformations. Without one, a command that transforms rows is handed to the program that has it.
-pub fn run_with(
-    words: Vec<OsString>,
-    serve: Serve,
-    _engine: Option<&'static dyn TransformEngine>,
-) -> ExitStatus {
+pub fn run_with(words: Vec<OsString>, serve: Serve, engine: Option<Arc<dyn TransformEngine>>) -> ExitStatus {
     if let Some(status) = as_bcp(&words) {
         return status;
     }
     let command = loads_command::command_of(&words);
-    let arguments = Arguments::parse_from(words);
+    let arguments = Arguments::parse_from(&words);
+    if let (Command::Copy(arguments), None) = (&arguments.command, &engine)
+        && arguments.transformation.is_given()
+    {
+        let own = words.get(1..).unwrap_or_default();
+        return companion::run(companion::TRANSFORM, own)
+            .unwrap_or_else(|reason| Failure::Companion { reason }.report());
+    }
     if !matches!(arguments.command, Command::Serve(_) | Command::Bench(_)) {
         trace::subscribe(arguments.log_level);
     }
@@ -90,7 +95,7 @@ pub fn run_with(
         Command::Load(arguments) => load(&arguments, command).map(status_of),
         Command::Loads(arguments) => loads_command::run(arguments).map(status_of),
         Command::Export(arguments) => export_command::run(&arguments).map(success),
-        Command::Copy(arguments) => copy_command::run(&arguments).map(status_of),
+        Command::Copy(arguments) => copy_command::run(&arguments, engine.as_ref()).map(status_of),
         Command::Convert(arguments) => convert_command::run(&arguments).map(status_of),
         Command::Sniff(arguments) => sniff_command::run(&arguments).map(success),
         Command::Query(arguments) => query_command::run(&arguments).map(success),

@@ -33,6 +33,7 @@ mod source;
 mod table_copy;
 mod tables_copy;
 mod transformation;
+mod transformed_source;
 mod typed_text;
 mod watch;
 mod workbook;
@@ -57,5 +58,6 @@ pub use tables_copy::{CopyOne, TableOutcome, TableTask, copy_tables};
 pub use transformation::{
     Lookup, PreparedTransformation, TRANSFORM_MEMORY, TransformEngine, Transformation, UntransformedRow,
 };
+pub use transformed_source::TransformedSource;
 pub use watch::{Control, CopyWatch};
 pub use workbook::{SheetSettings, SheetSource};

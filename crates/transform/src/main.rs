@@ -2,6 +2,7 @@
 
 use std::env;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use bulkwire_cli::companion;
 use bulkwire_transform::Transformer;
@@ -9,5 +10,5 @@ use bulkwire_transform::Transformer;
 fn main() -> ExitCode {
     let words = env::args_os().collect();
     let serve = |arguments: &[String]| companion::run(companion::SERVER, arguments);
-    bulkwire_cli::run_with(words, serve, Some(&Transformer)).into()
+    bulkwire_cli::run_with(words, serve, Some(Arc::new(Transformer))).into()
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{
     BulkArgs, ColumnArgs, CompressionName, ConnectionArgs, ConversionArgs, FileArgs, FormArgs, FormatName,
-    ModeArgs, ReaderArgs, RefusalArgs, WriterArgs,
+    ModeArgs, ReaderArgs, RefusalArgs, TransformArgs, WriterArgs,
 };
 
 /// Copies rows from any source to any destination.
@@ -76,6 +76,8 @@ pub struct CopyArgs {
     pub conversions: ConversionArgs,
     #[command(flatten)]
     pub forms: FormArgs,
+    #[command(flatten)]
+    pub transformation: TransformArgs,
     #[command(flatten)]
     pub reading: ReaderArgs,
     #[command(flatten)]

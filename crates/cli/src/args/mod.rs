@@ -12,6 +12,7 @@ mod modes;
 mod reading;
 mod refusals;
 mod report;
+mod transform;
 mod writers;
 
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ pub use modes::{ModeArgs, ModeName};
 pub use reading::{Datetime2Form, FormArgs, ReaderArgs};
 pub use refusals::RefusalArgs;
 pub use report::ReportArgs;
+pub use transform::TransformArgs;
 pub use writers::{WriterArgs, WriterCount};
 
 /// Moves tables in and out of SQL Server at the speed of the wire.
