@@ -71,3 +71,33 @@ def test_an_exception_of_the_callback_ends_the_copy(tmp_path: pathlib.Path, url:
 def test_the_function_names_its_options() -> None:
     parameters = inspect.signature(bulkwire.copy).parameters
     assert {"mode", "query", "tables", "with_keys", "resume", "dry_run"} <= set(parameters)
+
+
+def test_rows_are_transformed(tmp_path: pathlib.Path) -> None:
+    """A select list, a query with a lookup, and a function give the same rows."""
+    (tmp_path / "in.csv").write_text("id,name\n1, anna \n2,bob\n")
+    (tmp_path / "cities.csv").write_text("id,city\n1,Lisbon\n")
+    out = tmp_path / "out.csv"
+    bulkwire.copy(tmp_path / "in.csv", out, select="UPPER(TRIM(name)) AS name", where="id = '1'")
+    assert out.read_text() == "name\nANNA\n"
+    bulkwire.copy(
+        tmp_path / "in.csv",
+        out,
+        transform="SELECT s.id, c.city FROM source s LEFT JOIN cities c ON c.id = s.id",
+        lookups={"cities": tmp_path / "cities.csv"},
+    )
+    assert out.read_text() == "id,city\n1,Lisbon\n2,\n"
+    bulkwire.copy(tmp_path / "in.csv", out, transform=lambda batch: batch.select(["id"]))
+    assert out.read_text() == "id\n1\n2\n"
+
+
+def test_what_a_function_raises_comes_back(tmp_path: pathlib.Path) -> None:
+    """The exception of a function over rows is the caller's own."""
+    (tmp_path / "in.csv").write_text("id\n1\n")
+
+    def fails(batch: object) -> object:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        bulkwire.copy(tmp_path / "in.csv", tmp_path / "out.csv", transform=fails)
+    assert not (tmp_path / "out.csv").exists()

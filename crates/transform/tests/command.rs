@@ -35,10 +35,12 @@ fn rows_are_transformed_and_bad_ones_refused() {
     let folder = folder();
     let words = ["copy", "orders.csv", "out.csv", "--select", LIST, "--rejects", "bad.jsonl"];
     let output = bulkwire(folder.path(), &words);
-    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(read(folder.path(), "out.csv"), "id,name,amount,line\n1,ANNA,12.50,1\n3,CAROL,7.00,3\n");
     let rejected = read(folder.path(), "bad.jsonl");
-    for part in [r#""row":2"#, r#""column":"amount""#, r#""value":"x""#, r#""code":"8114""#, r#""file":"orders.csv""#] {
+    for part in
+        [r#""row":2"#, r#""column":"amount""#, r#""value":"x""#, r#""code":"8114""#, r#""file":"orders.csv""#]
+    {
         assert!(rejected.contains(part), "{part} in {rejected}");
     }
 }
@@ -47,7 +49,11 @@ fn rows_are_transformed_and_bad_ones_refused() {
 fn without_a_limit_the_first_bad_row_ends_the_copy() {
     let folder = folder();
     let error = error_of(&bulkwire(folder.path(), &["copy", "orders.csv", "out.csv", "--select", LIST]));
-    assert!(error.contains("row 2: column \"amount\": Error converting data type nvarchar to numeric. (value: x)"), "{error}");
+    assert!(
+        error
+            .contains("row 2: column \"amount\": Error converting data type nvarchar to numeric. (value: x)"),
+        "{error}"
+    );
     assert!(!folder.path().join("out.csv").exists());
 }
 
@@ -59,7 +65,8 @@ fn a_query_from_a_file_joins_lookups_of_other_formats() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let query = "SELECT s.id, c.city, $file AS came_from\nFROM source s LEFT JOIN cities c ON c.id = s.id";
     fs::write(folder.path().join("q.sql"), query).unwrap();
-    let words = ["copy", "orders.csv", "out.csv", "--transform", "q.sql", "--lookup", "cities=cities.parquet"];
+    let words =
+        ["copy", "orders.csv", "out.csv", "--transform", "q.sql", "--lookup", "cities=cities.parquet"];
     let output = bulkwire(folder.path(), &words);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let expected = "id,city,came_from\n1,Lisbon,orders.csv\n2,,orders.csv\n3,Porto,orders.csv\n";
@@ -72,7 +79,8 @@ fn file_name_and_row_number_are_those_of_each_file() {
     fs::create_dir(folder.path().join("in")).unwrap();
     fs::write(folder.path().join("in/a.csv"), "v\nx\ny\n").unwrap();
     fs::write(folder.path().join("in/b.csv"), "v\nz\n").unwrap();
-    let words = ["copy", "in/*.csv", "out.csv", "--select", "v, $file AS f, $row AS r", "--where", "v <> 'x'"];
+    let words =
+        ["copy", "in/*.csv", "out.csv", "--select", "v, $file AS f, $row AS r", "--where", "v <> 'x'"];
     let output = bulkwire(folder.path(), &words);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(read(folder.path(), "out.csv"), "v,f,r\ny,in/a.csv,2\nz,in/b.csv,1\n");
@@ -112,6 +120,9 @@ fn files_are_written_below_one_folder() {
     let again = error_of(&bulkwire(folder.path(), &words));
     assert!(again.contains("could not be written"), "{again}");
     let out = "id, WRITE_FILE('../' + id, name, 'overwrite') AS bytes";
-    let error = error_of(&bulkwire(folder.path(), &["copy", "orders.csv", "x.csv", "--select", out, "--files", "files"]));
+    let error = error_of(&bulkwire(
+        folder.path(),
+        &["copy", "orders.csv", "x.csv", "--select", out, "--files", "files"],
+    ));
     assert!(error.contains("only files below the folder of --files"), "{error}");
 }
