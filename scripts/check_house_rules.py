@@ -37,7 +37,7 @@ ARROWS = {
     "odbc": set(),
     "transform": {"tds", "rows", "load", "tsql", "query", "copy", "cli"},
     "adbc": {"tds", "rows", "load"},
-    "python": {"tds", "rows", "formats", "load", "server", "cli", "adbc"},
+    "python": {"tds", "rows", "formats", "load", "server", "copy", "transform", "cli", "adbc"},
 }
 FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|todo!|unimplemented!)")
