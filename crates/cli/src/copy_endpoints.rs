@@ -1,8 +1,8 @@
 //! The endpoints of `bulkwire copy`, and what its flags say of each.
 
 use copy::{
-    Create, DestinationSettings, Endpoint, FileFormats, FileWrite, Resume, ServerWrite, SheetSettings,
-    SourceSettings, SqlServerEndpoint,
+    CopyError, Create, DestinationSettings, Endpoint, FileFormats, FileWrite, Resume, ServerWrite,
+    SheetSettings, SourceSettings, SqlServerEndpoint,
 };
 use formats::bcp::declare;
 use formats::{Compression, Format, Location};
@@ -308,6 +308,9 @@ fn target_formats(flags: &FileArgs) -> Result<FileFormats, Failure> {
             Some(layout) => {
                 let host = layout.with_columns(columns.map(<[Column]>::to_vec))?;
                 Ok((Format::Host(Box::new(host)), compression))
+            }
+            None if flags.format.is_none() && !matches!(location, Location::Path(_)) => {
+                Err(CopyError::Usage(format!("{location} has no suffix: name its format with --to-format")))
             }
             None => Ok((file_format::of(location, &flags)?.0, compression)),
         }

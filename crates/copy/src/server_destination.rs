@@ -380,8 +380,11 @@ impl Destination for ServerDestination {
                 self.make_schema()?;
                 self.make(&statement)?;
                 self.is_made = true;
-                // A new table has neither rows to keep nor indexes to spare.
-                way = LoadWay { mode: Mode::Append, ..LoadWay::default() };
+                // A new table has neither rows to keep nor indexes to spare. A copy that may be continued keeps the way that
+                // its next run will have.
+                if self.write.resume.is_none() {
+                    way = LoadWay { mode: Mode::Append, ..LoadWay::default() };
+                }
             }
         }
         let done = self.plan(source, form, way, shape, is_dry, &mut prepared);

@@ -14,6 +14,7 @@ use load::{Choice, RejectedRow, Tolerance};
 use crate::{
     destination::Destination,
     error::CopyError,
+    places::Place,
     row_stream::RowStream,
     source::{Repeat, Source},
     watch::Control,
@@ -102,8 +103,16 @@ pub fn copy_table(
     report.elapsed = started.elapsed();
     match done {
         Ok(()) => Ok(report),
-        Err(error) => {
-            let left = destination.abort(&error);
+        Err(mut error) => {
+            let mut left = destination.abort(&error);
+            if let CopyError::Load { source_name, error } = &mut error {
+                source_name.clone_from(&report.source);
+                if let load::Error::Cell(cell) = &error.source {
+                    let Place { name, row, line, .. } = source.places().of(cell.row, &report.source);
+                    let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+                    left.insert(0, format!("it is row {} of {name}{line}", row.saturating_add(1)));
+                }
+            }
             Err(Box::new(FailedCopy { source: report.source, destination: report.destination, error, left }))
         }
     }
