@@ -61,7 +61,7 @@ fn a_sheet_has_the_types_of_its_cells_and_names_the_bad_ones() {
     assert_eq!(copied.code, 3, "{}", copied.stderr);
     assert_eq!(
         fixture.rows("SELECT id, name, price, day, at, paid, note FROM orders ORDER BY id"),
-        "1,Ärger,9.5,2024-01-01,2024-01-01 18:00:00.000,1,12\n2,,10,2024-01-02,2024-01-02 12:00:00.000,0,x\n4,last,0.25,2024-01-04,2024-01-04 00:00:00.000,1,\n"
+        "1,Ärger,9.5,2024-01-01,2024-01-01 18:00:00.000,1,12\n2,,10.0,2024-01-02,2024-01-02 12:00:00.000,0,x\n4,last,0.25,2024-01-04,2024-01-04 00:00:00.000,1,\n"
     );
     assert!(fs::read_to_string(fixture.path("bad.jsonl")).unwrap().contains("Orders!C5"));
     fixture.ok(&["copy", "book.xlsx", "bare.csv", "--sheet", "Bare", "--no-header", "--columns", "n,word"]);
