@@ -19,6 +19,7 @@ use crate::{
     error::CopyError,
     row_stream::RowStream,
     server::connect,
+    server_source::without_rowversions,
     source::{Description, ReadForm, Repeat, Source},
     watch::Control,
 };
@@ -189,6 +190,7 @@ impl ServerDestination {
             return Ok((script.create(), whole.then_some(copied), notes));
         }
         let columns = source.new_columns(form)?;
+        let schema = without_rowversions(&columns.schema);
         let without_vectors = self.client()?.server_info().vectors == 0;
         let nested_as_json = self.write.nested_as_json || self.write.options.cast.nested_as_json;
         let options = |index: usize, _: &arrow::datatypes::Field| CreateOptions {
@@ -197,7 +199,7 @@ impl ServerDestination {
             without_vectors,
             ..CreateOptions::default()
         };
-        let statement = create_table_statement(&self.table, &columns.schema, options);
+        let statement = create_table_statement(&self.table, &schema, options);
         let statement = statement.map_err(|error| self.unfit(source, error))?;
         Ok((statement, None, notes))
     }

@@ -212,7 +212,7 @@ fn is_rowversion(field: &Field) -> bool {
 }
 
 /// No table takes the rowversions of another: they are its bytes.
-fn without_rowversions(schema: &SchemaRef) -> SchemaRef {
+pub(crate) fn without_rowversions(schema: &SchemaRef) -> SchemaRef {
     if !schema.fields().iter().any(|field| is_rowversion(field)) {
         return Arc::clone(schema);
     }
