@@ -507,12 +507,32 @@ impl ServerDestination {
             let client = self.client()?;
             let plan = load.plan(client, &description.schema, &options);
             match plan {
-                Ok(plan) => prepared.plan.extend(plan.choices),
+                Ok(plan) => {
+                    let writers = self.writers_choice(&plan);
+                    let others = plan.choices.into_iter().filter(|choice| choice.setting != "writers");
+                    prepared.plan.extend(others.chain([writers]));
+                }
                 Err(error) => return Err(self.unfit(source, error)),
             }
         }
         self.ready = Some(Ready { options, way, ledger, shape });
         Ok(())
+    }
+
+    /// How many connections load, in place of what the plan says of one.
+    fn writers_choice(&self, plan: &LoadPlan) -> Choice {
+        let (value, reason) = match self.write.writers {
+            None if plan.writers_max > 1 => (
+                format!("auto, up to {}", plan.writers_max),
+                format!("{}; more are added while throughput rises", plan.writers_reason),
+            ),
+            None => ("1".to_owned(), plan.writers_reason.to_owned()),
+            Some(0 | 1) => {
+                ("1".to_owned(), "one connection; encoding overlaps sending and waiting".to_owned())
+            }
+            Some(writers) => (writers.to_string(), "as asked".to_owned()),
+        };
+        Choice { setting: "writers", value, reason }
     }
 
     fn write_rows(
@@ -564,6 +584,9 @@ impl ServerDestination {
             Ok(report) => report,
             Err(error) => {
                 let is_in_doubt = error.rows_in_doubt > 0;
+                if let Some(table) = load.staged_target() {
+                    self.left.push(format!("{table} is as it was; the rows went into a stage beside it"));
+                }
                 if let Some(stage) = load.give_up(client, is_in_doubt) {
                     self.left.push(format!("the stage {stage} could not be dropped; DROP TABLE removes it"));
                 }
