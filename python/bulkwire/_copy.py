@@ -20,9 +20,7 @@ class CopyError(Error):
         errors: the exceptions of the others, by name; `None` for one that was not begun.
     """
 
-    def __init__(
-        self, text: str, reports: Mapping[str, CopyReport], errors: Mapping[str, BaseException | None]
-    ) -> None:
+    def __init__(self, text: str, reports: Mapping[str, CopyReport], errors: Mapping[str, BaseException | None]) -> None:
         super().__init__(text)
         self.reports = dict(reports)
         self.errors = dict(errors)
