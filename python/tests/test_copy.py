@@ -49,7 +49,7 @@ def test_errors_are_exceptions_of_their_kind(tmp_path: pathlib.Path, url: str) -
             bulkwire.copy("mssql:missing", tmp_path / "b.csv", url=server.url)
         with server.connect() as db:
             db.execute("CREATE SCHEMA other")
-            db.execute("CREATE TABLE other.n (id int NOT NULL, more int NOT NULL)")
+            db.execute("CREATE TABLE other.n (something int NOT NULL)")
         with pytest.raises(bulkwire.CopyError) as failed:
             bulkwire.copy("mssql:", "mssql:", url=server.url, tables="dbo.n,dbo.m", to_schema="other")
         assert list(failed.value.reports) == ["dbo.m"]
