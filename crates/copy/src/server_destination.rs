@@ -682,10 +682,9 @@ fn transplanted(
     base_type: impl Fn(&str) -> Option<String>,
 ) -> TableShape {
     let columns = shape.columns.into_iter().map(|mut column| {
-        if column.type_text.starts_with('[') || (!with_keys && column.computed.is_some()) {
-            if let Some(base) = base_type(&column.name) {
-                column.type_text = base;
-            }
+        let needs_base = column.type_text.starts_with('[') || (!with_keys && column.computed.is_some());
+        if let Some(base) = base_type(&column.name).filter(|_| needs_base) {
+            column.type_text = base;
         }
         if !with_keys {
             if column.type_text == "rowversion" {

@@ -130,10 +130,10 @@ fn run(
         source.collect_unread();
     }
     let form = destination.form()?;
-    if settings.is_resumable {
-        if let Repeat::No(reason) = source.repeat()? {
-            return Err(CopyError::Usage(format!("--resume cannot continue {}: {reason}", source.name())));
-        }
+    if settings.is_resumable
+        && let Repeat::No(reason) = source.repeat()?
+    {
+        return Err(CopyError::Usage(format!("--resume cannot continue {}: {reason}", source.name())));
     }
     let prepared = destination.prepare(source, settings.is_dry)?;
     report.plan = prepared.plan;

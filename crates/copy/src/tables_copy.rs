@@ -40,6 +40,9 @@ pub struct TableOutcome {
     pub failed_afterwards: Option<CopyError>,
 }
 
+/// The result of one copy.
+type Copied = Result<CopyReport, Box<FailedCopy>>;
+
 /// Copies one table: its number among those given, and the table itself.
 pub type CopyOne<'a> = &'a (dyn Fn(usize, &mut TableTask) -> Result<CopyReport, Box<FailedCopy>> + Sync);
 
@@ -54,7 +57,7 @@ pub fn copy_tables(
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     let weights: Vec<u64> = tasks.iter().map(|task| task.weight).collect();
     order.sort_by_key(|index| std::cmp::Reverse(weights.get(*index).copied()));
-    let slots: Vec<Mutex<(TableTask, Option<Result<CopyReport, Box<FailedCopy>>>)>> =
+    let slots: Vec<Mutex<(TableTask, Option<Copied>)>> =
         tasks.into_iter().map(|task| Mutex::new((task, None))).collect();
     let next = AtomicUsize::new(0);
     let is_stopped = AtomicBool::new(false);
