@@ -17,6 +17,8 @@ impl ExitStatus {
     pub const ROWS_REFUSED: Self = Self(3);
     /// Failed, and it is not known whether the last batch or statement took effect.
     pub const IN_DOUBT: Self = Self(4);
+    /// Nothing was done: another run of the same package is under way.
+    pub const UNDER_WAY: Self = Self(5);
 }
 
 impl From<ExitStatus> for ExitCode {

@@ -132,6 +132,25 @@ pub enum Failure {
         /// The system's words.
         source: io::Error,
     },
+    /// The log of a run cannot be written.
+    #[error("the log cannot be written to {file}: {source}")]
+    Log {
+        /// The file.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// A file that a command makes cannot be written.
+    #[error("{file}: {source}")]
+    Output {
+        /// The file.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// What a run has done cannot be noted.
+    #[error(transparent)]
+    Journal(package::journal::JournalError),
     /// The server or the program that measures could not be started.
     #[error("{reason}")]
     Companion {

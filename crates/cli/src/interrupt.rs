@@ -19,6 +19,8 @@ pub enum Left {
     Batches,
     /// It is not known what the server has done.
     Unknown,
+    /// A run of a package that can go on.
+    Run,
     /// Nothing.
     Nothing,
 }
@@ -124,6 +126,7 @@ pub fn watch(left: Left) -> io::Result<()> {
             match left {
                 Left::Batches => eprintln!("error: interrupted; {}", told(*rows)),
                 Left::Unknown => eprintln!("error: interrupted; statements that had ended stay in effect"),
+                Left::Run => eprintln!("error: interrupted; the same command goes on where the run stopped"),
                 Left::Nothing => eprintln!("error: interrupted"),
             }
             process::exit(SIGNAL_EXIT_BASE + signal);

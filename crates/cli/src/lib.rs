@@ -3,7 +3,6 @@
 //! Data goes to standard output and everything else to standard error. [`ExitStatus`] lists the exit codes.
 
 mod args;
-mod batches;
 mod bcp;
 pub mod companion;
 mod connection;
@@ -31,6 +30,7 @@ mod load_report;
 mod load_source;
 mod load_way;
 mod loads_command;
+mod package_command;
 mod progress;
 mod query_command;
 mod query_output;
@@ -38,6 +38,10 @@ mod query_parameters;
 mod range_files;
 mod read_options;
 mod report_page;
+mod run_command;
+mod run_log;
+mod run_page;
+mod run_progress;
 mod server_log;
 mod server_side;
 mod sniff_command;
@@ -89,11 +93,14 @@ pub fn run_with(words: Vec<OsString>, serve: Serve, engine: Option<Arc<dyn Trans
         Command::Load(_) | Command::Loads(_) | Command::Bcp(_) => watch_signals(Left::Batches),
         Command::Copy(ref arguments) if arguments.loads_server() => watch_signals(Left::Batches),
         Command::Query(_) => watch_signals(Left::Unknown),
+        Command::Run(_) => watch_signals(Left::Run),
         _ => watch_signals(Left::Nothing),
     }
     let done = match arguments.command {
         Command::Load(arguments) => load(&arguments, command).map(status_of),
         Command::Loads(arguments) => loads_command::run(arguments).map(status_of),
+        Command::Run(arguments) => run_command::run(&arguments),
+        Command::Package(arguments) => package_command::run(&arguments),
         Command::Export(arguments) => export_command::run(&arguments).map(success),
         Command::Copy(arguments) => copy_command::run(&arguments, engine.as_ref()).map(status_of),
         Command::Convert(arguments) => convert_command::run(&arguments).map(status_of),

@@ -3,10 +3,10 @@
 use std::io::{self, BufWriter, Write};
 
 use load::{Client, ResultStream};
+use package::sql_script::{Batch, batches, script_text};
 use tds::{SqlType, Value};
 
 use crate::args::QueryArgs;
-use crate::batches::{Batch, batches};
 use crate::failure::Failure;
 use crate::query_parameters::{QueryParameter, parameter};
 use crate::{connection, query_output};
@@ -48,7 +48,14 @@ fn statements(arguments: &QueryArgs) -> Result<(Option<String>, Vec<Batch>), Fai
         (Some(file), _) if file.as_os_str() != "-" => {
             let text = std::fs::read(file)
                 .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
-                .and_then(|bytes| script_text(&bytes, &file.display().to_string()))?;
+                .and_then(|bytes| {
+                    script_text(&bytes).ok_or_else(|| {
+                        Failure::Usage(format!(
+                            "{} is neither UTF-8 nor UTF-16 with a byte-order mark",
+                            file.display()
+                        ))
+                    })
+                })?;
             (file.display().to_string(), text)
         }
         (Some(_), _) | (None, Some("-")) => {
@@ -65,21 +72,6 @@ fn statements(arguments: &QueryArgs) -> Result<(Option<String>, Vec<Batch>), Fai
     let (place, text) = script;
     let batches = batches(&text).map_err(|error| Failure::Usage(format!("{place}, {error}")))?;
     Ok((Some(place), batches))
-}
-
-/// UTF-8, or UTF-16 with a byte-order mark as SQL Server's own tools write it.
-fn script_text(bytes: &[u8], place: &str) -> Result<String, Failure> {
-    let wide = |unit: fn([u8; 2]) -> u16, body: &[u8]| {
-        let units: Vec<u16> = body.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
-        String::from_utf16(&units).ok()
-    };
-    let text = match bytes {
-        [0xFF, 0xFE, body @ ..] => wide(u16::from_le_bytes, body),
-        [0xFE, 0xFF, body @ ..] => wide(u16::from_be_bytes, body),
-        [0xEF, 0xBB, 0xBF, body @ ..] => String::from_utf8(body.to_vec()).ok(),
-        body => String::from_utf8(body.to_vec()).ok(),
-    };
-    text.ok_or_else(|| Failure::Usage(format!("{place} is neither UTF-8 nor UTF-16 with a byte-order mark")))
 }
 
 fn run_batch(

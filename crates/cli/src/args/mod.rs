@@ -11,6 +11,7 @@ mod loads;
 mod modes;
 mod reading;
 mod refusals;
+mod package;
 mod report;
 mod transform;
 mod writers;
@@ -34,6 +35,7 @@ pub use loads::{LoadsAction, LoadsArgs, LoadsListArgs, LoadsNamedArgs};
 pub use modes::{ModeArgs, ModeName};
 pub use reading::{Datetime2Form, FormArgs, ReaderArgs};
 pub use refusals::RefusalArgs;
+pub use package::{PackageAction, PackageArgs, RunArgs};
 pub use report::ReportArgs;
 pub use transform::TransformArgs;
 pub use writers::{WriterArgs, WriterCount};
@@ -61,6 +63,10 @@ pub enum Command {
     Export(Box<ExportArgs>),
     /// Copy rows from any source to any destination: files, sheets, SQL Server, other databases
     Copy(Box<CopyArgs>),
+    /// Run a package: tasks in one TOML file, in order and side by side; a killed run goes on where it stopped
+    Run(Box<RunArgs>),
+    /// Check a package, print the JSON Schema of packages, or import one from SSIS
+    Package(PackageArgs),
     /// Convert a file into another format, offline
     Convert(Box<ConvertArgs>),
     /// Guess the format of an unknown file, and write a bcp format file for it

@@ -28,6 +28,14 @@ pub struct Bar {
     pub label: String,
 }
 
+/// A bar of a timeline: it begins at `start`, and its colour is one of [`COLOURS`].
+#[derive(Debug, Clone)]
+pub struct TimelineBar {
+    pub start: f64,
+    pub colour: usize,
+    pub bar: Bar,
+}
+
 type Drawn = Result<(), Box<dyn Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
@@ -38,6 +46,16 @@ pub fn line(x_name: &str, y_name: &str, points: &[(f64, f64)]) -> String {
 
 /// Horizontal bars from zero.
 pub fn bars(bars: &[Bar]) -> String {
+    let bars: Vec<TimelineBar> = bars
+        .iter()
+        .enumerate()
+        .map(|(colour, bar)| TimelineBar { start: 0.0, colour, bar: bar.clone() })
+        .collect();
+    timeline(&bars)
+}
+
+/// Horizontal bars, each from its start.
+pub fn timeline(bars: &[TimelineBar]) -> String {
     let rows = u32::try_from(bars.len()).unwrap_or(u32::MAX / BAR_HEIGHT / 2);
     svg(rows * BAR_HEIGHT + AXIS_HEIGHT, |area| draw_bars(area, bars))
 }
@@ -84,11 +102,11 @@ fn draw_line(area: &Area<'_>, x_name: &str, y_name: &str, points: &[(f64, f64)])
     Ok(())
 }
 
-fn draw_bars(area: &Area<'_>, bars: &[Bar]) -> Drawn {
-    let longest = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+fn draw_bars(area: &Area<'_>, bars: &[TimelineBar]) -> Drawn {
+    let longest = bars.iter().map(|bar| bar.start + bar.bar.value).fold(0.0, f64::max);
     let end = if longest > 0.0 { longest } else { 1.0 };
     // Bars are counted from the top, the axis from the bottom.
-    let names: Vec<&str> = bars.iter().rev().map(|bar| bar.name.as_str()).collect();
+    let names: Vec<&str> = bars.iter().rev().map(|bar| bar.bar.name.as_str()).collect();
     let mut chart = ChartBuilder::on(area)
         .x_label_area_size(AXIS_HEIGHT - 8)
         .y_label_area_size(NAMES_WIDTH)
@@ -113,15 +131,16 @@ fn draw_bars(area: &Area<'_>, bars: &[Bar]) -> Drawn {
         .x_label_formatter(&|value| figure(*value, end))
         .draw()?;
     let label = FONT.into_text_style(area).pos(Pos::new(HPos::Left, VPos::Center));
-    for (index, bar) in bars.iter().rev().enumerate() {
-        let colour = COLOURS.iter().cycle().nth(bars.len() - 1 - index).unwrap_or(&COLOURS[0]);
+    for (index, TimelineBar { start, colour, bar }) in bars.iter().rev().enumerate() {
+        let colour = COLOURS.iter().cycle().nth(*colour).unwrap_or(&COLOURS[0]);
+        let bar_end = start + bar.value;
         let mut rectangle = Rectangle::new(
-            [(0.0, SegmentValue::Exact(index)), (bar.value, SegmentValue::Exact(index + 1))],
+            [(*start, SegmentValue::Exact(index)), (bar_end, SegmentValue::Exact(index + 1))],
             colour.filled(),
         );
         rectangle.set_margin(4, 4, 0, 0);
         chart.draw_series([rectangle])?;
-        let behind = EmptyElement::at((bar.value, SegmentValue::CenterOf(index)));
+        let behind = EmptyElement::at((bar_end, SegmentValue::CenterOf(index)));
         chart.draw_series([behind + Text::new(bar.label.clone(), (6, 0), label.clone())])?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! `load --report FILE.html`: what a load did, as a page with charts.
 
-mod chart;
-mod page;
+pub mod chart;
+pub mod page;
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -57,6 +57,7 @@ pub fn write(path: &Path) {
     if bodies.is_empty() {
         return;
     }
+<<<<<<< HEAD
     save(path, &Body::page("Load report", &bodies));
 }
 
@@ -75,6 +76,15 @@ pub fn write_table(
 }
 
 fn save(path: &Path, page: &str) {
+=======
+    if let Err(failure) = write_page(path, &Body::page("Load report", &bodies)) {
+        eprintln!("warning: the rows are loaded, but {failure}");
+    }
+}
+
+/// Writes a whole page into a new file.
+pub fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
+>>>>>>> ecd43d23 (Run packages: tasks in one TOML file, checked whole, run in order, continued after a kill; import packages of SSIS)
     let written = create(path).and_then(|mut file| {
         let written = file.write_all(page.as_bytes()).and_then(|()| file.sync_all());
         if written.is_err() {
@@ -83,10 +93,7 @@ fn save(path: &Path, page: &str) {
         }
         written
     });
-    if let Err(source) = written {
-        let failure = Failure::Report { file: path.display().to_string(), source };
-        eprintln!("warning: the rows are loaded, but {failure}");
-    }
+    written.map_err(|source| Failure::Report { file: path.display().to_string(), source })
 }
 
 fn create(path: &Path) -> io::Result<std::fs::File> {

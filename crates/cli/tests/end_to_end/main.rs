@@ -21,6 +21,7 @@ mod loads;
 mod modes;
 mod noted_loads;
 mod odd_files;
+mod packages;
 mod parallel_exports;
 mod queries;
 mod refusals;

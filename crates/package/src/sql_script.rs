@@ -1,4 +1,4 @@
-//! Splits a script of T-SQL into its batches, at lines with GO.
+//! Scripts of T-SQL: their encoding, and their batches, which end at lines with GO.
 
 use std::fmt;
 
@@ -23,6 +23,20 @@ pub struct BadGo {
 impl fmt::Display for BadGo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: GO takes a number at most, not {:?}", self.line, self.text)
+    }
+}
+
+/// The text of a script: UTF-8, or UTF-16 with a byte-order mark as SQL Server's own tools write it. None for anything else.
+pub fn script_text(bytes: &[u8]) -> Option<String> {
+    let wide = |unit: fn([u8; 2]) -> u16, body: &[u8]| {
+        let units: Vec<u16> = body.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
+        String::from_utf16(&units).ok()
+    };
+    match bytes {
+        [0xFF, 0xFE, body @ ..] => wide(u16::from_le_bytes, body),
+        [0xFE, 0xFF, body @ ..] => wide(u16::from_be_bytes, body),
+        [0xEF, 0xBB, 0xBF, body @ ..] => String::from_utf8(body.to_vec()).ok(),
+        body => String::from_utf8(body.to_vec()).ok(),
     }
 }
 

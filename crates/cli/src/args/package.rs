@@ -1,0 +1,96 @@
+//! Flags of `bulkwire run` and `bulkwire package`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// `bulkwire run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The package, a TOML file
+    pub package: PathBuf,
+    /// Give a variable a value; repeat for each
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_set)]
+    pub set: Vec<(String, String)>,
+    /// Run this task and everything behind it, and take all others as done; repeat for each
+    #[arg(long, value_name = "TASK", value_delimiter = ',', help_heading = "Tasks")]
+    pub from: Vec<String>,
+    /// Run this task alone, and take all others as done; repeat for each
+    #[arg(long, value_name = "TASK", value_delimiter = ',', help_heading = "Tasks")]
+    pub only: Vec<String>,
+    /// Tasks that work at once (default: the package's `jobs`, or 4)
+    #[arg(long, value_name = "TASKS", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Tasks")]
+    pub jobs: Option<u32>,
+    /// Begin again, whatever an earlier run has left undone
+    #[arg(long, conflicts_with = "continue", help_heading = "Unfinished runs")]
+    pub new: bool,
+    /// Go on with an unfinished run although variables or tasks that are done have changed since
+    #[arg(long, help_heading = "Unfinished runs")]
+    pub r#continue: bool,
+    /// Run this task again in whose middle a run was killed (for tasks with if_interrupted = "stop"); repeat for each
+    #[arg(long, value_name = "TASK", value_delimiter = ',', help_heading = "Unfinished runs")]
+    pub redo: Vec<String>,
+    /// Take this task as done in whose middle a run was killed; repeat for each
+    #[arg(long, value_name = "TASK", value_delimiter = ',', help_heading = "Unfinished runs")]
+    pub done: Vec<String>,
+    /// Where the run notes what is done (default: beside the package, with the suffix .state.jsonl)
+    #[arg(long, value_name = "FILE", help_heading = "Unfinished runs")]
+    pub state: Option<PathBuf>,
+    /// Append what happens to this file, a JSON object a line
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    pub log: Option<PathBuf>,
+    /// Write a page about the run: timeline, rows, errors
+    #[arg(long, value_name = "FILE.html", help_heading = "Report")]
+    pub report: Option<PathBuf>,
+    /// Print the report as JSON on standard output
+    #[arg(long, help_heading = "Report")]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short, help_heading = "Report")]
+    pub quiet: bool,
+    /// Print order, variables and what each task would do, and stop; secrets are left out
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `bulkwire package`.
+#[derive(Debug, Args)]
+pub struct PackageArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: PackageAction,
+}
+
+/// What to do with packages.
+#[derive(Debug, Subcommand)]
+pub enum PackageAction {
+    /// Find the mistakes of packages before anything runs
+    Check {
+        /// The packages
+        #[arg(required = true)]
+        packages: Vec<PathBuf>,
+        /// Print findings as JSON on standard output, an object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of packages, for editors
+    Schema,
+    /// Turn an SSIS package into a package of bulkwire, and name every part that cannot be
+    Import {
+        /// The .dtsx file
+        file: PathBuf,
+        /// Where the package goes; `-` is standard output (default: beside the file, with the suffix .toml)
+        #[arg(long, short = 'o', value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Replace a file that is there
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+fn parse_set(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}

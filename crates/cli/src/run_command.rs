@@ -1,0 +1,118 @@
+//! `bulkwire run`.
+
+use std::io::{self, Write};
+
+use package::{DryRun, Event, Loaded, Observer, Outcome, RunError, RunOptions, RunReport};
+
+use crate::ExitStatus;
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::package_command::{checked, print_findings};
+use crate::run_log::RunLog;
+use crate::run_page;
+use crate::run_progress::{RunProgress, summary};
+
+/// Runs a package.
+pub fn run(arguments: &RunArgs) -> Result<ExitStatus, Failure> {
+    let found = checked(&arguments.package)?;
+    if !arguments.quiet || found.package.is_none() {
+        print_findings(&arguments.package, &found);
+    }
+    let Some(loaded) = found.package else { return Ok(ExitStatus::USAGE) };
+    let options = RunOptions {
+        set: arguments.set.clone(),
+        state: arguments.state.clone(),
+        from: arguments.from.clone(),
+        only: arguments.only.clone(),
+        is_new: arguments.new,
+        is_forced: arguments.r#continue,
+        redo: arguments.redo.clone(),
+        done: arguments.done.clone(),
+        jobs: arguments.jobs,
+        copier: None,
+    };
+    if arguments.dry_run {
+        let planned = package::dry_run(&loaded, &options).map_err(failure)?;
+        print_plan(&loaded, &planned).map_err(|source| Failure::Stream { stream: "output", source })?;
+        return Ok(ExitStatus::SUCCESS);
+    }
+    arguments.report.as_deref().map(run_page::check).transpose()?;
+    let mut heard: Vec<Box<dyn Observer>> = Vec::new();
+    if !arguments.quiet {
+        heard.push(Box::new(RunProgress));
+    }
+    if let Some(log) = &arguments.log {
+        heard.push(Box::new(RunLog::open(log)?));
+    }
+    let report = match package::run(&loaded, &options, &All(heard)) {
+        Err(error @ RunError::Journal(package::journal::JournalError::Locked(_))) => {
+            eprintln!("error: {error}");
+            return Ok(ExitStatus::UNDER_WAY);
+        }
+        ran => ran.map_err(failure)?,
+    };
+    if let Some(page) = &arguments.report {
+        run_page::write(page, &report);
+    }
+    if arguments.json {
+        writeln!(io::stdout(), "{}", report.json())
+            .map_err(|source| Failure::Stream { stream: "output", source })?;
+    }
+    if !arguments.quiet {
+        eprintln!("{}", summary(&report));
+    } else {
+        for task in report.tasks.iter().filter(|task| task.outcome.is_failure()) {
+            eprintln!("error: {}: {}", task.task, task.message.as_deref().unwrap_or(task.outcome.word()));
+        }
+    }
+    Ok(status(&report))
+}
+
+fn status(report: &RunReport) -> ExitStatus {
+    match report.outcome {
+        Outcome::InDoubt => ExitStatus::IN_DOUBT,
+        Outcome::Failed => ExitStatus::FAILURE,
+        _ if report.refused() > 0 => ExitStatus::ROWS_REFUSED,
+        _ => ExitStatus::SUCCESS,
+    }
+}
+
+/// What nothing could be begun for is a wrong command line; a journal that cannot be written is a failure.
+fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Journal(error) => Failure::Journal(error),
+        other => Failure::Usage(other.to_string()),
+    }
+}
+
+/// Several who hear what happens.
+struct All(Vec<Box<dyn Observer>>);
+
+impl Observer for All {
+    fn event(&self, event: &Event<'_>) {
+        self.0.iter().for_each(|one| one.event(event));
+    }
+}
+
+fn print_plan(loaded: &Loaded, planned: &DryRun) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "package {}", loaded.name)?;
+    for (title, pairs) in [("variables", &planned.variables), ("connections", &planned.connections)] {
+        if !pairs.is_empty() {
+            writeln!(out, "{title}")?;
+        }
+        for (name, value) in pairs {
+            writeln!(out, "  {name} = {value}")?;
+        }
+    }
+    writeln!(out, "tasks")?;
+    for (number, task) in (1..).zip(&planned.tasks) {
+        let when = if task.when.is_empty() { String::new() } else { format!(", {}", task.when.join(", ")) };
+        let left_out = if task.is_left_out { " (left out)" } else { "" };
+        writeln!(out, "  {number}. {} ({}){left_out}{when}", task.task, task.kind)?;
+        for (key, value) in &task.settings {
+            writeln!(out, "       {key} = {value}")?;
+        }
+    }
+    Ok(())
+}

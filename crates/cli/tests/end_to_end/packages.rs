@@ -1,0 +1,487 @@
+//! Packages as a user checks and runs them.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::fixture::{Fixture, PASSWORD, Ran, text};
+
+/// A package's head: the server of the fixture.
+fn head(fixture: &Fixture) -> String {
+    format!(
+        "[connections]\ndb = {{ url = \"mssql://sa@{}/master?Encrypt=Off\", password_env = \"BULKWIRE_PASSWORD\" }}\n",
+        fixture.server.address()
+    )
+}
+
+fn run(fixture: &Fixture, package: &str, arguments: &[&str]) -> Ran {
+    let path = fixture.file("p.toml", format!("{}{package}", head(fixture)));
+    fixture.run(&[&["run", text(&path)], arguments].concat())
+}
+
+fn count(fixture: &Fixture, table: &str) -> String {
+    fixture.rows(&format!("SELECT COUNT(*) FROM {table}")).trim().to_owned()
+}
+
+#[test]
+fn tasks_run_in_order_and_pass_values_on() {
+    let fixture = Fixture::new();
+    fixture.file("make.sql", "CREATE TABLE t (n int, s nvarchar(50))\nGO\nINSERT INTO t VALUES (1, @what)\nGO 3\n");
+    let ran = run(
+        &fixture,
+        r#"
+[variables]
+what = "it's"
+rows = 0
+said = ""
+[tasks.last]
+type = "program"
+after = ["count"]
+if = "${rows} = 3"
+command = ["printf", "%s rows of %s", "${rows}", "${what}"]
+into = "said"
+[tasks.make]
+type = "sql"
+connection = "db"
+file = "make.sql"
+parameters = { what = "${what}" }
+[tasks.count]
+type = "sql"
+after = ["make"]
+connection = "db"
+statement = "SELECT COUNT(*) AS n FROM t WHERE s = ${what:literal}"
+into = { rows = "n" }
+[tasks.note]
+type = "sql"
+after = ["last"]
+connection = "db"
+statement = "UPDATE t SET s = @said; PRINT 'noted'"
+parameters = { said = "${said}" }
+[tasks.never]
+type = "program"
+after_failure = ["make"]
+command = ["false"]
+"#,
+        &["--json", "--set", "what=other"],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT DISTINCT s FROM t"), "3 rows of other\n");
+    let report = &ran.stdout;
+    assert!(report.contains("\"outcome\":\"succeeded\",\"package\":\"p\""), "{report}");
+    assert!(ran.stderr.contains("never: skipped: make: succeeded"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("note: noted"), "{}", ran.stderr);
+    // A run that is over leaves nothing to go on with.
+    let again = fixture.run(&["run", "p.toml", "--only", "last"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert!(!again.stderr.contains("continued"), "{}", again.stderr);
+}
+
+#[test]
+fn a_failed_run_goes_on_where_it_stopped() {
+    let fixture = Fixture::new();
+    let package = |second: &str| {
+        format!(
+            r#"
+[variables]
+day = {{ type = "date", default = "2026-11-23" }}
+[tasks.first]
+type = "sql"
+connection = "db"
+statement = "CREATE TABLE t (d date); INSERT INTO t VALUES (@day)"
+parameters = {{ day = "${{day}}" }}
+[tasks.second]
+type = "sql"
+after = ["first"]
+connection = "db"
+statement = "{second}"
+[tasks.apart]
+type = "program"
+after = ["first"]
+command = ["true"]
+[tasks.clean]
+type = "program"
+after_failure = ["second"]
+command = ["true"]
+"#
+        )
+    };
+    let failed = run(&fixture, &package("INSERT INTO t VALUES (1/0)"), &["--jobs", "1"]);
+    assert_eq!(failed.code, 1, "{}", failed.stderr);
+    assert!(failed.stderr.contains("second: failed: statement, line 1"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("apart: skipped: a task has failed"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("clean: succeeded"), "{}", failed.stderr);
+    let other = run(&fixture, &package("SELECT 1"), &["--set", "day=2026-11-24"]);
+    assert_eq!(other.code, 2, "{}", other.stderr);
+    assert!(other.stderr.contains("--new begins again"), "{}", other.stderr);
+    let done = run(&fixture, &package("INSERT INTO t SELECT d FROM t"), &[]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stderr.contains("first: done before"), "{}", done.stderr);
+    assert_eq!(count(&fixture, "t"), "2");
+    assert!(done.stderr.contains("clean: skipped"), "{}", done.stderr);
+}
+
+#[test]
+fn done_tasks_that_changed_are_not_passed_over() {
+    let fixture = Fixture::new();
+    let package = |first: &str| {
+        format!(
+            "[tasks.first]\ntype = 'program'\ncommand = ['{first}']\n[tasks.second]\ntype = 'program'\nafter = ['first']\ncommand = ['false']\n"
+        )
+    };
+    assert_eq!(run(&fixture, &package("true"), &[]).code, 1);
+    let changed = run(&fixture, &package("echo"), &[]);
+    assert_eq!(changed.code, 2);
+    assert!(changed.stderr.contains("has done `first`, and the package has changed there since"), "{}", changed.stderr);
+    assert!(run(&fixture, &package("echo"), &["--continue"]).stderr.contains("first: done before"));
+    assert!(run(&fixture, &package("echo"), &["--new"]).stderr.contains("first: succeeded"));
+}
+
+#[test]
+fn loops_groups_and_packages() {
+    let fixture = Fixture::new();
+    for name in ["in_a.txt", "in_b.txt", "in_c.txt"] {
+        fixture.file(name, name);
+    }
+    fixture.sql("CREATE TABLE seen (name nvarchar(100), part int)");
+    fixture.file(
+        "inner.toml",
+        format!(
+            "{}[variables]\nname = ''\n[tasks.a]\ntype = 'sql'\nconnection = 'db'\nstatement = 'INSERT INTO seen VALUES (@name, 3)'\nparameters = {{ name = '${{name}}' }}\n",
+            head(&fixture)
+        ),
+    );
+    let ran = run(
+        &fixture,
+        r#"
+[tasks.files]
+type = "group"
+for_each = { files = "in_*.txt", as = "file", jobs = 2 }
+[tasks.files.tasks.one]
+type = "sql"
+connection = "db"
+statement = "INSERT INTO seen VALUES (@name, 1)"
+parameters = { name = "${file.name}" }
+[tasks.files.tasks.two]
+type = "package"
+after = ["one"]
+file = "inner.toml"
+variables = { name = "${file.stem}" }
+[tasks.rows]
+type = "sql"
+after = ["files"]
+connection = "db"
+for_each = { query = "SELECT name, COUNT(*) AS n FROM seen WHERE part = 1 GROUP BY name", connection = "db" }
+if = "${each.name} <> 'in_b.txt'"
+statement = "INSERT INTO seen VALUES (@name, 2)"
+parameters = { name = "${each.name} ${each.n}" }
+"#,
+        &[],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(
+        fixture.rows("SELECT name, part FROM seen ORDER BY part, name"),
+        "in_a.txt,1\nin_b.txt,1\nin_c.txt,1\nin_a.txt 1,2\nin_c.txt 1,2\nin_a,3\nin_b,3\nin_c,3\n"
+    );
+    assert!(ran.stderr.contains("files[1]/two/a: succeeded"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("rows[1]: skipped: its condition does not hold"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_transaction_is_committed_whole_or_not_at_all() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int)");
+    let package = |second: &str| {
+        format!(
+            r#"
+[tasks.both]
+type = "group"
+transaction = true
+[tasks.both.tasks.one]
+type = "sql"
+connection = "db"
+statement = "INSERT INTO t VALUES (1)"
+[tasks.both.tasks.two]
+type = "sql"
+after = ["one"]
+connection = "db"
+statement = "{second}"
+"#
+        )
+    };
+    let failed = run(&fixture, &package("INSERT INTO t VALUES (1/0)"), &[]);
+    assert_eq!(failed.code, 1, "{}", failed.stderr);
+    assert_eq!(count(&fixture, "t"), "0");
+    let done = run(&fixture, &package("INSERT INTO t VALUES (2)"), &[]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(count(&fixture, "t"), "2");
+    let leaves = run(&fixture, &package("COMMIT"), &["--new"]);
+    assert!(leaves.stderr.contains("has ended the transaction by itself"), "{}", leaves.stderr);
+}
+
+#[test]
+fn programs_files_and_retries() {
+    let fixture = Fixture::new();
+    fixture.file("try.sh", "test -e tried && exit 3\ntouch tried\necho broken >&2\nexit 1\n");
+    let ran = run(
+        &fixture,
+        r#"
+[variables]
+code = 0
+file = ""
+[tasks.try]
+type = "program"
+command = ["sh", "try.sh"]
+exit_codes = [3]
+exit_code_into = "code"
+retry = { attempts = 3, wait = "10ms" }
+[tasks.make]
+type = "program"
+after = ["try"]
+if = "${code} = 3"
+command = ["sh", "-c", "echo content > late.txt"]
+[tasks.wait]
+type = "wait-for-file"
+after = ["make"]
+files = "la*.txt"
+stable = "50ms"
+every = "10ms"
+timeout = "60s"
+into = "file"
+[tasks.show]
+type = "program"
+after = ["wait"]
+command = ["cat", "${file}"]
+[tasks.slow]
+type = "program"
+command = ["sleep", "60"]
+timeout = "50ms"
+may_fail = true
+[tasks.missing]
+type = "wait-for-file"
+files = "nothing.txt"
+timeout = "20ms"
+every = "10ms"
+may_fail = true
+"#,
+        &["--log", "log.jsonl"],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("try: sh ended with exit code 1: broken; attempt 2 comes in 0.01 s"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("show: content"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("slow: failed: sleep was ended after 0.05 s"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("missing: failed: after 0 s there are 0 files nothing.txt"), "{}", ran.stderr);
+    let log = std::fs::read_to_string(fixture.path("log.jsonl")).unwrap();
+    assert!(log.lines().all(|line| line.starts_with('{') && line.contains("\"at\":")), "{log}");
+    assert!(log.contains("\"event\":\"retry\"") && log.contains("\"event\":\"over\""), "{log}");
+}
+
+#[test]
+fn requests_over_http() {
+    let fixture = Fixture::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        let mut heard = Vec::new();
+        for answer in ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello", "HTTP/1.1 500 No\r\nContent-Length: 4\r\nConnection: close\r\n\r\noops"] {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(socket.try_clone().unwrap());
+            let mut request = String::new();
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                request.push_str(&line);
+                if line == "\r\n" {
+                    break;
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            request.push_str(&String::from_utf8(body).unwrap());
+            socket.write_all(answer.as_bytes()).unwrap();
+            heard.push(request);
+        }
+        heard
+    });
+    let ran = run(
+        &fixture,
+        &format!(
+            r#"
+[variables]
+port = {port}
+answer = ""
+[tasks.post]
+type = "http"
+url = "http://127.0.0.1:${{port}}/hook?key=${{env:BULKWIRE_PASSWORD}}"
+headers = {{ X-Key = "${{env:BULKWIRE_PASSWORD}}" }}
+body = '{{"package": "${{package.name}}"}}'
+into = "answer"
+[tasks.say]
+type = "program"
+after = ["post"]
+command = ["echo", "${{answer}} there"]
+[tasks.fail]
+type = "http"
+after = ["say"]
+url = "http://127.0.0.1:${{port}}/hook?key=${{env:BULKWIRE_PASSWORD}}"
+[tasks.unsed]
+type = "sql"
+connection = "db"
+statement = "SELECT 1"
+"#
+        ),
+        &["--log", "log.jsonl", "--report", "page.html"],
+    );
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let heard = server.join().unwrap();
+    assert!(heard[0].starts_with(&format!("POST /hook?key={PASSWORD} ")), "{}", heard[0]);
+    assert!(heard[0].contains(&format!("x-key: {PASSWORD}")) || heard[0].contains(&format!("X-Key: {PASSWORD}")));
+    assert!(heard[0].ends_with("{\"package\": \"p\"}"), "{}", heard[0]);
+    assert!(ran.stderr.contains("say: hello there"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the answer is 500 Internal Server Error: oops"), "{}", ran.stderr);
+    let page = std::fs::read_to_string(fixture.path("page.html")).unwrap();
+    let log = std::fs::read_to_string(fixture.path("log.jsonl")).unwrap();
+    let state = std::fs::read_to_string(fixture.path("p.state.jsonl")).unwrap();
+    for (name, text) in [("page", &page), ("log", &log), ("state", &state), ("output", &ran.stderr)] {
+        assert!(!text.contains(PASSWORD), "the secret is in the {name}");
+    }
+    assert!(page.contains("<h2>Timeline</h2>") && page.contains("<h2>Errors</h2>"));
+}
+
+#[test]
+fn a_package_runs_once_at_a_time() {
+    let fixture = Fixture::new();
+    let package = "[tasks.wait]\ntype = 'program'\ncommand = ['sleep', '30']\n[tasks.db]\ntype = 'sql'\nconnection = 'db'\nstatement = 'SELECT 1'\n";
+    let path = fixture.file("p.toml", format!("{}{package}", head(&fixture)));
+    let mut first = start(&fixture, text(&path));
+    wait_for(&mut first, "wait: begins");
+    let second = fixture.run(&["run", text(&path)]);
+    assert_eq!(second.code, 5, "{}", second.stderr);
+    assert!(second.stderr.contains("another run of this package is under way"), "{}", second.stderr);
+    first.0.kill().unwrap();
+    first.0.wait().unwrap();
+}
+
+#[test]
+fn a_run_that_is_killed_in_each_task_ends_with_exact_counts() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int, step int)");
+    let slow = "INSERT INTO t SELECT 1, {n}; WAITFOR DELAY '00:00:00.300'; INSERT INTO t SELECT 2, {n}";
+    let mut package = head(&fixture);
+    package.push_str("[variables]\nseen = 0\n");
+    let mut before = String::new();
+    for step in 1..=4 {
+        let statement = slow.replace("{n}", &step.to_string());
+        package.push_str(&format!(
+            "[tasks.s{step}]\ntype = 'sql'\nconnection = 'db'\ntransaction = true\nstatement = \"{statement}; SELECT COUNT(*) FROM t\"\ninto = 'seen'\n{before}"
+        ));
+        before = format!("after = ['s{step}']\n");
+    }
+    package.push_str(&format!("[tasks.group]\ntype = 'group'\ntransaction = true\n{before}"));
+    for step in 5..=6 {
+        let statement = slow.replace("{n}", &step.to_string());
+        let after = if step == 6 { "after = ['s5']\n" } else { "" };
+        package.push_str(&format!(
+            "[tasks.group.tasks.s{step}]\ntype = 'sql'\nconnection = 'db'\nstatement = \"{statement}\"\n{after}"
+        ));
+    }
+    let path = fixture.file("p.toml", package);
+    for (task, delay_ms) in [("s1", 100), ("s2", 0), ("s2", 350), ("s3", 200), ("s4", 290), ("group", 320), ("group", 600)] {
+        let mut run = start(&fixture, text(&path));
+        if wait_for(&mut run, &format!("{task}: begins")) {
+            thread::sleep(Duration::from_millis(delay_ms));
+        }
+        run.0.kill().unwrap();
+        run.0.wait().unwrap();
+    }
+    let done = fixture.run(&["run", text(&path)]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(
+        fixture.rows("SELECT step, COUNT(*), SUM(n) FROM t GROUP BY step ORDER BY step"),
+        "1,2,3\n2,2,3\n3,2,3\n4,2,3\n5,2,3\n6,2,3\n"
+    );
+    assert_eq!(count(&fixture, "bulkwire_package_steps"), "5");
+}
+
+#[test]
+fn tasks_that_must_not_repeat_wait_for_a_decision() {
+    let fixture = Fixture::new();
+    let package = "[tasks.pay]\ntype = 'program'\ncommand = ['sleep', '30']\nif_interrupted = 'stop'\n[tasks.db]\ntype = 'sql'\nafter = ['pay']\nconnection = 'db'\nstatement = 'SELECT 1'\n";
+    let path = fixture.file("p.toml", format!("{}{package}", head(&fixture)));
+    let mut first = start(&fixture, text(&path));
+    wait_for(&mut first, "pay: begins");
+    first.0.kill().unwrap();
+    first.0.wait().unwrap();
+    let asked = fixture.run(&["run", text(&path)]);
+    assert_eq!(asked.code, 2, "{}", asked.stderr);
+    assert!(asked.stderr.contains("killed in the middle of `pay`; --redo TASK"), "{}", asked.stderr);
+    let done = fixture.run(&["run", text(&path), "--done", "pay"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stderr.contains("pay: done before"), "{}", done.stderr);
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_shows_no_secret() {
+    let fixture = Fixture::new();
+    let ran = run(
+        &fixture,
+        "[variables]\nday = '2026-11-23'\n[tasks.b]\ntype = 'http'\nafter = ['a']\nurl = 'http://127.0.0.1:1/${env:BULKWIRE_PASSWORD}'\n[tasks.a]\ntype = 'sql'\nconnection = 'db'\nstatement = 'CREATE TABLE x (d date DEFAULT ${day:literal})'\n",
+        &["--dry-run", "--set", "day=tomorrow"],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("1. a (sql)\n       connection = db\n       statement = CREATE TABLE x (d date DEFAULT N'tomorrow')\n  2. b (http), after a\n"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains(PASSWORD) && ran.stdout.contains("${env:BULKWIRE_PASSWORD}"), "{}", ran.stdout);
+    assert!(!fixture.path("p.state.jsonl").exists());
+}
+
+#[test]
+fn checks_the_schema_and_imports_are_commands() {
+    let fixture = Fixture::new();
+    let wrong = fixture.file("wrong.toml", "[tasks.a]\ntype = 'sq'\n");
+    let checked = fixture.run(&["package", "check", text(&wrong), "--json"]);
+    assert_eq!(checked.code, 2);
+    assert!(checked.stdout.contains("\"column\":8") && checked.stdout.contains("did you mean"), "{}", checked.stdout);
+    assert_eq!(run(&fixture, "[tasks.a]\ntype = 'sq'\n", &[]).code, 2);
+    let schema = fixture.ok(&["package", "schema"]).stdout;
+    assert!(schema.contains("wait-for-file"), "{schema}");
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../package/tests/fixtures/orders.dtsx");
+    let imported = fixture.ok(&["package", "import", fixtures, "-o", "orders.toml"]);
+    assert!(imported.stderr.contains("not translated: task \"Move\""), "{}", imported.stderr);
+    assert_eq!(fixture.run(&["package", "import", fixtures, "-o", "orders.toml"]).code, 1);
+    assert_eq!(fixture.run(&["package", "import", text(&wrong)]).code, 2);
+}
+
+/// A run whose messages are read.
+struct Running(Child, BufReader<std::process::ChildStderr>);
+
+fn start(fixture: &Fixture, package: &str) -> Running {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
+        .args(["run", package])
+        .current_dir(fixture.path(""))
+        .env("BULKWIRE_PASSWORD", PASSWORD)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    Running(child, stderr)
+}
+
+/// Reads up to a line that begins so; false if the run ended before.
+fn wait_for(run: &mut Running, beginning: &str) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while Instant::now() < deadline {
+        let mut line = String::new();
+        if run.1.read_line(&mut line).unwrap() == 0 {
+            return false;
+        }
+        if line.starts_with(beginning) {
+            return true;
+        }
+    }
+    false
+}

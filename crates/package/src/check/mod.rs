@@ -1,0 +1,148 @@
+//! Finds the mistakes of a package before anything runs, all at once.
+
+mod connections;
+mod names;
+mod sequence;
+mod tasks;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::conformity;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::document::{Document, member};
+use crate::loaded::Loaded;
+use crate::model::{Action, Package, Task};
+use crate::schema::schema;
+
+/// Packages that run one another, at most.
+const PACKAGES_DEEP: usize = 16;
+
+/// What a check gives.
+#[derive(Debug)]
+pub struct Checked {
+    /// The package, if it has no errors.
+    pub package: Option<Loaded>,
+    /// Errors and warnings, in the order of the file.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// What the checks need of a package.
+struct Subject<'a> {
+    document: &'a Document,
+    package: &'a Package,
+    folder: &'a Path,
+}
+
+/// Reads a file and checks it.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn check(path: &Path) -> std::io::Result<Checked> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(check_text(path, text, &[]))
+}
+
+/// Checks a package that stands in a file of this name; `outer` are the packages that run it.
+fn check_text(path: &Path, text: String, outer: &[PathBuf]) -> Checked {
+    let (document, mut findings) = Document::parse(text);
+    let package = if findings.is_empty() {
+        findings = conformity::findings(&document, &schema());
+        match serde_json::from_value::<Package>(document.tree.clone()) {
+            Ok(package) => Some(package),
+            Err(error) if findings.is_empty() => {
+                findings.push(document.at_value("", error.to_string()));
+                None
+            }
+            Err(_) => None,
+        }
+    } else {
+        None
+    };
+    let folder = match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => Path::new("."),
+    };
+    if let Some(package) = &package {
+        let subject = Subject { document: &document, package, folder };
+        connections::check(&subject, &mut findings);
+        sequence::check(&subject, &mut findings);
+        names::check(&subject, &mut findings);
+        tasks::check(&subject, &mut findings);
+        inner_packages(&subject, path, outer, &mut findings);
+    }
+    findings.sort_by_key(|finding| (finding.line, finding.column));
+    findings.dedup();
+    let is_sound = !findings.iter().any(|finding| finding.severity == Severity::Error);
+    let package = package.filter(|_| is_sound).map(|package| Loaded::new(path, folder, package, &document));
+    Checked { package, findings }
+}
+
+/// Checks the packages that this one runs, unless variables name their files.
+fn inner_packages(subject: &Subject<'_>, path: &Path, outer: &[PathBuf], found: &mut Vec<Diagnostic>) {
+    let own = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut seen = BTreeSet::new();
+    every_task(subject, &mut |_, pointer, task| {
+        let Action::Package(inner) = &task.action else { return };
+        if inner.file.contains("${") {
+            return;
+        }
+        let at = member(pointer, "file");
+        let file = subject.folder.join(&inner.file);
+        let Ok(text) = std::fs::read_to_string(&file) else { return };
+        let file = file.canonicalize().unwrap_or(file);
+        if file == own || outer.contains(&file) {
+            found.push(subject.document.at_value(&at, format!("{} runs itself", inner.file)));
+            return;
+        }
+        if outer.len() >= PACKAGES_DEEP {
+            found.push(subject.document.at_value(&at, "packages run one another too deeply"));
+            return;
+        }
+        if !seen.insert(file.clone()) {
+            return;
+        }
+        let mut around = outer.to_vec();
+        around.push(own.clone());
+        let checked = check_text(&file, text, &around);
+        for finding in checked.findings.iter().filter(|finding| finding.severity == Severity::Error) {
+            found.push(subject.document.at_value(&at, format!("{}:{finding}", inner.file)));
+        }
+        if let Some(package) = &checked.package {
+            for name in inner.variables.keys() {
+                if !package.model.variables.contains_key(name) {
+                    let at = member(&member(pointer, "variables"), name);
+                    let message = format!("{} has no variable `{name}`", inner.file);
+                    found.push(subject.document.at_key(&at, message));
+                }
+            }
+        }
+    });
+}
+
+/// Calls back with each task, those of groups among them: the tasks of its level, its pointer and itself.
+fn every_task<'a>(subject: &Subject<'a>, visit: &mut dyn FnMut(&'a Tasks, &str, &'a Task)) {
+    fn level<'a>(tasks: &'a Tasks, pointer: &str, visit: &mut dyn FnMut(&'a Tasks, &str, &'a Task)) {
+        for (name, task) in tasks {
+            let own = member(pointer, name);
+            visit(tasks, &own, task);
+            if let Action::Group(group) = &task.action {
+                level(&group.tasks, &member(&own, "tasks"), visit);
+            }
+        }
+    }
+    level(&subject.package.tasks, "/tasks", visit);
+}
+
+type Tasks = std::collections::BTreeMap<String, Task>;
+
+fn warning(mut finding: Diagnostic) -> Diagnostic {
+    finding.severity = Severity::Warning;
+    finding
+}
+
+fn with_hint(mut finding: Diagnostic, hint: Option<String>) -> Diagnostic {
+    finding.hint = hint;
+    finding
+}

@@ -1,0 +1,173 @@
+//! XML as a tree of elements. Hostile documents are refused: no document types, bounded depth and size.
+
+use quick_xml::XmlVersion;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::reader::Reader;
+
+use crate::dtsx::ImportError;
+
+const DEPTH_MAX: usize = 200;
+const ELEMENTS_MAX: usize = 2_000_000;
+const BYTES_MAX: usize = 256 << 20;
+
+/// An element with what is in it. Names have no prefix.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Element {
+    /// Its name.
+    pub name: String,
+    attributes: Vec<(String, String)>,
+    /// The elements in it.
+    pub children: Vec<Element>,
+    /// The text in it.
+    pub text: String,
+}
+
+impl Element {
+    /// An attribute's value.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// An attribute's value, or nothing.
+    pub fn value(&self, name: &str) -> &str {
+        self.attribute(name).unwrap_or_default()
+    }
+
+    /// The first element in it of this name.
+    pub fn child(&self, name: &str) -> Option<&Element> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    /// The elements in it of this name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+
+    /// The elements of this name in the first element of that one.
+    pub fn within<'a>(&'a self, list: &'a str, name: &'a str) -> impl Iterator<Item = &'a Element> {
+        self.child(list).into_iter().flat_map(move |list| list.all(name))
+    }
+
+    /// The first element of this name, however deep.
+    pub fn find(&self, name: &str) -> Option<&Element> {
+        self.children.iter().find_map(|child| if child.name == name { Some(child) } else { child.find(name) })
+    }
+
+    /// A property: an attribute, or as older files have it, an element `Property` with a name.
+    pub fn property(&self, name: &str) -> &str {
+        if let Some(value) = self.attribute(name) {
+            return value;
+        }
+        self.all("Property")
+            .find(|property| property.value("Name") == name)
+            .map_or("", |property| &property.text)
+    }
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// It is no XML, or one that is refused.
+pub fn parse(text: &str) -> Result<Element, ImportError> {
+    if text.len() > BYTES_MAX {
+        return Err(ImportError::TooLarge);
+    }
+    let mut reader = Reader::from_str(text);
+    let mut open: Vec<Element> = Vec::new();
+    let mut root = None;
+    let mut count = 0_usize;
+    loop {
+        let event = reader.read_event().map_err(|error| ImportError::Xml {
+            at: usize::try_from(reader.error_position()).unwrap_or(usize::MAX),
+            reason: error.to_string(),
+        })?;
+        match event {
+            Event::Start(start) => {
+                count += 1;
+                if open.len() >= DEPTH_MAX || count > ELEMENTS_MAX {
+                    return Err(ImportError::TooLarge);
+                }
+                open.push(element(&start)?);
+            }
+            Event::Empty(start) => {
+                count += 1;
+                if count > ELEMENTS_MAX {
+                    return Err(ImportError::TooLarge);
+                }
+                close(element(&start)?, &mut open, &mut root);
+            }
+            Event::End(_) => {
+                if let Some(element) = open.pop() {
+                    close(element, &mut open, &mut root);
+                }
+            }
+            Event::Text(text) => {
+                if let Some(element) = open.last_mut() {
+                    element.text.push_str(&text.xml10_content());
+                }
+            }
+            Event::CData(text) => {
+                if let Some(element) = open.last_mut() {
+                    element.text.push_str(&text.xml10_content());
+                }
+            }
+            Event::GeneralRef(reference) => {
+                let resolved = resolved(&reference).ok_or(ImportError::Entity)?;
+                if let Some(element) = open.last_mut() {
+                    element.text.push(resolved);
+                }
+            }
+            Event::DocType(_) => return Err(ImportError::DocumentType),
+            Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
+            Event::Eof => break,
+        }
+    }
+    match (root, open.is_empty()) {
+        (Some(root), true) => Ok(root),
+        _ => Err(ImportError::Xml { at: text.len(), reason: "the document has no end".to_owned() }),
+    }
+}
+
+fn close(element: Element, open: &mut [Element], root: &mut Option<Element>) {
+    match open.last_mut() {
+        Some(parent) => parent.children.push(element),
+        None => *root = Some(element),
+    }
+}
+
+fn element(start: &BytesStart<'_>) -> Result<Element, ImportError> {
+    let name = local(start.name().as_ref());
+    let mut attributes = Vec::new();
+    for attribute in start.attributes() {
+        let wrong = |reason: String| ImportError::Xml { at: 0, reason };
+        let attribute = attribute.map_err(|error| wrong(error.to_string()))?;
+        let value =
+            attribute.normalized_value(XmlVersion::Explicit1_0).map_err(|error| wrong(error.to_string()))?;
+        attributes.push((local(attribute.key.as_ref()), value.into_owned()));
+    }
+    Ok(Element { name, attributes, ..Element::default() })
+}
+
+/// A name without its prefix.
+fn local(name: &str) -> String {
+    name.rsplit_once(':').map_or(name, |(_, local)| local).to_owned()
+}
+
+/// The five characters that XML names, and those by number.
+fn resolved(name: &str) -> Option<char> {
+    Some(match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        number => {
+            let digits = number.strip_prefix('#')?;
+            let code = match digits.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => digits.parse().ok()?,
+            };
+            char::from_u32(code)?
+        }
+    })
+}

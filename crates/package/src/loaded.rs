@@ -1,0 +1,132 @@
+//! A package that is sound, with its tasks as steps in the order of the file.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::document::{Document, member};
+use crate::model::{Action, Package, Task, TaskSettings};
+
+/// A package without errors.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// Its file.
+    pub path: PathBuf,
+    /// The folder that its paths are relative to.
+    pub folder: PathBuf,
+    /// Its name, or its file's.
+    pub name: String,
+    /// What it says.
+    pub model: Package,
+    /// Its tasks.
+    pub steps: Vec<Step>,
+}
+
+/// A task with what the runner asks of it.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Its name.
+    pub name: String,
+    /// When it runs.
+    pub settings: TaskSettings,
+    /// What it does.
+    pub action: Action,
+    /// The action as it stands in the file, whose texts are expanded before it runs.
+    pub raw: Value,
+    /// The tasks of a group.
+    pub inner: Vec<Step>,
+    /// The steps of its level that it waits for, by index.
+    pub before: Vec<Predecessor>,
+}
+
+/// A step that another waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Predecessor {
+    /// Which one.
+    pub index: usize,
+    /// How it has to end.
+    pub on: On,
+}
+
+/// How a step has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    /// In success.
+    Success,
+    /// In failure.
+    Failure,
+    /// In either.
+    Completion,
+}
+
+impl Loaded {
+    pub(crate) fn new(path: &Path, folder: &Path, model: Package, document: &Document) -> Self {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let name = model.name.clone().or(stem).unwrap_or_else(|| "package".to_owned());
+        let steps = steps(&model.tasks, document, "/tasks");
+        Self { path: path.to_owned(), folder: folder.to_owned(), name, model, steps }
+    }
+}
+
+impl Step {
+    /// What the file says of it, in one form: changes when the task does.
+    pub fn definition(&self) -> String {
+        format!("{:016x}", fingerprint(self.raw.to_string().as_bytes()))
+    }
+
+    /// The word of its kind.
+    pub fn kind(&self) -> &'static str {
+        match self.action {
+            Action::Copy(_) => "copy",
+            Action::Sql(_) => "sql",
+            Action::BulkInsert(_) => "bulk-insert",
+            Action::WaitForFile(_) => "wait-for-file",
+            Action::Program(_) => "program",
+            Action::Http(_) => "http",
+            Action::Package(_) => "package",
+            Action::Group(_) => "group",
+        }
+    }
+}
+
+/// FNV-1a. It recognises what has changed, and keeps nothing secret.
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn steps(tasks: &std::collections::BTreeMap<String, Task>, document: &Document, pointer: &str) -> Vec<Step> {
+    let mut names: Vec<&String> = tasks.keys().collect();
+    names.sort_by_key(|name| document.offset(&member(pointer, name)));
+    let index_of = |name: &String| names.iter().position(|other| *other == name);
+    names
+        .iter()
+        .filter_map(|name| {
+            let task = tasks.get(*name)?;
+            let own = member(pointer, name);
+            let settings = &task.settings;
+            let before = [
+                (&settings.after, On::Success),
+                (&settings.after_failure, On::Failure),
+                (&settings.after_completion, On::Completion),
+            ]
+            .into_iter()
+            .flat_map(|(others, on)| others.iter().map(move |other| (other, on)))
+            .filter_map(|(other, on)| Some(Predecessor { index: index_of(other)?, on }))
+            .collect();
+            let inner = match &task.action {
+                Action::Group(group) => steps(&group.tasks, document, &member(&own, "tasks")),
+                _ => Vec::new(),
+            };
+            Some(Step {
+                name: (*name).clone(),
+                settings: settings.clone(),
+                action: task.action.clone(),
+                raw: document.tree.pointer(&own).cloned().unwrap_or(Value::Null),
+                inner,
+                before,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! A task: when it runs, and what it does.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Action, Span};
+
+/// A task of a package.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Task {
+    /// What every task may have.
+    #[serde(flatten)]
+    pub settings: TaskSettings,
+    /// What it does.
+    #[serde(flatten)]
+    pub action: Action,
+}
+
+/// What every task may have.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct TaskSettings {
+    /// What it is for.
+    pub description: Option<String>,
+    /// Tasks that have to succeed before.
+    #[serde(default)]
+    pub after: Vec<String>,
+    /// Tasks that have to fail before.
+    #[serde(default)]
+    pub after_failure: Vec<String>,
+    /// Tasks that have to end before, in success or failure.
+    #[serde(default)]
+    pub after_completion: Vec<String>,
+    /// Whether all of those conditions have to hold, or one.
+    #[serde(default)]
+    pub join: Join,
+    /// A condition on variables, such as `${rows} > 0`. If it does not hold, the task is skipped.
+    #[serde(rename = "if")]
+    pub condition: Option<String>,
+    /// Runs the task once for each file or row.
+    pub for_each: Option<ForEach>,
+    /// Tries it again after a failure.
+    pub retry: Option<Retry>,
+    /// A failure of this task leaves the run a success.
+    #[serde(default)]
+    pub may_fail: bool,
+    /// The task is left out, as if its conditions did not hold.
+    #[serde(default)]
+    pub disabled: bool,
+    /// What happens to this task if a run was killed in the middle of it.
+    #[serde(default)]
+    pub if_interrupted: Interrupted,
+}
+
+/// How conditions are joined.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Join {
+    /// All have to hold.
+    #[default]
+    All,
+    /// One has to hold, when all those tasks have ended.
+    Any,
+}
+
+/// What happens to a task in whose middle a run was killed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interrupted {
+    /// It runs again.
+    #[default]
+    Again,
+    /// The run stops until somebody says `--redo` or `--done` with its name.
+    Stop,
+}
+
+/// Runs a task once for each file or row; `${each}` is the one that it runs for.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForEach {
+    /// A path with `*`, `?`, `[…]` and `**`. `${each}` is the file, and `${each.name}`, `${each.stem}`, `${each.folder}` are its parts.
+    pub files: Option<String>,
+    /// A query; `${each.COLUMN}` is a value of the row. It needs `connection`.
+    pub query: Option<String>,
+    /// The connection of the query.
+    pub connection: Option<String>,
+    /// The values themselves.
+    pub values: Option<Vec<super::Plain>>,
+    /// Another name than `each`.
+    #[serde(rename = "as")]
+    pub name: Option<String>,
+    /// How many run side by side; by default one after the other.
+    #[schemars(range(min = 1, max = 256))]
+    pub jobs: Option<u32>,
+}
+
+/// Tries a task again after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Retry {
+    /// How often it runs at most, the first time among them.
+    #[schemars(range(min = 1, max = 1000))]
+    pub attempts: u32,
+    /// The wait before the second attempt, twice as long before each one after it, an hour at most. By default a second.
+    pub wait: Option<Span>,
+}
+
+impl JsonSchema for Task {
+    fn schema_name() -> Cow<'static, str> {
+        "Task".into()
+    }
+
+    /// Each kind of task with its own keys and those of every task, and no others.
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let settings = TaskSettings::json_schema(generator);
+        let mut actions = Action::json_schema(generator);
+        let all = settings.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let definitions = generator.definitions().clone();
+        if let Some(kinds) = actions.get_mut("oneOf").and_then(Value::as_array_mut) {
+            for kind in kinds {
+                // Keys of a kind stand in a definition of their own.
+                let reference = kind.get("$ref").and_then(Value::as_str);
+                let own = reference
+                    .and_then(|path| path.rsplit('/').next())
+                    .and_then(|name| definitions.get(name))
+                    .cloned();
+                let mut whole = own.unwrap_or_else(|| json!({"type": "object"}));
+                for part in ["properties", "required"] {
+                    merge(&mut whole, part, kind.get(part));
+                }
+                merge(&mut whole, "properties", Some(&Value::Object(all.clone())));
+                if let Some(described) = kind.get("description") {
+                    whole["description"] = described.clone();
+                }
+                whole["additionalProperties"] = Value::Bool(false);
+                *kind = whole;
+            }
+        }
+        actions
+    }
+}
+
+fn merge(into: &mut Value, part: &str, more: Option<&Value>) {
+    match (into.get_mut(part), more) {
+        (Some(Value::Object(members)), Some(Value::Object(more))) => members.extend(more.clone()),
+        (Some(Value::Array(items)), Some(Value::Array(more))) => items.extend(more.iter().cloned()),
+        (None, Some(more)) => into[part] = more.clone(),
+        _ => {}
+    }
+}

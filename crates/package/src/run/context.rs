@@ -1,0 +1,122 @@
+//! What all tasks of a run share.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::copier::Copier;
+use crate::journal::{EndRecord, Journal, JournalError, PastTask, Record};
+use crate::run::event::{Event, Observer, now};
+use crate::run::permits::Permits;
+use crate::run::report::TaskReport;
+
+/// A run under way.
+pub struct RunContext<'a> {
+    /// Names the run.
+    pub run: String,
+    /// The journal.
+    journal: Mutex<Journal>,
+    /// Why the journal can no longer be written; nothing begins then.
+    broken: Mutex<Option<JournalError>>,
+    /// Hears what happens.
+    pub observer: &'a dyn Observer,
+    /// How many tasks work at once.
+    pub permits: Permits,
+    /// Does copies, if this program can.
+    pub copier: Option<&'a dyn Copier>,
+    /// When this run began, or went on.
+    pub started: Instant,
+    reports: Mutex<Vec<TaskReport>>,
+}
+
+/// The values of a loop's rounds, by their names. None is NULL.
+pub type Items = Vec<BTreeMap<String, Option<String>>>;
+
+impl<'a> RunContext<'a> {
+    /// A run with its journal.
+    pub fn new(
+        run: String,
+        journal: Journal,
+        observer: &'a dyn Observer,
+        permits: usize,
+        copier: Option<&'a dyn Copier>,
+    ) -> Self {
+        Self {
+            run,
+            journal: Mutex::new(journal),
+            broken: Mutex::new(None),
+            observer,
+            permits: Permits::new(permits),
+            copier,
+            started: Instant::now(),
+            reports: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// What the journal says of a task.
+    pub fn past(&self, task: &str) -> PastTask {
+        let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.past().tasks.get(task).cloned().unwrap_or_default()
+    }
+
+    /// What a loop runs over, if an earlier run has settled it.
+    pub fn items(&self, task: &str) -> Option<Items> {
+        let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.past().items.get(task).cloned()
+    }
+
+    /// Notes what a loop runs over.
+    pub fn note_items(&self, task: &str, items: &Items) -> bool {
+        self.write(Record::Items { task: task.to_owned(), items: items.clone() })
+    }
+
+    /// Notes that a task begins. False if that cannot be written, and so nothing may begin. What an earlier run has done of it
+    /// counts if it is `restored`.
+    pub fn note_begin(&self, task: &str, restored: bool) -> bool {
+        let past = self.past(task);
+        let is_over = past.end.as_ref().is_some_and(|end| end.succeeded) && !past.is_interrupted;
+        let goes_on = !past.has_begun || (restored && !is_over);
+        let generation = past.generation.saturating_add(u32::from(!goes_on));
+        self.write(Record::Begin { task: task.to_owned(), at: now(), generation })
+    }
+
+    /// Notes how a task ended.
+    pub fn note_end(&self, end: EndRecord) -> bool {
+        self.write(Record::End(end))
+    }
+
+    /// Notes that the run is over.
+    pub fn note_over(&self, succeeded: bool) -> bool {
+        self.write(Record::Over { at: now(), succeeded })
+    }
+
+    /// Why the journal could not be written.
+    pub fn take_broken(&self) -> Option<JournalError> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Notes what a task did, and says so.
+    pub fn report(&self, report: TaskReport) {
+        self.observer.event(&Event::End(&report));
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+    }
+
+    /// What tasks did so far.
+    pub fn take_reports(&self) -> Vec<TaskReport> {
+        std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write(&self, record: Record) -> bool {
+        let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+        if broken.is_some() {
+            return false;
+        }
+        match self.journal.lock().unwrap_or_else(PoisonError::into_inner).write(record) {
+            Ok(()) => true,
+            Err(error) => {
+                *broken = Some(error);
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What a run says while it goes on.
+
+use std::time::Duration;
+
+use chrono::Local;
+use serde_json::{Value, json};
+
+use crate::run::report::{Outcome, TaskReport};
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub enum Event<'a> {
+    /// The run begins or goes on.
+    Run {
+        /// Its name.
+        run: &'a str,
+        /// The package.
+        package: &'a str,
+        /// Whether it goes on where an earlier one stopped.
+        is_continued: bool,
+    },
+    /// A task begins.
+    Begin {
+        /// The task.
+        task: &'a str,
+        /// The word of its kind.
+        kind: &'static str,
+        /// What it runs for, in a loop.
+        label: &'a str,
+    },
+    /// Rows of a task are on their way.
+    Rows {
+        /// The task.
+        task: &'a str,
+        /// Rows so far.
+        rows: u64,
+    },
+    /// A task says something.
+    Note {
+        /// The task.
+        task: &'a str,
+        /// What it says.
+        note: &'a str,
+    },
+    /// A task is tried again.
+    Retry {
+        /// The task.
+        task: &'a str,
+        /// Which attempt comes.
+        attempt: u32,
+        /// The wait before it.
+        wait: Duration,
+        /// Why.
+        reason: &'a str,
+    },
+    /// A task has ended, or does not run.
+    End(&'a TaskReport),
+    /// The run is over.
+    Over {
+        /// How.
+        outcome: Outcome,
+        /// How long it took.
+        elapsed: Duration,
+    },
+}
+
+/// Hears what happens, from several threads.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: &Event<'_>);
+}
+
+/// Hears nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn event(&self, _: &Event<'_>) {}
+}
+
+/// An instant as journals, logs and reports write it: local time with its offset.
+pub fn now() -> String {
+    Local::now().format("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
+}
+
+impl Event<'_> {
+    /// As a line of the log, with the time.
+    pub fn json(&self) -> Value {
+        let mut line = match self {
+            Self::Run { run, package, is_continued } => {
+                json!({"event": "run", "run": run, "package": package, "continued": is_continued})
+            }
+            Self::Begin { task, kind, label } => {
+                let mut line = json!({"event": "begin", "task": task, "type": kind});
+                if !label.is_empty() {
+                    line["for"] = Value::from(*label);
+                }
+                line
+            }
+            Self::Rows { task, rows } => json!({"event": "rows", "task": task, "rows": rows}),
+            Self::Note { task, note } => json!({"event": "note", "task": task, "note": note}),
+            Self::Retry { task, attempt, wait, reason } => json!({
+                "event": "retry", "task": task, "attempt": attempt, "wait_seconds": wait.as_secs_f64(), "reason": reason
+            }),
+            Self::End(report) => {
+                let mut line = report.json();
+                line["event"] = Value::from("end");
+                line
+            }
+            Self::Over { outcome, elapsed } => {
+                json!({"event": "over", "outcome": outcome.word(), "seconds": elapsed.as_secs_f64()})
+            }
+        };
+        line["at"] = Value::from(now());
+        line
+    }
+}

@@ -1,0 +1,38 @@
+//! Why a task failed.
+
+use crate::scope::ScopeError;
+
+/// A failure of a task, for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TaskError {
+    /// What happened.
+    pub message: String,
+    /// It is not known whether the last statement or request took effect.
+    pub is_in_doubt: bool,
+    /// Another attempt cannot help.
+    pub is_final: bool,
+}
+
+impl TaskError {
+    /// A failure.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_in_doubt: false, is_final: false }
+    }
+
+    /// A failure that every attempt would meet.
+    pub fn last(message: impl Into<String>) -> Self {
+        Self { is_final: true, ..Self::new(message) }
+    }
+
+    /// A failure of SQL Server, or of the way to it.
+    pub fn of_client(error: load::Error) -> Self {
+        Self { is_in_doubt: error.is_in_doubt(), ..Self::new(error.to_string()) }
+    }
+}
+
+impl From<ScopeError> for TaskError {
+    fn from(error: ScopeError) -> Self {
+        Self::last(error.to_string())
+    }
+}
