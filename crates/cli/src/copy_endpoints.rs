@@ -39,7 +39,7 @@ pub fn ends(arguments: &CopyArgs) -> Result<Ends, Failure> {
 }
 
 /// Refuses the flags that an end cannot honour, by name.
-fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
+pub fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
     let CopyArgs { format, target_file, reading, forms, bulk, columns, conversions, writers, modes, .. } =
         arguments;
     let (source, destination) = (&ends.source, &ends.destination);

@@ -31,6 +31,7 @@ mod load_source;
 mod load_way;
 mod loads_command;
 mod package_command;
+mod package_copies;
 mod progress;
 mod query_command;
 mod query_output;

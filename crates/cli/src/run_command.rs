@@ -8,6 +8,7 @@ use crate::ExitStatus;
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::package_command::{checked, print_findings};
+use crate::package_copies::PackageCopies;
 use crate::run_log::RunLog;
 use crate::run_page;
 use crate::run_progress::{RunProgress, summary};
@@ -29,7 +30,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitStatus, Failure> {
         redo: arguments.redo.clone(),
         done: arguments.done.clone(),
         jobs: arguments.jobs,
-        copier: None,
+        copier: Some(&PackageCopies),
     };
     if arguments.dry_run {
         let planned = package::dry_run(&loaded, &options).map_err(failure)?;

@@ -57,8 +57,7 @@ pub fn write(path: &Path) {
     if bodies.is_empty() {
         return;
     }
-<<<<<<< HEAD
-    save(path, &Body::page("Load report", &bodies));
+    said(write_page(path, &Body::page("Load report", &bodies)));
 }
 
 /// Writes a page of figures and one table, whose columns from a number on stand to the right.
@@ -72,19 +71,17 @@ pub fn write_table(
     body.heading(title);
     body.tiles(tiles);
     body.table(head, numbers, rows);
-    save(path, &Body::page(title, &[body]));
+    said(write_page(path, &Body::page(title, &[body])));
 }
 
-fn save(path: &Path, page: &str) {
-=======
-    if let Err(failure) = write_page(path, &Body::page("Load report", &bodies)) {
+fn said(written: Result<(), Failure>) {
+    if let Err(failure) = written {
         eprintln!("warning: the rows are loaded, but {failure}");
     }
 }
 
 /// Writes a whole page into a new file.
 pub fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
->>>>>>> ecd43d23 (Run packages: tasks in one TOML file, checked whole, run in order, continued after a kill; import packages of SSIS)
     let written = create(path).and_then(|mut file| {
         let written = file.write_all(page.as_bytes()).and_then(|()| file.sync_all());
         if written.is_err() {

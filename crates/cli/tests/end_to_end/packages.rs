@@ -28,7 +28,10 @@ fn count(fixture: &Fixture, table: &str) -> String {
 #[test]
 fn tasks_run_in_order_and_pass_values_on() {
     let fixture = Fixture::new();
-    fixture.file("make.sql", "CREATE TABLE t (n int, s nvarchar(50))\nGO\nINSERT INTO t VALUES (1, @what)\nGO 3\n");
+    fixture.file(
+        "make.sql",
+        "CREATE TABLE t (n int, s nvarchar(50))\nGO\nINSERT INTO t VALUES (1, @what)\nGO 3\n",
+    );
     let ran = run(
         &fixture,
         r#"
@@ -133,7 +136,11 @@ fn done_tasks_that_changed_are_not_passed_over() {
     assert_eq!(run(&fixture, &package("true"), &[]).code, 1);
     let changed = run(&fixture, &package("echo"), &[]);
     assert_eq!(changed.code, 2);
-    assert!(changed.stderr.contains("has done `first`, and the package has changed there since"), "{}", changed.stderr);
+    assert!(
+        changed.stderr.contains("has done `first`, and the package has changed there since"),
+        "{}",
+        changed.stderr
+    );
     assert!(run(&fixture, &package("echo"), &["--continue"]).stderr.contains("first: done before"));
     assert!(run(&fixture, &package("echo"), &["--new"]).stderr.contains("first: succeeded"));
 }
@@ -268,10 +275,18 @@ may_fail = true
         &["--log", "log.jsonl"],
     );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("try: sh ended with exit code 1: broken; attempt 2 comes in 0.01 s"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("try: sh ended with exit code 1: broken; attempt 2 comes in 0.01 s"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("show: content"), "{}", ran.stderr);
     assert!(ran.stderr.contains("slow: failed: sleep was ended after 0.05 s"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("missing: failed: after 0 s there are 0 files nothing.txt"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("missing: failed: after 0 s there are 0 files nothing.txt"),
+        "{}",
+        ran.stderr
+    );
     let log = std::fs::read_to_string(fixture.path("log.jsonl")).unwrap();
     assert!(log.lines().all(|line| line.starts_with('{') && line.contains("\"at\":")), "{log}");
     assert!(log.contains("\"event\":\"retry\"") && log.contains("\"event\":\"over\""), "{log}");
@@ -284,7 +299,10 @@ fn requests_over_http() {
     let port = listener.local_addr().unwrap().port();
     let server = thread::spawn(move || {
         let mut heard = Vec::new();
-        for answer in ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello", "HTTP/1.1 500 No\r\nContent-Length: 4\r\nConnection: close\r\n\r\noops"] {
+        for answer in [
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
+            "HTTP/1.1 500 No\r\nContent-Length: 4\r\nConnection: close\r\n\r\noops",
+        ] {
             let (mut socket, _) = listener.accept().unwrap();
             let mut reader = BufReader::new(socket.try_clone().unwrap());
             let mut request = String::new();
@@ -340,7 +358,9 @@ statement = "SELECT 1"
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     let heard = server.join().unwrap();
     assert!(heard[0].starts_with(&format!("POST /hook?key={PASSWORD} ")), "{}", heard[0]);
-    assert!(heard[0].contains(&format!("x-key: {PASSWORD}")) || heard[0].contains(&format!("X-Key: {PASSWORD}")));
+    assert!(
+        heard[0].contains(&format!("x-key: {PASSWORD}")) || heard[0].contains(&format!("X-Key: {PASSWORD}"))
+    );
     assert!(heard[0].ends_with("{\"package\": \"p\"}"), "{}", heard[0]);
     assert!(ran.stderr.contains("say: hello there"), "{}", ran.stderr);
     assert!(ran.stderr.contains("the answer is 500 Internal Server Error: oops"), "{}", ran.stderr);
@@ -391,7 +411,9 @@ fn a_run_that_is_killed_in_each_task_ends_with_exact_counts() {
         ));
     }
     let path = fixture.file("p.toml", package);
-    for (task, delay_ms) in [("s1", 100), ("s2", 0), ("s2", 350), ("s3", 200), ("s4", 290), ("group", 320), ("group", 600)] {
+    for (task, delay_ms) in
+        [("s1", 100), ("s2", 0), ("s2", 350), ("s3", 200), ("s4", 290), ("group", 320), ("group", 600)]
+    {
         let mut run = start(&fixture, text(&path));
         if wait_for(&mut run, &format!("{task}: begins")) {
             thread::sleep(Duration::from_millis(delay_ms));
@@ -435,7 +457,11 @@ fn a_dry_run_changes_nothing_and_shows_no_secret() {
     );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("1. a (sql)\n       connection = db\n       statement = CREATE TABLE x (d date DEFAULT N'tomorrow')\n  2. b (http), after a\n"), "{}", ran.stdout);
-    assert!(!ran.stdout.contains(PASSWORD) && ran.stdout.contains("${env:BULKWIRE_PASSWORD}"), "{}", ran.stdout);
+    assert!(
+        !ran.stdout.contains(PASSWORD) && ran.stdout.contains("${env:BULKWIRE_PASSWORD}"),
+        "{}",
+        ran.stdout
+    );
     assert!(!fixture.path("p.state.jsonl").exists());
 }
 
@@ -445,7 +471,11 @@ fn checks_the_schema_and_imports_are_commands() {
     let wrong = fixture.file("wrong.toml", "[tasks.a]\ntype = 'sq'\n");
     let checked = fixture.run(&["package", "check", text(&wrong), "--json"]);
     assert_eq!(checked.code, 2);
-    assert!(checked.stdout.contains("\"column\":8") && checked.stdout.contains("did you mean"), "{}", checked.stdout);
+    assert!(
+        checked.stdout.contains("\"column\":8") && checked.stdout.contains("did you mean"),
+        "{}",
+        checked.stdout
+    );
     assert_eq!(run(&fixture, "[tasks.a]\ntype = 'sq'\n", &[]).code, 2);
     let schema = fixture.ok(&["package", "schema"]).stdout;
     assert!(schema.contains("wait-for-file"), "{schema}");

@@ -1,0 +1,182 @@
+//! Copies of packages, by the rules and flags of `bulkwire copy`.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::Parser;
+use copy::rejects::{self, Rejected, Rejects};
+use copy::{Control, CopyReport, CopySettings, CopyWatch, Endpoint, Repeat, copy_table};
+use load::{RejectedRow, Tolerance};
+use package::{Copied, Copier, CopyFailure, CopyListener, CopyRequest};
+
+use crate::args::{Arguments, Command, CopyArgs};
+use crate::copy_endpoints::{self, Ends};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::load_source::{self, REJECTS_SHOWN_MAX};
+
+/// Does the copies of packages.
+pub struct PackageCopies;
+
+impl Copier for PackageCopies {
+    fn copy(&self, request: &CopyRequest, listener: &dyn CopyListener) -> Result<Copied, CopyFailure> {
+        let report = run(request, listener, false).map_err(failed)?;
+        let rows = report.rows_written.saturating_add(report.rows_skipped);
+        let mut notes = report.notes;
+        if report.rows_skipped > 0 {
+            notes.push(format!("{} rows were there already", load::report::grouped(report.rows_skipped)));
+        }
+        Ok(Copied { rows, refused: report.rows_refused, notes })
+    }
+
+    fn plan(&self, request: &CopyRequest) -> Result<Vec<String>, CopyFailure> {
+        struct Silent;
+        impl CopyListener for Silent {
+            fn rows(&self, _: u64) {}
+            fn note(&self, _: &str) {}
+        }
+        let report = run(request, &Silent, true).map_err(failed)?;
+        Ok(report.plan.iter().map(ToString::to_string).collect())
+    }
+}
+
+fn failed(failure: Failure) -> CopyFailure {
+    let is_final = matches!(failure, Failure::Usage(_) | Failure::Config(_));
+    CopyFailure { message: failure.to_string(), is_in_doubt: failure.is_in_doubt(), is_final }
+}
+
+fn run(request: &CopyRequest, listener: &dyn CopyListener, is_dry: bool) -> Result<CopyReport, Failure> {
+    let arguments = arguments(request)?;
+    let ends = Ends { source: request.source.clone(), destination: request.destination.clone() };
+    copy_endpoints::check(&arguments, &ends)?;
+    ends.source.check_distinct(&ends.destination)?;
+    let source = copy_endpoints::source_settings(&arguments, &ends)?;
+    let mut destination = copy_endpoints::destination_settings(&arguments, &ends, None)?;
+    let mut from = ends.source.source(&source)?;
+    if let Some(load_id) = &request.load_id {
+        match from.repeat()? {
+            Repeat::InOrder(_) => {
+                destination.server.resume = Some(copy::Resume {
+                    load_id: Some(load_id.clone()),
+                    ledger_schema: arguments.writers.ledger_schema.clone(),
+                    command: String::new(),
+                });
+            }
+            Repeat::No(reason) if request.must_resume => {
+                return Err(Failure::Usage(format!("resume = true is not possible here: {reason}")));
+            }
+            Repeat::No(_) => {}
+        }
+    }
+    let mut to = ends.destination.destination(&destination)?;
+    let is_resumable = destination.server.resume.is_some();
+    let refusals = Refusals::open(&arguments, is_resumable, listener)?;
+    let places = from.places();
+    let of_source = from.name();
+    let refuse = |mut row: RejectedRow| {
+        let place = places.of(row.origin.row, &of_source);
+        row.origin.row = place.row;
+        refusals.take(&Rejected { line: place.line, ..rejects::of_load(&place.name, place.encoding, &row) })
+    };
+    let keep = || refusals.rejects.as_ref().map_or(Ok(()), Rejects::keep);
+    let tolerance =
+        Tolerance { reject: &refuse, bisect: arguments.refusals.bisect, keep: &keep, keep_open_batch: false };
+    let watch = Watch(listener);
+    let control = Control {
+        watch: &watch,
+        commits: &interrupt::Commits,
+        tolerance: refusals.rejects.as_ref().map(|_| &tolerance),
+    };
+    let settings = CopySettings { is_dry, is_resumable };
+    let report =
+        copy_table(from.as_mut(), to.as_mut(), settings, &control, &mut |_| {}).map_err(Failure::Copy)?;
+    if let Some(rejects) = &refusals.rejects {
+        rejects.finish().map_err(|source| refusals.failure(source))?;
+    }
+    Ok(report)
+}
+
+/// The flags as `bulkwire copy` reads them. The endpoints are known already; these only have their kinds.
+fn arguments(request: &CopyRequest) -> Result<CopyArgs, Failure> {
+    let spelled = |endpoint: &Endpoint| match endpoint {
+        Endpoint::SqlServer(_) => "mssql:".to_owned(),
+        other => other.to_string(),
+    };
+    let mut words = vec!["bulkwire".to_owned(), "copy".to_owned(), "--quiet".to_owned()];
+    words.extend(request.flags.iter().cloned());
+    words.extend(request.query.iter().map(|query| format!("--query={query}")));
+    words.extend(["--".to_owned(), spelled(&request.source), spelled(&request.destination)]);
+    let parsed =
+        Arguments::try_parse_from(words).map_err(|error| Failure::Usage(said(&error.to_string())))?;
+    match parsed.command {
+        Command::Copy(arguments) => Ok(*arguments),
+        _ => Err(Failure::Usage("this is no copy".to_owned())),
+    }
+}
+
+/// The sentence of an error of the command line, without its usage.
+fn said(text: &str) -> String {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let sentence: Vec<&str> = text.split("\n\nUsage").next().unwrap_or(text).split_whitespace().collect();
+    sentence.join(" ")
+}
+
+/// What becomes of refused rows.
+struct Refusals<'a> {
+    rejects: Option<Rejects>,
+    path: Option<PathBuf>,
+    listener: &'a dyn CopyListener,
+    shown: AtomicU64,
+}
+
+impl<'a> Refusals<'a> {
+    fn open(
+        arguments: &CopyArgs,
+        is_resumable: bool,
+        listener: &'a dyn CopyListener,
+    ) -> Result<Self, Failure> {
+        let flags = &arguments.refusals;
+        let mut this =
+            Self { rejects: None, path: flags.rejects.clone(), listener, shown: AtomicU64::new(0) };
+        let limit = match (flags.max_errors, &flags.rejects) {
+            (None, None) if !flags.bisect => return Ok(this),
+            (Some(limit), _) => Some(limit),
+            (None, Some(_)) => None,
+            (None, None) => Some(0),
+        };
+        let opened = match (&flags.rejects, is_resumable) {
+            // Rows that are committed are not read again, and so their refusals are kept.
+            (Some(path), true) => Rejects::reopen(path, limit, |_, _| true),
+            (path, _) => Rejects::open(path.as_ref(), limit),
+        };
+        this.rejects = Some(opened.map_err(|source| this.failure(source))?);
+        Ok(this)
+    }
+
+    fn failure(&self, source: std::io::Error) -> Failure {
+        let file = self.path.as_ref().map(|path| path.display().to_string());
+        Failure::Rejects { file: file.unwrap_or_default(), source }
+    }
+
+    fn take(&self, rejected: &Rejected<'_>) -> ControlFlow<()> {
+        let Some(rejects) = &self.rejects else { return ControlFlow::Break(()) };
+        if self.shown.fetch_add(1, Ordering::Relaxed) < REJECTS_SHOWN_MAX {
+            self.listener.note(&format!("refused: {}", load_source::described(rejected)));
+        }
+        rejects.take(rejected)
+    }
+}
+
+/// Hands on what a copy says.
+struct Watch<'a>(&'a dyn CopyListener);
+
+impl CopyWatch for Watch<'_> {
+    fn progress(&self, sent: u64, committed: u64) {
+        self.0.rows(sent.max(committed));
+    }
+
+    fn note(&self, text: &str) {
+        self.0.note(text);
+    }
+}
