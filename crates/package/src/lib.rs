@@ -29,6 +29,7 @@ mod secrets;
 mod server;
 pub mod sql_script;
 mod task;
+mod task_context;
 mod task_error;
 mod template;
 

@@ -1,9 +1,10 @@
 //! Runs a package: its tasks in order and side by side, with a journal that lets a killed run go on.
 
+mod attempts;
 pub(crate) mod context;
 pub mod event;
-mod items;
-mod level;
+pub(crate) mod items;
+pub(crate) mod level;
 mod permits;
 pub mod report;
 mod selection;
@@ -11,7 +12,6 @@ mod step;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::Local;
 
@@ -21,8 +21,7 @@ use crate::loaded::{Loaded, Step};
 use crate::model::Interrupted;
 use crate::run::context::RunContext;
 use crate::run::event::{Event, Observer, now};
-pub(crate) use crate::run::items::files;
-pub(crate) use crate::run::level::{Level, run_level};
+use crate::run::level::{Level, run_level};
 use crate::run::report::RunReport;
 pub(crate) use crate::run::selection::Selection;
 use crate::scope::{Scope, ScopeError, Variables};
@@ -153,7 +152,7 @@ pub fn run(
         }
     };
     for (name, text) in &record.variables {
-        // A variable that the package no longer has is nobody's any more.
+        // A variable that the package no longer has is not set.
         if variables.kind(name).is_some() {
             variables.set(name, Some(text))?;
         }
@@ -293,11 +292,4 @@ pub(crate) fn built_in(record: &RunRecord) -> [(&'static str, String); 4] {
         ("run.date", date.to_owned()),
         ("run.time", time.to_owned()),
     ]
-}
-
-/// The wait before an attempt, doubled each time, an hour at most.
-fn wait_before(first: Duration, attempt: u32) -> Duration {
-    const LONGEST: Duration = Duration::from_secs(3600);
-    let doubled = 1_u32.checked_shl(attempt.saturating_sub(2)).unwrap_or(u32::MAX);
-    first.checked_mul(doubled).unwrap_or(LONGEST).min(LONGEST.max(first))
 }

@@ -10,14 +10,15 @@ use crate::condition::Condition;
 use crate::journal::EndRecord;
 use crate::loaded::Step;
 use crate::model::{Action, ForEach, OnFailure};
+use crate::run::attempts::wait_before;
 use crate::run::event::{Event, now};
 use crate::run::items::items;
 use crate::run::level::Level;
 use crate::run::report::{Outcome, TaskReport};
-use crate::run::wait_before;
 use crate::scalar::Scalar;
 use crate::scope::Scope;
-use crate::task::{Done, TaskContext, run_action};
+use crate::task::run_action;
+use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
 /// The wait before the second attempt, unless the package says otherwise.
@@ -193,13 +194,16 @@ impl Unit<'_> {
         let mut attempts = 1;
         let done = loop {
             let task = TaskContext {
-                level: self.level,
+                run: context,
                 step: self.step,
                 path: self.path,
                 scope: self.scope,
                 server: self.server(),
                 // What this run has done of a group counts when the group is tried again.
                 restores: self.restores || attempts > 1,
+                on_failure: self.level.on_failure,
+                jobs: self.level.jobs,
+                depth: self.level.depth,
             };
             match run_action(&task) {
                 Err(error) if attempts < most && !error.is_final => {

@@ -3,7 +3,8 @@
 use load::{BulkInsertOptions, TableName, bulk_insert_statement};
 
 use crate::model::BulkInsertTask;
-use crate::task::{Done, TaskContext, step_mark};
+use crate::task::step_mark;
+use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
 const FILE_TYPES: [&str; 4] = ["char", "native", "widechar", "widenative"];

@@ -12,14 +12,14 @@ use crate::run::event::Event;
 use crate::scope::{Scope, Secrets};
 use crate::server::Server;
 use crate::task::step_mark::key_of;
-use crate::task::{Done, TaskContext};
+use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
 /// Flags whose values are paths.
 const PATHS: [&str; 1] = ["format_file"];
 
 pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
-    let Some(copier) = task.level.context.copier else {
+    let Some(copier) = task.run.copier else {
         return Err(TaskError::last("this program has no means to copy rows"));
     };
     let tree = task.scope.tree(&task.step.raw, Secrets::Resolve)?;
@@ -41,7 +41,7 @@ struct Listener<'a, 'b>(&'a TaskContext<'b>);
 
 impl CopyListener for Listener<'_, '_> {
     fn rows(&self, rows: u64) {
-        self.0.level.context.observer.event(&Event::Rows { task: self.0.path, rows });
+        self.0.run.observer.event(&Event::Rows { task: self.0.path, rows });
     }
 
     fn note(&self, note: &str) {

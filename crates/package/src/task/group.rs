@@ -8,10 +8,11 @@ use crate::condition::Condition;
 use crate::loaded::Step;
 use crate::model::{Action, GroupTask, SqlTask};
 use crate::order::order;
+use crate::run::level::{Level, run_level};
 use crate::run::report::{Outcome, TaskReport};
-use crate::run::{Level, run_level};
 use crate::task::package::ended;
-use crate::task::{Done, TaskContext, bulk_insert, sql, step_mark};
+use crate::task::{bulk_insert, sql, step_mark};
+use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
 pub(super) fn run(task: &TaskContext<'_>, group: &GroupTask) -> Result<Done, TaskError> {
@@ -19,14 +20,14 @@ pub(super) fn run(task: &TaskContext<'_>, group: &GroupTask) -> Result<Done, Tas
         return transaction(task);
     }
     let level = Level {
-        context: task.level.context,
+        context: task.run,
         steps: &task.step.inner,
         scope: task.scope,
         prefix: &format!("{}/", task.path),
-        on_failure: task.level.on_failure,
+        on_failure: task.on_failure,
         may_restore: task.restores,
-        jobs: task.level.jobs,
-        depth: task.level.depth,
+        jobs: task.jobs,
+        depth: task.depth,
     };
     ended(run_level(&level, None))
 }
@@ -54,7 +55,7 @@ fn transaction(task: &TaskContext<'_>) -> Result<Done, TaskError> {
         .map(|span| span.0)
         .collect();
     let mut client = task.server.connect(connection, task.scope, timeouts.into_iter().max())?;
-    let _permit = task.level.context.permits.take();
+    let _permit = task.run.permits.take();
     step_mark::once(&mut client, &task.identity(), &mut |client| {
         let mut whole = Done::default();
         let mut rows = 0_u64;
@@ -72,7 +73,7 @@ fn transaction(task: &TaskContext<'_>) -> Result<Done, TaskError> {
 fn one(group: &TaskContext<'_>, step: &Step, client: &mut Client) -> Result<Done, TaskError> {
     let path = format!("{}/{}", group.path, step.name);
     let scope = group.scope.of_task(&step.name);
-    let context = group.level.context;
+    let context = group.run;
     let mut report = TaskReport {
         task: path.clone(),
         kind: step.kind(),
@@ -102,12 +103,15 @@ fn one(group: &TaskContext<'_>, step: &Step, client: &mut Client) -> Result<Done
     }
     let began = Instant::now();
     let task = TaskContext {
-        level: group.level,
+        run: group.run,
         step,
         path: &path,
         scope: &scope,
         server: group.server,
         restores: group.restores,
+        on_failure: group.on_failure,
+        jobs: group.jobs,
+        depth: group.depth,
     };
     let done = match &step.action {
         Action::Sql(raw) => sql::statements(&task, raw, client, true),

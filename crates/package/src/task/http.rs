@@ -9,7 +9,7 @@ use ureq::http::{Method, Request, StatusCode};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::model::HttpTask;
-use crate::task::{Done, TaskContext};
+use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::check::check;
 use crate::diagnostic::Severity;
 use crate::model::{PackageTask, Plain};
+use crate::run::level::{Level, run_level};
 use crate::run::report::Outcome;
-use crate::run::{Level, run_level};
 use crate::scalar::Scalar;
 use crate::scope::{Scope, Variables};
-use crate::task::{Done, TaskContext};
+use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
 /// Packages within one another.
@@ -17,7 +17,7 @@ const DEPTH_MAX: usize = 16;
 
 pub(super) fn run(task: &TaskContext<'_>, _: &PackageTask) -> Result<Done, TaskError> {
     let inner: PackageTask = task.action()?;
-    if task.level.depth >= DEPTH_MAX {
+    if task.depth >= DEPTH_MAX {
         return Err(TaskError::last("packages run one another too deeply"));
     }
     let path = task.scope.folder().join(&inner.file);
@@ -45,14 +45,14 @@ pub(super) fn run(task: &TaskContext<'_>, _: &PackageTask) -> Result<Done, TaskE
         .collect();
     let scope = Scope::new(&package, Arc::new(variables), &run);
     let level = Level {
-        context: task.level.context,
+        context: task.run,
         steps: &package.steps,
         scope: &scope,
         prefix: &format!("{}/", task.path),
         on_failure: package.model.on_failure,
         may_restore: task.restores,
-        jobs: package.model.jobs.and_then(|jobs| usize::try_from(jobs).ok()).unwrap_or(task.level.jobs),
-        depth: task.level.depth + 1,
+        jobs: package.model.jobs.and_then(|jobs| usize::try_from(jobs).ok()).unwrap_or(task.jobs),
+        depth: task.depth + 1,
     };
     ended(run_level(&level, None))
 }

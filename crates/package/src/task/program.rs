@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::model::ProgramTask;
-use crate::task::{Done, TaskContext};
+use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
 /// Output that a variable takes at most, in bytes.

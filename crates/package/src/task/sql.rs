@@ -9,7 +9,8 @@ use crate::model::{Into, Plain, SqlTask};
 use crate::scalar::Scalar;
 use crate::scope::Secrets;
 use crate::sql_script::{Batch, batches, script_text};
-use crate::task::{Done, TaskContext, step_mark};
+use crate::task::step_mark;
+use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 use crate::template::Template;
 

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use tds::{Isolation, Length, SqlType, Value};
 
 use crate::loaded::fingerprint;
-use crate::task::Done;
+use crate::task_context::Done;
 use crate::task_error::TaskError;
 
 const TABLE: &str = "[dbo].[bulkwire_package_steps]";

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::model::WaitForFileTask;
-use crate::run::files;
-use crate::task::{Done, TaskContext};
+use crate::run::items::files;
+use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
 const STABLE: Duration = Duration::from_secs(2);
