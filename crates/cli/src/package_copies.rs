@@ -47,6 +47,10 @@ fn failed(failure: Failure) -> CopyFailure {
 }
 
 fn run(request: &CopyRequest, listener: &dyn CopyListener, is_dry: bool) -> Result<CopyReport, Failure> {
+    if !request.transformation.is_none() || !request.lookups.is_empty() {
+        let message = "select, where, transform and lookups of a copy are not possible in this program";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let arguments = arguments(request)?;
     let ends = Ends { source: request.source.clone(), destination: request.destination.clone() };
     copy_endpoints::check(&arguments, &ends)?;
