@@ -7,6 +7,7 @@ pub(crate) mod items;
 pub(crate) mod level;
 mod permits;
 pub mod report;
+mod run_error;
 mod selection;
 mod step;
 
@@ -16,15 +17,16 @@ use std::sync::Arc;
 use chrono::Local;
 
 use crate::copier::Copier;
-use crate::journal::{EndRecord, Journal, JournalError, Past, Record, RunRecord};
+use crate::journal::{EndRecord, Journal, Past, Record, RunRecord};
 use crate::loaded::{Loaded, Step};
 use crate::model::Interrupted;
 use crate::run::context::RunContext;
 use crate::run::event::{Event, Observer, now};
 use crate::run::level::{Level, run_level};
 use crate::run::report::RunReport;
+pub use crate::run::run_error::RunError;
 pub(crate) use crate::run::selection::Selection;
-use crate::scope::{Scope, ScopeError, Variables};
+use crate::scope::{Scope, Variables};
 
 /// Tasks that work at once unless the package says otherwise.
 const JOBS: u32 = 4;
@@ -52,56 +54,6 @@ pub struct RunOptions<'a> {
     pub jobs: Option<u32>,
     /// Does copies, if this program can.
     pub copier: Option<&'a dyn Copier>,
-}
-
-/// Why nothing ran, or why a run had to stop.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// Another run of the package is under way, or its journal cannot be used.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A variable.
-    #[error(transparent)]
-    Variable(#[from] ScopeError),
-    /// `--from` or `--only` names no task.
-    #[error("there is no task `{0}`")]
-    NoTask(String),
-    /// The run that was left is another one.
-    #[error("an unfinished run from {start} had {what}; --new begins again, --continue goes on with {whose}")]
-    OtherRun {
-        /// When it began.
-        start: String,
-        /// What is different.
-        what: String,
-        /// Whose values a continued run has.
-        whose: &'static str,
-    },
-    /// A task is done and has changed since.
-    #[error(
-        "the run from {start} has done {}, and the package has changed there since; --new begins again, --continue takes what is done as done",
-        named(tasks)
-    )]
-    Changed {
-        /// When it began.
-        start: String,
-        /// The tasks.
-        tasks: Vec<String>,
-    },
-    /// Tasks that want a person's decision.
-    #[error(
-        "the run from {start} was killed in the middle of {}; --redo TASK runs it again, --done TASK takes it as done",
-        named(tasks)
-    )]
-    Undecided {
-        /// When it began.
-        start: String,
-        /// The tasks.
-        tasks: Vec<String>,
-    },
-}
-
-fn named(tasks: &[String]) -> String {
-    tasks.iter().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The journal of a package unless another is asked for: `orders.toml` has `orders.state.jsonl`.

@@ -1,7 +1,7 @@
 //! `--from` and `--only`: the tasks of the package that a run is about.
 
 use crate::loaded::Loaded;
-use crate::run::RunError;
+use crate::run::run_error::RunError;
 
 /// The tasks that run; the others count as done.
 #[derive(Debug, Clone)]
