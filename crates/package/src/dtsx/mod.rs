@@ -5,6 +5,7 @@ mod control_flow;
 mod data_flow;
 mod expression;
 mod flow_columns;
+mod import_error;
 mod named;
 mod sql_task;
 mod tsql;
@@ -13,6 +14,7 @@ mod xml;
 
 use crate::dtsx::connection_managers::Managers;
 use crate::dtsx::control_flow::Flow;
+pub use crate::dtsx::import_error::ImportError;
 use crate::dtsx::named::{Names, VariableNames};
 use crate::dtsx::written::{Table, Toml, pairs};
 use crate::dtsx::xml::Element;
@@ -31,34 +33,6 @@ pub struct Imported {
     pub variables: usize,
     /// What could not be translated, for people.
     pub left_out: Vec<String>,
-}
-
-/// Why a file cannot be translated at all.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ImportError {
-    /// Neither UTF-8 nor UTF-16.
-    #[error("this is neither UTF-8 nor UTF-16 with a byte-order mark")]
-    Encoding,
-    /// Not XML.
-    #[error("this is no XML, at byte {at}: {reason}")]
-    Xml {
-        /// Where.
-        at: usize,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A document type, by which entities could be defined.
-    #[error("packages of SSIS have no document type (<!DOCTYPE>)")]
-    DocumentType,
-    /// An entity that XML does not know by itself.
-    #[error("an entity is not known")]
-    Entity,
-    /// More or deeper than any package.
-    #[error("the document is too large, or nested too deeply")]
-    TooLarge,
-    /// XML of another kind.
-    #[error("this is no package of SSIS: its root is <{0}>")]
-    Foreign(String),
 }
 
 /// Types of variables by their numbers, and the types here.

@@ -4,7 +4,7 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use crate::dtsx::ImportError;
+use crate::dtsx::import_error::ImportError;
 
 const DEPTH_MAX: usize = 200;
 const ELEMENTS_MAX: usize = 2_000_000;

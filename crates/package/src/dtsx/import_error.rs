@@ -1,0 +1,29 @@
+//! Why a file is no package of SSIS.
+
+/// Why a file cannot be translated at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// Neither UTF-8 nor UTF-16.
+    #[error("this is neither UTF-8 nor UTF-16 with a byte-order mark")]
+    Encoding,
+    /// Not XML.
+    #[error("this is no XML, at byte {at}: {reason}")]
+    Xml {
+        /// Where.
+        at: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A document type, by which entities could be defined.
+    #[error("packages of SSIS have no document type (<!DOCTYPE>)")]
+    DocumentType,
+    /// An entity that XML does not know by itself.
+    #[error("an entity is not known")]
+    Entity,
+    /// More or deeper than any package.
+    #[error("the document is too large, or nested too deeply")]
+    TooLarge,
+    /// XML of another kind.
+    #[error("this is no package of SSIS: its root is <{0}>")]
+    Foreign(String),
+}

@@ -1,0 +1,54 @@
+//! Why a run does not begin, or stops.
+
+use crate::journal::JournalError;
+use crate::scope::ScopeError;
+
+/// Why nothing ran, or why a run had to stop.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Another run of the package is under way, or its journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A variable.
+    #[error(transparent)]
+    Variable(#[from] ScopeError),
+    /// `--from` or `--only` names no task.
+    #[error("there is no task `{0}`")]
+    NoTask(String),
+    /// The run that was left is another one.
+    #[error("an unfinished run from {start} had {what}; --new begins again, --continue goes on with {whose}")]
+    OtherRun {
+        /// When it began.
+        start: String,
+        /// What is different.
+        what: String,
+        /// Whose values a continued run has.
+        whose: &'static str,
+    },
+    /// A task is done and has changed since.
+    #[error(
+        "the run from {start} has done {}, and the package has changed there since; --new begins again, --continue takes what is done as done",
+        named(tasks)
+    )]
+    Changed {
+        /// When it began.
+        start: String,
+        /// The tasks.
+        tasks: Vec<String>,
+    },
+    /// Tasks that want a person's decision.
+    #[error(
+        "the run from {start} was killed in the middle of {}; --redo TASK runs it again, --done TASK takes it as done",
+        named(tasks)
+    )]
+    Undecided {
+        /// When it began.
+        start: String,
+        /// The tasks.
+        tasks: Vec<String>,
+    },
+}
+
+fn named(tasks: &[String]) -> String {
+    tasks.iter().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ")
+}
