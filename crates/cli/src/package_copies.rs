@@ -37,7 +37,11 @@ impl Copier for PackageCopies {
             fn note(&self, _: &str) {}
         }
         let report = run(request, &Silent, true).map_err(failed)?;
-        Ok(report.plan.iter().map(ToString::to_string).collect())
+        Ok(report
+            .plan
+            .iter()
+            .map(|choice| format!("{}: {} ({})", choice.setting, choice.value, choice.reason))
+            .collect())
     }
 }
 
@@ -60,7 +64,9 @@ fn run(request: &CopyRequest, listener: &dyn CopyListener, is_dry: bool) -> Resu
     let mut from = ends.source.source(&source)?;
     if let Some(load_id) = &request.load_id {
         match from.repeat()? {
-            Repeat::InOrder(_) => {
+            // A pipe is the same again only if the user says so.
+            Repeat::IfNamed(_) if !request.must_resume => {}
+            Repeat::InOrder(_) | Repeat::IfNamed(_) => {
                 destination.server.resume = Some(copy::Resume {
                     load_id: Some(load_id.clone()),
                     ledger_schema: arguments.writers.ledger_schema.clone(),
