@@ -161,7 +161,7 @@ fn server(here: &str, name: &str, text: &str, left_out: &mut Vec<String>) -> Opt
     let user = setting(text, &["user id", "uid", "user"]);
     let mut url = "mssql://".to_owned();
     let mut keys = Vec::new();
-    let mut comments = vec![format!("{name}")];
+    let mut comments = vec![name.to_owned()];
     if let Some(user) = user.filter(|user| !user.is_empty()) {
         url.push_str(&format!("{}@", encoded(&user)));
         keys.push(("password_env".to_owned(), Toml::text(format!("{}_PASSWORD", here.to_ascii_uppercase()))));
