@@ -42,7 +42,9 @@ impl fmt::Display for Diagnostic {
 
 /// The known name that is nearest to `name`, if one is near enough to be meant.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    let length = name.chars().count();
+    // A name of one or two characters is near to every other.
+    let limit = if length < 3 { 0 } else { (length / 3).max(1) };
     known
         .into_iter()
         .map(|candidate| (distance(name, candidate), candidate))
