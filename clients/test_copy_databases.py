@@ -394,6 +394,28 @@ def test_tables_are_listed(server, connection, postgresql, tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("way", ["SQLite", "DuckDB", "Microsoft's ODBC driver", "FreeTDS"])
+def test_several_tables_go_there_and_come_back(server, connection, postgresql, tmp_path, way):
+    endpoint = ways(server, postgresql, tmp_path)[way]
+    schema = "there" if endpoint.startswith("odbc") else "main"
+    for name in ("many", "there", "back"):
+        for table in ("one", "two.half"):
+            connection.execute(f"DROP TABLE IF EXISTS {name}.[{table}]")
+        connection.execute(f"DROP SCHEMA IF EXISTS {name}")
+        connection.execute(f"CREATE SCHEMA {name}")
+    connection.execute("CREATE TABLE many.one (n int)")
+    connection.execute("INSERT INTO many.one VALUES (1), (2)")
+    connection.execute("SELECT 3 AS n INTO many.[two.half]")
+    many, back = sql_server(server, ""), sql_server(server, "")
+    copied(server.binaries, many, endpoint, "--tables", "many.*", "--to-schema", schema)
+    copied(
+        server.binaries, endpoint, back, "--tables", f"{'*' if way == 'SQLite' else schema + '.*'}",
+        "--to-schema", "back",
+    )  # fmt: skip
+    assert connection.execute("SELECT SUM(n) FROM back.one").fetchval() == 3
+    assert connection.execute("SELECT SUM(n) FROM back.[two.half]").fetchval() == 3
+
+
 def test_a_server_that_goes_away_leaves_nothing(server, tmp_path):
     folder = pathlib.Path(tempfile.gettempdir()) / f"bulkwire-postgresql-killed-{os.getpid()}"
     with databases.postgresql(folder) as doomed:

@@ -45,8 +45,12 @@ impl Address {
         if let Some(table) = &endpoint.table {
             address.table = Some(TableAddress::parse(table)?);
         }
-        address.secrets.push(text.to_owned());
-        address.secrets.push(rest.to_owned());
+        // A path is no secret, and may be a word that stands in many messages.
+        if !matches!(endpoint.scheme.as_str(), "sqlite" | "duckdb") {
+            address
+                .secrets
+                .extend([text.to_owned(), rest.to_owned()].into_iter().filter(|text| text.len() >= 8));
+        }
         address.secrets.retain(|secret| !secret.is_empty() && *secret != address.shown);
         // What holds others comes before them.
         address.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -286,6 +290,8 @@ fn is_secret(key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
     use super::*;
     use crate::Endpoint;
 
@@ -334,6 +340,8 @@ mod tests {
         let address = self::address("odbc:Driver={x};Pwd={geheim;1}#t").unwrap();
         assert_eq!(address.without_secrets("login with geheim;1 failed"), "login with *** failed");
         assert!(!format!("{address:?}").contains("geheim"));
+        let address = self::address("sqlite:t#x").unwrap();
+        assert_eq!(address.without_secrets("no such table"), "no such table");
     }
 
     #[test]

@@ -260,8 +260,12 @@ impl Destination for DatabaseDestination {
             (OptionStatement::TargetTable, table.name),
             (OptionStatement::IngestMode, String::from(mode)),
         ];
-        // What is not named is the driver's own choice.
-        options.extend(table.schema.map(|schema| (OptionStatement::TargetDbSchema, schema)));
+        // What is not named is the driver's own choice. SQLite has no schemas: what stands before the table is an attached file.
+        let before = match session.system {
+            System::Sqlite => OptionStatement::TargetCatalog,
+            _ => OptionStatement::TargetDbSchema,
+        };
+        options.extend(table.schema.map(|schema| (before, schema)));
         options.extend(table.catalog.map(|catalog| (OptionStatement::TargetCatalog, catalog)));
         for (key, value) in options {
             statement.set_option(key, OptionValue::String(value)).map_err(|error| session.failed(&error))?;

@@ -295,6 +295,8 @@ fn uuids(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use arrow::array::{Int64Array, TimestampNanosecondArray};
 
     use super::*;

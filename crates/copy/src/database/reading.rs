@@ -393,6 +393,8 @@ fn uuids(array: &ArrayRef) -> Result<ArrayRef, String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     #[test]
