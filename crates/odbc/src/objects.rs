@@ -31,6 +31,10 @@ pub(crate) struct Filter<'a> {
 /// Name and type of a table.
 type Table = (String, String);
 type Schemas = BTreeMap<Option<String>, Vec<Table>>;
+/// A schema, if the database has schemas, and its tables.
+type Schema = (Option<String>, Vec<Table>);
+/// A catalogue, if the database has catalogues, and its schemas.
+type Catalogue = (Option<String>, Vec<Schema>);
 
 /// Asks the driver and builds the result.
 pub(crate) fn batch(
@@ -49,7 +53,7 @@ pub(crate) fn batch(
         let of_schema = catalogs.entry(catalog).or_default().entry(schema).or_default();
         of_schema.push((name, table_type.unwrap_or_default()));
     }
-    let catalogs: Vec<(Option<String>, Vec<(Option<String>, Vec<Table>)>)> =
+    let catalogs: Vec<Catalogue> =
         catalogs.into_iter().map(|(name, schemas)| (name, schemas.into_iter().collect())).collect();
     let names = strings(catalogs.iter().map(|(name, _)| name.as_deref()));
     let with_schemas = !matches!(depth, ObjectDepth::Catalogs);
@@ -97,7 +101,7 @@ pub(crate) fn tables(
     Ok(found)
 }
 
-fn schemas_array(schemas: &[&(Option<String>, Vec<Table>)], with_tables: bool) -> Result<ArrayRef> {
+fn schemas_array(schemas: &[&Schema], with_tables: bool) -> Result<ArrayRef> {
     let names = strings(schemas.iter().map(|(name, _)| name.as_deref()));
     let tables = schemas.iter().map(|(_, tables)| with_tables.then_some(tables.as_slice()));
     let tables = lists(tables, &TABLE_SCHEMA, tables_array)?;

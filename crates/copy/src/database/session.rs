@@ -1,13 +1,17 @@
 //! A connection to a database, and statements on it.
 
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
 
 use adbc_core::{
     Connection as _, Database as _, Driver as _, Optionable as _, Statement as _,
     error::{Error, Status},
     options::{InfoCode, OptionConnection, OptionDatabase, OptionValue},
 };
-use adbc_driver_manager::{ManagedConnection, ManagedStatement};
+use adbc_driver_manager::{ManagedConnection, ManagedDatabase, ManagedStatement};
 use arrow::{
     array::{Array, AsArray, RecordBatch, RecordBatchReader},
     compute::cast,
@@ -32,6 +36,44 @@ pub(super) struct Session {
     pub(super) quote: String,
     address: Address,
     has_transaction: bool,
+    _database: Arc<ManagedDatabase>,
+}
+
+/// The open files of DuckDB, and whether each is only read. Two instances of a file in one process would not see one another.
+static OPEN_FILES: Mutex<Option<HashMap<PathBuf, (Weak<ManagedDatabase>, bool)>>> = Mutex::new(None);
+
+/// Opens a database; a file of DuckDB that is open is shared.
+fn database(
+    address: &Address,
+    is_read_only: bool,
+    options: Vec<(OptionDatabase, OptionValue)>,
+) -> Result<Arc<ManagedDatabase>, CopyError> {
+    let open = || {
+        let database = driver::load(address)?.new_database_with_opts(options);
+        database.map(Arc::new).map_err(|error| failed(address, &error))
+    };
+    let Some(file) = address.file.as_ref().filter(|_| address.driver == "duckdb") else { return open() };
+    let path = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+    // The file may not be there yet: its folder is what has a name of its own.
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let path = match (folder, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path,
+    };
+    let mut files = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    let files = files.get_or_insert_default();
+    match files.get(&path).and_then(|(database, only_read)| Some((database.upgrade()?, *only_read))) {
+        Some((_, true)) if !is_read_only => Err(CopyError::endpoint(
+            address.to_string(),
+            "the file is being read by this program, and DuckDB cannot write to it meanwhile: copy to a file first",
+        )),
+        Some((database, _)) => Ok(database),
+        None => {
+            let database = open()?;
+            files.insert(path, (Arc::downgrade(&database), is_read_only));
+            Ok(database)
+        }
+    }
 }
 
 impl Session {
@@ -47,7 +89,6 @@ impl Session {
             ));
         }
         let failed = |error| failed(address, &error);
-        let mut driver = driver::load(address)?;
         let mut options: Vec<(OptionDatabase, OptionValue)> = address
             .options
             .iter()
@@ -57,7 +98,7 @@ impl Session {
             let mode = OptionDatabase::Other("access_mode".to_owned());
             options.push((mode, OptionValue::String("READ_ONLY".to_owned())));
         }
-        let database = driver.new_database_with_opts(options).map_err(failed)?;
+        let database = database(address, is_read_only, options)?;
         let connection = database.new_connection().map_err(failed)?;
         let (vendor, driver) = names(&connection).map_err(failed)?;
         let system = System::of(&vendor, &driver);
@@ -74,8 +115,18 @@ impl Session {
             }
             _ => "\"".to_owned(),
         };
-        let mut session =
-            Self { connection, system, quote, address: address.clone(), has_transaction: false };
+        let mut session = Self {
+            connection,
+            system,
+            quote,
+            address: address.clone(),
+            has_transaction: false,
+            _database: database,
+        };
+        if system == System::Sqlite {
+            // One connection writes at a time; others wait for it.
+            session.texts("PRAGMA busy_timeout = 60000")?;
+        }
         if system == System::DuckDb {
             // Otherwise a time with a zone, and bits, come in forms that nothing else understands.
             session.execute("SET TimeZone = 'UTC'")?;
