@@ -58,7 +58,7 @@ impl JoinedRows {
         failed: &mut Vec<FailedRow>,
     ) -> Result<Vec<Portion>, SqlError> {
         let mut portions = Vec::new();
-        let mut pending = vec![0..batch.num_rows()];
+        let mut pending: Vec<_> = std::iter::once(0..batch.num_rows()).collect();
         while let Some(range) = pending.pop() {
             match self.run(batch.slice(range.start, range.len())).await {
                 Ok(batches) => portions.extend(self.in_order(batches)?),
