@@ -39,8 +39,11 @@ pub(super) struct Session {
     _database: Arc<ManagedDatabase>,
 }
 
-/// The open files of DuckDB, and whether each is only read. Two instances of a file in one process would not see one another.
-static OPEN_FILES: Mutex<Option<HashMap<PathBuf, (Weak<ManagedDatabase>, bool)>>> = Mutex::new(None);
+/// Open files, and whether each is only read.
+type OpenFiles = HashMap<PathBuf, (Weak<ManagedDatabase>, bool)>;
+
+/// The open files of DuckDB. Two instances of a file in one process would not see one another.
+static OPEN_FILES: Mutex<Option<OpenFiles>> = Mutex::new(None);
 
 /// Opens a database; a file of DuckDB that is open is shared.
 fn database(
