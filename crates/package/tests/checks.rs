@@ -107,8 +107,8 @@ fn every_mistake_is_found_at_once_with_its_place() {
                 "2:1: warning: connection `db` is not used",
                 "2:6: error: a secret (password) stands in the file (password_env or password_file says where it is, or ${env:NAME} in its place)",
                 "5:14: error: there is no connection `bd`",
-                "6:13: error: `${x}` would become part of the SQL (`@x` with `parameters`, `${x:literal}` or `${x:identifier}`)",
                 "6:13: error: there is no variable `x`",
+                "6:13: error: `${x}` would become part of the SQL (`@x` with `parameters`, `${x:literal}` or `${x:identifier}`)",
             ],
         ),
         (
