@@ -468,7 +468,7 @@ fn a_dry_run_changes_nothing_and_shows_no_secret() {
 #[test]
 fn checks_the_schema_and_imports_are_commands() {
     let fixture = Fixture::new();
-    let wrong = fixture.file("wrong.toml", "[tasks.a]\ntype = 'sq'\n");
+    let wrong = fixture.file("wrong.toml", "[tasks.a]\ntype = 'sqll'\n");
     let checked = fixture.run(&["package", "check", text(&wrong), "--json"]);
     assert_eq!(checked.code, 2);
     assert!(
