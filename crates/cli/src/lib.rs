@@ -100,7 +100,7 @@ pub fn run_with(words: Vec<OsString>, serve: Serve, engine: Option<Arc<dyn Trans
     let done = match arguments.command {
         Command::Load(arguments) => load(&arguments, command).map(status_of),
         Command::Loads(arguments) => loads_command::run(arguments).map(status_of),
-        Command::Run(arguments) => run_command::run(&arguments),
+        Command::Run(arguments) => run_command::run(&arguments, engine),
         Command::Package(arguments) => package_command::run(&arguments),
         Command::Export(arguments) => export_command::run(&arguments).map(success),
         Command::Copy(arguments) => copy_command::run(&arguments, engine.as_ref()).map(status_of),

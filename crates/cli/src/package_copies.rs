@@ -2,11 +2,15 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Parser;
 use copy::rejects::{self, Rejected, Rejects};
-use copy::{Control, CopyReport, CopySettings, CopyWatch, Endpoint, Repeat, copy_table};
+use copy::{
+    Control, CopyReport, CopySettings, CopyWatch, Endpoint, Repeat, Source, SourceSettings, TransformEngine,
+    TransformedSource, copy_table,
+};
 use load::{RejectedRow, Tolerance};
 use package::{Copied, Copier, CopyFailure, CopyListener, CopyRequest};
 
@@ -17,11 +21,14 @@ use crate::interrupt;
 use crate::load_source::{self, REJECTS_SHOWN_MAX};
 
 /// Does the copies of packages.
-pub struct PackageCopies;
+pub struct PackageCopies {
+    /// What transforms rows, if this program has it.
+    pub engine: Option<Arc<dyn TransformEngine>>,
+}
 
 impl Copier for PackageCopies {
     fn copy(&self, request: &CopyRequest, listener: &dyn CopyListener) -> Result<Copied, CopyFailure> {
-        let report = run(request, listener, false).map_err(failed)?;
+        let report = run(request, listener, false, self.engine.as_ref()).map_err(failed)?;
         let rows = report.rows_written.saturating_add(report.rows_skipped);
         let mut notes = report.notes;
         if report.rows_skipped > 0 {
@@ -36,7 +43,7 @@ impl Copier for PackageCopies {
             fn rows(&self, _: u64) {}
             fn note(&self, _: &str) {}
         }
-        let report = run(request, &Silent, true).map_err(failed)?;
+        let report = run(request, &Silent, true, self.engine.as_ref()).map_err(failed)?;
         Ok(report
             .plan
             .iter()
@@ -50,18 +57,19 @@ fn failed(failure: Failure) -> CopyFailure {
     CopyFailure { message: failure.to_string(), is_in_doubt: failure.is_in_doubt(), is_final }
 }
 
-fn run(request: &CopyRequest, listener: &dyn CopyListener, is_dry: bool) -> Result<CopyReport, Failure> {
-    if !request.transformation.is_none() || !request.lookups.is_empty() {
-        let message = "select, where, transform and lookups of a copy are not possible in this program";
-        return Err(Failure::Usage(message.to_owned()));
-    }
+fn run(
+    request: &CopyRequest,
+    listener: &dyn CopyListener,
+    is_dry: bool,
+    engine: Option<&Arc<dyn TransformEngine>>,
+) -> Result<CopyReport, Failure> {
     let arguments = arguments(request)?;
     let ends = Ends { source: request.source.clone(), destination: request.destination.clone() };
     copy_endpoints::check(&arguments, &ends)?;
     ends.source.check_distinct(&ends.destination)?;
     let source = copy_endpoints::source_settings(&arguments, &ends)?;
     let mut destination = copy_endpoints::destination_settings(&arguments, &ends, None)?;
-    let mut from = ends.source.source(&source)?;
+    let mut from = transformed(ends.source.source(&source)?, request, &arguments, engine)?;
     if let Some(load_id) = &request.load_id {
         match from.repeat()? {
             // A pipe is the same again only if the user says so.
@@ -105,6 +113,35 @@ fn run(request: &CopyRequest, listener: &dyn CopyListener, is_dry: bool) -> Resu
         rejects.finish().map_err(|source| refusals.failure(source))?;
     }
     Ok(report)
+}
+
+/// The source with its transformation, if the copy has one.
+fn transformed(
+    source: Box<dyn Source>,
+    request: &CopyRequest,
+    arguments: &CopyArgs,
+    engine: Option<&Arc<dyn TransformEngine>>,
+) -> Result<Box<dyn Source>, Failure> {
+    if request.transformation.is_none() && request.lookups.is_empty() {
+        return Ok(source);
+    }
+    let Some(engine) = engine else {
+        let message = "select, where, transform and lookups of a copy need the query engine: use `bulkwire-transform run`";
+        return Err(Failure::Usage(message.to_owned()));
+    };
+    let flags = &arguments.transformation;
+    let mut transformation = request.transformation.clone();
+    transformation.collation = flags.collation.clone();
+    transformation.files = flags.files.clone();
+    if let Some(limit) = flags.memory_limit {
+        transformation.memory_limit = limit;
+    }
+    let mut lookups = Vec::with_capacity(request.lookups.len());
+    for (name, endpoint, query) in &request.lookups {
+        let settings = SourceSettings { query: query.clone(), ..SourceSettings::default() };
+        lookups.push((name.clone(), endpoint.source(&settings)?));
+    }
+    Ok(Box::new(TransformedSource::new(source, Arc::clone(engine), transformation, lookups)))
 }
 
 /// The flags as `bulkwire copy` reads them. The endpoints are known already; these only have their kinds.

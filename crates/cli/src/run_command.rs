@@ -1,7 +1,9 @@
 //! `bulkwire run`.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
+use copy::TransformEngine;
 use package::{DryRun, Event, Loaded, Observer, Outcome, RunError, RunOptions, RunReport};
 
 use crate::ExitStatus;
@@ -14,7 +16,8 @@ use crate::run_page;
 use crate::run_progress::{RunProgress, summary};
 
 /// Runs a package.
-pub fn run(arguments: &RunArgs) -> Result<ExitStatus, Failure> {
+pub fn run(arguments: &RunArgs, engine: Option<Arc<dyn TransformEngine>>) -> Result<ExitStatus, Failure> {
+    let copies = PackageCopies { engine };
     let found = checked(&arguments.package)?;
     if !arguments.quiet || found.package.is_none() {
         print_findings(&arguments.package, &found);
@@ -30,7 +33,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitStatus, Failure> {
         redo: arguments.redo.clone(),
         done: arguments.done.clone(),
         jobs: arguments.jobs,
-        copier: Some(&PackageCopies),
+        copier: Some(&copies),
     };
     if arguments.dry_run {
         let planned = package::dry_run(&loaded, &options).map_err(failure)?;
