@@ -78,9 +78,12 @@ pub fn run_with(words: Vec<OsString>, serve: Serve, engine: Option<Arc<dyn Trans
     }
     let command = loads_command::command_of(&words);
     let arguments = Arguments::parse_from(&words);
-    if let (Command::Copy(arguments), None) = (&arguments.command, &engine)
-        && arguments.transformation.is_given()
-    {
+    let transforms = match &arguments.command {
+        Command::Copy(arguments) => arguments.transformation.is_given(),
+        Command::Run(arguments) => engine.is_none() && run_command::needs_engine(arguments),
+        _ => false,
+    };
+    if transforms && engine.is_none() {
         let own = words.get(1..).unwrap_or_default();
         return companion::run(companion::TRANSFORM, own)
             .unwrap_or_else(|reason| Failure::Companion { reason }.report());

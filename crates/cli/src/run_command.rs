@@ -15,6 +15,12 @@ use crate::run_log::RunLog;
 use crate::run_page;
 use crate::run_progress::{RunProgress, summary};
 
+/// Whether the package needs the program that transforms rows.
+pub fn needs_engine(arguments: &RunArgs) -> bool {
+    // A package with mistakes is told of by the program that looks at it first.
+    checked(&arguments.package).is_ok_and(|found| found.package.is_some_and(|loaded| loaded.may_transform()))
+}
+
 /// Runs a package.
 pub fn run(arguments: &RunArgs, engine: Option<Arc<dyn TransformEngine>>) -> Result<ExitStatus, Failure> {
     let copies = PackageCopies { engine };

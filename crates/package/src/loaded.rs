@@ -66,12 +66,25 @@ impl Loaded {
         let steps = steps(&model.tasks, document, "/tasks");
         Self { path: path.to_owned(), folder: folder.to_owned(), name, model, steps }
     }
+
+    /// Whether a copy of it transforms rows, or may do so: packages that it runs are not looked into.
+    pub fn may_transform(&self) -> bool {
+        self.steps.iter().any(Step::may_transform)
+    }
 }
 
 impl Step {
     /// What the file says of it, in one form: changes when the task does.
     pub fn definition(&self) -> String {
         format!("{:016x}", fingerprint(self.raw.to_string().as_bytes()))
+    }
+
+    fn may_transform(&self) -> bool {
+        match &self.action {
+            Action::Copy(copy) => copy.transforms(),
+            Action::Package(_) => true,
+            _ => self.inner.iter().any(Self::may_transform),
+        }
     }
 
     /// The word of its kind.

@@ -1,6 +1,6 @@
 //! `bulkwire copy` with transformations, as a user runs it: the companion program's own command line.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! What holds for any stream: memory, many bad rows, and how the stream is cut.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

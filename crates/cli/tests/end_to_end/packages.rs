@@ -179,7 +179,7 @@ variables = { name = "${file.stem}" }
 type = "sql"
 after = ["files"]
 connection = "db"
-for_each = { query = "SELECT name, COUNT(*) AS n FROM seen WHERE part = 1 GROUP BY name", connection = "db" }
+for_each = { query = "SELECT name, COUNT(*) AS n FROM seen WHERE part = 1 GROUP BY name ORDER BY name", connection = "db" }
 if = "${each.name} <> 'in_b.txt'"
 statement = "INSERT INTO seen VALUES (@name, 2)"
 parameters = { name = "${each.name} ${each.n}" }

@@ -327,7 +327,8 @@ impl Work<'_> {
         let (mut merged, mut built, mut way) = (None, None, self.way(false));
         let adds_row_by_row = is_few && self.definition.is_embedded;
         let leaves = if batch_ends.len() > 1 || adds_row_by_row {
-            let (whole, first) = self.merged(ordered, &lengths, fill_percent, adds_row_by_row);
+            let (whole, first) =
+                self.merged(ordered, &lengths, fill_percent, adds_row_by_row, kind == "index");
             let leaves = whole.leaves.clone();
             merged = Some(whole);
             built = Some(first);
@@ -368,6 +369,7 @@ impl Work<'_> {
         lengths: &[u16],
         fill_percent: u8,
         row_by_row: bool,
+        rewrites: bool,
     ) -> (Merged, Filled) {
         let mut ranks = vec![u32::MAX; self.rows];
         for (rank, row) in ordered.order.iter().enumerate() {
@@ -387,7 +389,7 @@ impl Work<'_> {
             lengths.iter().map(|length| (f64::from(*length) * ratio).max(1.0) as u16).collect();
         if row_by_row {
             let rows: Vec<Vec<u32>> = ranks_of(0..self.rows).into_iter().map(|row| vec![row]).collect();
-            return (merge(&scaled, None, &rows), Filled::default());
+            return (merge(&scaled, None, &rows, rewrites), Filled::default());
         }
         let mut start = 0;
         let mut batches = Vec::new();
@@ -400,7 +402,7 @@ impl Work<'_> {
         let first = batches.remove(0);
         let first_lengths = first.iter().filter_map(|rank| scaled.get(*rank as usize).copied());
         let built = fill(first_lengths, fill_percent, 0);
-        (merge(&scaled, Some((&first, &built)), &batches), built)
+        (merge(&scaled, Some((&first, &built)), &batches, rewrites), built)
     }
 
     fn key_column<'v>(

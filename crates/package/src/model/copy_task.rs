@@ -46,6 +46,14 @@ pub struct CopyTask {
     pub target: TargetKeys,
 }
 
+impl CopyTask {
+    /// Whether rows are transformed.
+    pub(crate) fn transforms(&self) -> bool {
+        let texts = [&self.select, &self.condition, &self.transform, &self.transform_sql];
+        texts.iter().any(|text| text.is_some())
+    }
+}
+
 /// Flags for files that are read and written.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct FileKeys {
