@@ -111,8 +111,8 @@ suites: toolchain clients ## Only the suites that others wrote for SQL Server; B
 	cargo test --workspace --locked --no-run
 	$(VENV)/bin/python -m pytest -q clients/test_foreign_suites.py --binaries $(CARGO_TARGET_DIR)/debug
 
-release: toolchain ## Build the command, the server and the benchmarks for use
-	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-bench
+release: toolchain ## Build the programs for use
+	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-transform -p bulkwire-bench
 
 wheel: toolchain ## Build the wheel of the Python package, with the command in it
 	scripts/install_python_tools $(PYTHON_VENV)

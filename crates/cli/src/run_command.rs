@@ -17,7 +17,7 @@ use crate::run_progress::{RunProgress, summary};
 
 /// Whether the package needs the program that transforms rows.
 pub fn needs_engine(arguments: &RunArgs) -> bool {
-    // A package with mistakes is told of by the program that looks at it first.
+    // Mistakes of a package are shown when it is run.
     checked(&arguments.package).is_ok_and(|found| found.package.is_some_and(|loaded| loaded.may_transform()))
 }
 
