@@ -32,7 +32,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: toolchain ## Load and export real tables through the embedded server, and prove it
-	@scripts/say "building bulkwire and its embedded server (a cold build takes about twelve minutes on 2 cores)"
+	@scripts/say "building bulkwire and its embedded server (a cold build takes about fourteen minutes on 2 cores)"
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-transform -p bulkwire-bench
 	@scripts/say "running the demo: $(DEMO_ROWS) lineitem rows"
 	$(CARGO_TARGET_DIR)/release/bulkwire-demo --lineitem-rows $(DEMO_ROWS)

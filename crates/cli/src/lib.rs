@@ -78,15 +78,14 @@ pub fn run_with(words: Vec<OsString>, serve: Serve, engine: Option<Arc<dyn Trans
     }
     let command = loads_command::command_of(&words);
     let arguments = Arguments::parse_from(&words);
-    let transforms = match &arguments.command {
-        Command::Copy(arguments) => arguments.transformation.is_given(),
-        Command::Run(arguments) => engine.is_none() && run_command::needs_engine(arguments),
-        _ => false,
-    };
-    if transforms && engine.is_none() {
+    let hand_over = || {
         let own = words.get(1..).unwrap_or_default();
-        return companion::run(companion::TRANSFORM, own)
-            .unwrap_or_else(|reason| Failure::Companion { reason }.report());
+        companion::run(companion::TRANSFORM, own).map_err(|reason| Failure::Companion { reason })
+    };
+    if let (Command::Copy(arguments), None) = (&arguments.command, &engine)
+        && arguments.transformation.is_given()
+    {
+        return hand_over().unwrap_or_else(|failure| failure.report());
     }
     if !matches!(arguments.command, Command::Serve(_) | Command::Bench(_)) {
         trace::subscribe(arguments.log_level);
@@ -103,7 +102,7 @@ pub fn run_with(words: Vec<OsString>, serve: Serve, engine: Option<Arc<dyn Trans
     let done = match arguments.command {
         Command::Load(arguments) => load(&arguments, command).map(status_of),
         Command::Loads(arguments) => loads_command::run(arguments).map(status_of),
-        Command::Run(arguments) => run_command::run(&arguments, engine),
+        Command::Run(arguments) => run_command::run(&arguments, engine, hand_over),
         Command::Package(arguments) => package_command::run(&arguments),
         Command::Export(arguments) => export_command::run(&arguments).map(success),
         Command::Copy(arguments) => copy_command::run(&arguments, engine.as_ref()).map(status_of),

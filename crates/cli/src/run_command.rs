@@ -15,16 +15,17 @@ use crate::run_log::RunLog;
 use crate::run_page;
 use crate::run_progress::{RunProgress, summary};
 
-/// Whether the package needs the program that transforms rows.
-pub fn needs_engine(arguments: &RunArgs) -> bool {
-    // Mistakes of a package are shown when it is run.
-    checked(&arguments.package).is_ok_and(|found| found.package.is_some_and(|loaded| loaded.may_transform()))
-}
-
-/// Runs a package.
-pub fn run(arguments: &RunArgs, engine: Option<Arc<dyn TransformEngine>>) -> Result<ExitStatus, Failure> {
-    let copies = PackageCopies { engine };
+/// Runs a package. One that may transform rows goes to `hand_over` if there is no engine.
+pub fn run(
+    arguments: &RunArgs,
+    engine: Option<Arc<dyn TransformEngine>>,
+    hand_over: impl FnOnce() -> Result<ExitStatus, Failure>,
+) -> Result<ExitStatus, Failure> {
     let found = checked(&arguments.package)?;
+    if engine.is_none() && found.package.as_ref().is_some_and(Loaded::may_transform) {
+        return hand_over();
+    }
+    let copies = PackageCopies { engine };
     if !arguments.quiet || found.package.is_none() {
         print_findings(&arguments.package, &found);
     }

@@ -213,15 +213,8 @@ const NEW_LEAF_BYTES: usize = 180;
 
 /// How many rows of a batch belong into a leaf, if they have no room there and some come between its own; else none.
 fn crowd(lengths: &[u16], leaf: &Leaf, batch: &[u32], first: usize, end: u32) -> usize {
-    let rows = batch.get(first..).unwrap_or_default();
-    let (mut count, mut bytes, mut last) = (0, 0, 0);
-    for row in rows.iter().take_while(|row| **row < end) {
-        if count > 0 && *row < last {
-            break;
-        }
-        (count, bytes, last) = (count + 1, bytes + size(lengths, *row), *row);
-    }
-    let is_between = rows.first().zip(leaf.rows.last()).is_some_and(|(first, own)| first < own);
+    let (count, bytes) = rising(lengths, batch, first, end);
+    let is_between = batch.get(first).zip(leaf.rows.last()).is_some_and(|(first, own)| first < own);
     let has_room = leaf.bytes + bytes <= CAPACITY_BYTES;
     if is_between && !has_room && bytes >= CROWD_BYTES { count } else { 0 }
 }
@@ -260,6 +253,12 @@ fn rewrite_log(before: &Leaf, leaves: &[Leaf]) -> f64 {
 
 /// How many rows of a batch come before `end`, if they are enough for a page; else none.
 fn run(lengths: &[u16], batch: &[u32], first: usize, end: u32) -> usize {
+    let (count, bytes) = rising(lengths, batch, first, end);
+    if bytes < CAPACITY_BYTES { 0 } else { count }
+}
+
+/// How many rows of a batch rise from `first` on and come before `end`, and their bytes.
+fn rising(lengths: &[u16], batch: &[u32], first: usize, end: u32) -> (usize, usize) {
     let rows = batch.get(first..).unwrap_or_default();
     let (mut count, mut bytes, mut last) = (0, 0, 0);
     for row in rows.iter().take_while(|row| **row < end) {
@@ -268,7 +267,7 @@ fn run(lengths: &[u16], batch: &[u32], first: usize, end: u32) -> usize {
         }
         (count, bytes, last) = (count + 1, bytes + size(lengths, *row), *row);
     }
-    if bytes < CAPACITY_BYTES { 0 } else { count }
+    (count, bytes)
 }
 
 /// Where the second half of a leaf's bytes begins.
