@@ -61,7 +61,7 @@ pub fn copy(
 }
 
 /// The first line of what clap says, without its word for it.
-fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use formats::bcp::{
-    DataMode, FieldCollation, FileCodePage, FormatFile, HostFormat, LayoutOptions, Tolerance, UnmappableText,
-    terminator,
+    ByteOrderMark, DataMode, FieldCollation, FileCodePage, FormatFile, HostFormat, LayoutOptions, Tolerance,
+    UnmappableText, terminator,
 };
 use tds::{CodePage, Column};
 
@@ -20,6 +20,7 @@ pub struct HostLayout {
     description: Description,
     code_page: FileCodePage,
     trim_blanks: bool,
+    skip_lines: usize,
     options: LayoutOptions,
 }
 
@@ -49,7 +50,6 @@ impl HostLayout {
             ("--no-header", flags.no_header),
             ("--columns", flags.columns.is_some()),
             ("--null-text", flags.null_text.is_some()),
-            ("--skip-lines", flags.skip_lines.is_some()),
             (
                 "--row-terminator",
                 flags.row_terminator.is_some() && matches!(description, Description::FormatFile(_)),
@@ -73,7 +73,8 @@ impl HostLayout {
         if let (Description::FormatFile(file), Some(asked)) = (&mut description, &flags.encoding) {
             encode_as_asked(file, code_page, asked)?;
         }
-        Ok(Some(Self { description, code_page, trim_blanks: flags.trim_blanks, options }))
+        let skip_lines = flags.skip_lines.unwrap_or_default();
+        Ok(Some(Self { description, code_page, trim_blanks: flags.trim_blanks, skip_lines, options }))
     }
 
     /// The format of a file of this layout with `columns`; without columns, those of the format file.
@@ -92,6 +93,11 @@ impl HostLayout {
         };
         host.read.code_page = self.code_page;
         host.read.blank_is_null = self.trim_blanks;
+        host.read.skip_lines = self.skip_lines;
+        if matches!(self.description, Description::FormatFile(_)) {
+            // A mark is never data here, whatever the original does with it.
+            host.read.byte_order_mark = ByteOrderMark::Strip;
+        }
         host.write.trim_blanks = self.trim_blanks;
         host.read.tolerance = Tolerance::strict().suffer(formats::bcp::Deviation::MissingLastTerminator);
         host.write.code_page = self.code_page;

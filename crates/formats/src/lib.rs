@@ -51,7 +51,7 @@ pub use error::{FormatError, Place, Reason};
 pub use fingerprint::{checksum_of, fingerprint};
 pub use folder::Folder;
 pub use format::Format;
-pub use infer::{Evidence, InferredColumn, InferredSchema, infer};
+pub use infer::{Evidence, InferProgress, InferredColumn, InferredSchema, infer, infer_files};
 pub use ipc::{IpcCompression, IpcContainer, IpcOptions};
 pub use location::{Location, Spooled};
 pub use measure::{measure, measure_all, measure_batches, measure_readable};

@@ -70,7 +70,7 @@ pub fn measure_all(
         })
         .collect();
     match (texts, sources) {
-        (_, []) => Ok(InferredSchema { columns: Vec::new(), rows: 0, is_complete: true }),
+        (_, []) => Ok(InferredSchema::of_nothing()),
         (_, [source]) => single(source),
         (Some(texts), _) => {
             let mut inference: Option<Inference> = None;
@@ -79,7 +79,7 @@ pub fn measure_all(
                 if skips_bad_rows {
                     reader.rejects();
                 }
-                inference.get_or_insert_with(|| Inference::of(&reader.schema())).read(reader, None)?;
+                inference.get_or_insert_with(|| Inference::of(&reader.schema())).read_text(reader, None)?;
             }
             Ok(inference.map(Inference::finish).unwrap_or_else(|| finish(Vec::new(), 0)))
         }

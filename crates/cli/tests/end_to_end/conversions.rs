@@ -246,3 +246,19 @@ fn blanks_of_fixed_width_fields_are_trimmed_on_demand() {
     fixture.ok(&[&words[..], &["--trim-blanks"]].concat());
     assert_eq!(lengths(), "id,bytes\n1,3\n2,\n3,8\n");
 }
+
+/// The last column takes the rest of its line; lines above the rows are skipped, and a byte-order mark is no data.
+#[test]
+fn lines_of_fixed_width_are_rows() {
+    let fixture = Fixture::new();
+    fixture.file(
+        "t.fmt",
+        "14.0\n2\n1 SQLNCHAR 0 8 \"\" 1 id \"\"\n2 SQLNCHAR 0 0 \"\\r\\0\\n\\0\" 2 name \"\"\n",
+    );
+    let text = "\u{FEFF}ID  NAME\r\n1   漢字  \r\n22\r\n\r\n333 x y\r\n";
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fixture.file("t.txt", &wide);
+    let words = ["copy", "t.txt", "-", "--to-format", "csv", "--format-file", "t.fmt", "--quiet"];
+    let ran = fixture.ok(&[&words[..], &["--trim-blanks", "--skip-lines", "1"]].concat());
+    assert_eq!(ran.stdout, "id,name\n1,漢字\n22,\n333,x y\n");
+}

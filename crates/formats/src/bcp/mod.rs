@@ -28,6 +28,7 @@ mod host_type;
 pub mod interactive;
 mod lane;
 mod layout;
+mod lined;
 mod options;
 mod reader;
 mod regional;

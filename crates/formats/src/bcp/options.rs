@@ -67,6 +67,9 @@ pub struct HostReadOptions {
     pub native_version: NativeVersion,
     /// What happens to a byte-order mark.
     pub byte_order_mark: ByteOrderMark,
+    /// Lines before the first row that are no rows: titles, names of columns. The file's last field must have a terminator. They
+    /// count neither as rows nor for `first_row`.
+    pub skip_lines: usize,
     /// First row to deliver, from 1 (`-F`). Rows before it are split, not converted.
     pub first_row: u64,
     /// Last row to deliver (`-L`).
@@ -74,7 +77,8 @@ pub struct HostReadOptions {
     /// What text fields are turned into.
     pub text_fields: TextFields,
     /// Whether blanks at the end of text fields of fixed width are removed, and a field of blanks is NULL. The original keeps
-    /// blanks.
+    /// blanks. If the last field is a column and has a terminator, each line is then a row: one that is too short for its
+    /// columns has left out blanks.
     pub blank_is_null: bool,
     /// The locale's form of money, dates and times in text fields (`-R`); `None` for the locale-independent form.
     pub regional: Option<Arc<RegionalFormat>>,
@@ -97,6 +101,7 @@ impl Default for HostReadOptions {
             code_page: FileCodePage::default(),
             native_version: NativeVersion::Current,
             byte_order_mark: ByteOrderMark::Vendor,
+            skip_lines: 0,
             first_row: 1,
             last_row: None,
             text_fields: TextFields::Convert,

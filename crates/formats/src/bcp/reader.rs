@@ -174,7 +174,7 @@ impl HostReader {
                 .suffer_or_fail(Deviation::ColumnTwice, Some(field))
                 .map_err(|error| error.in_file(name))?;
         }
-        reader.begin().map_err(|error| error.in_file(name))?;
+        reader.begin().and_then(|()| reader.skip_lines()).map_err(|error| error.in_file(name))?;
         Ok(reader)
     }
 
@@ -236,6 +236,37 @@ impl HostReader {
         } else {
             self.suffer_or_fail(Deviation::LoadedMark, Some(0))
         }
+    }
+
+    /// Steps over the lines in front of the first row.
+    fn skip_lines(&mut self) -> Result<(), FormatError> {
+        if self.options.skip_lines > 0 && !self.splitter.has_lines() {
+            let problem = "the last field of the file has no terminator, so there are no lines to skip";
+            return Err(FormatError::option("skip_lines", problem));
+        }
+        for _ in 0..self.options.skip_lines {
+            loop {
+                let start = self.window.start();
+                let text = self.window.bytes().get(start..).unwrap_or_default();
+                let length = text.len();
+                match self.splitter.behind_line(text) {
+                    Some(behind) => {
+                        self.window.advance(start + behind);
+                        break;
+                    }
+                    None if self.window.ended() => {
+                        self.window.advance(start + length);
+                        return Ok(());
+                    }
+                    None if length > self.options.max_row_bytes => {
+                        let limit_bytes = self.options.max_row_bytes;
+                        return Err(self.here(Reason::RowTooLong { limit_bytes }, None));
+                    }
+                    None => self.window.fill()?,
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Fills the batch until it is full, the file ends, or nothing more can be found.

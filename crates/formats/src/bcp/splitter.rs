@@ -5,6 +5,7 @@ use memchr::memmem::Finder;
 use super::Deviation;
 use super::cells::{Span, SplitRows};
 use super::format_file::HostField;
+use super::lined::Lined;
 use crate::csv::scanner::Scanner;
 
 /// A host file's description, prepared for the search.
@@ -15,6 +16,10 @@ pub(super) struct Splitter {
     /// The last field's terminator, and the only one that the others have: what finds rows run together.
     row_end: Option<Terminator>,
     field_end: Option<Terminator>,
+    /// The rows are lines, and their fields have places.
+    lined: Option<Lined>,
+    /// What ends the last field, and thereby the line.
+    line_end: Option<Terminator>,
     row_bytes_max: usize,
 }
 
@@ -30,7 +35,7 @@ enum Shape {
 
 /// How blanks fill up a field of fixed size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Blank {
+pub(super) enum Blank {
     /// They are data.
     Kept,
     /// They are not; in UTF-8 and code pages.
@@ -40,7 +45,7 @@ enum Blank {
 }
 
 /// Bytes that end a field.
-struct Terminator {
+pub(super) struct Terminator {
     finder: Finder<'static>,
     /// Whether it only counts at an even distance from the field's start (UTF-16).
     wide: bool,
@@ -112,9 +117,25 @@ impl Splitter {
             bytes: bytes.filter(|_| !wide(last) && !wide(others)),
             row_end: terminator(row_end.filter(|_| !same && all_terminated), wide(last)),
             field_end: terminator(field_end.filter(|_| !same && all_terminated), wide(others)),
+            lined: Lined::of(fields, blank_is_null),
+            line_end: fields
+                .last()
+                .filter(|field| !field.terminator.is_empty() && field.host_type.is_text())
+                .map(|field| Terminator::new(&field.terminator, field.host_type == super::HostType::NChar)),
             fields: shapes,
             row_bytes_max,
         }
+    }
+
+    /// Where the line that begins with `text` ends; its terminator is part of it. `None` if more text is needed.
+    pub(super) fn behind_line(&self, text: &[u8]) -> Option<usize> {
+        let end = self.line_end.as_ref()?;
+        end.position(text).map(|at| at + end.len())
+    }
+
+    /// Whether the last field has a terminator, so that there are lines.
+    pub(super) fn has_lines(&self) -> bool {
+        self.line_end.is_some()
     }
 
     /// Appends the whole rows of `window[start..]` to `rows`, at most `rows_max`. `last` says that nothing follows the
@@ -127,9 +148,10 @@ impl Splitter {
         rows_max: usize,
         rows: &mut SplitRows,
     ) -> (usize, Stop) {
-        let (next, stop) = match self.bytes {
-            Some(ends) => self.split_bytes(window, start, last, rows_max, rows, ends),
-            None => self.split_shapes(window, start, last, rows_max, rows),
+        let (next, stop) = match (&self.lined, self.bytes) {
+            (Some(lined), _) => lined.split(window, start, last, rows_max, rows),
+            (None, Some(ends)) => self.split_bytes(window, start, last, rows_max, rows, ends),
+            (None, None) => self.split_shapes(window, start, last, rows_max, rows),
         };
         let too_long = stop == Stop::Window && window.len() - next > self.row_bytes_max;
         (next, if too_long { Stop::TooLong } else { stop })
@@ -355,11 +377,7 @@ impl Shape {
                 field.host_type == super::HostType::NChar,
             ))),
             None => {
-                let blank = match field.host_type {
-                    super::HostType::Char if blank_is_null => Blank::Byte,
-                    super::HostType::NChar if blank_is_null => Blank::Unit,
-                    _ => Blank::Kept,
-                };
+                let blank = Blank::of(field.host_type, blank_is_null);
                 Self::Fixed { length: field.length as usize, behind, blank }
             }
         }
@@ -367,8 +385,17 @@ impl Shape {
 }
 
 impl Blank {
+    /// How blanks fill up a field of this type.
+    pub(super) fn of(host_type: super::HostType, blank_is_null: bool) -> Self {
+        match host_type {
+            super::HostType::Char if blank_is_null => Self::Byte,
+            super::HostType::NChar if blank_is_null => Self::Unit,
+            _ => Self::Kept,
+        }
+    }
+
     /// The bytes without blanks at their end; NULL if there is nothing else.
-    fn trimmed(self, start: usize, bytes: &[u8]) -> Span {
+    pub(super) fn trimmed(self, start: usize, bytes: &[u8]) -> Span {
         let kept = match self {
             Self::Kept => return Span::new(start, start + bytes.len()),
             Self::Byte => bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1),
@@ -382,15 +409,15 @@ impl Blank {
 }
 
 impl Terminator {
-    fn new(bytes: &[u8], wide: bool) -> Self {
+    pub(super) fn new(bytes: &[u8], wide: bool) -> Self {
         Self { finder: Finder::new(bytes).into_owned(), wide }
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.finder.needle().len()
     }
 
-    fn position(&self, text: &[u8]) -> Option<usize> {
+    pub(super) fn position(&self, text: &[u8]) -> Option<usize> {
         if !self.wide {
             return self.finder.find(text);
         }

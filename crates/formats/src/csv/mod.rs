@@ -7,6 +7,7 @@
 mod ahead;
 mod columns;
 mod encoding;
+mod glyphs;
 mod lines;
 mod options;
 mod pieces;
@@ -20,6 +21,7 @@ mod text_output;
 mod writer;
 
 pub use encoding::{Encoding, UnknownEncoding};
+pub use glyphs::{Glyph, glyphs, text_of};
 pub use lines::RowLines;
 pub use options::{CsvOptions, RowTerminator};
 pub use reader::CsvReader;

@@ -19,6 +19,8 @@ pub(super) struct Tally {
     nulls: u64,
     /// The value that the type so far is owed to.
     evidence: Option<Evidence>,
+    /// Values stand between blanks, which say nothing of their types.
+    is_padded: bool,
 }
 
 /// The place of a batch's rows.
@@ -30,13 +32,14 @@ pub(super) struct Place<'a> {
 }
 
 impl Tally {
-    pub(super) fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str, is_padded: bool) -> Self {
         Self {
             name: name.to_owned(),
             shape: Shape::Unseen,
             lengths: TextLengths::default(),
             nulls: 0,
             evidence: None,
+            is_padded,
         }
     }
 
@@ -52,6 +55,7 @@ impl Tally {
             let Some(text) = text else { continue };
             self.lengths.observe(text);
             if self.shape != Shape::Text {
+                let text = if self.is_padded { text.trim_matches(' ') } else { text };
                 let wider = self.shape.merge(Shape::of(text));
                 if wider != self.shape {
                     self.note(wider, text, index, place);
@@ -71,7 +75,7 @@ impl Tally {
     }
 
     pub(super) fn finish(self, is_complete: bool) -> InferredColumn {
-        let Self { name, shape, lengths, nulls, evidence } = self;
+        let Self { name, shape, lengths, nulls, evidence, .. } = self;
         let nullable = nulls > 0 || !is_complete;
         let typed = Typed::of(shape.settle());
         let mut field = Field::new(&name, typed.data_type, nullable);

@@ -2,6 +2,7 @@
 
 mod column;
 mod evidence;
+mod files;
 mod number;
 mod shape;
 mod spelling;
@@ -10,11 +11,14 @@ use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
 use rows::mapping::SQL_TYPE_KEY;
 
-use crate::bcp::Rejects;
+use std::ops::ControlFlow;
+
+use crate::bcp::{RejectedRow, Rejects};
 use crate::csv::{CsvOptions, CsvReader};
 use crate::{BatchReader, Compression, FormatError, Location};
 use column::{Place, Tally};
 pub use evidence::Evidence;
+pub use files::{InferProgress, infer_files};
 
 /// The types of a source's columns, found by reading all rows (or the first ones).
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +79,11 @@ impl InferredColumn {
 }
 
 impl InferredSchema {
+    /// The schema of no file at all.
+    pub(crate) fn of_nothing() -> Self {
+        Self { columns: Vec::new(), rows: 0, is_complete: true }
+    }
+
     /// The columns' fields as an Arrow schema.
     pub fn schema(&self) -> Schema {
         Schema::new(self.columns.iter().map(|column| column.field.clone()).collect::<Vec<_>>())
@@ -106,7 +115,7 @@ pub fn infer(
 /// As the reader's.
 pub fn infer_reader(reader: CsvReader, rows_max: Option<u64>) -> Result<InferredSchema, FormatError> {
     let mut inference = Inference::of(&reader.schema());
-    inference.read(reader, rows_max)?;
+    inference.read_text(reader, rows_max)?;
     Ok(inference.finish())
 }
 
@@ -121,14 +130,35 @@ pub(crate) struct Inference {
 impl Inference {
     /// Of columns of which nothing is known yet.
     pub(crate) fn of(schema: &Schema) -> Self {
-        let tallies = schema.fields().iter().map(|field| Tally::new(field.name())).collect();
+        Self::of_columns(schema, false)
+    }
+
+    /// The same; `is_padded`: values stand between blanks.
+    fn of_columns(schema: &Schema, is_padded: bool) -> Self {
+        let tallies = schema.fields().iter().map(|field| Tally::new(field.name(), is_padded)).collect();
         Self { tallies, rows: 0, files: 0, is_complete: true }
     }
 
-    /// Reads a text to its end, or to `rows_max` rows. Its columns are found by name if it has all of them, or else by their
-    /// places.
-    pub(crate) fn read(&mut self, mut reader: CsvReader, rows_max: Option<u64>) -> Result<(), FormatError> {
+    /// Reads a text to its end, or to `rows_max` rows.
+    pub(crate) fn read_text(
+        &mut self,
+        mut reader: CsvReader,
+        rows_max: Option<u64>,
+    ) -> Result<(), FormatError> {
         let rejects = reader.handed_back().cloned();
+        let mut nobody = |_: &dyn BatchReader, _, _: &[RejectedRow]| ControlFlow::Continue(());
+        self.read(&mut reader, rejects.as_ref(), rows_max, &mut nobody).map(drop)
+    }
+
+    /// Reads a file to its end, or to `rows_max` rows. Its columns are found by name if it has all of them, or else by their
+    /// places. `heard` hears after each batch of the rows of all files so far, and of those that could not be read since.
+    fn read(
+        &mut self,
+        reader: &mut dyn BatchReader,
+        rejects: Option<&Rejects>,
+        rows_max: Option<u64>,
+        heard: &mut dyn FnMut(&dyn BatchReader, u64, &[RejectedRow]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, FormatError> {
         let schema = reader.schema();
         let by_name: Option<Vec<usize>> =
             self.tallies.iter().map(|tally| schema.index_of(tally.name()).ok()).collect();
@@ -136,8 +166,7 @@ impl Inference {
         while let Some(batch) = reader.next() {
             let batch = batch?;
             let positions = reader.positions();
-            // Only to be rid of them.
-            drop(rejects.as_ref().map(Rejects::take));
+            let refused = rejects.map(Rejects::take).unwrap_or_default();
             let wanted = rows_max.map_or(u64::MAX, |rows_max| rows_max.saturating_sub(self.rows));
             if wanted == 0 {
                 self.is_complete = false;
@@ -155,12 +184,18 @@ impl Inference {
             observe(&mut self.tallies, &batch.slice(0, taken), &Place { file: self.files, row });
             self.rows += taken as u64;
             rows_before += taken as u64;
+            if heard(reader, self.rows, &refused).is_break() {
+                self.is_complete = false;
+                return Ok(ControlFlow::Break(()));
+            }
             if !self.is_complete {
                 break;
             }
         }
+        // Those behind the last batch.
+        let refused = rejects.map(Rejects::take).unwrap_or_default();
         self.files += 1;
-        Ok(())
+        Ok(heard(reader, self.rows, &refused))
     }
 
     pub(crate) fn finish(self) -> InferredSchema {

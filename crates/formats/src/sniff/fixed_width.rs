@@ -1,16 +1,20 @@
 //! The positions at which columns of fixed width begin.
 
-/// Where columns begin, and in how many lines that holds.
-pub(super) struct Fixed {
-    pub(super) breaks: Vec<usize>,
-    pub(super) width: usize,
-    pub(super) odd_rows: usize,
+/// Where columns of fixed width begin, and in how many lines that holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FixedColumns {
+    /// The start of each column but the first, in characters from 0.
+    pub breaks: Vec<usize>,
+    /// Characters of the longest line.
+    pub width: usize,
+    /// Lines of another length.
+    pub odd_rows: usize,
 }
 
 /// Lines that are looked at.
 const LINES_MAX: usize = 2000;
 
-impl Fixed {
+impl FixedColumns {
     /// The line's columns, padding included.
     pub(super) fn divide(&self, line: &str) -> Vec<String> {
         let characters: Vec<char> = line.chars().collect();
@@ -30,7 +34,7 @@ impl Fixed {
 
 /// Columns of lines of equal length: they begin behind a position that is blank in all lines, and where digits meet letters
 /// in all of them. `None` if lines differ in length or nothing divides them.
-pub(super) fn guess(lines: &[&str]) -> Option<Fixed> {
+pub fn fixed_columns(lines: &[&str]) -> Option<FixedColumns> {
     let lines: Vec<Vec<char>> = lines.iter().take(LINES_MAX).map(|line| line.chars().collect()).collect();
     let width = lines.iter().map(Vec::len).max()?;
     let regular = lines.iter().filter(|line| line.len() == width).count();
@@ -67,5 +71,5 @@ pub(super) fn guess(lines: &[&str]) -> Option<Fixed> {
     if breaks.is_empty() {
         return None;
     }
-    Some(Fixed { breaks, width, odd_rows: lines.len() - regular })
+    Some(FixedColumns { breaks, width, odd_rows: lines.len() - regular })
 }

@@ -18,6 +18,7 @@ use crate::csv::{CsvReader, RowTerminator};
 use crate::infer::{InferredSchema, infer_reader};
 use crate::{Compression, CsvOptions, Encoding, FormatError, Location};
 pub use against::{Contradiction, contradiction};
+pub use fixed_width::{FixedColumns, fixed_columns};
 use sample::Sample;
 
 /// What a file looks like.
@@ -106,19 +107,47 @@ const PREVIEW_CELL_CHARS: usize = 28;
 /// # Errors
 /// The file cannot be read.
 pub fn sniff(location: &Location, compression: Compression) -> Result<Sniffed, FormatError> {
-    use std::io::Read as _;
-    let file = location.to_string();
-    let source = location.open_source()?;
-    let mut input = compression.decompress(source.input).map_err(|error| error.in_file(&file))?;
-    let mut bytes = Vec::new();
-    input
-        .by_ref()
-        .take(SAMPLE_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| FormatError::from(error).in_file(&file))?;
-    let is_complete = bytes.len() <= SAMPLE_BYTES;
-    bytes.truncate(SAMPLE_BYTES);
-    sniff_bytes(&bytes, is_complete, &file)
+    let Head { bytes, is_complete } = Head::read(location, compression)?;
+    sniff_bytes(&bytes, is_complete, &location.to_string())
+}
+
+/// The first bytes of a file, after decompression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The bytes, at most a MiB.
+    pub bytes: Vec<u8>,
+    /// Whether nothing follows.
+    pub is_complete: bool,
+}
+
+impl Head {
+    /// Reads the head of a file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(location: &Location, compression: Compression) -> Result<Self, FormatError> {
+        use std::io::Read as _;
+        let file = location.to_string();
+        let source = location.open_source()?;
+        let mut input = compression.decompress(source.input).map_err(|error| error.in_file(&file))?;
+        let mut bytes = Vec::new();
+        input
+            .by_ref()
+            .take(SAMPLE_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| FormatError::from(error).in_file(&file))?;
+        let is_complete = bytes.len() <= SAMPLE_BYTES;
+        bytes.truncate(SAMPLE_BYTES);
+        Ok(Self { bytes, is_complete })
+    }
+
+    /// What the file looks like in this encoding. A byte-order mark takes precedence.
+    ///
+    /// # Errors
+    /// None that a file could cause.
+    pub fn text_in(&self, encoding: Encoding) -> Result<Option<SniffedText>, FormatError> {
+        Sample::decode(&self.bytes, self.is_complete, Some(encoding)).map(text).transpose()
+    }
 }
 
 /// Looks at the head of a file that is in memory. `is_complete` says that nothing follows; `file` is its name.
@@ -130,7 +159,7 @@ pub fn sniff_bytes(bytes: &[u8], is_complete: bool, file: &str) -> Result<Sniffe
         Content::Empty
     } else if let Some(known) = sample::known(bytes) {
         Content::Known(known)
-    } else if let Some(sample) = Sample::decode(bytes, is_complete) {
+    } else if let Some(sample) = Sample::decode(bytes, is_complete, None) {
         Content::Text(Box::new(text(sample)?))
     } else {
         Content::Binary
@@ -158,7 +187,7 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
         }
         None => {
             let lines: Vec<&str> = text.split(line_end.as_str()).filter(|line| !line.is_empty()).collect();
-            match fixed_width::guess(&lines) {
+            match fixed_columns(&lines) {
                 Some(fixed) => {
                     let rows = lines.iter().map(|line| fixed.divide(line)).collect();
                     (Layout::FixedWidth { breaks: fixed.breaks, width: fixed.width }, rows, fixed.odd_rows)

@@ -3,6 +3,7 @@
 use tds::CodePage;
 
 use crate::Encoding;
+use crate::csv::text_of;
 
 /// Decoded text of whole rows.
 pub(super) struct Sample {
@@ -32,24 +33,26 @@ pub(super) fn known(bytes: &[u8]) -> Option<&'static str> {
 }
 
 impl Sample {
-    /// The bytes as text; `None` if they are none.
-    pub(super) fn decode(bytes: &[u8], is_complete: bool) -> Option<Self> {
+    /// The bytes as text of the encoding that a mark names, or that is `asked` for, or else that is guessed; `None` if they are no
+    /// text.
+    pub(super) fn decode(bytes: &[u8], is_complete: bool, asked: Option<Encoding>) -> Option<Self> {
         let (mark, skipped) = match Encoding::of_mark(bytes) {
             Some((encoding, length)) => (Some(encoding), length),
             None => (None, 0),
         };
         let body = bytes.get(skipped..).unwrap_or_default();
-        let encoding = match mark {
+        let encoding = match mark.or(asked) {
             Some(encoding) => encoding,
             None => guess_encoding(body)?,
         };
         let mut text = match encoding {
+            _ if asked.is_some() => text_of(encoding, body),
             Encoding::Utf16Le => utf16(body, u16::from_le_bytes)?,
             Encoding::Utf16Be => utf16(body, u16::from_be_bytes)?,
             Encoding::Utf8 => utf8_head(body).to_owned(),
             Encoding::CodePage(number) => CodePage::from_number(number)?.decode(body).ok()?.into_owned(),
         };
-        if is_binary(&text) {
+        if asked.is_none() && is_binary(&text) {
             return None;
         }
         let line_end = line_end(&text).to_owned();
