@@ -23,6 +23,7 @@ mod file_source;
 mod first_rows;
 mod listed_table;
 pub mod loaded_file;
+mod new_table;
 mod opening;
 mod places;
 pub mod rejects;

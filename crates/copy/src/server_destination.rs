@@ -5,21 +5,17 @@ use std::time::Duration;
 use load::{
     Choice, Client, CommitWatch, Ending, Ledger, LedgerPlace, LoadIdentity, LoadOptions, LoadPlan, LoadState,
     LoadWay, Mode, ParallelOptions, ParallelSource, RetryPolicy, SourceIdentity, TableDescription, TableLoad,
-    TableName, TableShape, Writers, create_table_statement, roomy_length,
-    stage::{Obstacle, Script},
+    TableName, TableShape, Writers,
 };
-use rows::{
-    Mapping,
-    mapping::{CreateOptions, sql_type_of},
-};
+use rows::Mapping;
 
 use crate::{
     destination::{Create, Destination, Landed, Prepared},
     endpoint::SqlServerEndpoint,
     error::CopyError,
+    new_table::{self, Creation, NewTable},
     row_stream::RowStream,
     server::connect,
-    server_source::without_rowversions,
     source::{Description, ReadForm, Repeat, Source},
     watch::Control,
 };
@@ -163,73 +159,18 @@ impl ServerDestination {
         }
     }
 
-    /// CREATE TABLE for a source, and what is to be said of it.
-    fn creation(
-        &mut self,
-        source: &mut dyn Source,
-        form: ReadForm,
-    ) -> Result<(String, Option<TableShape>, Vec<Choice>), CopyError> {
-        let shape = source.table_shape()?;
-        let mut notes = Vec::new();
-        if let Some(shape) = shape {
-            let schema = source.describe(form)?.schema;
-            let lost: Vec<String> = shape.obstacles.iter().map(Obstacle::to_string).collect();
-            if self.write.with_keys && !lost.is_empty() {
-                notes.push(Choice {
-                    setting: "not copied",
-                    value: lost.join("; "),
-                    reason: "the new table has rows, columns, keys, indexes, defaults and checks".to_owned(),
-                });
-            }
-            let whole = self.write.with_keys;
-            let copied = transplanted(shape, &self.table, whole, |name| {
-                let field = schema.field_with_name(name).ok()?;
-                sql_type_of(field, &CreateOptions::default()).ok().map(|sql_type| sql_type.to_string())
-            });
-            let script = Script { shape: &copied, table: &self.table, suffix: "" };
-            return Ok((script.create(), whole.then_some(copied), notes));
-        }
-        let columns = source.new_columns(form)?;
-        let schema = without_rowversions(&columns.schema);
+    /// How the table is made for a source.
+    fn creation(&mut self, source: &mut dyn Source, form: ReadForm) -> Result<Creation, CopyError> {
+        let (name, table) = (self.name(), self.table.clone());
         let without_vectors = self.client()?.server_info().vectors == 0;
-        let nested_as_json = self.write.nested_as_json || self.write.options.cast.nested_as_json;
-        let options = |index: usize, _: &arrow::datatypes::Field| CreateOptions {
-            max_length: columns.longest.get(index).copied().flatten().map(roomy_length),
-            nested_as_json,
+        let new = NewTable {
+            endpoint: &name,
+            table: &table,
+            with_keys: self.write.with_keys,
+            nested_as_json: self.write.nested_as_json || self.write.options.cast.nested_as_json,
             without_vectors,
-            ..CreateOptions::default()
         };
-        let statement = create_table_statement(&self.table, &schema, options);
-        let statement = statement.map_err(|error| self.unfit(source, error))?;
-        Ok((statement, None, notes))
-    }
-
-    /// Runs a statement that makes something; the error names it.
-    fn make(&mut self, statement: &str) -> Result<(), CopyError> {
-        let name = self.name();
-        let done = self.client()?.execute(statement);
-        done.map(drop).map_err(|error| CopyError::Statement {
-            endpoint: name,
-            statement: statement.to_owned(),
-            error: Box::new(error),
-        })
-    }
-
-    /// Makes the schema if it is missing: a table cannot be made without.
-    fn make_schema(&mut self) -> Result<(), CopyError> {
-        let Some(schema) = self.table.schema.clone() else { return Ok(()) };
-        let current = self.client()?.database().to_owned();
-        if self.table.database.as_ref().is_some_and(|name| !name.eq_ignore_ascii_case(&current)) {
-            return Ok(());
-        }
-        let create = load::literal(&format!("CREATE SCHEMA {}", load::quoted(&schema)));
-        // Of two copies that need it at once, one makes it: 2714.
-        let statement = format!(
-            "IF SCHEMA_ID({name}) IS NULL BEGIN TRY EXEC({create}) END TRY \
-             BEGIN CATCH IF SCHEMA_ID({name}) IS NULL THROW; END CATCH",
-            name = load::literal(&schema)
-        );
-        self.make(&statement)
+        new.creation(source, form)
     }
 
     /// The options for a source: how its columns find theirs, and whether identities are kept.
@@ -372,15 +313,17 @@ impl Destination for ServerDestination {
                         way.mode, self.table
                     )));
                 }
-                let (statement, made, notes) = self.creation(source, form)?;
+                let Creation { statement, shape: made, notes } = self.creation(source, form)?;
                 prepared.plan.extend(notes);
                 prepared.created_by = Some(statement.clone());
                 shape = made;
                 if is_dry {
                     return Ok(prepared);
                 }
-                self.make_schema()?;
-                self.make(&statement)?;
+                let (name, table) = (self.name(), self.table.clone());
+                let client = self.client()?;
+                new_table::make_schema(client, &name, &table)?;
+                new_table::make(client, &name, &statement)?;
                 self.is_made = true;
                 // A new table has neither rows to keep nor indexes to spare. A copy that may be continued keeps the way that
                 // its next run will have.
@@ -407,18 +350,8 @@ impl Destination for ServerDestination {
         let shape = self.ready.as_mut().and_then(|ready| ready.shape.take());
         if let Some(shape) = shape {
             let table = self.table.clone();
-            let script = Script { shape: &shape, table: &table, suffix: "" };
-            let without_references = TableShape { foreign_keys: Vec::new(), ..shape.clone() };
-            let checks = Script { shape: &without_references, table: &table, suffix: "" };
-            for statement in script.indexes().into_iter().chain(checks.constraints()) {
-                control.check()?;
-                self.make(&statement)?;
-            }
-            landed.notes.push(format!(
-                "{} indexes and keys, {} checks",
-                shape.indexes.len(),
-                shape.checks.len()
-            ));
+            let name = self.name();
+            landed.notes.push(new_table::make_keys(self.client()?, &name, &table, &shape, control)?);
             self.foreign_keys = Some(shape).filter(|shape| !shape.foreign_keys.is_empty());
         }
         Ok(landed)
@@ -426,40 +359,8 @@ impl Destination for ServerDestination {
 
     fn finish_together(&mut self) -> Result<Vec<String>, CopyError> {
         let Some(shape) = self.foreign_keys.take() else { return Ok(Vec::new()) };
-        let table = self.table.clone();
-        let mut notes = Vec::new();
-        for key in &shape.foreign_keys {
-            let mut key = key.clone();
-            if let Some(schema) = &self.write.to_schema {
-                key.references.schema = Some(schema.clone());
-            }
-            let referenced = key.references.clone();
-            let name = self.name();
-            let found = self.client()?.describe(&referenced);
-            match found {
-                Err(load::Error::NoTable { .. }) => {
-                    notes.push(format!(
-                        "foreign key {} of {table} is not copied: it refers to {referenced}, which is not there",
-                        key.name
-                    ));
-                    continue;
-                }
-                Err(error) => return Err(CopyError::client(name, error)),
-                Ok(_) => {}
-            }
-            let one = TableShape {
-                foreign_keys: vec![key],
-                checks: Vec::new(),
-                lock_escalation: None,
-                ..shape.clone()
-            };
-            for statement in (Script { shape: &one, table: &table, suffix: "" }).constraints() {
-                self.make(&statement)?;
-            }
-        }
-        let made = shape.foreign_keys.len() - notes.len();
-        notes.insert(0, format!("{table}: {made} foreign keys"));
-        Ok(notes)
+        let (name, table, to_schema) = (self.name(), self.table.clone(), self.write.to_schema.clone());
+        new_table::make_foreign_keys(self.client()?, &name, &table, &shape, to_schema.as_deref())
     }
 
     fn abort(&mut self, failure: &CopyError) -> Vec<String> {
@@ -627,21 +528,17 @@ impl ServerDestination {
         })
     }
 
-    /// Drops the table that this copy made, if nothing is in it: left behind, it would stop the next try.
+    /// Drops the table that this copy made, if nothing is in it.
     fn drop_made(&mut self) {
         if !self.is_made {
             return;
         }
-        let table = self.table.to_string();
-        let statement = format!("IF NOT EXISTS (SELECT * FROM {table}) DROP TABLE {table}");
+        let table = self.table.clone();
         // The error to be reported is that of the copy.
-        let done = self.client().ok().map(|client| {
-            client.execute(&statement)?;
-            client.query_values(&format!("SELECT OBJECT_ID({})", load::literal(&table)))
-        });
-        if let Some(Ok(found)) = done {
-            let is_gone = found.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
-            self.is_made = !matches!(is_gone, Some(tds::Value::Null));
+        if let Ok(client) = self.client()
+            && let Ok(is_gone) = new_table::drop_if_empty(client, &table)
+        {
+            self.is_made = !is_gone;
         }
     }
 }
@@ -671,57 +568,4 @@ fn default_load_id(target: &TableName, source: &SourceIdentity) -> String {
     let checksum = formats::checksum_of(whole.as_bytes());
     let kept: String = whole.chars().take(LENGTH_MAX / 2).collect();
     format!("{kept}... {checksum:08x}")
-}
-
-/// The shape of a table as another database can have it: types of its own database, file groups and what a second table lacks are
-/// left out. Without keys only columns, lengths, nullability, collations and identity remain.
-fn transplanted(
-    shape: TableShape,
-    table: &TableName,
-    with_keys: bool,
-    base_type: impl Fn(&str) -> Option<String>,
-) -> TableShape {
-    let columns = shape.columns.into_iter().map(|mut column| {
-        let needs_base = column.type_text.starts_with('[') || (!with_keys && column.computed.is_some());
-        if let Some(base) = base_type(&column.name).filter(|_| needs_base) {
-            column.type_text = base;
-        }
-        if !with_keys {
-            if column.type_text == "rowversion" {
-                column.type_text = "binary(8)".to_owned();
-            }
-            column.computed = None;
-            column.default = None;
-            column.is_sparse = false;
-            column.is_rowguidcol = false;
-        }
-        column
-    });
-    let columns = columns.collect();
-    if !with_keys {
-        return TableShape {
-            name: table.clone(),
-            columns,
-            indexes: Vec::new(),
-            heap_compression: shape.heap_compression,
-            file_group: None,
-            large_value_file_group: None,
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            lock_escalation: None,
-            obstacles: Vec::new(),
-        };
-    }
-    let indexes = shape.indexes.into_iter().map(|mut index| {
-        index.file_group = None;
-        index
-    });
-    TableShape {
-        name: table.clone(),
-        columns,
-        indexes: indexes.collect(),
-        file_group: None,
-        large_value_file_group: None,
-        ..shape
-    }
 }

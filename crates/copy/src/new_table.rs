@@ -1,0 +1,238 @@
+//! A new table of SQL Server for the rows of a source: its statements, its keys behind the rows, and its end if the copy fails.
+
+use load::{
+    Choice, Client, TableName, TableShape, create_table_statement, roomy_length,
+    stage::{Obstacle, Script},
+};
+use rows::mapping::{CreateOptions, sql_type_of};
+use tds::Value;
+
+use crate::{
+    error::CopyError,
+    server_source::without_rowversions,
+    source::{ReadForm, Source},
+    watch::Control,
+};
+
+/// A table that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewTable<'a> {
+    /// The destination as people know it.
+    pub endpoint: &'a str,
+    /// Its name.
+    pub table: &'a TableName,
+    /// Keys, indexes, defaults, checks and computed columns of a table of SQL Server come with it.
+    pub with_keys: bool,
+    /// Lists, structs and maps become JSON text.
+    pub nested_as_json: bool,
+    /// The server has no type for vectors.
+    pub without_vectors: bool,
+}
+
+/// How a table is made.
+#[derive(Debug)]
+pub(crate) struct Creation {
+    /// CREATE TABLE.
+    pub statement: String,
+    /// What is made behind the rows.
+    pub shape: Option<TableShape>,
+    /// What is to be said of it.
+    pub notes: Vec<Choice>,
+}
+
+impl NewTable<'_> {
+    /// CREATE TABLE for a source.
+    pub(crate) fn creation(&self, source: &mut dyn Source, form: ReadForm) -> Result<Creation, CopyError> {
+        match source.table_shape()? {
+            Some(shape) => self.like(shape, source, form),
+            None => self.of_columns(source, form),
+        }
+    }
+
+    /// A table like one of SQL Server.
+    fn like(
+        &self,
+        shape: TableShape,
+        source: &mut dyn Source,
+        form: ReadForm,
+    ) -> Result<Creation, CopyError> {
+        let schema = source.describe(form)?.schema;
+        let lost: Vec<String> = shape.obstacles.iter().map(Obstacle::to_string).collect();
+        let mut notes = Vec::new();
+        if self.with_keys && !lost.is_empty() {
+            notes.push(Choice {
+                setting: "not copied",
+                value: lost.join("; "),
+                reason: "the new table has rows, columns, keys, indexes, defaults and checks".to_owned(),
+            });
+        }
+        let copied = transplanted(shape, self.table, self.with_keys, |name| {
+            let field = schema.field_with_name(name).ok()?;
+            sql_type_of(field, &CreateOptions::default()).ok().map(|sql_type| sql_type.to_string())
+        });
+        let statement = Script { shape: &copied, table: self.table, suffix: "" }.create();
+        Ok(Creation { statement, shape: self.with_keys.then_some(copied), notes })
+    }
+
+    /// A table for the columns of anything else.
+    fn of_columns(&self, source: &mut dyn Source, form: ReadForm) -> Result<Creation, CopyError> {
+        let columns = source.new_columns(form)?;
+        let schema = without_rowversions(&columns.schema);
+        let options = |index: usize, _: &arrow::datatypes::Field| CreateOptions {
+            max_length: columns.longest.get(index).copied().flatten().map(roomy_length),
+            nested_as_json: self.nested_as_json,
+            without_vectors: self.without_vectors,
+            ..CreateOptions::default()
+        };
+        let statement = create_table_statement(self.table, &schema, options).map_err(|error| {
+            let (source_name, destination) = (source.name(), self.endpoint.to_owned());
+            CopyError::Unfit { source_name, destination, error: Box::new(error) }
+        })?;
+        Ok(Creation { statement, shape: None, notes: Vec::new() })
+    }
+}
+
+/// Runs a statement that makes something; the error names it.
+pub(crate) fn make(client: &mut Client, endpoint: &str, statement: &str) -> Result<(), CopyError> {
+    client.execute(statement).map(drop).map_err(|error| CopyError::Statement {
+        endpoint: endpoint.to_owned(),
+        statement: statement.to_owned(),
+        error: Box::new(error),
+    })
+}
+
+/// Makes the table's schema if it is missing: a table cannot be made without.
+pub(crate) fn make_schema(client: &mut Client, endpoint: &str, table: &TableName) -> Result<(), CopyError> {
+    let Some(schema) = &table.schema else { return Ok(()) };
+    if table.database.as_ref().is_some_and(|name| !name.eq_ignore_ascii_case(client.database())) {
+        return Ok(());
+    }
+    let create = load::literal(&format!("CREATE SCHEMA {}", load::quoted(schema)));
+    // Of two copies that need it at once, one makes it: 2714.
+    let statement = format!(
+        "IF SCHEMA_ID({name}) IS NULL BEGIN TRY EXEC({create}) END TRY \
+         BEGIN CATCH IF SCHEMA_ID({name}) IS NULL THROW; END CATCH",
+        name = load::literal(schema)
+    );
+    make(client, endpoint, &statement)
+}
+
+/// Makes what comes behind the rows: keys, indexes and checks. What is to be said of it.
+pub(crate) fn make_keys(
+    client: &mut Client,
+    endpoint: &str,
+    table: &TableName,
+    shape: &TableShape,
+    control: &Control<'_>,
+) -> Result<String, CopyError> {
+    let without_references = TableShape { foreign_keys: Vec::new(), ..shape.clone() };
+    let indexes = Script { shape, table, suffix: "" }.indexes();
+    let checks = Script { shape: &without_references, table, suffix: "" }.constraints();
+    for statement in indexes.iter().chain(&checks) {
+        control.check()?;
+        make(client, endpoint, statement)?;
+    }
+    Ok(format!("{} indexes and keys, {} checks", shape.indexes.len(), shape.checks.len()))
+}
+
+/// Makes the foreign keys of a table, as far as the tables are there that they refer to. `to_schema` has the tables of all schemas.
+/// What is to be said of it.
+pub(crate) fn make_foreign_keys(
+    client: &mut Client,
+    endpoint: &str,
+    table: &TableName,
+    shape: &TableShape,
+    to_schema: Option<&str>,
+) -> Result<Vec<String>, CopyError> {
+    let mut notes = Vec::new();
+    for key in &shape.foreign_keys {
+        let mut key = key.clone();
+        if let Some(schema) = to_schema {
+            key.references.schema = Some(schema.to_owned());
+        }
+        match client.describe(&key.references) {
+            Err(load::Error::NoTable { .. }) => {
+                notes.push(format!(
+                    "foreign key {} of {table} is not copied: it refers to {}, which is not there",
+                    key.name, key.references
+                ));
+                continue;
+            }
+            Err(error) => return Err(CopyError::client(endpoint, error)),
+            Ok(_) => {}
+        }
+        let one = TableShape {
+            foreign_keys: vec![key],
+            checks: Vec::new(),
+            lock_escalation: None,
+            ..shape.clone()
+        };
+        for statement in (Script { shape: &one, table, suffix: "" }).constraints() {
+            make(client, endpoint, &statement)?;
+        }
+    }
+    let made = shape.foreign_keys.len() - notes.len();
+    notes.insert(0, format!("{table}: {made} foreign keys"));
+    Ok(notes)
+}
+
+/// Drops a table if nothing is in it: left behind by a copy that failed, it would stop the next try. Whether it is gone.
+pub(crate) fn drop_if_empty(client: &mut Client, table: &TableName) -> Result<bool, load::Error> {
+    client.execute(&format!("IF NOT EXISTS (SELECT * FROM {table}) DROP TABLE {table}"))?;
+    let found = client.query_values(&format!("SELECT OBJECT_ID({})", load::literal(&table.to_string())))?;
+    let object = found.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
+    Ok(matches!(object, Some(Value::Null)))
+}
+
+/// The shape of a table as another database can have it: types of its own database, file groups and what a second table lacks are
+/// left out. Without keys only columns, lengths, nullability, collations and identity remain.
+fn transplanted(
+    shape: TableShape,
+    table: &TableName,
+    with_keys: bool,
+    base_type: impl Fn(&str) -> Option<String>,
+) -> TableShape {
+    let columns = shape.columns.into_iter().map(|mut column| {
+        let needs_base = column.type_text.starts_with('[') || (!with_keys && column.computed.is_some());
+        if let Some(base) = base_type(&column.name).filter(|_| needs_base) {
+            column.type_text = base;
+        }
+        if !with_keys {
+            if column.type_text == "rowversion" {
+                column.type_text = "binary(8)".to_owned();
+            }
+            column.computed = None;
+            column.default = None;
+            column.is_sparse = false;
+            column.is_rowguidcol = false;
+        }
+        column
+    });
+    let columns = columns.collect();
+    if !with_keys {
+        return TableShape {
+            name: table.clone(),
+            columns,
+            indexes: Vec::new(),
+            heap_compression: shape.heap_compression,
+            file_group: None,
+            large_value_file_group: None,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            lock_escalation: None,
+            obstacles: Vec::new(),
+        };
+    }
+    let indexes = shape.indexes.into_iter().map(|mut index| {
+        index.file_group = None;
+        index
+    });
+    TableShape {
+        name: table.clone(),
+        columns,
+        indexes: indexes.collect(),
+        file_group: None,
+        large_value_file_group: None,
+        ..shape
+    }
+}
