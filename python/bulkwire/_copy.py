@@ -60,6 +60,7 @@ def copy(
     map: Mapping[str, str] | None = None,
     select: str | None = None,
     where: str | None = None,
+    action: str | None = None,
     transform: str | os.PathLike[str] | Callable[[Any], Any] | None = None,
     lookups: Mapping[str, Endpoint] | None = None,
     collation: str | None = None,
@@ -92,7 +93,7 @@ def copy(
         to_schema: the schema that takes all tables.
         with_keys: between SQL Servers, copy keys, indexes, defaults, checks and foreign keys as well.
         mode: what happens to existing rows, as in `Connection.load`.
-        key: the key's columns, for "upsert" and "insert-new".
+        key: the key's columns, for "upsert", "insert-new" and `action`.
         strategy: how rows reach the table, as in `Connection.load`.
         create: whether the destination's table is made.
         url: the server that `mssql:schema.table` means.
@@ -114,6 +115,8 @@ def copy(
         map: source columns to copy, and their targets.
         select: the columns of the result, in T-SQL: `"id, UPPER(name) AS name"`.
         where: which rows are copied, in T-SQL.
+        action: what each row does to a table of SQL Server, in T-SQL: "insert", "update", "upsert", "delete", or NULL or "skip". Beside
+            `transform` the name of a column of its result. It needs `key`.
         transform: a whole SELECT over `source` and the lookups, the path of a file with one, or a function: it gets each batch
             (a `pyarrow.RecordBatch` if pyarrow is installed) and returns Arrow data, and first a batch without rows.
         lookups: tables that the query may join, by name.
@@ -166,6 +169,7 @@ def copy(
         "map": map,
         "select": select,
         "where": where,
+        "action": action,
         "collation": collation,
         "files": files,
         "memory_limit": memory_limit,

@@ -1,5 +1,6 @@
 //! `bulkwire.copy`: the command's own words, run by the command's own code, with exceptions in place of exit codes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -31,6 +32,8 @@ pub(crate) struct CopyReport {
     writers: usize,
     /// Wall-clock time.
     seconds: f64,
+    /// What rows did to the table, where each says so itself: counts by name.
+    actions: Option<BTreeMap<&'static str, u64>>,
     /// The statement that made the table, if it was made.
     created_by: Option<String>,
     /// An earlier run had copied everything.
@@ -55,6 +58,16 @@ impl CopyReport {
             rows_committed_before: report.rows_skipped,
             bytes: report.bytes_written,
             writers: report.writers,
+            actions: report.actions.map(|actions| {
+                BTreeMap::from([
+                    ("inserted", actions.inserted),
+                    ("updated", actions.updated),
+                    ("deleted", actions.deleted),
+                    ("unchanged", actions.unchanged),
+                    ("missing", actions.missing),
+                    ("skipped", actions.skipped),
+                ])
+            }),
             seconds: report.elapsed.as_secs_f64(),
             created_by: report.created_by,
             done_before: report.was_done,

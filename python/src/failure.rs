@@ -43,7 +43,7 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
         Error::Protocol { .. } | Error::Unexpected { .. } | Error::RowDecode(_) => "ProtocolError",
         Error::Plan(_) | Error::Mapping(_) | Error::Decoder(_) | Error::Identity { .. } => "PlanError",
         Error::NoTable { .. } => "NoTableError",
-        Error::UpsertKey { .. } | Error::DuplicateKey { .. } => "PlanError",
+        Error::UpsertKey { .. } | Error::DuplicateKey { .. } | Error::KnownKey { .. } => "PlanError",
         Error::Stage(stage) => match *stage {
             load::StageError::Word { .. }
             | load::StageError::KeyMissing { .. }

@@ -70,7 +70,7 @@ impl LoadReport {
             published_by: published.map(|published| match published.how {
                 How::Switched => "switch",
                 How::Renamed { .. } => "rename",
-                How::Merged => "merge",
+                How::Merged | How::Directed => "merge",
             }),
             ..Self::staged(&table, loaded.load)
         }

@@ -101,3 +101,27 @@ def test_what_a_function_raises_comes_back(tmp_path: pathlib.Path) -> None:
     with pytest.raises(KeyError, match="mine"):
         bulkwire.copy(tmp_path / "in.csv", tmp_path / "out.csv", transform=fails)
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_rows_say_what_they_do(tmp_path: pathlib.Path) -> None:
+    """An expression, or a column of what a function returns, says what each row does to a table."""
+    csv = tmp_path / "changes.csv"
+    csv.write_text("op,id,name\nI,3,cid\nU,1,Ann\nD,2,\nS,1,x\n")
+    with bulkwire.Server() as server:
+        with server.connect() as db:
+            db.execute("CREATE TABLE t (id int NOT NULL PRIMARY KEY, name varchar(20) NOT NULL)")
+            db.execute("INSERT t VALUES (1, 'ann'), (2, 'bob')")
+        action = "CASE op WHEN 'I' THEN 'insert' WHEN 'U' THEN 'update' WHEN 'D' THEN 'delete' END"
+        report = bulkwire.copy(csv, "mssql:t", url=server.url, select="id, name", action=action, key="id")
+        counts = {"inserted": 1, "updated": 1, "deleted": 1, "unchanged": 0, "missing": 0, "skipped": 1}
+        assert report.actions == counts
+        csv.write_text("what,id,name\ndelete,1,\nupsert,4,dan\n")
+        report = bulkwire.copy(csv, "mssql:t", url=server.url, transform=lambda rows: rows, action="what", key="id")
+        assert report.actions["deleted"] == report.actions["inserted"] == 1
+        with server.connect() as db:
+            assert [tuple(row) for row in db.query("SELECT id, name FROM t ORDER BY id")] == [(3, "cid"), (4, "dan")]
+        with pytest.raises(bulkwire.PlanError, match="is to be new"):
+            csv.write_text("id,name\n4,x\n")
+            bulkwire.copy(csv, "mssql:t", url=server.url, action="'insert'", key="id")
+        with pytest.raises(bulkwire.UsageError, match="--key"):
+            bulkwire.copy(csv, "mssql:t", url=server.url, action="'insert'")

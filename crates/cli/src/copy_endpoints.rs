@@ -6,8 +6,8 @@ use copy::{
 };
 use formats::bcp::declare;
 use formats::{Compression, Format, Location};
-use load::Client;
 use load::read::{Consistency, Readers};
+use load::{ACTION_COLUMN, Client};
 use tds::Column;
 
 use crate::args::{CopyArgs, Datetime2Form, FileArgs, FormatName, WriterCount};
@@ -87,6 +87,7 @@ pub fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
         ("--guid-text", forms.guid_text),
     ];
     let of_server_targets = [
+        ("--action", arguments.transformation.action.is_some()),
         ("--key", !modes.key.is_empty()),
         ("--strategy", modes.strategy.is_some()),
         ("--with-keys", arguments.with_keys),
@@ -257,7 +258,11 @@ pub fn destination_settings(
     command: Option<String>,
 ) -> Result<DestinationSettings, Failure> {
     let CopyArgs { bulk, columns, conversions, writers, refusals, modes, target_file, .. } = arguments;
-    let way = load_way::of_flags(modes, bulk, refusals, &[])?;
+    let action = action_column(arguments, arguments.transformation.has_query());
+    let way = match action {
+        Some(_) => load_way::by_action(modes, bulk, refusals)?,
+        None => load_way::of_flags(modes, bulk, refusals, &[])?,
+    };
     let create = arguments.create.map_or(Create::default(), Create::from);
     if writers.is_resumable() && bulk.autocommit {
         return Err(Failure::Usage(
@@ -285,6 +290,7 @@ pub fn destination_settings(
         with_keys: arguments.with_keys,
         to_schema: arguments.to_schema.clone(),
         sole_writer: bulk.sole_writer,
+        action,
     };
     let files = FileWrite {
         formats: match &ends.destination {
@@ -297,6 +303,12 @@ pub fn destination_settings(
         keeps_text: target_file.keep_text,
     };
     Ok(DestinationSettings { server, files })
+}
+
+/// The column of the rows that says what each does: that of the expression, or, if a query gives the rows, one of its own.
+pub fn action_column(arguments: &CopyArgs, has_query: bool) -> Option<String> {
+    let action = arguments.transformation.action.as_ref()?;
+    Some(if has_query { action.trim().to_owned() } else { ACTION_COLUMN.to_owned() })
 }
 
 fn target_formats(flags: &FileArgs) -> Result<FileFormats, Failure> {

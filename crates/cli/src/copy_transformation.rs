@@ -23,7 +23,8 @@ impl CopyTransformation {
     ) -> Result<Option<Self>, Failure> {
         let flags = &arguments.transformation;
         if let Some(flag) = flags.stray() {
-            let text = format!("{flag} belongs to a transformation: say --select, --where or --transform");
+            let text =
+                format!("{flag} belongs to a transformation: say --select, --where, --transform or --action");
             return Err(Failure::Usage(text));
         }
         let Some(engine) = engine.filter(|_| flags.is_given()) else { return Ok(None) };
@@ -41,6 +42,7 @@ impl CopyTransformation {
         let mut transformation = Transformation {
             select: flags.select.clone(),
             condition: flags.condition.clone(),
+            action: flags.action.clone().filter(|_| query.is_none()),
             query,
             collation: flags.collation.clone(),
             files: flags.files.clone(),

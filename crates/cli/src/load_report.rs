@@ -176,7 +176,7 @@ pub fn show_published(
         let how = match &published.how {
             How::Switched => "switch",
             How::Renamed { .. } => "rename",
-            How::Merged => "merge",
+            How::Merged | How::Directed => "merge",
         };
         let line = json!({
             "table": table,

@@ -29,13 +29,32 @@ pub fn of_flags(
     };
     let usage = |error: load::StageError| Failure::Usage(error.to_string());
     let mode = Mode::parse(word, modes.key.clone()).map_err(usage)?;
+    of_mode(mode, modes, bulk, refusals, others)
+}
+
+/// The way of rows that say themselves what they do.
+pub fn by_action(modes: &ModeArgs, bulk: &BulkArgs, refusals: &RefusalArgs) -> Result<LoadWay, Failure> {
+    let mode = Mode::ByAction { keys: modes.key.clone() };
+    let way = of_mode(mode, modes, bulk, refusals, &[])?;
+    Ok(LoadWay { is_named: true, ..way })
+}
+
+fn of_mode(
+    mode: Mode,
+    modes: &ModeArgs,
+    bulk: &BulkArgs,
+    refusals: &RefusalArgs,
+    others: &[(&str, bool, &str)],
+) -> Result<LoadWay, Failure> {
+    let word = mode.word();
     let mut strategy = modes.strategy.map_or(Strategy::Auto, Strategy::from);
     let is_staged = !matches!(mode, Mode::Append | Mode::Truncate)
         || !matches!(strategy, Strategy::Auto | Strategy::Direct);
     let refuse = |option: &str, reason: &str| {
-        let way = match modes.mode {
-            Some(_) => format!("--mode {word}"),
-            None => format!("--strategy {strategy}"),
+        let way = match (&mode, modes.mode) {
+            (Mode::ByAction { .. }, _) => "--action".to_owned(),
+            (_, Some(_)) => format!("--mode {word}"),
+            (_, None) => format!("--strategy {strategy}"),
         };
         Err(Failure::Usage(format!("{option} cannot go with {way}: {reason}")))
     };

@@ -69,6 +69,8 @@ fn run(
     ends.source.check_distinct(&ends.destination)?;
     let source = copy_endpoints::source_settings(&arguments, &ends)?;
     let mut destination = copy_endpoints::destination_settings(&arguments, &ends, None)?;
+    destination.server.action =
+        copy_endpoints::action_column(&arguments, request.transformation.query.is_some());
     let mut from = transformed(ends.source.source(&source)?, request, &arguments, engine)?;
     if let Some(load_id) = &request.load_id {
         match from.repeat()? {
@@ -122,15 +124,16 @@ fn transformed(
     arguments: &CopyArgs,
     engine: Option<&Arc<dyn TransformEngine>>,
 ) -> Result<Box<dyn Source>, Failure> {
-    if request.transformation.is_none() && request.lookups.is_empty() {
+    let flags = &arguments.transformation;
+    if request.transformation.is_none() && request.lookups.is_empty() && flags.action.is_none() {
         return Ok(source);
     }
     let Some(engine) = engine else {
-        let message = "select, where, transform and lookups of a copy need the query engine: use `bulkwire-transform run`";
+        let message = "select, where, transform, action and lookups of a copy need the query engine: use `bulkwire-transform run`";
         return Err(Failure::Usage(message.to_owned()));
     };
-    let flags = &arguments.transformation;
     let mut transformation = request.transformation.clone();
+    transformation.action = flags.action.clone().filter(|_| transformation.query.is_none());
     transformation.collation = flags.collation.clone();
     transformation.files = flags.files.clone();
     if let Some(limit) = flags.memory_limit {

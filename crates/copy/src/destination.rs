@@ -3,6 +3,7 @@
 use load::Choice;
 
 use crate::{
+    directed_rows::ActionCounts,
     error::CopyError,
     row_stream::RowStream,
     source::{ReadForm, Source},
@@ -45,6 +46,10 @@ pub struct Landed {
     pub bytes: Option<u64>,
     /// Connections, or threads, that wrote.
     pub writers: usize,
+    /// Rows that said themselves that they do nothing.
+    pub rows_idle: u64,
+    /// What rows did to the table, where each says so itself and the server's answer is known.
+    pub actions: Option<ActionCounts>,
     /// More about it, for people: a line each.
     pub notes: Vec<String>,
 }

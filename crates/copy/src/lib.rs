@@ -14,6 +14,7 @@
 
 pub mod database;
 mod destination;
+mod directed_rows;
 mod endpoint;
 mod error;
 mod file_destination;
@@ -41,6 +42,7 @@ mod watch;
 mod workbook;
 
 pub use destination::{Create, Destination, Landed, Prepared};
+pub use directed_rows::ActionCounts;
 pub use endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint};
 pub use error::CopyError;
 pub use file_destination::{FileDestination, FileWrite, is_directory};

@@ -1,16 +1,23 @@
 //! A table of SQL Server as a destination.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use load::{
-    Choice, Client, CommitWatch, Ending, Ledger, LedgerPlace, LoadIdentity, LoadOptions, LoadPlan, LoadState,
-    LoadWay, Mode, ParallelOptions, ParallelSource, RetryPolicy, SourceIdentity, TableDescription, TableLoad,
-    TableName, TableShape, Writers,
+    ACTION_COLUMN, Choice, Client, CommitWatch, Ending, Ledger, LedgerPlace, LoadIdentity, LoadOptions,
+    LoadPlan, LoadState, LoadWay, Mode, ParallelOptions, ParallelSource, RetryPolicy, SourceIdentity,
+    TableDescription, TableLoad, TableName, TableShape, UnreadRow, Writers,
 };
 use rows::Mapping;
 
 use crate::{
     destination::{Create, Destination, Landed, Prepared},
+    directed_rows::{ActionCounts, directed_rows, staged_schema},
     endpoint::SqlServerEndpoint,
     error::CopyError,
     new_table::{self, Creation, NewTable},
@@ -47,6 +54,8 @@ pub struct ServerWrite {
     pub to_schema: Option<String>,
     /// Nobody else changes the table during the copy.
     pub sole_writer: bool,
+    /// The column of the source that says what each row does, for [`Mode::ByAction`].
+    pub action: Option<String>,
 }
 
 impl Default for ServerWrite {
@@ -64,6 +73,7 @@ impl Default for ServerWrite {
             with_keys: false,
             to_schema: None,
             sole_writer: false,
+            action: None,
         }
     }
 }
@@ -96,6 +106,8 @@ pub struct ServerDestination {
 }
 
 struct Ready {
+    /// Columns of the table that take no NULL.
+    required: Vec<String>,
     options: LoadOptions,
     way: LoadWay,
     ledger: Option<Ledger>,
@@ -119,6 +131,11 @@ impl ServerDestination {
                 "--create cannot go with mode {}: a table that is yet to be made has no rows to compare",
                 write.way.mode
             )));
+        }
+        if write.action.is_some() && write.by_position {
+            return Err(CopyError::Usage(
+                "--action cannot go with --by-position: its column has no place in the table".to_owned(),
+            ));
         }
         Ok(Self {
             endpoint,
@@ -183,6 +200,11 @@ impl ServerDestination {
     ) -> LoadOptions {
         let mut options = self.write.options.clone();
         let is_mapped = matches!(options.mapping, Mapping::Explicit(_));
+        if let Mapping::Explicit(pairs) = &mut options.mapping
+            && self.write.action.is_some()
+        {
+            pairs.push((ACTION_COLUMN.to_owned(), ACTION_COLUMN.to_owned()));
+        }
         if !is_mapped && (self.write.by_position || !description.has_names) {
             options.mapping = Mapping::ByPosition;
             return options;
@@ -397,6 +419,10 @@ impl ServerDestination {
         let table = self.table.clone();
         let name = self.name();
         let target = self.client()?.describe(&table).map_err(|error| CopyError::client(&name, error))?;
+        let schema = match &self.write.action {
+            Some(action) => staged_schema(&description.schema, action)?,
+            None => Arc::clone(&description.schema),
+        };
         let options = self.options_for(&target, &description, of_source.as_ref(), &mut prepared.plan);
         let ledger = if is_dry { None } else { self.open_ledger(source, &way)? };
         if let Some(ledger) = &ledger {
@@ -406,7 +432,7 @@ impl ServerDestination {
         if !prepared.is_done {
             let mut load = TableLoad::new(table, way.clone(), ledger.as_ref());
             let client = self.client()?;
-            let plan = load.plan(client, &description.schema, &options);
+            let plan = load.plan(client, &schema, &options);
             match plan {
                 Ok(plan) => {
                     let writers = self.writers_choice(&plan);
@@ -416,7 +442,10 @@ impl ServerDestination {
                 Err(error) => return Err(self.unfit(source, error)),
             }
         }
-        self.ready = Some(Ready { options, way, ledger, shape });
+        let required = target.columns.iter().map(|column| &column.column);
+        let required =
+            required.filter(|column| !column.flags.is_nullable()).map(|column| column.name.clone());
+        self.ready = Some(Ready { required: required.collect(), options, way, ledger, shape });
         Ok(())
     }
 
@@ -445,7 +474,10 @@ impl ServerDestination {
         let name = self.name();
         let Ready { options, way, ledger, .. } = ready;
         let mut load = TableLoad::new(self.table.clone(), way.clone(), ledger.as_ref());
-        let schema = rows.schema;
+        let schema = match &self.write.action {
+            Some(action) => staged_schema(&rows.schema, action)?,
+            None => Arc::clone(&rows.schema),
+        };
         let failed = |error| CopyError::client(&name, error);
         let retry = self.write.retry;
         let knows_rows = self.is_made || self.write.sole_writer;
@@ -470,9 +502,24 @@ impl ServerDestination {
             let described = self.client()?.describe(&target).map_err(failed)?;
             plan.rows_before = Some(described.rows);
         }
-        let batches = rows.batches.map(|batch| match control.watch.is_cancelled() {
-            true => Err(CopyError::Cancelled.into()),
-            false => batch,
+        let skipped = Arc::new(AtomicU64::new(0));
+        let rows = match &self.write.action {
+            Some(action) => {
+                let required = required_columns(&plan, ready);
+                directed_rows(rows, action, required, Arc::clone(&skipped))?
+            }
+            None => rows,
+        };
+        let batches = rows.batches.map(|batch| {
+            control.check()?;
+            let batch = batch?;
+            match batch.unread().first() {
+                // Without a tolerance it ends the copy, by its number.
+                Some(UnreadRow { origin, error }) if control.tolerance.is_none() => {
+                    Err(CopyError::Row { row: origin.row, error: Arc::clone(error) }.into())
+                }
+                _ => Ok(batch),
+            }
         });
         let parallel = self.parallel_options(&plan, ledger.as_ref(), control.commits);
         let source =
@@ -501,9 +548,21 @@ impl ServerDestination {
         };
         let ended = load.finish(client, retry, &mut |is_under_way| control.watch.publishing(is_under_way));
         let mut notes = Vec::new();
+        let rows_idle = skipped.load(Ordering::Relaxed);
+        let mut actions = None;
         match ended {
             Ok(Ending::Direct) => {}
-            Ok(Ending::Published(published)) => notes.push(published.to_string()),
+            Ok(Ending::Published(published)) => {
+                notes.push(published.to_string());
+                actions = self.write.action.is_some().then_some(ActionCounts {
+                    inserted: published.inserted,
+                    updated: published.updated,
+                    deleted: published.deleted,
+                    unchanged: published.unchanged,
+                    missing: published.missing,
+                    skipped: rows_idle,
+                });
+            }
             Ok(Ending::AnswerLost(_)) => {
                 notes.push("the answer to the end was lost, and the rows are in the table".to_owned());
             }
@@ -513,6 +572,9 @@ impl ServerDestination {
                 }
                 return Err(failed(error));
             }
+        }
+        if rows_idle > 0 {
+            notes.push(format!("{} skipped", load::report::grouped(rows_idle)));
         }
         notes.push(format!("limited by {}", report.limit));
         if report.retries > 0 {
@@ -524,6 +586,8 @@ impl ServerDestination {
             rows_skipped: report.rows_skipped,
             bytes: Some(report.load.bytes_on_wire),
             writers: report.writers,
+            rows_idle,
+            actions,
             notes,
         })
     }
@@ -541,6 +605,18 @@ impl ServerDestination {
             self.is_made = !is_gone;
         }
     }
+}
+
+/// The columns of a source that must have a value unless their row deletes. The key always must, and the stage says so.
+fn required_columns(plan: &LoadPlan, ready: &Ready) -> Vec<usize> {
+    let Ready { required, way, .. } = ready;
+    let has = |names: &[String], name: &str| names.iter().any(|one| one.eq_ignore_ascii_case(name));
+    let keys = way.mode.keys().unwrap_or_default();
+    let columns = plan.rows.source_indexes().zip(plan.rows.declared_columns());
+    columns
+        .filter(|(_, column)| has(required, &column.name) && !has(keys, &column.name))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 fn committed_words(rows: u64) -> String {

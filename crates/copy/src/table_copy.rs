@@ -12,7 +12,8 @@ use std::{
 use load::{Choice, RejectedRow, Tolerance};
 
 use crate::{
-    destination::Destination,
+    destination::{Destination, Landed},
+    directed_rows::ActionCounts,
     error::CopyError,
     places::Place,
     row_stream::RowStream,
@@ -41,6 +42,8 @@ pub struct CopyReport {
     pub bytes_written: Option<u64>,
     /// Connections, or threads, that wrote.
     pub writers: usize,
+    /// What rows did to the table, where each says so itself and the server's answer is known.
+    pub actions: Option<ActionCounts>,
     /// Wall-clock time.
     pub elapsed: Duration,
     /// The statement that made the table, if it was made.
@@ -107,14 +110,26 @@ pub fn copy_table(
             let mut left = destination.abort(&error);
             if let CopyError::Load { source_name, error } = &mut error {
                 source_name.clone_from(&report.source);
-                if let load::Error::Cell(cell) = &error.source {
-                    let Place { name, row, line, .. } = source.places().of(cell.row, &report.source);
+                if let Some(row) = row_of(&error.source) {
+                    let Place { name, row, line, .. } = source.places().of(row, &report.source);
                     let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
                     left.insert(0, format!("it is row {} of {name}{line}", row.saturating_add(1)));
                 }
             }
             Err(Box::new(FailedCopy { source: report.source, destination: report.destination, error, left }))
         }
+    }
+}
+
+/// The row that ended a load, if it was one.
+fn row_of(error: &load::Error) -> Option<u64> {
+    match error {
+        load::Error::Cell(cell) => Some(cell.row),
+        load::Error::Source(error) => match error.downcast_ref::<CopyError>() {
+            Some(CopyError::Row { row, .. }) => Some(*row),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -167,14 +182,15 @@ fn run(
     }
     report.rows_read = read.load(Ordering::Relaxed);
     report.rows_refused = refused.load(Ordering::Relaxed);
-    check_counts(report, landed.rows, landed.rows_skipped, "nothing of it is kept where it could be undone")?;
+    check_counts(report, &landed, "nothing of it is kept where it could be undone")?;
     let landed = destination.finish(landed, &control)?;
-    check_counts(report, landed.rows, landed.rows_skipped, "what was written is there")?;
+    check_counts(report, &landed, "what was written is there")?;
     report.rows_written = landed.rows;
     report.rows_skipped = landed.rows_skipped;
     report.bytes_read = source.bytes_read().map(|bytes| bytes.load(Ordering::Relaxed));
     report.bytes_written = landed.bytes;
     report.writers = landed.writers;
+    report.actions = landed.actions;
     report.notes = landed.notes;
     Ok(())
 }
@@ -190,18 +206,14 @@ fn counted_rows(rows: RowStream, read: Arc<AtomicU64>) -> RowStream {
 }
 
 /// Refuses a count at the destination that is not what was read.
-fn check_counts(
-    report: &CopyReport,
-    written: u64,
-    skipped: u64,
-    kept: &'static str,
-) -> Result<(), CopyError> {
-    let read = report.rows_read.saturating_sub(report.rows_refused);
-    match written.saturating_add(skipped) == read {
+fn check_counts(report: &CopyReport, landed: &Landed, kept: &'static str) -> Result<(), CopyError> {
+    let read = report.rows_read.saturating_sub(report.rows_refused).saturating_sub(landed.rows_idle);
+    let written = landed.rows.saturating_add(landed.rows_skipped);
+    match written == read {
         true => Ok(()),
         false => {
             let destination = report.destination.clone();
-            Err(CopyError::Count { destination, read, written: written.saturating_add(skipped), kept })
+            Err(CopyError::Count { destination, read, written, kept })
         }
     }
 }

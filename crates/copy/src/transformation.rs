@@ -14,8 +14,11 @@ pub struct Transformation {
     pub select: Option<String>,
     /// A search condition over the columns of the source.
     pub condition: Option<String>,
-    /// A whole SELECT that reads from `source` and the lookups. Neither `select` nor `condition` stands beside it.
+    /// A whole SELECT that reads from `source` and the lookups. None of the others stands beside it.
     pub query: Option<String>,
+    /// What each row does to the destination's table, as an expression over the columns of the source. It becomes the last column of the
+    /// result, [`ACTION_COLUMN`](load::ACTION_COLUMN).
+    pub action: Option<String>,
     /// The collation of text columns that name none; None: `SQL_Latin1_General_CP1_CI_AS`.
     pub collation: Option<String>,
     /// The folder in which READ_FILE and WRITE_FILE find their files; None: neither may be called.
@@ -35,6 +38,7 @@ impl Default for Transformation {
             select: None,
             condition: None,
             query: None,
+            action: None,
             collation: None,
             files: None,
             memory_limit: TRANSFORM_MEMORY,
@@ -46,7 +50,7 @@ impl Default for Transformation {
 impl Transformation {
     /// True if rows pass unchanged.
     pub fn is_none(&self) -> bool {
-        self.select.is_none() && self.condition.is_none() && self.query.is_none()
+        self.select.is_none() && self.condition.is_none() && self.query.is_none() && self.action.is_none()
     }
 }
 

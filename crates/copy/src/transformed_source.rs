@@ -106,8 +106,11 @@ impl Source for TransformedSource {
                 return Ok(Repeat::No(format!("lookup {name}: {reason}")));
             }
         }
-        let Transformation { select, condition, query, collation, .. } = &self.transformation;
-        let text = format!("{select:?} {condition:?} {query:?} {collation:?}");
+        let Transformation { select, condition, query, action, collation, .. } = &self.transformation;
+        let mut text = format!("{select:?} {condition:?} {query:?} {collation:?}");
+        if let Some(action) = action {
+            text += &format!(" {action:?}");
+        }
         Ok(match self.inner.repeat()? {
             Repeat::InOrder(SourceIdentity { name, fingerprint }) if !fingerprint.is_empty() => {
                 let fingerprint = format!("{fingerprint} {:016x}", fingerprint_of(text.as_bytes()));

@@ -102,6 +102,14 @@ pub enum Error {
         /// How many rows have it.
         count: String,
     },
+    /// A row is to be new, and the table has one with its key.
+    #[error(
+        "the table has a row with the key ({key}), and a row of the source is to be new with that key: \"upsert\" would take its place"
+    )]
+    KnownKey {
+        /// The first such key, its columns joined by commas.
+        key: String,
+    },
     /// A mode or a strategy that is not possible.
     #[error(transparent)]
     Stage(Box<StageError>),

@@ -105,7 +105,9 @@ pub use result::{BATCH_ROWS, ResultStream};
 pub use retry::RetryPolicy;
 pub use shared_client::{LentClient, Query, RowStream, SharedClient, Unavailable, Waited};
 pub use source::{Origin, Origins, SourceBatch, UnreadRow};
-pub use stage::{Mode, Published, Stage, StageError, StagePlan, Strategy, TableShape};
+pub use stage::{
+    ACTION_COLUMN, Mode, Published, RowAction, Stage, StageError, StagePlan, Strategy, TableShape,
+};
 pub use table_load::{Ending, LoadWay, TableLoad};
 pub use table_name::{TableName, literal, quoted};
 pub use upsert::{UpsertReport, upsert};

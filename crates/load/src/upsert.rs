@@ -14,7 +14,7 @@ use crate::{
     options::LoadOptions,
     plan::LoadPlan,
     report::{LoadReport, grouped},
-    stage::Merge,
+    stage::{Merge, MergeKind},
     table_name::TableName,
 };
 
@@ -61,7 +61,7 @@ where
     S: Iterator<Item = Result<RecordBatch, E>> + Send,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let merge = Merge::new(target, schema, keys, true, options).map_err(nothing)?;
+    let merge = Merge::new(target, schema, keys, MergeKind::Upsert, options).map_err(nothing)?;
     let owns_transaction = !client.in_transaction();
     if owns_transaction {
         client.begin(Isolation::Current).map_err(nothing)?;

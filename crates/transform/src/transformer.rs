@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use copy::{BoxError, Lookup, PreparedTransformation, RowStream, TransformEngine, Transformation};
+use load::ACTION_COLUMN;
 use query::memory::{MemoryBudget, Reservation};
 use query::streaming::{Feed, Streaming};
 use query::{Cancellation, Engine, Tables};
@@ -120,15 +121,18 @@ impl PreparedTransformation for Prepared {
 
 /// The SELECT that the options mean.
 fn query_text(transformation: &Transformation) -> Result<String, TransformError> {
-    let Transformation { select, condition, query, .. } = transformation;
+    let Transformation { select, condition, query, action, .. } = transformation;
     if let Some(query) = query {
-        return match select.is_none() && condition.is_none() {
+        return match select.is_none() && condition.is_none() && action.is_none() {
             true => Ok(query.clone()),
             false => Err(TransformError::Overfull),
         };
     }
     // A comment at the end of a part ends with its line.
-    let list = select.as_deref().unwrap_or("*");
+    let mut list = select.clone().unwrap_or_else(|| "*".to_owned());
+    if let Some(action) = action {
+        list += &format!("\n, (\n{action}\n) AS [{ACTION_COLUMN}]");
+    }
     Ok(match condition {
         Some(condition) => format!("SELECT {list}\nFROM {SOURCE} WHERE {condition}"),
         None => format!("SELECT {list}\nFROM {SOURCE}"),

@@ -8,7 +8,7 @@ pub struct ModeArgs {
     /// What happens to existing rows (default: append)
     #[arg(long, value_enum, value_name = "MODE", help_heading = "Target")]
     pub mode: Option<ModeName>,
-    /// The key's columns, for the modes upsert and insert-new
+    /// The key's columns, for the modes upsert and insert-new, and for rows that say what they do
     #[arg(long, value_name = "COL[,COL]", value_delimiter = ',', help_heading = "Target")]
     pub key: Vec<String>,
     /// How rows reach the table (default: auto)

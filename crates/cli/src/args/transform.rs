@@ -24,6 +24,16 @@ pub struct TransformArgs {
     /// The same SELECT as text, in place of a file
     #[arg(long, value_name = "SQL", conflicts_with_all = ["select", "condition", "transform"], help_heading = "Transformation")]
     pub transform_query: Option<String>,
+    /// What each row does to a table of SQL Server: an expression over the source that gives 'insert', 'update', 'upsert', 'delete', or
+    /// NULL or 'skip' for nothing; beside --transform the name of a column of its result. It needs --key
+    #[arg(
+        long,
+        value_name = "EXPR",
+        requires = "key",
+        conflicts_with_all = ["mode", "truncate", "strategy", "by_position"],
+        help_heading = "Transformation"
+    )]
+    pub action: Option<String>,
     /// A table that the query may join, read into memory: any source of this command
     #[arg(long = "lookup", value_name = "NAME=ENDPOINT", value_parser = parse_lookup, help_heading = "Transformation")]
     pub lookups: Vec<(String, String)>,
@@ -43,8 +53,14 @@ impl TransformArgs {
     pub fn is_given(&self) -> bool {
         self.select.is_some()
             || self.condition.is_some()
+            || self.action.is_some()
             || self.transform.is_some()
             || self.transform_query.is_some()
+    }
+
+    /// Whether a whole query gives the rows.
+    pub fn has_query(&self) -> bool {
+        self.transform.is_some() || self.transform_query.is_some()
     }
 
     /// A flag that says something of a transformation that is not there.

@@ -471,7 +471,8 @@ fn an_upsert_leaves_rows_alone_that_do_not_differ_by_a_byte() {
     let rows = batch(0..6, "a");
     let stage = staged(&mut client, "dbo.t", Mode::Upsert { keys: key() }, Strategy::Auto, &rows).unwrap();
     let published = publish(&mut client, &stage).unwrap();
-    let expected = Published { inserted: 2, updated: 3, unchanged: 1, how: How::Merged };
+    let expected =
+        Published { inserted: 2, updated: 3, unchanged: 1, deleted: 0, missing: 0, how: How::Merged };
     assert_eq!(published, expected);
     assert_eq!(
         fixture.rows("SELECT * FROM dbo.t ORDER BY id"),
@@ -481,7 +482,9 @@ fn an_upsert_leaves_rows_alone_that_do_not_differ_by_a_byte() {
     let rows = batch(4..8, "b");
     let stage = staged(&mut client, "dbo.t", Mode::InsertNew { keys: key() }, Strategy::Auto, &rows).unwrap();
     let published = publish(&mut client, &stage).unwrap();
-    assert_eq!(published, Published { inserted: 2, updated: 0, unchanged: 2, how: How::Merged });
+    let expected =
+        Published { inserted: 2, updated: 0, unchanged: 2, deleted: 0, missing: 0, how: How::Merged };
+    assert_eq!(published, expected);
     assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t WHERE v = N'b'"), 2);
 
     let twice = RecordBatch::try_new(

@@ -132,7 +132,9 @@ impl<'a> Reader<'a> {
                 if let Some(comparer) = &mut self.comparer {
                     comparer.compare(&part, start..end).map_err(Stop::Failed)?;
                 }
-                self.shared.counters.rows_skipped.fetch_add(part.rows() as u64, Ordering::Relaxed);
+                // Rows that were refused are passed over like those that were committed, whatever refused them.
+                let passed = (part.rows() + part.unread().len()) as u64;
+                self.shared.counters.rows_skipped.fetch_add(passed, Ordering::Relaxed);
             } else {
                 let chunks = self.chunks;
                 self.chunker.push(part, start..end, &mut |chunk| hand_over(chunks, chunk))?;

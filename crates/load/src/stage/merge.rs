@@ -2,8 +2,9 @@
 
 use arrow::datatypes::Schema;
 use rows::Plan;
-use tds::{Column, Length, SqlType, Value};
+use tds::{Column, ColumnFlags, Length, SqlType, Value};
 
+use super::{action::ACTION_COLUMN, directed};
 use crate::{
     client::Client,
     describe::{ColumnDescription, TableDescription},
@@ -18,9 +19,20 @@ pub struct Merge {
     target: TableName,
     keys: Vec<String>,
     columns: Vec<MergeColumn>,
-    updates: bool,
+    kind: MergeKind,
     /// The identity column whose values the source has and keeps.
     keeps_identity: bool,
+}
+
+/// What rows of a stage do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeKind {
+    /// Those with a known key update it, the others are inserted.
+    Upsert,
+    /// Those with a known key do nothing, the others are inserted.
+    InsertNew,
+    /// What the [action](super::RowAction) of each says.
+    ByAction,
 }
 
 #[derive(Debug, Clone)]
@@ -54,10 +66,14 @@ pub struct Merged {
     pub updated: u64,
     /// Rows that the table already had with equal values, or, without updates, with an equal key.
     pub unchanged: u64,
+    /// Rows of the table that were deleted.
+    pub deleted: u64,
+    /// Rows that were to update or delete a row, and the table has none with their key.
+    pub missing: u64,
 }
 
 impl Merge {
-    /// The merge of a source into a table: `updates` rows with a known key, or leaves them as they are.
+    /// The merge of a source into a table.
     ///
     /// # Errors
     /// [`Error::UpsertKey`] for a key that is no column of both sides, [`Error::Identity`] for the values of an identity
@@ -66,12 +82,15 @@ impl Merge {
         target: &TableDescription,
         schema: &Schema,
         keys: &[String],
-        updates: bool,
+        kind: MergeKind,
         options: &LoadOptions,
     ) -> Result<Self, Error> {
         let described = |name: &str| target.columns.iter().find(|c| c.column.name.eq_ignore_ascii_case(name));
         // An identity can be a key without its values being inserted; it can never be updated.
-        let loadable = target.loadable_columns(true);
+        let mut loadable = target.loadable_columns(true);
+        if kind == MergeKind::ByAction {
+            loadable.push(action_column());
+        }
         let loaded = Plan::new(schema, &loadable, &options.mapping, options.cast.clone());
         let is_loaded = |column: &Column| match &loaded {
             Ok(plan) => plan.declared_columns().iter().any(|declared| declared.name == column.name),
@@ -100,8 +119,12 @@ impl Merge {
         let is_key = |name: &str| keys.iter().any(|key| key.eq_ignore_ascii_case(name));
         let columns: Vec<MergeColumn> = loadable
             .iter()
-            .filter(|column| is_loaded(column))
-            .map(|column| merge_column(column, described(&column.name), is_key(&column.name)))
+            .filter(|column| is_loaded(column) && column.name != ACTION_COLUMN)
+            .map(|column| {
+                // A row that deletes needs its key alone.
+                let takes_null = kind == MergeKind::ByAction && !is_key(&column.name);
+                merge_column(column, described(&column.name), is_key(&column.name), takes_null)
+            })
             .collect();
         let identity = columns.iter().find(|column| column.is_identity);
         if let Some(identity) = identity.filter(|identity| !options.keep_identity && !identity.is_key) {
@@ -109,7 +132,7 @@ impl Merge {
         }
         let keeps_identity = identity.is_some() && options.keep_identity;
         let keys = columns.iter().filter(|column| column.is_key).map(|column| column.name.clone()).collect();
-        Ok(Self { target: target.name.clone(), keys, columns, updates, keeps_identity })
+        Ok(Self { target: target.name.clone(), keys, columns, kind, keeps_identity })
     }
 
     /// The key's columns, as the table spells them.
@@ -117,9 +140,10 @@ impl Merge {
         &self.keys
     }
 
-    /// The columns that the source brings.
+    /// The columns of the stage.
     pub(super) fn column_names(&self) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(|column| column.name.as_str())
+        let action = self.is_directed().then_some(ACTION_COLUMN);
+        self.columns.iter().map(|column| column.name.as_str()).chain(action)
     }
 
     pub(super) fn has_column(&self, name: &str) -> bool {
@@ -128,8 +152,35 @@ impl Merge {
 
     /// CREATE TABLE of a stage: the columns of the source, and a key that takes no NULL.
     pub(crate) fn create(&self, stage: &TableName) -> String {
-        let definitions: Vec<&str> = self.columns.iter().map(|column| column.definition.as_str()).collect();
+        let mut definitions: Vec<String> =
+            self.columns.iter().map(|column| column.definition.clone()).collect();
+        if self.is_directed() {
+            definitions.push(format!("{} tinyint NOT NULL", quoted(ACTION_COLUMN)));
+        }
         format!("CREATE TABLE {stage} ({})", definitions.join(", "))
+    }
+
+    /// Makes the columns of a described target those of the stage, before there is one.
+    pub(super) fn foresee(&self, stage: &mut TableDescription) {
+        stage.columns.retain(|column| self.has_column(&column.column.name));
+        for column in &mut stage.columns {
+            (column.is_identity, column.has_default) = (false, false);
+            if self.is_directed() {
+                column.column.flags.0 |= ColumnFlags::NULLABLE;
+            }
+        }
+        if self.is_directed() {
+            stage.columns.push(ColumnDescription {
+                column: action_column(),
+                type_name: "tinyint".to_owned(),
+                is_identity: false,
+                is_computed: false,
+                is_rowversion: false,
+                has_default: false,
+                collation: None,
+            });
+        }
+        self.forbid_null_keys(stage);
     }
 
     /// Forbids NULL in the key of a described stage, whatever the server's catalogue has of it.
@@ -154,6 +205,9 @@ impl Merge {
     /// Takes the rows from the stage, within a transaction.
     pub(crate) fn apply(&self, client: &mut Client, stage: &TableName) -> Result<Merged, Error> {
         self.refuse_duplicates(client, stage)?;
+        if self.is_directed() {
+            return directed::apply(self, client, stage);
+        }
         let results = client.query_values(&self.batch(stage))?;
         // Triggers may have results of their own, before the last.
         let row = results.last().and_then(|table| table.rows.first());
@@ -165,11 +219,27 @@ impl Merge {
         };
         let (staged, updated, inserted) = (count(0)?, count(1)?, count(2)?);
         let unchanged = staged.saturating_sub(inserted).saturating_sub(updated);
-        Ok(Merged { inserted, updated, unchanged })
+        Ok(Merged { inserted, updated, unchanged, ..Merged::default() })
     }
 
+    /// Names with a prefix, for a list.
     fn names<'a>(&self, columns: impl Iterator<Item = &'a MergeColumn>, prefix: &str) -> String {
         columns.map(|column| format!("{prefix}{}", quoted(&column.name))).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The key's columns with a prefix.
+    pub(super) fn key_names(&self, prefix: &str) -> String {
+        self.names(self.key_columns(), prefix)
+    }
+
+    /// Whether each row says what it does.
+    pub(super) fn is_directed(&self) -> bool {
+        self.kind == MergeKind::ByAction
+    }
+
+    /// The table that takes the rows.
+    pub(super) fn target(&self) -> &TableName {
+        &self.target
     }
 
     fn key_columns(&self) -> impl Iterator<Item = &MergeColumn> {
@@ -177,7 +247,7 @@ impl Merge {
     }
 
     fn duplicates(&self, stage: &TableName) -> String {
-        let keys = self.names(self.key_columns(), "");
+        let keys = self.key_names("");
         format!(
             "SELECT TOP (1) {keys}, COUNT_BIG(*) FROM {stage} GROUP BY {keys} HAVING COUNT_BIG(*) > 1 ORDER BY {keys}"
         )
@@ -188,14 +258,15 @@ impl Merge {
         format!(
             "DECLARE @updated bigint = 0, @inserted bigint = 0;\n{}{}\n\
              SELECT (SELECT COUNT_BIG(*) FROM {stage}) AS staged, @updated AS updated, @inserted AS inserted",
-            self.update(stage)
+            self.update(stage, "")
                 .map(|update| format!("{update};\nSET @updated = ROWCOUNT_BIG();\n"))
                 .unwrap_or_default(),
-            self.insert(stage),
+            self.insert(stage, ""),
         )
     }
 
-    fn matches(&self) -> String {
+    /// The condition that a row of the table and a row of the stage have the same key.
+    pub(super) fn matches(&self) -> String {
         self.key_columns()
             .map(|column| format!("t.{0} = s.{0}", quoted(&column.name)))
             .collect::<Vec<_>>()
@@ -203,10 +274,11 @@ impl Merge {
     }
 
     /// UPDATE of the rows that differ. It locks the keys of the others too, known or not, against other writers.
-    fn update(&self, stage: &TableName) -> Option<String> {
+    /// `condition` chooses rows of the stage.
+    pub(super) fn update(&self, stage: &TableName, condition: &str) -> Option<String> {
         let changing: Vec<&MergeColumn> =
             self.columns.iter().filter(|column| !column.is_key && !column.is_identity).collect();
-        if !self.updates || changing.is_empty() {
+        if self.kind == MergeKind::InsertNew || changing.is_empty() {
             return None;
         }
         let assignments: Vec<String> =
@@ -223,19 +295,20 @@ impl Merge {
             }
         };
         Some(format!(
-            "UPDATE t SET {} FROM {} AS t WITH (UPDLOCK, SERIALIZABLE) JOIN {stage} AS s ON {}{differ}",
+            "UPDATE t SET {} FROM {} AS t WITH (UPDLOCK, SERIALIZABLE) JOIN {stage} AS s ON {}{condition}{differ}",
             assignments.join(", "),
             self.target,
             self.matches(),
         ))
     }
 
-    fn insert(&self, stage: &TableName) -> String {
+    /// INSERT of the rows whose key is new, with their count. `condition` chooses rows of the stage.
+    pub(super) fn insert(&self, stage: &TableName, condition: &str) -> String {
         let table = &self.target;
         let kept = || self.columns.iter().filter(|column| self.keeps_identity || !column.is_identity);
         let insert = format!(
             "INSERT INTO {table} ({}) SELECT {} FROM {stage} AS s WHERE NOT EXISTS \
-             (SELECT 1 FROM {table} AS t WITH (UPDLOCK, SERIALIZABLE) WHERE {});\nSET @inserted = ROWCOUNT_BIG();",
+             (SELECT 1 FROM {table} AS t WITH (UPDLOCK, SERIALIZABLE) WHERE {}){condition};\nSET @inserted = ROWCOUNT_BIG();",
             self.names(kept(), ""),
             self.names(kept(), "s."),
             self.matches(),
@@ -264,15 +337,25 @@ impl MergeColumn {
     }
 }
 
+/// The column that says what a row does.
+fn action_column() -> Column {
+    Column::new(ACTION_COLUMN, SqlType::TinyInt, false, None)
+}
+
 fn key_error(column: &str, reason: &'static str) -> Error {
     Error::UpsertKey { column: column.to_owned(), reason }
 }
 
-fn merge_column(column: &Column, described: Option<&ColumnDescription>, is_key: bool) -> MergeColumn {
+fn merge_column(
+    column: &Column,
+    described: Option<&ColumnDescription>,
+    is_key: bool,
+    takes_null: bool,
+) -> MergeColumn {
     let name = quoted(&column.name);
     let collation = described.and_then(|described| described.collation.as_ref());
     let collation = collation.map(|collation| format!(" COLLATE {collation}")).unwrap_or_default();
-    let null = if is_key || !column.flags.is_nullable() { "NOT NULL" } else { "NULL" };
+    let null = if is_key || !(takes_null || column.flags.is_nullable()) { "NOT NULL" } else { "NULL" };
     MergeColumn {
         definition: format!("{name} {}{collation} {null}", column.type_info.sql_type),
         name: column.name.clone(),

@@ -5,9 +5,12 @@
 //! | [`Mode`], [`Strategy`] | what happens to existing rows, and how new ones reach the table |
 //! | [`StagePlan`] | how rows reach the table by mode, strategy and table, with reasons |
 //! | [`TableShape`] | everything that makes a table; [`Script`] writes it as T-SQL |
+//! | [`RowAction`] | what a row does where each row decides for itself |
 //! | [`Stage`] | the table itself: created, filled, completed, published, dropped |
 //! | [`Obstacle`] | what stops a stage from taking a table's place |
 
+mod action;
+mod directed;
 mod error;
 mod merge;
 mod mode;
@@ -20,8 +23,9 @@ mod shape;
 mod staged;
 mod type_text;
 
+pub use action::{ACTION_COLUMN, RowAction};
 pub use error::StageError;
-pub use merge::{Merge, Merged};
+pub use merge::{Merge, MergeKind, Merged};
 pub use mode::{Mode, Strategy};
 pub use obstacle::{Obstacle, ObstacleKind};
 pub use plan::{Route, StagePlan};

@@ -24,10 +24,15 @@ pub enum Mode {
         /// The key's columns.
         keys: Vec<String>,
     },
+    /// Each row says what it does, by a [`RowAction`](super::RowAction) in the column [`ACTION_COLUMN`](super::ACTION_COLUMN).
+    ByAction {
+        /// The key's columns.
+        keys: Vec<String>,
+    },
 }
 
 impl Mode {
-    /// The names of the modes, in the order of the variants.
+    /// The names of the modes that a name alone can choose, in the order of the variants.
     pub const WORDS: [&'static str; 5] = ["append", "truncate", "replace", "upsert", "insert-new"];
 
     /// The mode with this name and key. Modes by key need a key, and the others take none.
@@ -55,13 +60,14 @@ impl Mode {
             Self::Replace => "replace",
             Self::Upsert { .. } => "upsert",
             Self::InsertNew { .. } => "insert-new",
+            Self::ByAction { .. } => "by-action",
         }
     }
 
     /// The key, for a mode that has one.
     pub fn keys(&self) -> Option<&[String]> {
         match self {
-            Self::Upsert { keys } | Self::InsertNew { keys } => Some(keys),
+            Self::Upsert { keys } | Self::InsertNew { keys } | Self::ByAction { keys } => Some(keys),
             Self::Append | Self::Truncate | Self::Replace => None,
         }
     }

@@ -4,7 +4,7 @@ use arrow::datatypes::Schema;
 
 use super::{
     error::StageError,
-    merge::Merge,
+    merge::{Merge, MergeKind},
     mode::{Mode, Strategy},
     obstacle::{Obstacle, ObstacleKind},
     shape::TableShape,
@@ -57,10 +57,14 @@ impl StagePlan {
         let route = match (&mode, strategy) {
             (Mode::Append, Strategy::Direct) => Route::Direct,
             (Mode::Truncate, _) => Route::TruncateFirst,
-            (Mode::Upsert { keys } | Mode::InsertNew { keys }, _) => {
+            (Mode::Upsert { keys } | Mode::InsertNew { keys } | Mode::ByAction { keys }, _) => {
                 refuse_setting(&mode, options.fire_triggers, "fire triggers", TRIGGERS_FIRE)?;
-                let updates = matches!(mode, Mode::Upsert { .. });
-                Route::Stage(StageKind::Merge(Box::new(Merge::new(target, schema, keys, updates, options)?)))
+                let kind = match mode {
+                    Mode::Upsert { .. } => MergeKind::Upsert,
+                    Mode::ByAction { .. } => MergeKind::ByAction,
+                    _ => MergeKind::InsertNew,
+                };
+                Route::Stage(StageKind::Merge(Box::new(Merge::new(target, schema, keys, kind, options)?)))
             }
             _ => {
                 refuse_setting(&mode, options.fire_triggers, "fire triggers", TRIGGERS_STAY_SILENT)?;
@@ -121,10 +125,10 @@ fn decide(
     let drops_duplicates = target.indexes.iter().any(|index| index.ignores_duplicate_keys);
     let has_indexes = target.storage != Storage::Heap || target.secondary_indexes().next().is_some();
     match (mode, asked) {
-        (Mode::Upsert { .. } | Mode::InsertNew { .. }, Strategy::Auto) => {
+        (Mode::Upsert { .. } | Mode::InsertNew { .. } | Mode::ByAction { .. }, Strategy::Auto) => {
             Ok((Strategy::Auto, "the rows wait in a stage until the table takes them by key"))
         }
-        (Mode::Upsert { .. } | Mode::InsertNew { .. }, _) => {
+        (Mode::Upsert { .. } | Mode::InsertNew { .. } | Mode::ByAction { .. }, _) => {
             refuse("its rows always wait in a stage, from which the table takes them by key")
         }
         (Mode::Append | Mode::Truncate, Strategy::Auto) => {
@@ -171,6 +175,7 @@ fn choices(
         Mode::Replace => "readers see the old rows or the new ones",
         Mode::Upsert { .. } => "rows with a known key are updated if they differ, the others are inserted",
         Mode::InsertNew { .. } => "rows with a known key are skipped, the others are inserted",
+        Mode::ByAction { .. } => "each row inserts, updates, upserts or deletes, all in one transaction",
     };
     let mut choices = vec![choice("mode", mode.word(), effect)];
     match route {

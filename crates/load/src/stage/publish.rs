@@ -27,6 +27,10 @@ pub struct Published {
     pub updated: u64,
     /// Rows of the target that stay unchanged.
     pub unchanged: u64,
+    /// Rows of the target that were deleted.
+    pub deleted: u64,
+    /// Rows that were to update or delete a row that the target does not have.
+    pub missing: u64,
     /// The way.
     pub how: How,
 }
@@ -43,11 +47,13 @@ pub enum How {
     },
     /// By UPDATE and INSERT.
     Merged,
+    /// By DELETE, UPDATE and INSERT, as each row says.
+    Directed,
 }
 
 impl fmt::Display for Published {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { inserted, updated, unchanged, how } = self;
+        let Self { inserted, updated, unchanged, deleted, missing, how } = self;
         match how {
             How::Switched => write!(f, "published by SWITCH: {} rows", grouped(*inserted)),
             How::Renamed { refusal } => write!(
@@ -61,6 +67,15 @@ impl fmt::Display for Published {
                 grouped(*inserted),
                 grouped(*updated),
                 grouped(*unchanged)
+            ),
+            How::Directed => write!(
+                f,
+                "{} inserted, {} updated, {} deleted, {} unchanged, {} without a row to change",
+                grouped(*inserted),
+                grouped(*updated),
+                grouped(*deleted),
+                grouped(*unchanged),
+                grouped(*missing)
             ),
         }
     }
@@ -92,7 +107,9 @@ impl Stage {
             inserted: merged.inserted,
             updated: merged.updated,
             unchanged: merged.unchanged,
-            how: How::Merged,
+            deleted: merged.deleted,
+            missing: merged.missing,
+            how: if merge.is_directed() { How::Directed } else { How::Merged },
         })
     }
 
@@ -104,7 +121,8 @@ impl Stage {
         before_commit: BeforeCommit<'_>,
     ) -> Result<Published, Error> {
         let facts = StageFacts::read(client, &self.name)?;
-        let published = |how| Published { inserted: facts.rows, updated: 0, unchanged: 0, how };
+        let published =
+            |how| Published { inserted: facts.rows, updated: 0, unchanged: 0, deleted: 0, missing: 0, how };
         let is_callers = client.in_transaction();
         let mut refusal = None;
         if is_callers {

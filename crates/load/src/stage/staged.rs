@@ -166,11 +166,7 @@ impl Stage {
             stage.storage = Storage::Heap;
         }
         if let StageKind::Merge(merge) = &self.kind {
-            stage.columns.retain(|column| merge.has_column(&column.column.name));
-            for column in &mut stage.columns {
-                (column.is_identity, column.has_default) = (false, false);
-            }
-            merge.forbid_null_keys(&mut stage);
+            merge.foresee(&mut stage);
         }
         stage
     }

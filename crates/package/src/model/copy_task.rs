@@ -26,6 +26,9 @@ pub struct CopyTask {
     /// A search condition over the columns of the source, in T-SQL.
     #[serde(rename = "where")]
     pub condition: Option<String>,
+    /// What each row does to a table of SQL Server, in T-SQL over the columns of the source: 'insert', 'update', 'upsert', 'delete', or NULL
+    /// or 'skip'. Beside `transform` the name of a column of its result. It needs `key`.
+    pub action: Option<String>,
     /// A file that takes the refused rows, a JSON object a line.
     pub rejects: Option<String>,
     /// Rows that may be refused before the task fails. By default none.
@@ -49,7 +52,7 @@ pub struct CopyTask {
 impl CopyTask {
     /// Whether rows are transformed.
     pub(crate) fn transforms(&self) -> bool {
-        let texts = [&self.select, &self.condition, &self.transform, &self.transform_sql];
+        let texts = [&self.select, &self.condition, &self.transform, &self.transform_sql, &self.action];
         texts.iter().any(|text| text.is_some())
     }
 }

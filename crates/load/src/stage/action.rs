@@ -1,0 +1,71 @@
+//! What a single row does to a table, where rows decide for themselves.
+
+use std::fmt;
+
+/// The column of a stage that says what each row does, by [`code`](RowAction::code).
+pub const ACTION_COLUMN: &str = "__bulkwire_action";
+
+/// What a row does to the row of the table that has its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowAction {
+    /// It is new. A row with its key is an error.
+    Insert,
+    /// It replaces the values of the row with its key. Without one it does nothing.
+    Update,
+    /// It replaces the values of the row with its key, or else is new.
+    Upsert,
+    /// It removes the row with its key. Without one it does nothing.
+    Delete,
+}
+
+impl RowAction {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Insert, Self::Update, Self::Upsert, Self::Delete];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Upsert => "upsert",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// The action with this word, in any case and with blanks at its end, as `char` columns have them.
+    pub fn of_word(word: &str) -> Option<Self> {
+        let word = word.trim_end_matches(' ');
+        Self::ALL.into_iter().find(|action| action.word().eq_ignore_ascii_case(word))
+    }
+
+    /// What stands for it in a stage.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Insert => 1,
+            Self::Update => 2,
+            Self::Upsert => 3,
+            Self::Delete => 4,
+        }
+    }
+}
+
+impl fmt::Display for RowAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_in_any_case_and_with_blanks_behind() {
+        for action in RowAction::ALL {
+            assert_eq!(RowAction::of_word(action.word()), Some(action));
+        }
+        assert_eq!(RowAction::of_word("DELETE  "), Some(RowAction::Delete));
+        assert_eq!(RowAction::of_word(" delete"), None);
+        assert_eq!(RowAction::of_word(""), None);
+    }
+}
