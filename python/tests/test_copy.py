@@ -119,7 +119,7 @@ def test_rows_say_what_they_do(tmp_path: pathlib.Path) -> None:
         report = bulkwire.copy(csv, "mssql:t", url=server.url, transform=lambda rows: rows, action="what", key="id")
         assert report.actions["deleted"] == report.actions["inserted"] == 1
         with server.connect() as db:
-            assert [tuple(row) for row in db.query("SELECT id, name FROM t ORDER BY id")] == [(3, "cid"), (4, "dan")]
+            assert db.fetch("SELECT id, name FROM t ORDER BY id") == [(3, "cid"), (4, "dan")]
         with pytest.raises(bulkwire.PlanError, match="is to be new"):
             csv.write_text("id,name\n4,x\n")
             bulkwire.copy(csv, "mssql:t", url=server.url, action="'insert'", key="id")
