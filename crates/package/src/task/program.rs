@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,12 +12,19 @@ use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
 /// Output that a variable takes at most, in bytes.
-const OUTPUT_MAX: u64 = 1 << 20;
+const OUTPUT_MAX: usize = 1 << 20;
 /// Bytes of a line that are shown.
 const LINE_MAX: usize = 4096;
 /// Last lines of its errors that a failure shows.
 const LAST_LINES: usize = 8;
+/// Between two looks at whether the program has ended.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long output may be quiet after the program's end: programs that it leaves behind may hold its output for ever.
+const QUIET: Duration = Duration::from_secs(1);
+/// How long such programs are heard, if they are not quiet.
+const HEARD_AFTER_END: Duration = Duration::from_secs(10);
+/// Pieces of output on their way.
+const PIECES: usize = 64;
 
 pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
     let program: ProgramTask = task.action()?;
@@ -32,26 +40,28 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
     let mut child = command.spawn().map_err(|error| {
         TaskError::new(format!("{name} cannot be started in {}: {error}", folder.display()))
     })?;
-    let (output, errors) = (child.stdout.take(), child.stderr.take());
     let keeps = program.into.is_some();
-    let (ended, output, errors) = thread::scope(|threads| {
-        let output = threads.spawn(move || match output {
-            Some(output) if keeps => kept(output),
-            Some(output) => {
-                last_lines(output, &|line| task.note(line));
-                String::new()
+    let pieces = pieces(&mut child, keeps);
+    let mut output = Vec::new();
+    let mut errors = VecDeque::new();
+    let timeout = program.timeout.map(|span| span.0);
+    let ended = wait(&mut child, timeout, &pieces, &mut |piece| match piece {
+        Piece::Output(bytes) => {
+            let room = OUTPUT_MAX.saturating_sub(output.len());
+            output.extend(bytes.into_iter().take(room));
+        }
+        Piece::Line { line, is_error } => {
+            task.note(&line);
+            if is_error {
+                if errors.len() == LAST_LINES {
+                    errors.pop_front();
+                }
+                errors.push_back(line);
             }
-            None => String::new(),
-        });
-        let errors = threads.spawn(move || match errors {
-            Some(errors) => last_lines(errors, &|line| task.note(line)),
-            None => VecDeque::new(),
-        });
-        let ended = wait(&mut child, program.timeout.map(|span| span.0));
-        (ended, output.join().unwrap_or_default(), errors.join().unwrap_or_default())
+        }
     });
     let Some(status) = ended.map_err(|error| TaskError::new(format!("{name}: {error}")))? else {
-        let seconds = program.timeout.map_or(0.0, |span| span.0.as_secs_f64());
+        let seconds = timeout.map_or(0.0, |timeout| timeout.as_secs_f64());
         return Err(TaskError::new(format!("{name} was ended after {seconds} s")));
     };
     let code = status.code();
@@ -67,6 +77,7 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
     }
     let mut done = Done::default();
     if let Some(name) = program.into {
+        let output = String::from_utf8_lossy(&output);
         let text = output.strip_suffix('\n').unwrap_or(&output);
         done.variables.insert(name, Some(text.strip_suffix('\r').unwrap_or(text).to_owned()));
     }
@@ -79,51 +90,93 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
     Ok(done)
 }
 
-/// Waits for its end; None if it took too long and was killed.
-fn wait(child: &mut Child, timeout: Option<Duration>) -> std::io::Result<Option<ExitStatus>> {
-    let Some(timeout) = timeout else { return child.wait().map(Some) };
-    let began = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if began.elapsed() >= timeout {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(LOOK.min(timeout));
+/// A piece of what the program writes.
+enum Piece {
+    /// Bytes for a variable.
+    Output(Vec<u8>),
+    /// A line that people see.
+    Line { line: String, is_error: bool },
+}
+
+/// Reads what the program writes, whoever listens: a full pipe would stop it.
+fn pieces(child: &mut Child, keeps: bool) -> Receiver<Piece> {
+    let (sender, receiver) = sync_channel(PIECES);
+    if let Some(output) = child.stdout.take() {
+        let sender = sender.clone();
+        thread::spawn(move || match keeps {
+            true => send_bytes(output, &sender),
+            false => send_lines(output, &sender, false),
+        });
+    }
+    if let Some(errors) = child.stderr.take() {
+        thread::spawn(move || send_lines(errors, &sender, true));
+    }
+    receiver
+}
+
+fn send_bytes(mut output: impl Read, sender: &SyncSender<Piece>) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(read @ 1..) = output.read(&mut buffer) {
+        let bytes = buffer.get(..read).unwrap_or_default().to_vec();
+        // Nobody listens any more, but the pipe is emptied.
+        let _ = sender.send(Piece::Output(bytes));
     }
 }
 
-/// What it writes, up to a limit; the rest is read and dropped, so that the program does not wait.
-fn kept(mut output: impl Read) -> String {
-    let mut bytes = Vec::new();
-    let _ = output.by_ref().take(OUTPUT_MAX).read_to_end(&mut bytes);
-    let _ = std::io::copy(&mut output, &mut std::io::sink());
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Says each line, and keeps the last ones.
-fn last_lines(output: impl Read, say: &dyn Fn(&str)) -> VecDeque<String> {
-    let mut last = VecDeque::new();
+fn send_lines(output: impl Read, sender: &SyncSender<Piece>, is_error: bool) {
     let mut reader = BufReader::new(output);
+    let limit = u64::try_from(LINE_MAX).unwrap_or(u64::MAX);
     loop {
         let mut line = Vec::new();
-        let limit = u64::try_from(LINE_MAX).unwrap_or(u64::MAX);
         match reader.by_ref().take(limit).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return last,
+            Ok(0) | Err(_) => return,
             Ok(_) => {
-                let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-                if text.is_empty() {
-                    continue;
+                let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+                if !line.is_empty() {
+                    let _ = sender.send(Piece::Line { line, is_error });
                 }
-                say(&text);
-                if last.len() == LAST_LINES {
-                    last.pop_front();
-                }
-                last.push_back(text);
             }
+        }
+    }
+}
+
+/// Waits for the program's end and hears what it writes; None if it took too long and was killed.
+fn wait(
+    child: &mut Child,
+    timeout: Option<Duration>,
+    pieces: &Receiver<Piece>,
+    hear: &mut dyn FnMut(Piece),
+) -> std::io::Result<Option<ExitStatus>> {
+    let began = Instant::now();
+    let mut ended: Option<(ExitStatus, Instant)> = None;
+    let mut heard = began;
+    loop {
+        let is_closed = match pieces.recv_timeout(LOOK) {
+            Ok(piece) => {
+                hear(piece);
+                heard = Instant::now();
+                false
+            }
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => true,
+        };
+        if ended.is_none() {
+            ended = child.try_wait()?.map(|status| (status, Instant::now()));
+        }
+        match &ended {
+            Some((status, at)) => {
+                let is_quiet = at.max(&heard).elapsed() >= QUIET;
+                if is_closed || is_quiet || at.elapsed() >= HEARD_AFTER_END {
+                    return Ok(Some(*status));
+                }
+            }
+            None if timeout.is_some_and(|timeout| began.elapsed() >= timeout) => {
+                child.kill()?;
+                child.wait()?;
+                return Ok(None);
+            }
+            None if is_closed => thread::sleep(LOOK),
+            None => {}
         }
     }
 }
