@@ -11,6 +11,7 @@
 //! | what an attention does, and what ends it | [`server::Conversation::answered`], [`client::Phase::cancel`], [`client::Answer`] |
 //! | packet sizes | [`server::granted_packet_size`], [`client::PacketSize`] |
 //! | reset flags | [`server::Message::reset`] |
+//! | the steps of integrated authentication | [`server::Event::SignIn`], [`client::Connecting::login_answered`] |
 //! | the rows after INSERT BULK | [`server::Event::BulkBegins`] and what follows it |
 //!
 //! States of TLS say what protects the bytes, not which library does it. The caller passes bytes inside TLS decrypted.

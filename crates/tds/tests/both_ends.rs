@@ -29,6 +29,13 @@ fn login() -> Login7 {
     }
 }
 
+/// A login with integrated authentication, whose first token this is.
+fn signing_in(token: &[u8]) -> Login7 {
+    let mut login = Login7 { sspi: token.to_vec(), packet_size_bytes: 600, ..Login7::default() };
+    login.option_flags2 |= bulkwire_tds::login::option_flags2::INTEGRATED_SECURITY;
+    login
+}
+
 /// A client that has logged in.
 fn connected(piece: usize) -> ClientEnd {
     let mut client = ClientEnd::new(AVAILABLE, piece);
@@ -103,6 +110,108 @@ fn an_access_token_never_goes_in_the_clear() {
     let mut client = ClientEnd::new(AVAILABLE, 9);
     let outcome = client.connect(WantedEncryption::Full, Credential::Token, &login()).unwrap();
     assert!(matches!(outcome, Err(LoginProblem::FederatedSignIn { .. })));
+}
+
+#[test]
+fn integrated_authentication_takes_the_steps_that_the_mechanism_wants() {
+    for piece in PIECES {
+        for (wanted, first, further, expected) in [
+            (WantedEncryption::None, "proof", vec![], vec!["login  None", "token proof"]),
+            (
+                WantedEncryption::Full,
+                "more",
+                vec!["more", "proof"],
+                vec!["login  Stands", "token more", "token more", "token proof"],
+            ),
+            (
+                WantedEncryption::Login,
+                "more",
+                vec!["done"],
+                vec!["login  Stands", "token more", "token done"],
+            ),
+        ] {
+            let mut client = ClientEnd::new(AVAILABLE, piece);
+            client.sign_in = further.into_iter().map(str::as_bytes).collect();
+            let outcome = client.connect(wanted, Credential::Integrated, &signing_in(first.as_bytes()));
+            assert!(matches!(outcome, Some(Ok(LoginOutcome::Granted { .. }))), "{outcome:?}");
+            assert_eq!(client.server.log[1..], expected, "in pieces of {piece}");
+            let proven = expected.last() == Some(&"token proof");
+            assert_eq!(client.proof.is_some(), proven);
+            client.ask("SELECT 1", Status::NORMAL);
+            assert_eq!(counts(&client.read_answer().unwrap().0), [7]);
+        }
+    }
+}
+
+#[test]
+fn steps_of_integrated_authentication_that_lead_nowhere() {
+    // A server that never has enough, and a client that never has enough.
+    let mut client = ClientEnd::new(AVAILABLE, 9);
+    client.sign_in = std::iter::repeat_n(b"more".as_slice(), 100).collect();
+    let outcome = client.connect(WantedEncryption::None, Credential::Integrated, &signing_in(b"more"));
+    assert!(
+        matches!(outcome, Some(Err(LoginProblem::Unexpected { what })) if what.contains("more steps")),
+        "{outcome:?}"
+    );
+    // A step for a client that has sent a password.
+    let mut client = ClientEnd::new(AVAILABLE, 9);
+    let outcome = client.connect(WantedEncryption::None, Credential::Password, &signing_in(b"more"));
+    assert!(
+        matches!(outcome, Some(Err(LoginProblem::Unexpected { what })) if what.contains("nobody asked")),
+        "{outcome:?}"
+    );
+    // Two steps in one answer, and none at all.
+    let mut connecting =
+        client::Connecting::new(WantedEncryption::None, Credential::Integrated, Prelogin::default());
+    assert_eq!(connecting.login_answered(), Err(LoginProblem::NoAcknowledgement));
+    connecting.login_token(Token::Sspi(vec![1])).unwrap();
+    assert!(connecting.login_token(Token::Sspi(vec![2])).is_err());
+    // The client falls silent between two steps, or inside one.
+    let server = server_after("sign-in");
+    assert_eq!(server.end_of_stream(0), Ok(()));
+    let mut server = server_after("sign-in");
+    let packets = frame_message(PacketType::Sspi, 512, 0, Status::NORMAL, &[7; 600]);
+    assert_eq!(server.next(&packets[..512]).unwrap().event, Event::NeedBytes(8));
+    assert_eq!(server.end_of_stream(0), Err(ConversationError::CutOff));
+    let Event::SignIn(token) = server.next(&packets[512..]).unwrap().event else { panic!("no token") };
+    assert_eq!(token.len(), 600);
+    // A login with a password has no further steps.
+    let mut server = server_after("prelogin");
+    server.next(&message(PacketType::Login7, &login().encode().unwrap())).unwrap();
+    server.sign_in_continues();
+    assert_eq!(server.next(b"\x11"), Err(ConversationError::OutOfTurn));
+}
+
+#[test]
+fn an_empty_step_behind_the_login_is_passed_over_once() {
+    let empty = message(PacketType::Sspi, b"");
+    let batch = message(PacketType::SqlBatch, &SqlBatch::new("x", TdsVersion::V7_4, 0).encode().unwrap());
+    let signed_in = || {
+        let mut server = server_after("sign-in");
+        server.next(&message(PacketType::Sspi, b"last")).unwrap();
+        server.logged_in();
+        server
+    };
+    let mut server = signed_in();
+    assert_eq!(server.next(&empty).unwrap(), Step { consumed: 8, event: Event::NeedBytes(8) });
+    let Event::Request(request) = server.next(&batch).unwrap().event else { panic!("no request") };
+    assert_eq!(request.packet_type, PacketType::SqlBatch);
+    let both = [empty.as_slice(), &batch].concat();
+    let step = signed_in().next(&both).unwrap();
+    assert_eq!(step.consumed, both.len());
+    assert!(matches!(step.event, Event::Request(request) if request.packet_type == PacketType::SqlBatch));
+    // A second one, one that says something, and one behind a request are no requests.
+    for messages in [vec![&empty, &empty], vec![&message(PacketType::Sspi, b"x")], vec![&batch, &empty]] {
+        let mut server = signed_in();
+        let mut errors = 0;
+        for bytes in messages {
+            if let Event::Request(request) = server.next(bytes).unwrap().event {
+                errors += usize::from(request.request(TdsVersion::V7_4).is_err());
+                server.answered(false);
+            }
+        }
+        assert_eq!(errors, 1);
+    }
 }
 
 /// What a login's answer may be other than a grant.
@@ -240,15 +349,22 @@ fn server_after(till: &str) -> Conversation {
         assert_eq!(consumed, bytes.len());
         match event {
             Event::Prelogin => drop(server.answer_prelogin(ProgramVersion::default()).unwrap()),
-            Event::Login { .. } => server.logged_in(),
+            Event::Login { login, .. } => match login.sspi.as_slice() {
+                b"more" => server.sign_in_continues(),
+                _ => server.logged_in(),
+            },
             _ => {}
         }
     };
+    let asked = if till == "sign-in" { signing_in(b"more") } else { login() };
     let not_supported = Prelogin { encryption: Some(EncryptionOption::NotSupported), ..Prelogin::default() };
     let batch = SqlBatch::new("SELECT 1", TdsVersion::V7_4, 0).encode().unwrap();
     let steps = [
         ("prelogin", message(PacketType::Prelogin, &not_supported.encode().unwrap())),
-        ("login", message(PacketType::Login7, &login().encode().unwrap())),
+        (
+            if till == "sign-in" { till } else { "login" },
+            message(PacketType::Login7, &asked.encode().unwrap()),
+        ),
         ("request", message(PacketType::SqlBatch, &batch)),
         ("attention", message(PacketType::Attention, b"")),
     ];
@@ -280,9 +396,12 @@ fn what_comes_in_the_wrong_order_is_refused_with_what_and_where() {
         ("prelogin", SqlBatch, b"", "SqlBatch before login"),
         ("prelogin", Prelogin, &prelogin, "Prelogin before login"),
         ("prelogin", Attention, b"", "Attention before login"),
-        // Neither integrated authentication nor tokens of their own are answered, so that nobody can go on with them.
+        // Integrated authentication begins in LOGIN7, and tokens of Entra come there too.
         ("prelogin", Sspi, b"", "Sspi before login"),
         ("prelogin", FedAuthToken, b"", "FedAuthToken before login"),
+        ("sign-in", SqlBatch, b"", "SqlBatch in place of a step of integrated authentication"),
+        ("sign-in", Attention, b"", "Attention in place of a step of integrated authentication"),
+        ("sign-in", Login7, &login, "Login7 in place of a step of integrated authentication"),
         ("request", SqlBatch, b"", "SqlBatch before the answer to the last request"),
         ("request", Rpc, b"", "Rpc before the answer to the last request"),
         ("request", PacketType::BulkLoad, b"", "BulkLoad before the answer to the last request"),
@@ -293,6 +412,7 @@ fn what_comes_in_the_wrong_order_is_refused_with_what_and_where() {
         assert_eq!(server.next(&bytes), Err(ConversationError::Closed), "after {expected}");
     }
     // Well formed as messages, but no requests.
+    // Sspi too, although empty: the login was none with integrated authentication.
     for packet_type in [Login7, Prelogin, Sspi, FedAuthToken, TabularResult, PreTds7Login] {
         let mut server = server_after("login");
         let step = server.next(&message(packet_type, b"")).unwrap();
@@ -532,7 +652,8 @@ fn any_message() -> impl Strategy<Value = Vec<u8>> {
         Just(PacketType::BulkLoad),
         Just(PacketType::TransactionManager),
         Just(PacketType::Prelogin),
-        Just(PacketType::Login7)
+        Just(PacketType::Login7),
+        Just(PacketType::Sspi)
     ];
     (types, prop::collection::vec(any::<u8>(), 0..700), any::<u8>()).prop_map(
         |(packet_type, payload, status)| frame_message(packet_type, 512, 0, Status(status & 0x1A), &payload),
@@ -545,7 +666,7 @@ proptest! {
     /// Any bytes in any state: no panic, never more consumed than shown, and one event a byte at most.
     #[test]
     fn any_bytes_are_taken_or_refused(
-        state in prop_oneof![Just("start"), Just("prelogin"), Just("login"), Just("request"), Just("attention")],
+        state in prop::sample::select(vec!["start", "prelogin", "sign-in", "login", "request", "attention"]),
         messages in prop::collection::vec(prop_oneof![any_message(), prop::collection::vec(any::<u8>(), 0..40)], 0..6),
         piece in 1_usize..800,
         bulk in any::<bool>(),
@@ -574,7 +695,11 @@ proptest! {
                         break;
                     }
                     Event::Prelogin => drop(server.answer_prelogin(ProgramVersion::default())),
-                    Event::Login { .. } => server.logged_in(),
+                    Event::Login { .. } | Event::SignIn(_) if bulk => server.logged_in(),
+                    Event::Login { .. } | Event::SignIn(_) => {
+                        server.sign_in_continues();
+                        server.logged_in();
+                    }
                     Event::Request(message) => {
                         prop_assert!(message.payload.len() <= 1 << 12);
                         let _ = message.request(TdsVersion::V7_4);

@@ -10,6 +10,8 @@ mod environment;
 mod phase;
 
 pub use answer::{Answer, AnswerEnd, AnswerPackets, AnswerStep};
-pub use connecting::{Action, Connecting, Credential, LoginOutcome, LoginProblem, Tls, WantedEncryption};
+pub use connecting::{
+    Action, Connecting, Credential, LoginOutcome, LoginProblem, LoginStep, Tls, WantedEncryption,
+};
 pub use environment::{Environment, PacketSize};
 pub use phase::{Cancel, Phase};

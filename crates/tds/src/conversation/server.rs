@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::ConversationError;
 use crate::codec::EncodeError;
-use crate::login::Login7;
+use crate::login::{Login7, option_flags2};
 use crate::message_reader::{self, MessageReader, Packet};
 use crate::packet::{
     PACKET_SIZE_INITIAL_BYTES, PACKET_SIZE_MAX_BYTES, PACKET_SIZE_MIN_BYTES, PacketType, Status,
@@ -50,6 +50,8 @@ pub struct Conversation {
     payload: Vec<u8>,
     /// Status of its first packet.
     status: Status,
+    /// The login was one with integrated authentication, and no request has come since.
+    signed_in: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -64,8 +66,10 @@ enum State {
     PreloginAsked { strict: bool, asked: Box<Prelogin> },
     /// LOGIN7 is awaited.
     Login(EncryptionOutcome),
-    /// LOGIN7 is to be answered.
+    /// LOGIN7, or a further step of integrated authentication, is to be answered.
     LoginAsked,
+    /// The next step of integrated authentication is awaited.
+    SignIn,
     /// A request is awaited.
     Ready,
     /// A request is awaited, and INSERT BULK has been answered.
@@ -93,20 +97,22 @@ pub enum Event {
     /// Nothing yet: at least this many bytes are needed, counted from the remaining head.
     NeedBytes(usize),
     /// Nothing is consumed before the server has answered: [`Conversation::answer_prelogin`],
-    /// [`tls_established`](Conversation::tls_established), [`logged_in`](Conversation::logged_in) or
-    /// [`answered`](Conversation::answered).
+    /// [`tls_established`](Conversation::tls_established), [`logged_in`](Conversation::logged_in),
+    /// [`sign_in_continues`](Conversation::sign_in_continues) or [`answered`](Conversation::answered).
     Owed,
     /// TLS from the first byte (TDS 8.0). No byte is consumed: TLS reads them.
     TlsFirst,
     /// PRELOGIN, to be answered with [`Conversation::answer_prelogin`].
     Prelogin,
-    /// LOGIN7, to be answered with [`Conversation::logged_in`] or [`Conversation::close`].
+    /// LOGIN7, to be answered with [`Conversation::logged_in`], [`Conversation::sign_in_continues`] or [`Conversation::close`].
     Login {
         /// What it says.
         login: Box<Login7>,
         /// TLS ends here: all that follows, the answer too, is clear.
         leave_tls: bool,
     },
+    /// The client's next token of integrated authentication, to be answered as LOGIN7 is.
+    SignIn(Vec<u8>),
     /// A whole request, to be answered before [`Conversation::answered`].
     Request(Message),
     /// The message that INSERT BULK announced begins. No byte is consumed.
@@ -156,6 +162,7 @@ impl Conversation {
             message_max_bytes,
             payload: Vec::new(),
             status: Status::NORMAL,
+            signed_in: false,
         }
     }
 
@@ -204,8 +211,19 @@ impl Conversation {
                 };
                 let login = Login7::decode(&std::mem::take(&mut self.payload))
                     .map_err(ConversationError::decoding("LOGIN7"))?;
+                self.signed_in = login.option_flags2 & option_flags2::INTEGRATED_SECURITY != 0;
                 self.state = State::LoginAsked;
                 Self::alone(bytes, consumed, Event::Login { login: Box::new(login), leave_tls })
+            }
+            State::SignIn => {
+                let only = (PacketType::Sspi, "in place of a step of integrated authentication");
+                let consumed = match self.gather(bytes, Some(only))? {
+                    Gathered::Whole { consumed, .. } => consumed,
+                    Gathered::Partly(step) => return Ok(step),
+                };
+                self.state = State::LoginAsked;
+                let token = std::mem::take(&mut self.payload);
+                Self::alone(bytes, consumed, Event::SignIn(token))
             }
             State::Tls { .. } | State::Answering { attention: true } => {
                 Ok(Step { consumed: 0, event: Event::Owed })
@@ -254,6 +272,15 @@ impl Conversation {
         if packet.header.packet_type == PacketType::Attention {
             self.payload.clear();
             return Ok(self.attention(consumed));
+        }
+        // tiberius answers the last token too, with nothing.
+        if std::mem::take(&mut self.signed_in)
+            && packet.header.packet_type == PacketType::Sspi
+            && self.payload.is_empty()
+        {
+            let rest = bytes.get(consumed..).unwrap_or_default();
+            let Step { consumed: further, event } = self.request(rest)?;
+            return Ok(Step { consumed: consumed + further, event });
         }
         self.state = State::Answering { attention: false };
         let message = Message {
@@ -392,6 +419,14 @@ impl Conversation {
         if self.state == State::LoginAsked {
             self.messages.set_message_size_max_bytes(self.message_max_bytes);
             self.state = State::Ready;
+        }
+    }
+
+    /// Notes that the login was answered with a token of integrated authentication alone, so that the client's next token
+    /// follows.
+    pub fn sign_in_continues(&mut self) {
+        if self.state == State::LoginAsked && self.signed_in {
+            self.state = State::SignIn;
         }
     }
 

@@ -162,10 +162,9 @@ impl ServerEnd {
                     self.tls = Tls::None;
                 }
                 let size = server::granted_packet_size(login.packet_size_bytes, self.tls == Tls::Stands);
-                let granted = Token::EnvChange(EnvChange::PacketSize { new: size, old: 4096 });
-                self.send(&answer(&[tokens(&[login_ack(), granted]), done(DoneStatus::FINAL, 0)].concat()));
-                self.conversation.logged_in();
+                self.sign_in(&login.sspi, size);
             }
+            Event::SignIn(token) => self.sign_in(&token, 600),
             Event::Request(message) => self.request(&message)?,
             Event::BulkBegins => {
                 self.log.push("bulk".to_owned());
@@ -190,6 +189,24 @@ impl ServerEnd {
             }
         }
         Ok(())
+    }
+
+    /// A mechanism that does what the client's token says: `more` asks for another, `proof` is answered with a last one.
+    fn sign_in(&mut self, token: &[u8], packet_size_bytes: u32) {
+        if !token.is_empty() {
+            self.log.push(format!("token {}", String::from_utf8_lossy(token)));
+        }
+        if token == b"more" {
+            self.send(&answer(&tokens(&[Token::Sspi(b"go on".to_vec())])));
+            self.conversation.sign_in_continues();
+            return;
+        }
+        let mut granted = vec![Token::Sspi(b"I am the server".to_vec())];
+        granted.retain(|_| token == b"proof");
+        granted.push(login_ack());
+        granted.push(Token::EnvChange(EnvChange::PacketSize { new: packet_size_bytes, old: 4096 }));
+        self.send(&answer(&[tokens(&granted), done(DoneStatus::FINAL, 0)].concat()));
+        self.conversation.logged_in();
     }
 
     fn request(&mut self, message: &server::Message) -> Result<(), ConversationError> {
@@ -248,6 +265,10 @@ pub struct ClientEnd {
     pub phase: client::Phase,
     /// What the server's end found wrong.
     pub refused: Option<ConversationError>,
+    /// What the client's mechanism answers to the server's tokens, in turn.
+    pub sign_in: VecDeque<&'static [u8]>,
+    /// The server's last token.
+    pub proof: Option<Vec<u8>>,
 }
 
 impl ClientEnd {
@@ -264,6 +285,8 @@ impl ClientEnd {
             packet_size: client::PacketSize::default(),
             phase: client::Phase::Idle,
             refused: None,
+            sign_in: VecDeque::new(),
+            proof: None,
         }
     }
 
@@ -352,8 +375,18 @@ impl ClientEnd {
                             return Some(Err(problem));
                         }
                     }
-                    self.packet_size.logged_in(login.packet_size_bytes as usize);
-                    return Some(connecting.outcome());
+                    match connecting.login_answered() {
+                        Err(problem) => return Some(Err(problem)),
+                        Ok(client::LoginStep::Reply(_)) => {
+                            let reply = self.sign_in.pop_front()?;
+                            self.send(&frame_message(PacketType::Sspi, 4096, 0, Status::NORMAL, reply));
+                        }
+                        Ok(client::LoginStep::Decided(proof)) => {
+                            self.proof = proof;
+                            self.packet_size.logged_in(login.packet_size_bytes as usize);
+                            return Some(connecting.outcome());
+                        }
+                    }
                 }
             }
         }

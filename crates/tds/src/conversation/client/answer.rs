@@ -228,6 +228,9 @@ impl Answer {
                 self.finished = !done.status.contains(DoneStatus::MORE);
                 self.attention_acknowledged |= done.status.contains(DoneStatus::ATTENTION);
             }
+            // A step of integrated authentication is a whole answer, without a DONE; LOGINACK has one behind it.
+            Token::Sspi(_) => self.finished = true,
+            Token::LoginAck(_) => self.finished = false,
             _ => {}
         }
     }

@@ -10,6 +10,9 @@ use crate::routing::Routing;
 use crate::token::{LoginAck, Token};
 use crate::version::TdsVersion;
 
+/// Kerberos has one step after the login, SPNEGO around it up to three.
+const SIGN_IN_STEPS_MAX: u8 = 10;
+
 /// What a client wants to be encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantedEncryption {
@@ -30,6 +33,8 @@ pub enum Credential {
     Password,
     /// With an access token in LOGIN7, which is never sent in the clear.
     Token,
+    /// With tokens of a mechanism (Kerberos), the first of them in LOGIN7.
+    Integrated,
 }
 
 /// Which TLS is to be established.
@@ -59,6 +64,16 @@ pub enum Action {
     ReadLoginAnswer,
 }
 
+/// What follows a complete answer to the login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoginStep {
+    /// Give this token to the mechanism, send what it returns with [`PacketType::Sspi`](crate::packet::PacketType::Sspi), and
+    /// read the answer to that.
+    Reply(Vec<u8>),
+    /// Ask for the [`outcome`](Connecting::outcome). A last token proves to the mechanism who the server is.
+    Decided(Option<Vec<u8>>),
+}
+
 /// Why a client stops, although the server keeps to the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LoginProblem {
@@ -86,7 +101,7 @@ pub enum LoginProblem {
         /// What happened.
         reason: &'static str,
     },
-    /// The server asked for a further step of integrated authentication, or sent rows.
+    /// The server sent rows, or a step of integrated authentication that nobody expects.
     #[error("{what}")]
     Unexpected {
         /// What it did.
@@ -119,6 +134,10 @@ pub struct Connecting {
     ack: Option<LoginAck>,
     features: Vec<FeatureAck>,
     routing: Option<Routing>,
+    /// The server's token in the answer that is being read.
+    sign_in: Option<Vec<u8>>,
+    /// Answers that asked for a further step.
+    sign_in_steps: u8,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,6 +177,8 @@ impl Connecting {
             ack: None,
             features: Vec::new(),
             routing: None,
+            sign_in: None,
+            sign_in_steps: 0,
         }
     }
 
@@ -240,12 +261,34 @@ impl Connecting {
                     reason: "the server wants a sign-in of its own, not a given token",
                 });
             }
+            Token::Sspi(_) if self.credential != Credential::Integrated || self.sign_in.is_some() => {
+                return Err(LoginProblem::Unexpected {
+                    what: "the server sent a step of integrated authentication that nobody asked for",
+                });
+            }
+            Token::Sspi(data) => self.sign_in = Some(data),
             Token::ColMetaData(_) | Token::Row | Token::NbcRow => {
                 return Err(LoginProblem::Unexpected { what: "the server sent rows" });
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Notes that an answer is complete, without an error in it.
+    pub fn login_answered(&mut self) -> Result<LoginStep, LoginProblem> {
+        let token = self.sign_in.take();
+        if self.ack.is_some() || self.routing.is_some() {
+            return Ok(LoginStep::Decided(token));
+        }
+        let Some(token) = token else { return Err(LoginProblem::NoAcknowledgement) };
+        self.sign_in_steps += 1;
+        match self.sign_in_steps > SIGN_IN_STEPS_MAX {
+            true => Err(LoginProblem::Unexpected {
+                what: "the server asks for more steps of integrated authentication than any mechanism has",
+            }),
+            false => Ok(LoginStep::Reply(token)),
+        }
     }
 
     /// The result of the login. Call it after a complete answer without an error.
