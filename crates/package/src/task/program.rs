@@ -98,7 +98,7 @@ enum Piece {
     Line { line: String, is_error: bool },
 }
 
-/// Reads what the program writes, whoever listens: a full pipe would stop it.
+/// Reads what the program writes, even if nobody listens: a full pipe would stop it.
 fn pieces(child: &mut Child, keeps: bool) -> Receiver<Piece> {
     let (sender, receiver) = sync_channel(PIECES);
     if let Some(output) = child.stdout.take() {
