@@ -9,7 +9,7 @@ use load::report::{bytes, grouped, row_words};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::report_page;
+use crate::report_page::{self, page::Body};
 
 /// The plan of a copy.
 pub fn plan(report: &CopyReport) -> String {
@@ -226,6 +226,16 @@ pub fn write_page(path: &Path, outcomes: &[TableOutcome]) {
             }
         })
         .collect();
-    let head = ["Source", "Destination", "", "Rows", "Refused", "Time", "Rows/s"];
-    report_page::write_table(path, "Copy report", &tiles, (&head, 3, &rows));
+    let mut body = Body::default();
+    body.heading("Copy report");
+    body.tiles(&tiles);
+    body.table(&["source", "destination", "notes", "rows", "refused", "time", "rows/s"], 3, &rows);
+    for outcome in outcomes {
+        if let Some(Ok(report)) = &outcome.result {
+            body.section(&format!("Plan of {}", outcome.name));
+            report.created_by.iter().for_each(|statement| body.lines(statement));
+            report_page::plan(&mut body, report.plan.iter());
+        }
+    }
+    report_page::write_body(path, "Copy report", body);
 }

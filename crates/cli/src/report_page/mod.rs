@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use load::report::{bytes, grouped, row_words};
-use load::{LoadReport, Phases, RetryNote};
+use load::{Choice, LoadReport, Phases, RetryNote};
 
 use self::chart::Bar;
 use self::page::Body;
@@ -60,17 +60,8 @@ pub fn write(path: &Path) {
     said(write_page(path, &Body::page("Load report", &bodies)));
 }
 
-/// Writes a page of figures and one table, whose columns from a number on stand to the right.
-pub fn write_table(
-    path: &Path,
-    title: &str,
-    tiles: &[(String, &str)],
-    (head, numbers, rows): (&[&str], usize, &[Vec<String>]),
-) {
-    let mut body = Body::default();
-    body.heading(title);
-    body.tiles(tiles);
-    body.table(head, numbers, rows);
+/// Writes the page of a command that has moved rows.
+pub fn write_body(path: &Path, title: &str, body: Body) {
     said(write_page(path, &Body::page(title, &[body])));
 }
 
@@ -121,15 +112,17 @@ fn body(section: &Section<'_>) -> Body {
         section.logging.iter().for_each(|line| body.paragraph(line));
     }
     body.section("Plan");
-    let rows: Vec<Vec<String>> = afterword
-        .choices
-        .iter()
-        // The plan is made for one; how many there were stands above.
-        .filter(|choice| section.writers.is_none() || choice.setting != "writers")
-        .map(|choice| vec![choice.setting.to_owned(), choice.value.clone(), choice.reason.clone()])
-        .collect();
-    body.table(&["setting", "choice", "reason"], 3, &rows);
+    // The plan is made for one writer; how many there were stands above.
+    let shown = |choice: &&Choice| section.writers.is_none() || choice.setting != "writers";
+    plan(&mut body, afterword.choices.iter().filter(shown));
     body
+}
+
+/// A table of choices and their reasons.
+pub fn plan<'a>(body: &mut Body, choices: impl Iterator<Item = &'a Choice>) {
+    let row = |choice: &Choice| vec![choice.setting.to_owned(), choice.value.clone(), choice.reason.clone()];
+    let rows: Vec<Vec<String>> = choices.map(row).collect();
+    body.table(&["setting", "choice", "reason"], 3, &rows);
 }
 
 fn throughput(body: &mut Body, section: &Section<'_>) {

@@ -9,10 +9,11 @@ const STYLE: &str = ":root{color-scheme:light dark;--text:#1c1e21;--back:#fff;--
     .tiles{display:flex;flex-wrap:wrap;gap:.75rem;margin:1rem 0}\
     .tiles div{background:var(--panel);border-radius:.5rem;padding:.6rem 1rem;flex:1 0 auto}\
     .tiles b{display:block;font-size:1.25rem}.tiles span{color:var(--faint);font-size:.85rem}\
-    table{border-collapse:collapse;width:100%;margin:.5rem 0}th,td{padding:.3rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;overflow-wrap:anywhere}\
+    table{border-collapse:collapse;width:100%;margin:.5rem 0}th,td{padding:.3rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;overflow-wrap:anywhere;min-width:5.5rem}\
     td.n,th.n{text-align:right;white-space:nowrap}th{font-weight:600}figure{margin:0;overflow-x:auto}\
     svg{max-width:100%;height:auto}svg text{fill:var(--text);font:13px system-ui,sans-serif}\
-    svg [stroke=\"#000000\"]{stroke:var(--faint)}p.note{color:var(--faint)}";
+    svg [stroke=\"#000000\"]{stroke:var(--faint)}p.note{color:var(--faint)}\
+    pre{background:var(--panel);border-radius:.5rem;padding:.6rem 1rem;overflow-x:auto;font-size:.85rem}";
 
 /// Sections of a page, one behind the other.
 #[derive(Debug, Default)]
@@ -39,6 +40,11 @@ impl Body {
             let _ = write!(self.0, "<div><b>{}</b><span>{}</span></div>", escaped(figure), escaped(name));
         }
         self.0.push_str("</div>\n");
+    }
+
+    /// Text with its own lines, such as a statement.
+    pub fn lines(&mut self, text: &str) {
+        let _ = writeln!(self.0, "<pre>{}</pre>", escaped(text));
     }
 
     /// A chart; `said` is for those who do not see it.

@@ -266,7 +266,7 @@ fn a_plan_changes_nothing() {
     assert!(!fixture.path("b.parquet").exists());
     fixture.ok(&["copy", "a.csv", "mssql:t", "--report", "page.html", "--quiet"]);
     let page = fs::read_to_string(fixture.path("page.html")).unwrap();
-    assert!(page.contains("Copy report") && page.contains("a.csv"), "{page}");
+    assert!(page.contains("Copy report") && page.contains("a.csv") && page.contains("Plan of"), "{page}");
 }
 
 #[test]
