@@ -35,7 +35,8 @@ ARROWS = {
     "package": {"tds", "formats", "load", "copy"},
     "cli": {"tds", "rows", "formats", "load", "copy", "package"},
     "odbc": set(),
-    "transform": {"tds", "rows", "load", "tsql", "query", "copy", "cli"},
+    "transform": {"tds", "rows", "load", "tsql", "query", "copy", "cli", "wizard"},
+    "wizard": {"tds", "rows", "formats", "load", "copy", "package", "cli"},
     "adbc": {"tds", "rows", "load"},
     "python": {"tds", "rows", "formats", "load", "server", "copy", "transform", "cli", "adbc"},
 }

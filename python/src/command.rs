@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 /// handles signals, and wrong arguments end the process.
 #[pyfunction]
 pub fn run_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
-    python.detach(|| bulkwire_cli::run_with(words, serve, Some(Arc::new(Transformer)))).0
+    python.detach(|| bulkwire_cli::run_with(words, serve, Some(Arc::new(Transformer)), None)).0
 }
 
 /// The wheel's server is in this library.

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use clap::Parser;
 use copy::rejects::{self, Rejected, Rejects};
 use copy::{
     Control, CopyError, CopyReport, CopySettings, CopyWatch, Destination, DestinationSettings, Endpoint,
@@ -14,9 +13,10 @@ use copy::{
 use indicatif::MultiProgress;
 use load::{RejectedRow, Tolerance};
 
-use crate::args::{Arguments, Command, CopyArgs, ReportForm};
+use crate::args::{CopyArgs, ReportForm};
 use crate::copy_endpoints::{self, Ends};
 use crate::copy_report;
+use crate::copy_source;
 use crate::copy_transformation::CopyTransformation;
 use crate::copy_watch::Line;
 use crate::failure::Failure;
@@ -34,12 +34,7 @@ pub fn copy(
     watch: &dyn CopyWatch,
     engine: Option<Arc<dyn TransformEngine>>,
 ) -> Result<Vec<TableOutcome>, CopyError> {
-    let words = ["bulkwire", "copy", "--quiet"].into_iter().map(str::to_owned).chain(words.iter().cloned());
-    let parsed =
-        Arguments::try_parse_from(words).map_err(|error| CopyError::Usage(one_line(&error.to_string())))?;
-    let Command::Copy(arguments) = parsed.command else {
-        return Err(CopyError::Usage("these are not the words of a copy".to_owned()));
-    };
+    let arguments = copy_source::parsed(words)?;
     let (tasks, is_single) = all_tasks(&arguments, engine.as_ref())?;
     let rejects = open_rejects(&arguments)?;
     let run = Run {
@@ -183,12 +178,17 @@ impl Run<'_> {
         let line = Line::new(&self.lines, name, self.arguments.quiet || self.arguments.dry_run);
         let places = source.places();
         let of_source = source.name();
+        let of_table = self.watch.and_then(|watch| watch.of_table(name));
+        let watch = of_table.as_deref().or(self.watch);
         let refuse = |row: RejectedRow| {
             let place = places.of(row.origin.row, &of_source);
             let mut row = row;
             row.origin.row = place.row;
             let rejected =
                 Rejected { line: place.line, ..rejects::of_load(&place.name, place.encoding, &row) };
+            if let Some(watch) = watch {
+                watch.refused(&rejected);
+            }
             self.refuse(&rejected, &line)
         };
         let keep = || self.rejects.map_or(Ok(()), Rejects::keep);
@@ -199,8 +199,8 @@ impl Run<'_> {
             keep_open_batch: false,
         };
         let control = Control {
-            watch: self.watch.unwrap_or(&line),
-            commits: match self.watch {
+            watch: watch.unwrap_or(&line),
+            commits: match watch {
                 Some(_) => &(),
                 None => &interrupt::Commits,
             },

@@ -18,13 +18,30 @@ pub type CountedSource = (Box<dyn Source>, Arc<AtomicU64>);
 ///
 /// # Errors
 /// They are none.
-fn parsed(words: &[String]) -> Result<Box<CopyArgs>, CopyError> {
+pub(crate) fn parsed(words: &[String]) -> Result<Box<CopyArgs>, CopyError> {
     let words = ["bulkwire", "copy", "--quiet"].into_iter().map(str::to_owned).chain(words.iter().cloned());
     let parsed =
         Arguments::try_parse_from(words).map_err(|error| CopyError::Usage(one_line(&error.to_string())))?;
     match parsed.command {
         Command::Copy(arguments) => Ok(arguments),
         _ => Err(CopyError::Usage("these are not the words of a copy".to_owned())),
+    }
+}
+
+/// The source that the words of a copy name, its transformation included: to look at its columns.
+///
+/// # Errors
+/// The words are wrong, or the source is not there.
+pub fn source_of(
+    words: &[String],
+    engine: Option<Arc<dyn TransformEngine>>,
+) -> Result<Box<dyn Source>, CopyError> {
+    let arguments = parsed(words)?;
+    let ends = copy_endpoints::ends(&arguments)?;
+    let source = ends.source.source(&copy_endpoints::source_settings(&arguments, &ends)?)?;
+    match CopyTransformation::of(&arguments, engine.as_ref())? {
+        Some(transformation) => Ok(transformation.over(source)?),
+        None => Ok(source),
     }
 }
 

@@ -56,10 +56,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ::copy::TransformEngine;
+pub use args::WizardArgs;
 use args::{Arguments, Command, LoadArgs};
 use clap::{CommandFactory, Parser};
 pub use copy_command::copy;
-pub use copy_source::{CountedSource, first_rows, source_formats};
+pub use copy_source::{CountedSource, first_rows, source_formats, source_of};
 pub use exit_status::ExitStatus;
 use failure::Failure;
 use interrupt::Left;
@@ -68,13 +69,22 @@ use load_command::Outcome;
 /// Runs a server with the arguments after `serve`. Returns its exit status, or why it could not be started.
 pub type Serve = fn(&[String]) -> Result<ExitStatus, String>;
 
+/// Serves the wizard until it is no longer needed, or says why it could not be started. It gets the engine for transformations.
+pub type ServeWizard = fn(&WizardArgs, Option<Arc<dyn TransformEngine>>) -> Result<ExitStatus, String>;
+
 /// Runs a command line, the program's name first. Wrong arguments, `--help` and `--version` end the process.
 pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
-    run_with(words, serve, None)
+    run_with(words, serve, None, None)
 }
 
-/// The same with an engine for transformations. Without one, a command that transforms rows is handed to the program that has it.
-pub fn run_with(words: Vec<OsString>, serve: Serve, engine: Option<Arc<dyn TransformEngine>>) -> ExitStatus {
+/// The same with an engine for transformations, and with the wizard. A command that needs one that is missing is handed to the program
+/// that has both.
+pub fn run_with(
+    words: Vec<OsString>,
+    serve: Serve,
+    engine: Option<Arc<dyn TransformEngine>>,
+    wizard: Option<ServeWizard>,
+) -> ExitStatus {
     if let Some(status) = as_bcp(&words) {
         return status;
     }
@@ -95,7 +105,9 @@ pub fn run_with(words: Vec<OsString>, serve: Serve, engine: Option<Arc<dyn Trans
     // Servers and benchmarks have signals of their own.
     match arguments.command {
         Command::Serve(_) | Command::Bench(_) => {}
-        Command::Load(_) | Command::Loads(_) | Command::Bcp(_) => watch_signals(Left::Batches),
+        Command::Load(_) | Command::Loads(_) | Command::Bcp(_) | Command::Wizard(_) => {
+            watch_signals(Left::Batches)
+        }
         Command::Copy(ref arguments) if arguments.loads_server() => watch_signals(Left::Batches),
         Command::Query(_) => watch_signals(Left::Unknown),
         Command::Run(_) => watch_signals(Left::Run),
@@ -108,6 +120,10 @@ pub fn run_with(words: Vec<OsString>, serve: Serve, engine: Option<Arc<dyn Trans
         Command::Package(arguments) => package_command::run(&arguments),
         Command::Export(arguments) => export_command::run(&arguments).map(success),
         Command::Copy(arguments) => copy_command::run(&arguments, engine.as_ref()).map(status_of),
+        Command::Wizard(arguments) => match wizard {
+            Some(wizard) => wizard(&arguments, engine).map_err(|reason| Failure::Companion { reason }),
+            None => hand_over(),
+        },
         Command::Convert(arguments) => convert_command::run(&arguments).map(status_of),
         Command::Sniff(arguments) => sniff_command::run(&arguments).map(success),
         Command::Query(arguments) => query_command::run(&arguments).map(success),

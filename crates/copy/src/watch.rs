@@ -2,7 +2,7 @@
 
 use load::{CommitWatch, RejectReason, RejectedRow, SourceBatch, Tolerance};
 
-use crate::error::CopyError;
+use crate::{error::CopyError, rejects::Rejected};
 
 /// Hears of a copy, from the threads that do it.
 pub trait CopyWatch: Send + Sync {
@@ -19,6 +19,12 @@ pub trait CopyWatch: Send + Sync {
     fn publishing(&self, _is_under_way: bool) {}
     /// A stage beside the destination takes the rows. It has this name.
     fn staged(&self, _stage: &str) {}
+    /// A row was refused. It is written down besides, if that was asked for.
+    fn refused(&self, _row: &Rejected<'_>) {}
+    /// Who hears of one table among several; `None`: the same as for all of them.
+    fn of_table(&self, _name: &str) -> Option<Box<dyn CopyWatch + '_>> {
+        None
+    }
 }
 
 /// Nobody hears.

@@ -14,6 +14,7 @@ mod reading;
 mod refusals;
 mod report;
 mod transform;
+mod wizard;
 mod writers;
 
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ pub use reading::{Datetime2Form, FormArgs, ReaderArgs};
 pub use refusals::RefusalArgs;
 pub use report::ReportArgs;
 pub use transform::TransformArgs;
+pub use wizard::WizardArgs;
 pub use writers::{WriterArgs, WriterCount};
 
 /// Moves tables in and out of SQL Server at the speed of the wire.
@@ -63,6 +65,8 @@ pub enum Command {
     Export(Box<ExportArgs>),
     /// Copy rows from any source to any destination: files, sheets, SQL Server, other databases
     Copy(Box<CopyArgs>),
+    /// Make a copy in the browser: choose source and destination, see rows, correct types, run, and keep the command
+    Wizard(WizardArgs),
     /// Run a package: tasks in one TOML file, in order and side by side; a killed run goes on where it stopped
     Run(Box<RunArgs>),
     /// Check a package, print the JSON Schema of packages, or import one from SSIS

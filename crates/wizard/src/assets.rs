@@ -1,0 +1,20 @@
+//! The stylesheet and the scripts, which are parts of the program.
+
+use axum::Router;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+
+const STYLE: &str = include_str!("../assets/wizard.css");
+const SCRIPT: &str = include_str!("../assets/wizard.js");
+
+/// Where they are.
+pub fn routes() -> Router {
+    Router::new()
+        .route("/assets/wizard.css", get(|| async { asset("text/css; charset=utf-8", STYLE) }))
+        .route("/assets/wizard.js", get(|| async { asset("text/javascript; charset=utf-8", SCRIPT) }))
+}
+
+fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, kind)], text)
+}

@@ -1,0 +1,213 @@
+//! Which columns are copied, and what is done to them.
+
+use super::flag::Flag;
+use super::sql::{literal, quoted};
+use crate::wizard::Errors;
+
+/// The columns of one copy.
+#[derive(Debug, Clone, Default)]
+pub struct ColumnChoices {
+    /// The source for which the choices were made; they are made again for another one.
+    pub made_for: String,
+    /// The columns, in the order of the result.
+    pub columns: Vec<ColumnChoice>,
+    /// Which rows are copied, in T-SQL.
+    pub condition: String,
+    /// A whole SELECT in place of all of this.
+    pub query: String,
+    /// The columns of the destination's table, if it is there; they decide types.
+    pub targets: Vec<TargetColumn>,
+}
+
+/// A column of the destination's table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type, with whether it takes NULL.
+    pub kind: String,
+    /// Whether a row needs a value for it.
+    pub is_required: bool,
+}
+
+/// One column.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ColumnChoice {
+    /// The column of the source; `None`: it is added, and its expression says what it holds.
+    pub source: Option<String>,
+    /// The type that the source gives it, for people.
+    pub source_kind: String,
+    /// Its name at the destination.
+    pub name: String,
+    /// Whether it is left out.
+    pub is_ignored: bool,
+    /// Its type in T-SQL; empty: the one it has.
+    pub kind: String,
+    /// What becomes of NULL and of empty text.
+    pub filling: Filling,
+    /// An expression in T-SQL in place of the column.
+    pub expression: String,
+}
+
+/// What becomes of NULL and of empty text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Filling {
+    /// Both stay.
+    #[default]
+    Keep,
+    /// Text that is empty or blank becomes NULL.
+    BlankIsNull,
+    /// NULL becomes this value.
+    Value(String),
+}
+
+impl ColumnChoice {
+    /// Whether the column arrives as it comes, whatever its name.
+    fn is_plain(&self) -> bool {
+        self.source.is_some()
+            && self.kind.trim().is_empty()
+            && self.filling == Filling::Keep
+            && self.expression.trim().is_empty()
+    }
+
+    /// Its place in a SELECT list.
+    pub fn select(&self) -> String {
+        let own = self.source.as_deref().map(quoted);
+        let mut text = match self.expression.trim() {
+            "" => own.clone().unwrap_or_else(|| "NULL".to_owned()),
+            expression => expression.to_owned(),
+        };
+        if self.filling == Filling::BlankIsNull {
+            text = format!("NULLIF(TRIM({text}), '')");
+        }
+        if !self.kind.trim().is_empty() {
+            text = format!("CAST({text} AS {})", self.kind.trim());
+        }
+        if let Filling::Value(value) = &self.filling {
+            text = format!("COALESCE({text}, {})", literal(value));
+        }
+        match own {
+            Some(own) if own == text && self.source.as_deref() == Some(&self.name) => text,
+            _ => format!("{text} AS {}", quoted(&self.name)),
+        }
+    }
+}
+
+impl ColumnChoices {
+    /// Columns of a source, each to the column of its name, if the destination's columns are known.
+    pub fn of_source(made_for: String, mut columns: Vec<ColumnChoice>, targets: Vec<TargetColumn>) -> Self {
+        for column in columns.iter_mut().filter(|_| !targets.is_empty()) {
+            let name = column.name.to_lowercase();
+            match targets.iter().find(|target| target.name.to_lowercase() == name) {
+                Some(target) => column.name.clone_from(&target.name),
+                None => column.is_ignored = true,
+            }
+        }
+        Self { made_for, columns, targets, ..Self::default() }
+    }
+
+    /// The columns that are copied.
+    pub fn copied(&self) -> impl Iterator<Item = &ColumnChoice> {
+        self.columns.iter().filter(|column| !column.is_ignored)
+    }
+
+    pub(super) fn check(&self, errors: &mut Errors) {
+        if !self.query.trim().is_empty() || self.columns.is_empty() {
+            return;
+        }
+        if self.copied().next().is_none() {
+            errors.add("columns", "Every column is left out: copy one at least.");
+        }
+        let mut seen = Vec::new();
+        for (number, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.is_ignored) {
+            let name = column.name.trim().to_lowercase();
+            if name.is_empty() {
+                errors.add_at("name", number, "Give the column a name.");
+            } else if seen.contains(&name) {
+                errors.add_at("name", number, "Two columns go to this name.");
+            }
+            seen.push(name);
+            if column.source.is_none() && column.expression.trim().is_empty() {
+                errors.add_at(
+                    "expression",
+                    number,
+                    "Say what the column holds: an expression, or a constant.",
+                );
+            }
+        }
+    }
+
+    /// The options of the transformation. `maps`: the destination's table is there, and pairs of names are enough for columns that
+    /// arrive as they come.
+    pub(super) fn flags(&self, maps: bool) -> Vec<Flag> {
+        if !self.query.trim().is_empty() {
+            return vec![Flag::text("transform-query", self.query.trim())];
+        }
+        let mut flags = Vec::new();
+        let is_changed = |column: &ColumnChoice| {
+            column.is_ignored || !column.is_plain() || column.source.as_deref() != Some(&column.name)
+        };
+        let is_mapped = self.copied().all(ColumnChoice::is_plain);
+        if self.columns.iter().any(is_changed) {
+            match maps && is_mapped {
+                true => {
+                    let pair =
+                        |column: &ColumnChoice| Some(format!("{}={}", column.source.as_ref()?, column.name));
+                    flags.push(Flag::list("map", self.copied().filter_map(pair).collect()));
+                }
+                false => {
+                    let list: Vec<String> = self.copied().map(ColumnChoice::select).collect();
+                    flags.push(Flag::text("select", list.join(", ")));
+                }
+            }
+        }
+        if !self.condition.trim().is_empty() {
+            flags.push(Flag::text("where", self.condition.trim()));
+        }
+        flags
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(source: Option<&str>, name: &str) -> ColumnChoice {
+        ColumnChoice { source: source.map(str::to_owned), name: name.to_owned(), ..ColumnChoice::default() }
+    }
+
+    #[test]
+    fn a_choice_is_a_part_of_a_select_list() {
+        let plain = column(Some("id"), "id");
+        let cases = [
+            (plain.clone(), "[id]"),
+            (column(Some("a]b"), "c"), "[a]]b] AS [c]"),
+            (ColumnChoice { kind: "int".to_owned(), ..plain.clone() }, "CAST([id] AS int) AS [id]"),
+            (
+                ColumnChoice { kind: "date".to_owned(), filling: Filling::BlankIsNull, ..plain.clone() },
+                "CAST(NULLIF(TRIM([id]), '') AS date) AS [id]",
+            ),
+            (
+                ColumnChoice { filling: Filling::Value("it's".to_owned()), ..plain.clone() },
+                "COALESCE([id], N'it''s') AS [id]",
+            ),
+            (ColumnChoice { expression: "$row".to_owned(), ..column(None, "line") }, "$row AS [line]"),
+        ];
+        for (choice, expected) in cases {
+            assert_eq!(choice.select(), expected);
+        }
+    }
+
+    #[test]
+    fn columns_that_only_change_names_are_mapped() {
+        let choices = |columns: Vec<ColumnChoice>| ColumnChoices { columns, ..ColumnChoices::default() };
+        let same = choices(vec![column(Some("a"), "a"), column(Some("b"), "b")]);
+        assert_eq!(same.flags(true), Vec::new());
+        let renamed = choices(vec![
+            column(Some("a"), "x"),
+            ColumnChoice { is_ignored: true, ..column(Some("b"), "b") },
+        ]);
+        assert_eq!(renamed.flags(true), vec![Flag::list("map", vec!["a=x".to_owned()])]);
+        assert_eq!(renamed.flags(false), vec![Flag::text("select", "[a] AS [x]")]);
+    }
+}

@@ -1,0 +1,152 @@
+//! Everything that the pages collect.
+
+mod columns;
+mod end;
+mod flag;
+mod package;
+mod reading;
+mod secret;
+mod sql;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod text;
+mod way;
+mod words;
+
+pub use columns::{ColumnChoice, ColumnChoices, Filling, TargetColumn};
+pub use end::{DatabaseEnd, End, EndKind, FileEnd, ServerEnd, Side, What};
+pub use secret::Secret;
+pub use sql::quoted;
+pub use tables::{ChosenTable, TableChoices};
+pub use text::{FixedWidth, Layout, Quote, TextChoices};
+pub use way::{Way, Writers};
+pub use words::shell_line;
+
+use crate::wizard::Errors;
+
+/// A copy that is being made.
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    /// Where rows come from.
+    pub source: End,
+    /// How the text of the source's file is read.
+    pub text: TextChoices,
+    /// Where rows go.
+    pub destination: End,
+    /// Which columns, and what is done to them.
+    pub columns: ColumnChoices,
+    /// Which tables, if they are several.
+    pub tables: TableChoices,
+    /// How rows are written, and what becomes of bad ones.
+    pub way: Way,
+}
+
+/// The steps of the wizard, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Where rows come from.
+    Source,
+    /// How a text file is read.
+    Format,
+    /// Where rows go.
+    Destination,
+    /// Columns, or tables.
+    Columns,
+    /// How rows are written.
+    Way,
+    /// The plan, the command and the package.
+    Review,
+    /// The copy under way.
+    Run,
+    /// What became of it.
+    Result,
+}
+
+impl Draft {
+    /// Whether several tables are copied at once.
+    pub fn has_several_tables(&self) -> bool {
+        self.source.what == What::Tables && self.source.kind != EndKind::File
+    }
+
+    /// Whether the source is a text file, so that there is a format to choose.
+    pub fn has_text(&self) -> bool {
+        self.source.kind == EndKind::File && self.source.file.is_text()
+    }
+
+    /// The steps that this draft has.
+    pub fn steps(&self) -> Vec<Step> {
+        let all = [
+            Step::Source,
+            Step::Format,
+            Step::Destination,
+            Step::Columns,
+            Step::Way,
+            Step::Review,
+            Step::Run,
+            Step::Result,
+        ];
+        all.into_iter().filter(|step| *step != Step::Format || self.has_text()).collect()
+    }
+
+    /// The step behind this one.
+    pub fn after(&self, step: Step) -> Step {
+        self.steps().into_iter().find(|other| *other > step).unwrap_or(Step::Result)
+    }
+
+    /// What is missing or wrong in a step, by field. A step can be reached when all before it have nothing.
+    pub fn missing(&self, step: Step) -> Errors {
+        let mut errors = Errors::default();
+        match step {
+            Step::Source => self.source.check(Side::Source, false, &mut errors),
+            Step::Destination => {
+                self.destination.check(Side::Destination, self.has_several_tables(), &mut errors)
+            }
+            Step::Columns if self.has_several_tables() => self.tables.check(&mut errors),
+            Step::Columns => self.columns.check(&mut errors),
+            Step::Way => self.way.check(self, &mut errors),
+            Step::Format => self.text.check(&mut errors),
+            Step::Review | Step::Run | Step::Result => {}
+        }
+        errors
+    }
+
+    /// The first step before `step` that lacks something.
+    pub fn obstacle(&self, step: Step) -> Option<Step> {
+        self.steps().into_iter().filter(|other| *other < step).find(|other| !self.missing(*other).is_empty())
+    }
+}
+
+impl Step {
+    /// Its address.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Source => "/source",
+            Self::Format => "/format",
+            Self::Destination => "/destination",
+            Self::Columns => "/columns",
+            Self::Way => "/how",
+            Self::Review => "/review",
+            Self::Run => "/run",
+            Self::Result => "/result",
+        }
+    }
+}
+
+impl Draft {
+    /// One of its ends.
+    pub fn end(&self, side: Side) -> &End {
+        match side {
+            Side::Source => &self.source,
+            Side::Destination => &self.destination,
+        }
+    }
+
+    /// One of its ends, to change it.
+    pub fn end_mut(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Source => &mut self.source,
+            Side::Destination => &mut self.destination,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The package with the same copy: a TOML file for `bulkwire run`.
+
+use super::end::{Password, Side};
+use super::flag::{Flag, Value};
+use super::tables::ChosenTable;
+use super::{Draft, End, EndKind, What};
+
+impl Draft {
+    /// The text of a package with this copy: one task, or one for each table.
+    pub fn package(&self) -> String {
+        let mut text = format!("name = {}\n", quoted(&self.package_name()));
+        if self.has_several_tables() && self.tables.jobs > 0 {
+            text += &format!("jobs = {}\n", self.tables.jobs);
+        }
+        for (side, end) in [(Side::Source, &self.source), (Side::Destination, &self.destination)] {
+            text += &connection(side, end);
+        }
+        if !self.has_several_tables() {
+            let source = source_of(&self.source, &self.source.table);
+            let destination = match self.destination.kind {
+                EndKind::File => quoted(&self.destination.endpoint(Side::Destination, Password::Left, true)),
+                _ => format!(
+                    "{{ connection = \"destination\", table = {} }}",
+                    quoted(self.destination.table.trim())
+                ),
+            };
+            text += &self.task("copy", &source, &destination);
+            return text;
+        }
+        let mut names = Vec::new();
+        for table in self.tables.chosen() {
+            let mut name = task_name(&table.name);
+            while names.contains(&name) {
+                name.push('_');
+            }
+            text += &self.task(&name, &source_of(&self.source, &table.name), &self.destination_of(table));
+            names.push(name);
+        }
+        text
+    }
+
+    /// A name for the package and for its file.
+    pub fn package_name(&self) -> String {
+        let end = match self.destination.kind {
+            EndKind::File => self.destination.file.path.trim_end_matches('/'),
+            _ if self.has_several_tables() => "tables",
+            _ => self.destination.table.as_str(),
+        };
+        let last = end.rsplit(['/', '\\']).next().unwrap_or_default();
+        match task_name(last).trim_matches('_') {
+            "" => "copy".to_owned(),
+            name => format!("copy_{name}"),
+        }
+    }
+
+    fn destination_of(&self, table: &ChosenTable) -> String {
+        let (schema, name) = match table.name.split_once('.') {
+            Some((schema, name)) => (Some(schema), name),
+            None => (None, table.name.as_str()),
+        };
+        let to_schema = self.tables.to_schema.trim();
+        let schema = if to_schema.is_empty() { schema } else { Some(to_schema) };
+        let named = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
+        if self.destination.kind != EndKind::File {
+            return format!("{{ connection = \"destination\", table = {} }}", quoted(&named));
+        }
+        let suffix = match self.way.to_format.as_str() {
+            "" => "parquet",
+            format => format,
+        };
+        let folder = self.destination.file.path.trim().trim_end_matches('/');
+        quoted(&format!("{folder}/{}.{suffix}", named.replace(['/', '\\'], "_")))
+    }
+
+    fn task(&self, name: &str, source: &str, destination: &str) -> String {
+        let mut text =
+            format!("\n[tasks.{name}]\ntype = \"copy\"\nsource = {source}\ndestination = {destination}\n");
+        let flags = self.flags();
+        for flag in &flags {
+            // A query is part of the source.
+            if flag.name != "query" {
+                text += &key(flag);
+            }
+        }
+        if self.destination.is_server() && !self.way.resumes {
+            text += "resume = false\n";
+        }
+        if self.has_several_tables() && self.is_between_servers() && self.tables.with_keys {
+            text += "with_keys = true\n";
+        }
+        text
+    }
+}
+
+/// The table of a connection, if an end has one.
+fn connection(side: Side, end: &End) -> String {
+    if end.kind == EndKind::File {
+        return String::new();
+    }
+    let variable = end.password_variable(side);
+    // What is no URL has no place of its own for a password.
+    let takes_variable = end.kind == EndKind::SqlServer || end.database.address.contains("://");
+    let form = if takes_variable { Password::Left } else { Password::Variable };
+    let url = end.endpoint(side, form, false);
+    let url = if takes_variable { quoted(&url) } else { toml_text(&url) };
+    let mut text = format!("\n[connections.{}]\nurl = {url}\n", side.name());
+    if let Some(variable) = variable.filter(|_| takes_variable) {
+        text += &format!("password_env = {}\n", toml_text(&variable));
+    }
+    text
+}
+
+fn source_of(end: &End, table: &str) -> String {
+    match (end.kind, end.what) {
+        (EndKind::File, _) => quoted(&end.endpoint(Side::Source, Password::Left, true)),
+        (_, What::Query) => format!("{{ connection = \"source\", query = {} }}", quoted(end.query.trim())),
+        _ => format!("{{ connection = \"source\", table = {} }}", quoted(table.trim())),
+    }
+}
+
+/// A line of a task.
+fn key(flag: &Flag) -> String {
+    let name = match flag.name {
+        "transform-query" => "transform_sql".to_owned(),
+        name => name.replace('-', "_"),
+    };
+    let value = match &flag.value {
+        Value::Switch => "true".to_owned(),
+        Value::Text(text) => quoted(text),
+        Value::Number(number) => number.to_string(),
+        Value::List(values) => {
+            format!("[{}]", values.iter().map(|value| quoted(value)).collect::<Vec<_>>().join(", "))
+        }
+    };
+    format!("{name} = {value}\n")
+}
+
+/// A text of a package, in which nothing is replaced.
+fn quoted(text: &str) -> String {
+    toml_text(&text.replace("${", "$${"))
+}
+
+/// A text of TOML. Lines stay lines.
+fn toml_text(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// A name that a task may have.
+fn task_name(text: &str) -> String {
+    let name: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    match name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => name,
+        false => format!("t_{name}"),
+    }
+}

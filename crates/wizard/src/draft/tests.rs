@@ -1,0 +1,297 @@
+//! Drafts, the words they make, and the packages.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use super::*;
+
+fn csv_to_table() -> Draft {
+    let mut draft = Draft::default();
+    draft.source.file.path = "/data/in/orders 2026.csv".to_owned();
+    server(&mut draft.destination, "dbo.orders");
+    draft
+}
+
+fn server(end: &mut End, table: &str) {
+    end.kind = EndKind::SqlServer;
+    end.server.host = "db.example:1500".to_owned();
+    end.server.database = "sales".to_owned();
+    end.server.user = "loader".to_owned();
+    end.table = table.to_owned();
+}
+
+fn column(source: &str, kind: &str) -> ColumnChoice {
+    ColumnChoice {
+        source: Some(source.to_owned()),
+        name: source.to_owned(),
+        kind: kind.to_owned(),
+        ..ColumnChoice::default()
+    }
+}
+
+/// What a draft is, its words, and lines that its package must have.
+fn cases() -> Vec<(&'static str, Draft, Vec<&'static str>, Vec<&'static str>)> {
+    let mut all = Vec::new();
+
+    all.push((
+        "a file to a table",
+        csv_to_table(),
+        vec!["/data/in/orders 2026.csv", "mssql://loader@db.example:1500/sales/dbo.orders"],
+        vec![
+            "source = \"/data/in/orders 2026.csv\"",
+            "destination = { connection = \"destination\", table = \"dbo.orders\" }",
+            "resume = false",
+        ],
+    ));
+
+    let mut draft = csv_to_table();
+    draft.text.delimiter = Some(";".to_owned());
+    draft.text.encoding = Some("1252".to_owned());
+    draft.text.quote = Quote::Char('\'');
+    draft.text.has_header = false;
+    draft.text.columns = vec!["id".to_owned(), "amount".to_owned()];
+    draft.text.null_text = Some("\\N".to_owned());
+    draft.text.skip_lines = 2;
+    draft.way.mode = "upsert".to_owned();
+    draft.way.key = "id, day".to_owned();
+    draft.way.writers = Writers::Auto;
+    draft.way.batch_rows = "5000".to_owned();
+    draft.way.max_errors = "10".to_owned();
+    draft.way.rejects = "/data/refused.jsonl".to_owned();
+    draft.way.resumes = true;
+    all.push((
+        "text choices and the way",
+        draft,
+        vec![
+            "/data/in/orders 2026.csv",
+            "mssql://loader@db.example:1500/sales/dbo.orders",
+            "--encoding=1252",
+            "--delimiter=;",
+            "--null-text=\\N",
+            "--quote='",
+            "--no-header",
+            "--columns=id,amount",
+            "--skip-lines=2",
+            "--mode=upsert",
+            "--key=id,day",
+            "--writers=auto",
+            "--batch-rows=5000",
+            "--resume",
+            "--max-errors=10",
+            "--rejects=/data/refused.jsonl",
+        ],
+        vec![
+            "key = [\"id\", \"day\"]",
+            "batch_rows = 5000",
+            "resume = true",
+            "columns = [\"id\", \"amount\"]",
+            "null_text = '\\N'",
+        ],
+    ));
+
+    let mut draft = csv_to_table();
+    draft.columns.columns = vec![
+        column("id", "int"),
+        ColumnChoice { expression: "UPPER(TRIM(name))".to_owned(), ..column("name", "") },
+        ColumnChoice { is_ignored: true, ..column("note", "") },
+    ];
+    draft.columns.condition = "id <> '${x}'".to_owned();
+    all.push((
+        "columns with types and expressions",
+        draft,
+        vec![
+            "/data/in/orders 2026.csv",
+            "mssql://loader@db.example:1500/sales/dbo.orders",
+            "--select=CAST([id] AS int) AS [id], UPPER(TRIM(name)) AS [name]",
+            "--where=id <> '${x}'",
+        ],
+        vec!["where = \"id <> '$${x}'\""],
+    ));
+
+    let mut draft = csv_to_table();
+    draft.columns.columns = vec![ColumnChoice { name: "key".to_owned(), ..column("id", "") }];
+    draft.columns.targets =
+        vec![TargetColumn { name: "key".to_owned(), kind: "int".to_owned(), is_required: false }];
+    all.push((
+        "names that are mapped to a table that is there",
+        draft,
+        vec!["/data/in/orders 2026.csv", "mssql://loader@db.example:1500/sales/dbo.orders", "--map=id=key"],
+        vec!["map = [\"id=key\"]"],
+    ));
+
+    let mut draft = csv_to_table();
+    draft.source.file.path = "/data/fixed.dat".to_owned();
+    draft.text.layout = Layout::FixedWidth(FixedWidth {
+        breaks: vec![3, 9],
+        format_file: "/data/fixed.fmt".into(),
+        trim_blanks: true,
+    });
+    all.push((
+        "fixed width",
+        draft,
+        vec![
+            "/data/fixed.dat",
+            "mssql://loader@db.example:1500/sales/dbo.orders",
+            "--format-file=/data/fixed.fmt",
+            "--trim-blanks",
+        ],
+        vec!["format_file = \"/data/fixed.fmt\"", "trim_blanks = true"],
+    ));
+
+    let mut draft = Draft::default();
+    server(&mut draft.source, "");
+    draft.source.what = What::Query;
+    draft.source.query = "SELECT 'a'\nFROM t".to_owned();
+    draft.source.server.password = Secret::new("p@ss/w{}rd".to_owned());
+    draft.source.server.trusts_certificate = true;
+    draft.destination.file.path = "/out/t.txt".to_owned();
+    draft.way.to_format = "csv".to_owned();
+    draft.way.to_delimiter = "\t".to_owned();
+    all.push((
+        "a query to a file, with a password",
+        draft,
+        vec![
+            "mssql://loader:${env:SOURCE_PASSWORD}@db.example:1500/sales?TrustServerCertificate=true",
+            "/out/t.txt",
+            "--query=SELECT 'a'\nFROM t",
+            "--to-format=csv",
+            "--to-delimiter=\t",
+        ],
+        vec![
+            "url = \"mssql://loader@db.example:1500/sales?TrustServerCertificate=true\"",
+            "password_env = \"SOURCE_PASSWORD\"",
+        ],
+    ));
+
+    let mut draft = Draft::default();
+    draft.source.kind = EndKind::Database;
+    draft.source.database.address = "postgresql://ada:se%20cret@pg.example/shop".to_owned();
+    draft.source.database.take_password_out();
+    draft.source.table = "public.orders".to_owned();
+    server(&mut draft.destination, "[my orders]");
+    draft.destination.server.password_variable = "LOADER".to_owned();
+    all.push((
+        "PostgreSQL to SQL Server",
+        draft,
+        vec![
+            "postgresql://ada:${env:SOURCE_PASSWORD}@pg.example/shop#public.orders",
+            "mssql://loader:${env:LOADER}@db.example:1500/sales/[my%20orders]",
+        ],
+        vec![
+            "url = \"postgresql://ada@pg.example/shop\"",
+            "password_env = \"LOADER\"",
+            "source = { connection = \"source\", table = \"public.orders\" }",
+        ],
+    ));
+
+    let mut draft = Draft::default();
+    draft.source.kind = EndKind::Database;
+    draft.source.database.address = "odbc:Driver={MySQL};Server=h;Uid=u;Pwd=geheim".to_owned();
+    draft.source.database.take_password_out();
+    draft.source.table = "t".to_owned();
+    draft.destination.file.path = "/out/t.parquet".to_owned();
+    all.push((
+        "ODBC to a file",
+        draft,
+        vec!["odbc:Driver={MySQL};Server=h;Uid=u;Pwd=${env:SOURCE_PASSWORD}#t", "/out/t.parquet"],
+        vec!["url = \"odbc:Driver={MySQL};Server=h;Uid=u;Pwd=${env:SOURCE_PASSWORD}\""],
+    ));
+
+    let mut draft = Draft::default();
+    server(&mut draft.source, "");
+    draft.source.what = What::Tables;
+    server(&mut draft.destination, "");
+    draft.destination.server.host = "new.example".to_owned();
+    draft.tables.jobs = 3;
+    draft.tables.to_schema = "archive".to_owned();
+    draft.tables.with_keys = true;
+    draft.tables.tables = ["dbo.a b", "sales.orders", "sales.left_out"]
+        .into_iter()
+        .map(|name| ChosenTable {
+            name: name.to_owned(),
+            is_view: false,
+            rows: None,
+            bytes: None,
+            is_chosen: name != "sales.left_out",
+        })
+        .collect();
+    all.push((
+        "several tables",
+        draft,
+        vec![
+            "mssql://loader@db.example:1500/sales",
+            "mssql://loader@new.example/sales",
+            "--tables=dbo.a b,sales.orders",
+            "--to-schema=archive",
+            "--jobs=3",
+            "--with-keys",
+        ],
+        vec!["jobs = 3", "[tasks.dbo_a_b]", "table = \"archive.orders\"", "with_keys = true"],
+    ));
+    all
+}
+
+#[test]
+fn drafts_become_words() {
+    for (name, draft, words, _) in cases() {
+        assert_eq!(draft.words(), words, "{name}");
+    }
+}
+
+#[test]
+fn drafts_become_packages_that_pass_the_check() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, draft, _, lines) in cases() {
+        let text = draft.package();
+        for line in lines {
+            assert!(text.contains(line), "{name}: {line} is not in\n{text}");
+        }
+        let file = folder.path().join("package.toml");
+        std::fs::write(&file, &text).unwrap();
+        let checked = package::check(&file).unwrap();
+        assert!(checked.findings.is_empty(), "{name}: {:?}\n{text}", checked.findings);
+        assert!(checked.package.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_password_is_in_the_words_that_run_alone() {
+    let (_, draft, ..) = cases().into_iter().find(|(name, ..)| name.contains("password")).unwrap();
+    let secret = "p%40ss%2Fw%7B%7Drd";
+    assert!(draft.words_to_run().join(" ").contains(&format!("loader:{secret}@")));
+    assert!(!draft.words().join(" ").contains("rd@"));
+    assert!(!draft.package().contains("p@ss") && !draft.package().contains(secret));
+    assert!(!format!("{draft:?}").contains("p@ss"));
+    assert_eq!(draft.variables(), ["SOURCE_PASSWORD"]);
+}
+
+#[test]
+fn words_are_those_of_the_command() {
+    for (name, draft, ..) in cases() {
+        let mut words = draft.words_to_run();
+        words.push("--dry-run".to_owned());
+        words.push("--tables-that-are-no-flag".to_owned());
+        // Only the last word is wrong.
+        let error = bulkwire_cli::copy(&words, &(), None).unwrap_err().to_string();
+        assert!(error.contains("tables-that-are-no-flag"), "{name}: {error}");
+    }
+}
+
+#[test]
+fn a_shell_reads_the_words_again() {
+    let words = ["plain-1.csv", "a b", "it's", "${env:X}", ""].map(str::to_owned);
+    assert_eq!(shell_line(&words), "plain-1.csv 'a b' 'it'\\''s' '${env:X}' ''");
+}
+
+#[test]
+fn steps_are_reached_in_order() {
+    let mut draft = Draft::default();
+    assert_eq!(draft.obstacle(Step::Review), Some(Step::Source));
+    draft.source.file.path = "/data/t.parquet".to_owned();
+    assert!(!draft.steps().contains(&Step::Format));
+    assert_eq!(draft.obstacle(Step::Review), Some(Step::Destination));
+    server(&mut draft.destination, "t");
+    assert_eq!(draft.obstacle(Step::Review), None);
+    draft.way.mode = "upsert".to_owned();
+    assert_eq!(draft.obstacle(Step::Review), Some(Step::Way));
+    draft.source.file.path = "/data/t.txt".to_owned();
+    assert_eq!(draft.after(Step::Source), Step::Format);
+}

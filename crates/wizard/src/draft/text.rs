@@ -1,0 +1,118 @@
+//! How a text file is read.
+
+use std::path::PathBuf;
+
+use super::flag::Flag;
+use crate::wizard::Errors;
+
+/// What was chosen for a text file. `None` leaves a choice to the format of the file's suffix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextChoices {
+    /// The encoding as `--encoding` spells it.
+    pub encoding: Option<String>,
+    /// What divides fields, as `--delimiter` spells it.
+    pub delimiter: Option<String>,
+    /// The quote character.
+    pub quote: Quote,
+    /// Whether the first line has the names of the columns.
+    pub has_header: bool,
+    /// What ends a row, as `--row-terminator` spells it.
+    pub row_terminator: Option<String>,
+    /// Lines before the header or the first row.
+    pub skip_lines: usize,
+    /// What stands for NULL.
+    pub null_text: Option<String>,
+    /// Names of the columns; none: those of the header.
+    pub columns: Vec<String>,
+    /// How fields lie.
+    pub layout: Layout,
+}
+
+/// A quote character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Quote {
+    /// That of the format: `"`.
+    #[default]
+    Default,
+    /// Another one.
+    Char(char),
+    /// None: quotes are data.
+    None,
+}
+
+/// How fields lie in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// Divided by a delimiter.
+    #[default]
+    Delimited,
+    /// Each at its place.
+    FixedWidth(FixedWidth),
+}
+
+/// Fields of fixed width.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FixedWidth {
+    /// Where fields begin, apart from the first, counted in the units of the format file.
+    pub breaks: Vec<usize>,
+    /// The format file that describes them. It is written when the page is left.
+    pub format_file: PathBuf,
+    /// Whether blanks at the end of fields go.
+    pub trim_blanks: bool,
+}
+
+impl Default for TextChoices {
+    fn default() -> Self {
+        Self {
+            encoding: None,
+            delimiter: None,
+            quote: Quote::Default,
+            has_header: true,
+            row_terminator: None,
+            skip_lines: 0,
+            null_text: None,
+            columns: Vec::new(),
+            layout: Layout::Delimited,
+        }
+    }
+}
+
+impl TextChoices {
+    pub(super) fn check(&self, errors: &mut Errors) {
+        if let Layout::FixedWidth(fixed) = &self.layout
+            && fixed.format_file.as_os_str().is_empty()
+        {
+            errors.add("format_file", "Say where the format file is kept.");
+        }
+        if self.columns.iter().any(|name| name.contains(',')) {
+            errors.add("columns", "A column's name has a comma, which the command cannot spell.");
+        }
+    }
+
+    /// The options for a file. `has_known_suffix`: it says that the file is delimited text.
+    pub(super) fn flags(&self, has_known_suffix: bool) -> Vec<Flag> {
+        let mut flags = Vec::new();
+        if let Layout::FixedWidth(fixed) = &self.layout {
+            flags.push(Flag::text("format-file", fixed.format_file.display().to_string()));
+            flags.extend(fixed.trim_blanks.then(|| Flag::switch("trim-blanks")));
+        } else {
+            let texts = [
+                ("format", &(!has_known_suffix).then(|| "csv".to_owned())),
+                ("encoding", &self.encoding),
+                ("delimiter", &self.delimiter),
+                ("row-terminator", &self.row_terminator),
+                ("null-text", &self.null_text),
+            ];
+            flags.extend(texts.into_iter().filter_map(|(name, text)| Some(Flag::text(name, text.clone()?))));
+            match self.quote {
+                Quote::Default => {}
+                Quote::Char(quote) => flags.push(Flag::text("quote", quote)),
+                Quote::None => flags.push(Flag::switch("no-quote")),
+            }
+            flags.extend((!self.has_header).then(|| Flag::switch("no-header")));
+            flags.extend((!self.columns.is_empty()).then(|| Flag::list("columns", self.columns.clone())));
+        }
+        flags.extend((self.skip_lines > 0).then(|| Flag::number("skip-lines", self.skip_lines as u64)));
+        flags
+    }
+}

@@ -1,0 +1,126 @@
+//! The words of the copy, and the command as people see it.
+
+use super::end::{Password, Side};
+use super::flag::Flag;
+use super::{Draft, EndKind};
+
+impl Draft {
+    /// The words behind `bulkwire copy`. Passwords stand in them as `${env:NAME}`.
+    pub fn words(&self) -> Vec<String> {
+        self.words_with(Password::Variable)
+    }
+
+    /// The same words with the passwords that were typed, to run them.
+    pub fn words_to_run(&self) -> Vec<String> {
+        self.words_with(Password::Typed)
+    }
+
+    /// The words of a copy whose rows come as the source has them, with nothing done to them.
+    pub fn words_of_source(&self) -> Vec<String> {
+        let mut words = vec![self.source.endpoint(Side::Source, Password::Typed, !self.has_several_tables())];
+        // Rows that are only looked at go nowhere.
+        words.push("-".to_owned());
+        words.push("--to-format=csv".to_owned());
+        words.extend(self.source_flags().iter().flat_map(Flag::words));
+        words
+    }
+
+    /// What the choices of columns belong to: the source, how it is read, and the columns that wait for it.
+    pub fn source_key(&self) -> String {
+        let mut words = vec![self.source.endpoint(Side::Source, Password::Variable, true)];
+        words.extend(self.source_flags().iter().flat_map(Flag::words));
+        words.extend(self.columns.targets.iter().map(|target| target.name.clone()));
+        words.join("\n")
+    }
+
+    /// The words of a copy whose rows are transformed, and looked at.
+    pub fn words_of_preview(&self) -> Vec<String> {
+        let mut words = self.words_of_source();
+        words.extend(self.columns.flags(false).iter().flat_map(Flag::words));
+        words
+    }
+
+    /// The names of environment variables that the command needs for passwords.
+    pub fn variables(&self) -> Vec<String> {
+        let of = |side| match side {
+            Side::Source => self.source.password_variable(side),
+            Side::Destination => self.destination.password_variable(side),
+        };
+        [Side::Source, Side::Destination].into_iter().filter_map(of).collect()
+    }
+
+    fn words_with(&self, password: Password) -> Vec<String> {
+        let is_one = !self.has_several_tables();
+        let mut words = vec![
+            self.source.endpoint(Side::Source, password, is_one && self.source.query.trim().is_empty()),
+            self.destination.endpoint(Side::Destination, password, is_one),
+        ];
+        words.extend(self.table_flags().iter().flat_map(Flag::words));
+        words.extend(self.flags().iter().flat_map(Flag::words));
+        words
+    }
+
+    /// The options of one copy.
+    pub(super) fn flags(&self) -> Vec<Flag> {
+        let mut flags = self.source_flags();
+        if !self.has_several_tables() {
+            flags
+                .extend(self.columns.flags(self.destination.is_server() && !self.columns.targets.is_empty()));
+        }
+        flags.extend(self.way.flags(self.destination.kind));
+        flags
+    }
+
+    fn source_flags(&self) -> Vec<Flag> {
+        let mut flags = self.source.source_flags();
+        if self.has_text() {
+            flags.extend(self.text.flags(self.source.file.is_delimited()));
+        } else if self.source.kind == EndKind::File && self.source.file.is_workbook() && !self.text.has_header
+        {
+            flags.push(Flag::switch("no-header"));
+        }
+        flags
+    }
+
+    /// The options of several tables.
+    fn table_flags(&self) -> Vec<Flag> {
+        if !self.has_several_tables() {
+            return Vec::new();
+        }
+        let tables = &self.tables;
+        let names = tables.chosen().map(|table| table.name.clone()).collect();
+        let mut flags = vec![Flag::list("tables", names)];
+        if !tables.to_schema.trim().is_empty() {
+            flags.push(Flag::text("to-schema", tables.to_schema.trim()));
+        }
+        if tables.jobs > 0 {
+            flags.push(Flag::number("jobs", tables.jobs.into()));
+        }
+        if self.is_between_servers() && tables.with_keys {
+            flags.push(Flag::switch("with-keys"));
+        }
+        if tables.stops_at_failure {
+            flags.push(Flag::switch("fail-fast"));
+        }
+        flags
+    }
+
+    /// Whether both ends are SQL Server.
+    pub fn is_between_servers(&self) -> bool {
+        self.source.is_server() && self.destination.is_server()
+    }
+}
+
+/// Words as a shell takes them.
+pub fn shell_line(words: &[String]) -> String {
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    match word {
+        "" => "''".to_owned(),
+        word if word.chars().all(is_plain) => word.to_owned(),
+        word => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,27 @@
+//! The wizard: copies that people make in their browser.
+//!
+//! It builds the words of one `bulkwire copy` command and runs exactly these words, so what it shows, saves and runs cannot differ.
+//!
+//! | Module | What it is |
+//! |---|---|
+//! | [`Draft`] | everything that the pages collect; its words, and its package |
+//! | [`security`] | who may talk to the server: token, cookie, host, origin |
+//! | [`server`], `connection` | the listener on 127.0.0.1, and HTTP over a socket |
+//! | [`pages`] | one file a step: what it shows, and what it takes |
+//! | `browse` | files and tables to choose from |
+//! | [`running`] | the copy under way |
+
+mod assets;
+mod browse;
+mod connection;
+pub mod draft;
+mod form;
+pub mod pages;
+pub mod running;
+pub mod security;
+pub mod server;
+mod wizard;
+
+pub use draft::Draft;
+pub use server::{Options, ServeError, serve};
+pub use wizard::{Engine, Errors, Wizard};

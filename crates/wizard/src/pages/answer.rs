@@ -1,0 +1,61 @@
+//! What the pages share: how they answer, and how they wait.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use copy::CopyError;
+
+use crate::draft::Step;
+use crate::wizard::{Errors, Wizard};
+
+/// What every page gets.
+pub type App = State<Arc<Wizard>>;
+
+/// How long a page waits for a server or a driver.
+const WAIT_LIMIT: Duration = Duration::from_secs(25);
+
+/// A page.
+pub fn page(template: &impl Template) -> Response {
+    match template.render() {
+        Ok(text) => Html(text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// The way to another step, after a form.
+pub fn to(step: Step) -> Response {
+    Redirect::to(step.path()).into_response()
+}
+
+/// Back to the same step, to show what is wrong with it.
+pub fn refuse(wizard: &Wizard, step: Step, errors: Errors) -> Response {
+    wizard.state().errors.insert(step, errors);
+    to(step)
+}
+
+/// The way to the step that must be done first, if one lacks something.
+pub fn obstacle(wizard: &Wizard, step: Step) -> Option<Response> {
+    let mut state = wizard.state();
+    let before = state.draft.obstacle(step)?;
+    let errors = state.draft.missing(before);
+    state.errors.entry(before).or_insert(errors);
+    Some(to(before))
+}
+
+/// Does what waits for files, servers or drivers, for a while.
+///
+/// # Errors
+/// What the work says, or that it takes too long.
+pub async fn waiting<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CopyError> + Send + 'static,
+) -> Result<T, CopyError> {
+    match tokio::time::timeout(WAIT_LIMIT, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(_)) => Err(CopyError::Usage("an internal error: the work ended early".to_owned())),
+        Err(_) => Err(CopyError::Usage(format!("no answer within {} seconds", WAIT_LIMIT.as_secs()))),
+    }
+}

@@ -1,0 +1,159 @@
+//! The plan, the exact command, and the package.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use copy::{CopyError, TableOutcome};
+
+use super::answer::{App, page, refuse, to, waiting};
+use super::shell::Shell;
+use crate::draft::{Step, shell_line};
+use crate::form::Form;
+use crate::wizard::{Errors, Wizard};
+
+#[derive(Template)]
+#[template(path = "review.html")]
+struct ReviewPage {
+    shell: Shell,
+    command: String,
+    package: String,
+    file: String,
+    variables: Vec<String>,
+    has_transformation: bool,
+}
+
+/// What copies would do, or have done.
+#[derive(Template, Default)]
+#[template(path = "plan.html")]
+pub(super) struct PlanFragment {
+    pub(super) tables: Vec<PlannedTable>,
+    failure: Option<String>,
+}
+
+/// What a copy of one table would do.
+pub(super) struct PlannedTable {
+    pub(super) name: String,
+    pub(super) created_by: Option<String>,
+    pub(super) choices: Vec<(String, String, String)>,
+    pub(super) failure: Option<String>,
+}
+
+pub(super) fn routes() -> Router<Arc<Wizard>> {
+    Router::new()
+        .route("/review", get(shown).post(sent))
+        .route("/review/plan", get(plan))
+        .route("/review/package", get(package))
+}
+
+async fn shown(State(wizard): App) -> Response {
+    if let Some(obstacle) = super::answer::obstacle(&wizard, Step::Review) {
+        return obstacle;
+    }
+    let mut state = wizard.state();
+    let draft = &state.draft;
+    let mut words = vec!["bulkwire".to_owned(), "copy".to_owned()];
+    words.extend(draft.words());
+    let folder = state.folder.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+    let file = folder.join(format!("{}.toml", draft.package_name())).to_string_lossy().into_owned();
+    let (command, package, variables) = (shell_line(&words), draft.package(), draft.variables());
+    let has_transformation = words.iter().any(|word| {
+        ["--select=", "--where=", "--transform-query="].iter().any(|flag| word.starts_with(flag))
+    });
+    page(&ReviewPage {
+        shell: Shell::of(&mut state, Step::Review),
+        command,
+        package,
+        file,
+        variables,
+        has_transformation,
+    })
+}
+
+/// The plan, which a dry run makes. It takes as long as the look at both ends does.
+async fn plan(State(wizard): App) -> Response {
+    let mut words = wizard.draft().words_to_run();
+    words.push("--dry-run".to_owned());
+    // A dry run refuses nothing, so it writes no refused rows either.
+    words.retain(|word| !word.starts_with("--rejects="));
+    let engine = wizard.engine.clone();
+    let fragment = match waiting(move || bulkwire_cli::copy(&words, &(), engine)).await {
+        Ok(outcomes) => PlanFragment { tables: outcomes.iter().map(planned).collect(), failure: None },
+        Err(error) => PlanFragment { tables: Vec::new(), failure: Some(error.to_string()) },
+    };
+    page(&fragment)
+}
+
+/// A table's plan, of a dry run or of a copy.
+pub(super) fn planned(outcome: &TableOutcome) -> PlannedTable {
+    let mut table =
+        PlannedTable { name: outcome.name.clone(), created_by: None, choices: Vec::new(), failure: None };
+    match &outcome.result {
+        Some(Ok(report)) => {
+            table.created_by.clone_from(&report.created_by);
+            let choices = report.plan.iter();
+            table.choices = choices
+                .map(|choice| (choice.setting.to_owned(), choice.value.clone(), choice.reason.clone()))
+                .collect();
+        }
+        Some(Err(failed)) => table.failure = Some(failed.error.to_string()),
+        None => {}
+    }
+    table
+}
+
+/// The package as a file to download.
+async fn package(State(wizard): App) -> Response {
+    let draft = wizard.draft();
+    let name = format!("attachment; filename=\"{}.toml\"", draft.package_name());
+    let headers = [
+        (header::CONTENT_TYPE, "application/toml; charset=utf-8".to_owned()),
+        (header::CONTENT_DISPOSITION, name),
+    ];
+    (headers, draft.package()).into_response()
+}
+
+async fn sent(State(wizard): App, body: Bytes) -> Response {
+    let form = Form::parse(&body);
+    wizard.state().errors.remove(&Step::Review);
+    if form.find("do") == Some("run") {
+        return super::run::start(&wizard);
+    }
+    let (text, file) = (wizard.draft().package(), PathBuf::from(form.trimmed("file")));
+    let replaces = form.is_ticked("replaces");
+    let shown = file.display().to_string();
+    let written =
+        waiting(move || save(&file, &text, replaces).map_err(|error| CopyError::Usage(error.to_string())));
+    match written.await {
+        Ok(()) => {
+            wizard.state().notices.insert(
+                Step::Review,
+                format!(
+                    "The package is in {shown}. Run it with: bulkwire run {}",
+                    shell_line(&[shown.clone()])
+                ),
+            );
+            to(Step::Review)
+        }
+        Err(error) => refuse(&wizard, Step::Review, Errors::of("file", error.to_string())),
+    }
+}
+
+/// Writes the package. A file that is there stays, unless it is to be replaced.
+fn save(file: &Path, text: &str, replaces: bool) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    match replaces {
+        true => options.create(true).truncate(true),
+        false => options.create_new(true),
+    };
+    options.open(file)?.write_all(text.as_bytes())
+}

@@ -1,0 +1,134 @@
+//! The listener on 127.0.0.1, and when it ends.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::security::{self, Guard, NoRandomness};
+use crate::wizard::{Engine, Wizard};
+use crate::{assets, connection, pages};
+
+/// Connections at a time.
+const CONNECTIONS_LIMIT: usize = 64;
+/// How often it is asked whether anybody is still there.
+const IDLE_CHECK: Duration = Duration::from_millis(500);
+
+/// How the wizard is started.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The port; 0: any free one.
+    pub port: u16,
+    /// Whether the browser is opened.
+    pub opens_browser: bool,
+    /// The server ends when nobody has asked for anything for so long and nothing runs; `None`: never.
+    pub idle_limit: Option<Duration>,
+    /// The source that the first page begins with.
+    pub source: Option<String>,
+}
+
+/// Why the wizard could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The port is taken, or may not be used.
+    #[error("127.0.0.1:{port}: {source}")]
+    Listen {
+        /// The port.
+        port: u16,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// Threads or sockets cannot be had.
+    #[error("the wizard cannot be started: {0}")]
+    System(#[from] std::io::Error),
+    /// No token can be made.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+}
+
+/// Serves the wizard until nobody needs it any more.
+///
+/// # Errors
+/// It could not be started.
+pub fn serve(options: &Options, engine: Engine) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let wizard = Arc::new(Wizard::new(engine));
+    if let Some(source) = &options.source {
+        wizard.state().draft.source.read(source);
+    }
+    let done = runtime.block_on(listen(options, wizard));
+    // A connection test may still wait for a server that does not answer.
+    runtime.shutdown_background();
+    done
+}
+
+async fn listen(options: &Options, wizard: Arc<Wizard>) -> Result<(), ServeError> {
+    let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
+    let refused = |source| ServeError::Listen { port: options.port, source };
+    let listener = TcpListener::bind(wanted).await.map_err(refused)?;
+    let port = listener.local_addr()?.port();
+    let guard = Arc::new(Guard::new(port)?);
+    if let Some(address) = guard.address() {
+        println!("{address}");
+        eprintln!("The wizard waits at this address, which lets one browser in. Ctrl-C ends it.");
+        if options.opens_browser {
+            open(&address);
+        }
+    }
+    let router = router(&wizard, guard);
+    let slots = Arc::new(Semaphore::new(CONNECTIONS_LIMIT));
+    let mut checks = tokio::time::interval(IDLE_CHECK);
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                // A connection that could not be accepted is the client's loss.
+                let Ok((stream, _)) = accepted else { continue };
+                let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else { continue };
+                let router = router.clone();
+                tokio::spawn(async move {
+                    connection::serve(stream, router).await;
+                    drop(slot);
+                });
+            }
+            _ = checks.tick() => {
+                if options.idle_limit.is_some_and(|limit| wizard.idle() >= limit) {
+                    eprintln!("The wizard ends: nobody has used it for a while.");
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// All pages behind the guard.
+pub fn router(wizard: &Arc<Wizard>, guard: Arc<Guard>) -> Router {
+    let start = Router::new().route("/start/{token}", get(security::start)).with_state(Arc::clone(&guard));
+    pages::routes(Arc::clone(wizard))
+        .merge(assets::routes())
+        .merge(start)
+        .layer(from_fn_with_state(guard, security::check))
+}
+
+/// Opens the browser. Where there is none, the printed address has to do.
+fn open(address: &str) {
+    let mut command = if cfg!(target_os = "macos") {
+        Command::new("open")
+    } else if cfg!(windows) {
+        let mut command = Command::new("rundll32");
+        command.arg("url.dll,FileProtocolHandler");
+        command
+    } else {
+        if std::env::var_os("DISPLAY").is_none() && std::env::var_os("WAYLAND_DISPLAY").is_none() {
+            return;
+        }
+        Command::new("xdg-open")
+    };
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = command.spawn();
+}
