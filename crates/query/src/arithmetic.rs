@@ -11,8 +11,9 @@ use tds::{Length, SqlType};
 use super::convert::{length_limit, type_name};
 use super::datum::{DAYS_TO_1900, Datum, TICKS_PER_DAY};
 use super::functions::growing::ask;
+use super::kernels::concatenated;
 use super::scalar::Scalar;
-use super::typed::{Typed, call, call_with};
+use super::typed::{Typed, call, call_by_column, call_with};
 use super::types::{self, as_decimal, bounded_decimal, is_integer, is_numeric, is_text};
 use tsql::SqlError;
 use tsql::errors;
@@ -167,7 +168,8 @@ fn concatenate(left: Typed, right: Typed) -> Result<Typed, SqlError> {
     };
     let limit = length_limit(&result);
     let target = result.clone();
-    Ok(call("concatenate", vec![left, right], result, move |arguments| match arguments {
+    let form = result.is_character().then(|| concatenated(limit));
+    Ok(call_by_column("concatenate", vec![left, right], result, form, move |arguments| match arguments {
         [Datum::Text(left), Datum::Text(right)] => {
             ask(left.len() + right.len(), &target)?;
             let text = format!("{left}{right}");

@@ -13,12 +13,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder, StringBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder};
 use arrow::datatypes::DataType;
 use datafusion::logical_expr::{Expr, lit};
 use tds::{Collation, SqlType};
 
 use super::datum::Datum;
+use super::kernels::TextColumn;
 use super::scalar::Scalar;
 use super::typed::{Typed, call_with};
 use super::variant_key::variant_key;
@@ -88,14 +89,26 @@ pub fn text_key(text: &str, fold: bool) -> String {
 fn text_keys(arrays: &[ArrayRef], fold: bool) -> Result<ArrayRef, SqlError> {
     let Some(array) = arrays.first() else { return Err(SqlError::internal("a key of nothing")) };
     let array = array.as_string::<i32>();
-    let mut builder = StringBuilder::with_capacity(array.len(), array.value_data().len());
+    let mut keys = TextColumn::with_capacity(array.len(), array.value_data().len());
     for text in array {
-        match text {
-            Some(text) => builder.append_value(text_key(text, fold)),
-            None => builder.append_null(),
+        let Some(text) = text else {
+            keys.push_null();
+            continue;
+        };
+        if fold && !text.is_ascii() {
+            keys.push(&text_key(text, fold))?;
+            continue;
         }
+        keys.write(|out| {
+            let start = out.len();
+            out.push_str(text.trim_end_matches(' '));
+            if let Some(own) = out.get_mut(start..).filter(|_| fold) {
+                own.make_ascii_lowercase();
+            }
+            true
+        })?;
     }
-    Ok(Arc::new(builder.finish()))
+    keys.finish()
 }
 
 fn fixed_key(name: &str, value: &Typed, width: i32, write: fn(&[u8], &mut Vec<u8>)) -> Expr {

@@ -16,6 +16,7 @@ use arrow::datatypes::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampSecondType, UInt8Type, UInt64Type,
 };
 use rows::mapping::Form;
+use rows::text::number::POWERS_OF_TEN;
 use tds::SqlType;
 
 use tsql::SqlError;
@@ -112,7 +113,9 @@ impl Datum {
             (
                 Datum::Decimal(units),
                 SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. },
-            ) => 10_u128.checked_pow(u32::from(*precision)).is_none_or(|limit| units.unsigned_abs() < limit),
+            ) => POWERS_OF_TEN
+                .get(usize::from(*precision))
+                .is_none_or(|limit| units.unsigned_abs() < limit.unsigned_abs()),
             (Datum::Decimal(units), SqlType::Money) => i64::try_from(*units).is_ok(),
             (Datum::Decimal(units), SqlType::SmallMoney) => i32::try_from(*units).is_ok(),
             _ => true,
@@ -129,12 +132,20 @@ impl Datum {
         }
         let expected = data_type(sql_type);
         if *array.data_type() != expected {
-            return Err(SqlError::internal(format!(
-                "a column of {sql_type} holds {} instead of {expected}",
-                array.data_type()
-            )));
+            return Err(Self::malformed(array, sql_type));
         }
-        Ok(match sql_type {
+        Ok(Self::present(array, sql_type, row))
+    }
+
+    /// The error for an array of another Arrow type than that of `sql_type`.
+    pub(crate) fn malformed(array: &dyn Array, sql_type: &SqlType) -> SqlError {
+        let (found, expected) = (array.data_type(), data_type(sql_type));
+        SqlError::internal(format!("a column of {sql_type} holds {found} instead of {expected}"))
+    }
+
+    /// The value at `row`, which is not NULL, of an array whose Arrow type is that of `sql_type`.
+    pub(crate) fn present(array: &dyn Array, sql_type: &SqlType, row: usize) -> Datum {
+        match sql_type {
             SqlType::Bit => Datum::Bit(array.as_boolean().value(row)),
             SqlType::TinyInt => Datum::Int(i64::from(array.as_primitive::<UInt8Type>().value(row))),
             SqlType::SmallInt => Datum::Int(i64::from(array.as_primitive::<Int16Type>().value(row))),
@@ -184,7 +195,7 @@ impl Datum {
             }
             other if other.is_binary() => Datum::Binary(array.as_binary::<i32>().value(row).to_vec()),
             _ => Datum::Text(array.as_string::<i32>().value(row).to_string()),
-        })
+        }
     }
 
     /// An array in the Exact form of `sql_type`. A datum of another kind becomes NULL: callers convert first.

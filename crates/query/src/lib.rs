@@ -25,6 +25,7 @@ mod grouping;
 mod in_order;
 mod json;
 mod json_modify;
+mod kernels;
 pub mod key_range;
 mod like;
 pub mod memory;

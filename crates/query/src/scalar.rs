@@ -15,9 +15,10 @@ use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
-use tds::SqlType;
+use tds::{CodePage, SqlType};
 
 use super::datum::{Datum, data_type};
+use super::kernels::{ColumnForm, Columns, TextColumn, ValueForm};
 use super::typed::plan_field;
 use crate::running;
 use tsql::SqlError;
@@ -28,12 +29,12 @@ pub const LONG_BYTES: usize = 1 << 16;
 /// Values are counted in the memory of the request when they have come to so much.
 const COUNTED_BYTES: usize = 1 << 20;
 
-type ValueKernel = Arc<dyn Fn(&[Datum]) -> std::result::Result<Datum, SqlError> + Send + Sync>;
 type ColumnKernel = Arc<dyn Fn(&[ArrayRef], usize) -> std::result::Result<ArrayRef, SqlError> + Send + Sync>;
 
 #[derive(Clone)]
 enum Kernel {
-    Value(ValueKernel),
+    /// The value form, and the column form of functions that have one.
+    Value(Arc<ValueForm>, Option<ColumnForm>),
     Column(ColumnKernel),
 }
 
@@ -45,6 +46,7 @@ pub struct Scalar {
     result: SqlType,
     result_type: DataType,
     kernel: Kernel,
+    page: Option<CodePage>,
     signature: Signature,
 }
 
@@ -56,7 +58,16 @@ impl Scalar {
         result: SqlType,
         kernel: impl Fn(&[Datum]) -> std::result::Result<Datum, SqlError> + Send + Sync + 'static,
     ) -> Scalar {
-        Self::with_kernel(name, arguments, result, Kernel::Value(Arc::new(kernel)))
+        Self::with_kernel(name, arguments, result, Kernel::Value(Arc::new(kernel), None))
+    }
+
+    /// Gives a function of values a column form. `page` is the code page of its result.
+    pub(crate) fn with_column_form(mut self, form: Option<ColumnForm>, page: Option<CodePage>) -> Scalar {
+        if let Kernel::Value(_, own) = &mut self.kernel {
+            *own = form;
+        }
+        self.page = page;
+        self
     }
 
     /// A function that maps columns (of the given row count) to a column.
@@ -72,7 +83,13 @@ impl Scalar {
     fn with_kernel(name: &str, arguments: Vec<SqlType>, result: SqlType, kernel: Kernel) -> Scalar {
         let result_type = data_type(&result);
         let signature = signature(&arguments, Volatility::Immutable);
-        Scalar { name: name.to_string(), arguments, result, result_type, kernel, signature }
+        Scalar { name: name.to_string(), arguments, result, result_type, kernel, page: None, signature }
+    }
+
+    /// Whether it has a column form.
+    #[cfg(test)]
+    pub(crate) fn has_column_form(&self) -> bool {
+        matches!(self.kernel, Kernel::Value(_, Some(_)))
     }
 
     /// Marks the function as volatile: its value changes from call to call.
@@ -147,11 +164,20 @@ impl ScalarUDFImpl for Scalar {
             && self.signature.volatility == Volatility::Immutable;
         let all_rows = args.number_rows;
         let rows = if constant { 1 } else { all_rows };
-        let arrays =
-            args.args.into_iter().map(|argument| argument.into_array(rows)).collect::<Result<Vec<_>>>()?;
         let result = match &self.kernel {
-            Kernel::Column(kernel) => kernel(&arrays, rows),
-            Kernel::Value(kernel) => self.by_rows(kernel, &arrays, rows),
+            Kernel::Column(kernel) => {
+                let arrays = args.args.into_iter().map(|argument| argument.into_array(rows));
+                kernel(&arrays.collect::<Result<Vec<_>>>()?, rows)
+            }
+            Kernel::Value(value, form) => {
+                let columns =
+                    Columns::new(args.args, &self.arguments, rows, value.as_ref(), &self.result, self.page)?;
+                match form.as_ref().map_or(Ok(None), |form| form(&columns)) {
+                    Ok(None) => self.by_rows(&columns),
+                    Ok(Some(array)) => Ok(array),
+                    Err(error) => Err(error),
+                }
+            }
         };
         let array = result.map_err(|error| DataFusionError::External(Box::new(error)))?;
         if constant {
@@ -192,22 +218,24 @@ pub fn long_constant(array: ArrayRef, sql_type: &SqlType) -> Scalar {
 }
 
 impl Scalar {
-    fn by_rows(
-        &self,
-        kernel: &ValueKernel,
-        arrays: &[ArrayRef],
-        rows: usize,
-    ) -> std::result::Result<ArrayRef, SqlError> {
+    fn by_rows(&self, columns: &Columns<'_>) -> std::result::Result<ArrayRef, SqlError> {
+        let rows = columns.rows();
+        if self.result_type == DataType::Utf8 {
+            let mut texts = TextColumn::with_capacity(rows, rows.saturating_mul(8));
+            for row in 0..rows {
+                running::check()?;
+                match columns.value(row)? {
+                    Datum::Text(text) => texts.push(&text)?,
+                    _ => texts.push_null(),
+                }
+            }
+            return texts.finish();
+        }
         let mut values = Vec::with_capacity(rows);
-        let mut row_values = Vec::with_capacity(arrays.len());
         let (mut long_bytes, mut all_bytes) = (0, 0_usize);
         for row in 0..rows {
             running::check()?;
-            row_values.clear();
-            for (array, sql_type) in arrays.iter().zip(&self.arguments) {
-                row_values.push(Datum::read(array.as_ref() as &dyn Array, sql_type, row)?);
-            }
-            let value = kernel(&row_values)?;
+            let value = columns.value(row)?;
             // As a value, and once more in the column.
             long_bytes += 2 * value.heap_bytes();
             all_bytes += value.heap_bytes();
@@ -218,13 +246,12 @@ impl Scalar {
             if long_bytes >= COUNTED_BYTES {
                 running::take(std::mem::take(&mut long_bytes))?;
             }
-            value.check(&self.result)?;
             values.push(value);
         }
-        if self.result_type == DataType::Boolean {
-            return Ok(Datum::array(&values, &SqlType::Bit));
+        match self.result_type {
+            DataType::Boolean => Ok(Datum::array(&values, &SqlType::Bit)),
+            _ => Ok(Datum::array(&values, &self.result)),
         }
-        Ok(Datum::array(&values, &self.result))
     }
 }
 

@@ -14,6 +14,7 @@ use tds::{CodePage, Collation, Length, SqlType};
 
 use super::convert::{convert_in, in_code_page, length_limit, type_name};
 use super::datum::{Datum, data_type};
+use super::kernels::{ColumnForm, conversion};
 use super::scalar::{LONG_BYTES, Scalar, long_constant, sql_error_of};
 use super::types;
 use tsql::SqlError;
@@ -180,7 +181,8 @@ impl Typed {
                 other => other,
             }
         };
-        let mut typed = call(&name, vec![self], to.clone(), kernel);
+        let form = conversion(&self.sql_type, to, style, lenient, page);
+        let mut typed = call_by_column(&name, vec![self], to.clone(), form, kernel);
         typed.nullable = nullable;
         Ok(typed.collated(collation))
     }
@@ -193,6 +195,17 @@ pub fn call(
     result: SqlType,
     kernel: impl Fn(&[Datum]) -> Result<Datum, SqlError> + Send + Sync + 'static,
 ) -> Typed {
+    call_by_column(name, arguments, result, None, kernel)
+}
+
+/// As [`call`], of a function that may have a column form.
+pub(crate) fn call_by_column(
+    name: &str,
+    arguments: Vec<Typed>,
+    result: SqlType,
+    form: Option<ColumnForm>,
+    kernel: impl Fn(&[Datum]) -> Result<Datum, SqlError> + Send + Sync + 'static,
+) -> Typed {
     let page = paged(&result, &arguments);
     let name = &page.map_or_else(|| name.to_string(), |page| format!("{name} in {}", page.number()));
     let kernel = move |values: &[Datum]| Ok(in_page(kernel(values)?, page));
@@ -202,7 +215,8 @@ pub fn call(
             arguments.iter().map(|a| a.sql_type.clone()).collect(),
             result.clone(),
             kernel,
-        ),
+        )
+        .with_column_form(form, page),
         arguments,
     )
 }

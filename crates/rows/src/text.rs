@@ -16,7 +16,7 @@ pub mod guid;
 mod moment;
 pub mod money;
 pub mod number;
-pub(crate) mod write;
+pub mod write;
 
 #[cfg(test)]
 mod tests;

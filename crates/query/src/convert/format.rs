@@ -191,10 +191,11 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
     let month_name = month_name.unwrap_or_default();
     let half = if hour < 12 { "AM" } else { "PM" };
     let twelve = if hour % 12 == 0 { 12 } else { hour % 12 };
-    let clock = format!("{hour:02}:{minute:02}:{second:02}");
-    let fraction = fraction(&parts, from);
-    let iso_date = format!("{year:04}-{month:02}-{day:02}");
-    let offset = offset(&parts, from);
+    // Each style makes the parts that it has.
+    let clock = || format!("{hour:02}:{minute:02}:{second:02}");
+    let fraction = || fraction(&parts, from);
+    let iso_date = || format!("{year:04}-{month:02}-{day:02}");
+    let offset = || offset(&parts, from);
     // The new types have 121 as their style 0.
     let style = match (style, from) {
         (0, SqlType::DateTime | SqlType::SmallDateTime) => 100,
@@ -216,10 +217,10 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
         106 => format!("{day:02} {month_name} {year:04}"),
         7 => format!("{month_name} {day:02}, {short:02}"),
         107 => format!("{month_name} {day:02}, {year:04}"),
-        8 | 24 | 108 => clock,
+        8 | 24 | 108 => clock(),
         9 | 109 => dated(
             format!("{month_name} {day:2} {year:04}"),
-            format!("{twelve:2}:{minute:02}:{second:02}{}{half}", fraction.replacen('.', ":", 1)),
+            format!("{twelve:2}:{minute:02}:{second:02}{}{half}", fraction().replacen('.', ":", 1)),
             " ",
         ),
         10 => format!("{month:02}-{day:02}-{short:02}"),
@@ -230,18 +231,20 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
         112 => format!("{year:04}{month:02}{day:02}"),
         13 | 113 => dated(
             format!("{day:02} {month_name} {year:04}"),
-            format!("{clock}{}", fraction.replacen('.', ":", 1)),
+            format!("{}{}", clock(), fraction().replacen('.', ":", 1)),
             " ",
         ),
-        14 | 114 => format!("{clock}{}", fraction.replacen('.', ":", 1)),
-        20 | 120 => dated(iso_date, clock, " "),
-        23 => iso_date,
+        14 | 114 => format!("{}{}", clock(), fraction().replacen('.', ":", 1)),
+        20 | 120 => dated(iso_date(), clock(), " "),
+        23 => iso_date(),
         100 => dated(format!("{month_name} {day:2} {year:04}"), format!("{twelve:2}:{minute:02}{half}"), " "),
         126 | 127 => {
-            format!("{}{offset}", dated(iso_date, format!("{clock}{}", iso_fraction(&fraction)), "T"))
+            let clock = format!("{}{}", clock(), iso_fraction(&fraction()));
+            format!("{}{}", dated(iso_date(), clock, "T"), offset())
         }
         _ => {
-            let text = dated(iso_date, format!("{clock}{fraction}"), " ");
+            let text = dated(iso_date(), format!("{}{}", clock(), fraction()), " ");
+            let offset = offset();
             if offset.is_empty() { text } else { format!("{text} {offset}") }
         }
     }

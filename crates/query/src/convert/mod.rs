@@ -30,6 +30,7 @@ pub use vector::{check_vector, vector_error};
 
 use super::clr::ClrType;
 use super::datum::Datum;
+use super::types;
 use tsql::SqlError;
 
 /// Converts one value among those of the server's own collation.
@@ -37,6 +38,20 @@ use tsql::SqlError;
 /// Errors: those of [`convert_in`].
 pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
     convert_in(value, from, to, style, CodePage::Cp1252)
+}
+
+/// Converts a text to a number, date or time; None for another target. Errors: those of [`convert_in`].
+pub(crate) fn of_text(
+    text: &str,
+    from: &SqlType,
+    to: &SqlType,
+    style: i32,
+) -> Option<Result<Datum, SqlError>> {
+    match to {
+        to if types::is_numeric(to) => Some(number::from_text(text, from, to)),
+        to if to.is_temporal() => Some(temporal::from_text(text, from, to, style)),
+        _ => None,
+    }
 }
 
 /// Converts one value. `page` is the code page of texts that are not Unicode, on either side; `style` is CONVERT's third argument, 0 if it has none.

@@ -1,6 +1,7 @@
 //! To the numeric types and bit.
 
-use rows::text::{ParseOptions, TextError, money, number};
+use rows::text::number::POWERS_OF_TEN;
+use rows::text::{ParseOptions, TextError, money, number, write};
 use tds::SqlType;
 
 use super::super::datum::{DAYS_TO_1900, Datum, TICKS_PER_DAY};
@@ -78,20 +79,24 @@ pub fn scale_of(sql_type: &SqlType) -> u8 {
 
 /// `units` of 10^-scale as plain digits.
 pub fn decimal_text(units: i128, scale: u8) -> String {
-    let digits = units.unsigned_abs().to_string();
-    let scale = usize::from(scale);
-    let padded = format!("{digits:0>width$}", width = scale + 1);
-    let (whole, fraction) = padded.split_at(padded.len() - scale);
-    let sign = if units < 0 { "-" } else { "" };
-    if scale == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+    let mut digits = Vec::with_capacity(40);
+    write::scaled(&mut digits, units, scale, true);
+    String::from_utf8(digits).unwrap_or_default()
 }
 
 /// Moves the point, rounding half away from zero. None on overflow.
 pub fn rescale(units: i128, from_scale: u8, to_scale: u8) -> Option<i128> {
-    if to_scale >= from_scale {
-        return units.checked_mul(10_i128.checked_pow(u32::from(to_scale - from_scale))?);
+    let power = |places: u8| POWERS_OF_TEN.get(usize::from(places)).copied();
+    let Some(places) = from_scale.checked_sub(to_scale) else {
+        return units.checked_mul(power(to_scale - from_scale)?);
+    };
+    let divisor = power(places)?;
+    // The division of two words takes many times as long.
+    if let (Ok(units), Ok(divisor)) = (i64::try_from(units), i64::try_from(divisor)) {
+        let (quotient, rest) = (units / divisor, units % divisor);
+        let half = rest.unsigned_abs() >= divisor.unsigned_abs() - rest.unsigned_abs();
+        return Some(i128::from(quotient) + if half { i128::from(units.signum()) } else { 0 });
     }
-    let divisor = 10_i128.checked_pow(u32::from(from_scale - to_scale))?;
     let (quotient, rest) = (units / divisor, units % divisor);
     let half = rest.unsigned_abs() * 2 >= divisor.unsigned_abs();
     Some(quotient + if half { units.signum() } else { 0 })
@@ -124,7 +129,7 @@ fn money_range(units: i128, from: &SqlType, to: &SqlType) -> Result<i128, SqlErr
 }
 
 fn decimal_range(units: i128, precision: u8, from: &SqlType, to: &SqlType) -> Result<i128, SqlError> {
-    match 10_i128.checked_pow(u32::from(precision)) {
+    match POWERS_OF_TEN.get(usize::from(precision)) {
         Some(limit) if units.unsigned_abs() >= limit.unsigned_abs() => {
             Err(SqlError::overflow(&type_name(from), &type_name(to)).with_state(if from.is_decimal() {
                 8
@@ -145,7 +150,7 @@ fn to_integer(value: &Datum, from: &SqlType, to: &SqlType) -> Result<Datum, SqlE
             rescale(*units, 4, 0).unwrap_or(units / MONEY_UNIT)
         }
         Datum::Decimal(units) => {
-            10_i128.checked_pow(u32::from(scale_of(from))).map_or(0, |divisor| units / divisor)
+            POWERS_OF_TEN.get(usize::from(scale_of(from))).map_or(0, |divisor| units / divisor)
         }
         Datum::Real(value) => f64::from(*value).trunc() as i128,
         // A datetime counts days, to the nearest.
@@ -188,16 +193,14 @@ fn integer_of_bytes(bytes: &[u8]) -> i64 {
     tail.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte)) as i64
 }
 
-fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datum, SqlError> {
+pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datum, SqlError> {
     let trimmed = text.trim_matches(' ');
     match to {
-        SqlType::Bit => match trimmed.to_ascii_lowercase().as_str() {
-            "true" => Ok(Datum::Bit(true)),
-            "false" | "" => Ok(Datum::Bit(false)),
-            digits => whole(digits)
-                .map(|value| Datum::Bit(value != 0))
-                .ok_or_else(|| errors::CONVERSION_FAILED.with([&type_name(from), text, "bit"])),
-        },
+        SqlType::Bit if trimmed.eq_ignore_ascii_case("true") => Ok(Datum::Bit(true)),
+        SqlType::Bit if trimmed.is_empty() || trimmed.eq_ignore_ascii_case("false") => Ok(Datum::Bit(false)),
+        SqlType::Bit => whole(trimmed)
+            .map(|value| Datum::Bit(value != 0))
+            .ok_or_else(|| errors::CONVERSION_FAILED.with([&type_name(from), text, "bit"])),
         SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
             let bigint = *to == SqlType::BigInt;
             let failed = || match bigint {
@@ -283,6 +286,10 @@ fn whole(text: &str) -> Option<i128> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let magnitude = digits.parse::<i128>().unwrap_or(i128::MAX);
+    // Numbers of one word are read much faster.
+    let magnitude = match digits.len() {
+        0..=18 => digits.parse::<i64>().map_or(i128::MAX, i128::from),
+        _ => digits.parse::<i128>().unwrap_or(i128::MAX),
+    };
     Some(if text.starts_with('-') { -magnitude } else { magnitude })
 }

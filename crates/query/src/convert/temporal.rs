@@ -85,7 +85,7 @@ pub fn round_to(ticks: i64, scale: u8) -> i64 {
     ticks.saturating_add(unit / 2).div_euclid(unit).saturating_mul(unit)
 }
 
-fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
+pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
     let order = match style {
         0 | 100 => running::date_format().order(),
         3 | 4 | 5 | 103 | 104 | 105 | 13 | 113 => DateOrder::DayMonthYear,

@@ -31,6 +31,7 @@ pub use kernel::{Aggregate, Kernel, Window, Written};
 pub use text::formatted;
 pub use time_zone::{TIME_ZONES, zone_now};
 pub(crate) use typing::is_convertible;
+use typing::strict_by_column;
 pub use typing::{long_text, name_type, strict, wide_text};
 
 use function::{Family, Function, Functions};

@@ -4,6 +4,7 @@ use tds::{CodePage, Collation, Length, SqlType};
 
 use super::super::collation::is_case_sensitive;
 use super::super::convert::{self, length_limit};
+use super::super::kernels::{self, ColumnForm, LetterCase, trimmed, window};
 use super::super::like::Pattern;
 use super::super::typed::{self, Typed, code_page, common_collation, in_page, paged};
 use super::super::types::text_of;
@@ -12,45 +13,41 @@ use super::function::{Call, Function};
 use super::growing::{GrowingText, ask, count_units, find, replace, replicate};
 use super::kernel::{Kernel, scalar};
 use super::text::{Ends, trim};
-use super::{long_text, name_type, strict};
+use super::{long_text, name_type, strict, strict_by_column};
 use tsql::SqlError;
 
 /// Functions of text.
 pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
-    scalar("LEN", &["value"], "int", length_of).light(),
-    scalar("DATALENGTH", &["value"], "int", datalength).light(),
+    scalar("LEN", &["value"], "int or bigint", length_of).light(),
+    scalar("DATALENGTH", &["value"], "int or bigint", datalength).light(),
     scalar("LEFT", &["value", "count"], "text", |call| end_of(call, true)).light(),
     scalar("RIGHT", &["value", "count"], "text", |call| end_of(call, false)).light(),
     scalar("SUBSTRING", &["value", "start", "count"], "text or bytes", substring).light(),
-    scalar("UPPER", &["value"], "text", |call| {
-        mapped(call, |text, page| text.chars().map(|ch| in_case(ch, ch.to_uppercase(), page)).collect())
-    })
-    .light(),
-    scalar("LOWER", &["value"], "text", |call| {
-        mapped(call, |text, page| text.chars().map(|ch| in_case(ch, ch.to_lowercase(), page)).collect())
-    })
-    .light(),
+    scalar("UPPER", &["value"], "text", |call| in_case(call, LetterCase::Upper)).light(),
+    scalar("LOWER", &["value"], "text", |call| in_case(call, LetterCase::Lower)).light(),
     scalar("LTRIM", &["value"], "text", |call| match call.arguments.len() {
-        1 => mapped(call, |text, _| text.trim_start_matches(' ').to_owned()),
+        1 => mapped(call, trimmed(true, false), |text, _| text.trim_start_matches(' ').to_owned()),
         _ => trim(call, Ends::Start),
     })
     .optional(&["characters"])
     .light(),
     scalar("RTRIM", &["value"], "text", |call| match call.arguments.len() {
-        1 => mapped(call, |text, _| text.trim_end_matches(' ').to_owned()),
+        1 => mapped(call, trimmed(false, true), |text, _| text.trim_end_matches(' ').to_owned()),
         _ => trim(call, Ends::End),
     })
     .optional(&["characters"])
     .light(),
-    scalar("TRIM", &["value"], "text", |call| mapped(call, |text, _| text.trim_matches(' ').to_owned()))
-        .light(),
-    scalar("REVERSE", &["value"], "text", |call| mapped(call, |text, _| text.chars().rev().collect())),
+    scalar("TRIM", &["value"], "text", |call| {
+        mapped(call, trimmed(true, true), |text, _| text.trim_matches(' ').to_owned())
+    })
+    .light(),
+    scalar("REVERSE", &["value"], "text", |call| mapped(call, None, |text, _| text.chars().rev().collect())),
     scalar("REPLACE", &["value", "from", "to"], "text", replaced),
     scalar("REPLICATE", &["value", "count"], "text", replicated),
     scalar("SPACE", &["count"], "varchar(8000)", space),
     scalar("STUFF", &["value", "start", "count", "with"], "text", stuff),
     scalar("TRANSLATE", &["value", "from", "to"], "text", translate),
-    scalar("CHARINDEX", &["part", "value"], "int", charindex).optional(&["start"]).light(),
+    scalar("CHARINDEX", &["part", "value"], "int or bigint", charindex).optional(&["start"]).light(),
     scalar("PATINDEX", &["pattern", "value"], "int", patindex),
     scalar("CONCAT", &["value", "value"], "text", |call| concat(call, false)).repeated().light(),
     scalar("CONCAT_WS", &["separator", "value", "value"], "text", |call| concat(call, true)).repeated(),
@@ -64,37 +61,61 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
 
 fn length_of(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value] = call.take()?;
-    let (value, as_type) = textual(value);
-    strict(call.name, vec![(value, as_type)], SqlType::Int, |values| {
+    let result = counting(&value);
+    let as_type = match value.sql_type.is_binary() && result == SqlType::BigInt {
+        true => text_of(false, None),
+        false => textual(&value),
+    };
+    strict_by_column(call.name, vec![(value, as_type)], result, kernels::length(count_units), |values| {
         Ok(Datum::Int(count_units(text(values, 0).trim_end_matches(' '))? as i64))
     })
 }
 
 fn datalength(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value] = call.take()?;
-    let sql_type = value.sql_type.clone();
+    let (sql_type, result) = (value.sql_type.clone(), counting(&value));
     let collation = value.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
-    strict(call.name, vec![(value, sql_type.clone())], SqlType::Int, move |values| {
+    strict(call.name, vec![(value, sql_type.clone())], result, move |values| {
         Ok(Datum::Int(data_length(&values[0], &sql_type, collation)))
     })
 }
 
+/// The type of a length or a place in a value.
+fn counting(value: &Typed) -> SqlType {
+    let long = matches!(
+        value.sql_type,
+        SqlType::VarChar { length: Length::Max }
+            | SqlType::NVarChar { length: Length::Max }
+            | SqlType::VarBinary { length: Length::Max }
+    );
+    if long { SqlType::BigInt } else { SqlType::Int }
+}
+
 /// A text of another text, both of one type.
-fn mapped(call: &Call<'_, dyn Facts>, map: fn(&str, Option<CodePage>) -> String) -> Result<Typed, SqlError> {
+fn mapped(
+    call: &Call<'_, dyn Facts>,
+    form: impl Into<Option<ColumnForm>>,
+    map: impl Fn(&str, Option<CodePage>) -> String + Send + Sync + 'static,
+) -> Result<Typed, SqlError> {
     let [value] = call.take()?;
-    let (value, as_type) = textual(value);
+    let as_type = textual(&value);
     let result = variable(&as_type);
     let page = paged(&result, std::slice::from_ref(&value));
-    strict(call.name, vec![(value, as_type)], result, move |values| {
+    strict_by_column(call.name, vec![(value, as_type)], result, form, move |values| {
         Ok(Datum::Text(map(text(values, 0), page)))
     })
 }
 
+fn in_case(call: &Call<'_, dyn Facts>, case: LetterCase) -> Result<Typed, SqlError> {
+    mapped(call, kernels::cased(case), move |text, page| text.chars().map(|ch| case.of(ch, page)).collect())
+}
+
 fn end_of(call: &Call<'_, dyn Facts>, left: bool) -> Result<Typed, SqlError> {
     let [value, count] = call.take()?;
-    let (value, as_type) = textual(value);
+    let as_type = textual(&value);
     let result = variable(&as_type);
-    strict(call.name, vec![(value, as_type), (count, SqlType::Int)], result, move |values| {
+    let cast = vec![(value, as_type), (count, SqlType::Int)];
+    strict_by_column(call.name, cast, result, kernels::end_of(left), move |values| {
         let units: Vec<u16> = text(values, 0).encode_utf16().collect();
         let count = int_at(values, 1);
         if count < 0 {
@@ -117,10 +138,10 @@ fn substring(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     if value.sql_type.is_binary() {
         return substring_binary(value, start, count);
     }
-    let (value, as_type) = textual(value);
+    let as_type = textual(&value);
     let result = variable(&as_type);
     let cast = vec![(value.clone(), as_type), (start, SqlType::Int), (count, SqlType::Int)];
-    strict(call.name, cast, result, |values| {
+    strict_by_column(call.name, cast, result, kernels::substring(), |values| {
         let units: Vec<u16> = text(values, 0).encode_utf16().collect();
         Ok(from_units(units.get(window(int_at(values, 1), int_at(values, 2), units.len())?)))
     })
@@ -132,7 +153,8 @@ fn replaced(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let (wide, result) = joined_types(&[&value, &from, &to]);
     let cast = [&value, &from, &to].map(|argument| (argument.clone(), wide.clone())).to_vec();
     let (target, unicode) = (result.clone(), wide.is_unicode());
-    strict(if fold { "REPLACE_CI" } else { call.name }, cast, result, move |values| {
+    let form = kernels::replaced(fold, length_limit(&result));
+    strict_by_column(if fold { "REPLACE_CI" } else { call.name }, cast, result, form, move |values| {
         let replaced = replace(text(values, 0), text(values, 1), text(values, 2), fold, unicode)?;
         Ok(match replaced {
             Datum::Text(text) => Datum::Text(within(text, &target)),
@@ -143,7 +165,7 @@ fn replaced(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
 
 fn replicated(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value, count] = call.take()?;
-    let (value, as_type) = textual(value);
+    let as_type = textual(&value);
     let unicode = as_type.is_unicode();
     let unlimited = length_limit(&as_type).is_none();
     let result = text_of(unicode, if unlimited { None } else { Some(8000) });
@@ -173,8 +195,9 @@ fn charindex(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [needle, value] = call.take()?;
     let start = call.argument_or(2, Datum::Int(1), SqlType::Int)?;
     let fold = !is_case_sensitive(common_collation(call.arguments).0);
-    let cast = vec![(needle, long_text()), (value, long_text()), (start, SqlType::Int)];
-    strict(if fold { "CHARINDEX_CI" } else { call.name }, cast, SqlType::Int, move |values| {
+    let result = counting(&value);
+    let cast = vec![(needle, long_text()), (value, long_text()), (start, SqlType::BigInt)];
+    strict(if fold { "CHARINDEX_CI" } else { call.name }, cast, result, move |values| {
         let skip = (int_at(values, 2) - 1).max(0) as usize;
         ask(values.get(1).map_or(0, Datum::heap_bytes), &long_text())?;
         let fold = |text: &str| if fold { text.to_lowercase() } else { text.to_string() };
@@ -293,7 +316,7 @@ fn number_text(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
 
 fn translate(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value, from, to] = call.take()?;
-    let (value, as_type) = textual(value);
+    let as_type = textual(&value);
     let fold = !is_case_sensitive(common_collation(call.arguments).0);
     strict(
         if fold { "TRANSLATE_CI" } else { call.name },
@@ -336,11 +359,9 @@ fn from_units(units: Option<&[u16]>) -> Datum {
     Datum::Text(String::from_utf16_lossy(units.unwrap_or_default()))
 }
 
-/// A value as text: itself, or converted as an implicit conversion to varchar does.
-fn textual(value: Typed) -> (Typed, SqlType) {
-    let sql_type =
-        if value.sql_type.is_character() { value.sql_type.clone() } else { text_of(false, Some(8000)) };
-    (value, sql_type)
+/// The type of a value as text: its own, or that of an implicit conversion to varchar.
+fn textual(value: &Typed) -> SqlType {
+    if value.sql_type.is_character() { value.sql_type.clone() } else { text_of(false, Some(8000)) }
 }
 
 /// The varying type of the same length.
@@ -361,18 +382,6 @@ fn within(text: String, sql_type: &SqlType) -> String {
     match length_limit(sql_type) {
         Some(limit) if text.len() > limit => convert::cut_text(&text, sql_type, limit),
         _ => text,
-    }
-}
-
-/// A letter in another case, if that is one letter that the code page has.
-fn in_case(ch: char, mut other: impl Iterator<Item = char>, page: Option<CodePage>) -> char {
-    match (other.next(), other.next()) {
-        (Some(letter), None) if letter.is_ascii() => letter,
-        (Some(letter), None) => {
-            let held = page.is_none_or(|page| page.encoded_len(letter.encode_utf8(&mut [0; 4])).is_ok());
-            if held { letter } else { ch }
-        }
-        _ => ch,
     }
 }
 
@@ -408,22 +417,6 @@ fn time_bytes(scale: u8) -> i64 {
         3..=4 => 4,
         _ => 5,
     }
-}
-
-/// SUBSTRING's window: it may begin before the text, and then is shorter.
-fn window(start: i64, count: i64, length: usize) -> Result<std::ops::Range<usize>, SqlError> {
-    if count < 0 {
-        return Err(SqlError::new(
-            537,
-            16,
-            3,
-            "Invalid length parameter passed to the LEFT or SUBSTRING function.",
-        ));
-    }
-    let length = length as i64;
-    let end = (start - 1).saturating_add(count).clamp(0, length);
-    let start = (start - 1).clamp(0, length);
-    Ok(start as usize..end.max(start) as usize)
 }
 
 fn substring_binary(value: Typed, start: Typed, count: Typed) -> Result<Typed, SqlError> {
@@ -491,7 +484,8 @@ fn concat(call: &Call<'_, dyn Facts>, separated: bool) -> Result<Typed, SqlError
             Typed::constant(in_page(kernel(&values)?, page), result)?.collated(common_collation(&cast))
         );
     }
-    let mut typed = typed::call(call.name, cast, result, kernel);
+    let form = kernels::joined(separated);
+    let mut typed = typed::call_by_column(call.name, cast, result, Some(form), kernel);
     typed.nullable = false;
     Ok(typed)
 }

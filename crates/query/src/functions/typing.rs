@@ -4,7 +4,8 @@ use tds::{Length, SqlType};
 use tsql::SqlError;
 
 use super::super::Datum;
-use super::super::typed::{Typed, call, common_collation, in_page, paged};
+use super::super::kernels::ColumnForm;
+use super::super::typed::{Typed, call, call_by_column, common_collation, in_page, paged};
 
 /// nvarchar(max).
 pub fn long_text() -> SqlType {
@@ -38,6 +39,17 @@ pub fn strict(
     result: SqlType,
     kernel: impl Fn(&[Datum]) -> Result<Datum, SqlError> + Send + Sync + 'static,
 ) -> Result<Typed, SqlError> {
+    strict_by_column(name, arguments, result, None, kernel)
+}
+
+/// As [`strict`], of a function that may have a column form.
+pub(super) fn strict_by_column(
+    name: &str,
+    arguments: Vec<(Typed, SqlType)>,
+    result: SqlType,
+    form: impl Into<Option<ColumnForm>>,
+    kernel: impl Fn(&[Datum]) -> Result<Datum, SqlError> + Send + Sync + 'static,
+) -> Result<Typed, SqlError> {
     let arguments =
         arguments.into_iter().map(|(value, to)| value.cast(&to)).collect::<Result<Vec<_>, _>>()?;
     let collation = if result.is_character() { common_collation(&arguments) } else { (None, false) };
@@ -53,7 +65,7 @@ pub fn strict(
     {
         return Ok(Typed::constant(in_page(value, page), result)?.collated(collation));
     }
-    let mut typed = call(name, arguments, result, kernel);
+    let mut typed = call_by_column(name, arguments, result, form.into(), kernel);
     typed.nullable = true;
     Ok(typed)
 }

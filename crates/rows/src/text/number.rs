@@ -134,16 +134,16 @@ pub(super) fn exact(
         return Err(TextError::Empty);
     }
     let (negative, body) = split_sign(trimmed);
-    let magnitude = match short(body, scale) {
+    let magnitude = match short(body, scale, allow_rounding) {
         Some(magnitude) => magnitude,
         None => long(body, scale, malformed, allow_rounding)?,
     };
     Ok(if negative { -magnitude } else { magnitude })
 }
 
-/// The usual case: `digits[.digits]`, at most 19 digits in all, no more decimals than the scale.
+/// The usual case: `digits[.digits]`, at most 19 digits in all, and decimals beyond the scale only to be rounded.
 #[inline]
-fn short(body: &[u8], scale: u8) -> Option<i128> {
+fn short(body: &[u8], scale: u8, allow_rounding: bool) -> Option<i128> {
     if body.len() > SAFE_DIGITS {
         return None;
     }
@@ -162,10 +162,14 @@ fn short(body: &[u8], scale: u8) -> Option<i128> {
         }
     }
     let decimals = point.map_or(0, |index| body.len() - index - 1);
-    let missing = usize::from(scale).checked_sub(decimals)?;
     if digits == 0 {
         return None;
     }
+    let Some(missing) = usize::from(scale).checked_sub(decimals) else {
+        let divisor = u64::try_from(*POWERS_OF_TEN.get(decimals - usize::from(scale))?).ok()?;
+        let (kept, rest) = (value / divisor, value % divisor);
+        return allow_rounding.then(|| i128::from(kept) + i128::from(rest >= divisor - rest));
+    };
     i128::from(value).checked_mul(*POWERS_OF_TEN.get(missing)?)
 }
 
@@ -235,7 +239,7 @@ fn exponent_value(text: &[u8]) -> Option<i64> {
 const MAGNITUDE_MAX: i128 = POWERS_OF_TEN[38] - 1;
 
 /// 10^0 to 10^38.
-pub(crate) const POWERS_OF_TEN: [i128; 39] = {
+pub const POWERS_OF_TEN: [i128; 39] = {
     let mut powers = [1i128; 39];
     let mut index = 1;
     while index < 39 {

@@ -20,7 +20,7 @@ fn pair(value: u32) -> [u8; 2] {
 
 /// An unsigned whole number.
 #[inline]
-pub(crate) fn unsigned(out: &mut Vec<u8>, value: u64) {
+pub fn unsigned(out: &mut Vec<u8>, value: u64) {
     let mut digits = [b'0'; 20];
     let start = fill(&mut digits, value);
     out.extend_from_slice(digits.get(start..).unwrap_or(&[]));
@@ -28,7 +28,7 @@ pub(crate) fn unsigned(out: &mut Vec<u8>, value: u64) {
 
 /// A signed whole number.
 #[inline]
-pub(crate) fn signed(out: &mut Vec<u8>, value: i64) {
+pub fn signed(out: &mut Vec<u8>, value: i64) {
     if value < 0 {
         out.push(b'-');
     }
@@ -64,7 +64,7 @@ fn padded(out: &mut Vec<u8>, value: u64, width: usize) {
 
 /// A number in units of 10^-scale, all decimals written; `0.50` is `.50` without the leading zero.
 #[inline]
-pub(crate) fn scaled(out: &mut Vec<u8>, value: i128, scale: u8, leading_zero: bool) {
+pub fn scaled(out: &mut Vec<u8>, value: i128, scale: u8, leading_zero: bool) {
     if value < 0 {
         out.push(b'-');
     }
@@ -103,7 +103,7 @@ pub(crate) fn scaled(out: &mut Vec<u8>, value: i128, scale: u8, leading_zero: bo
 
 /// `yyyy-mm-dd`.
 #[inline]
-pub(crate) fn date(out: &mut Vec<u8>, days: i32) {
+pub fn date(out: &mut Vec<u8>, days: i32) {
     let (year, month, day) = civil_from_days(days);
     let ([a, b], [c, d], [e, f], [g, h]) = (pair(year / 100), pair(year), pair(month), pair(day));
     out.extend_from_slice(&[a, b, c, d, b'-', e, f, b'-', g, h]);
@@ -111,7 +111,7 @@ pub(crate) fn date(out: &mut Vec<u8>, days: i32) {
 
 /// `hh:mm:ss`, then a point and `scale` digits if the scale is not zero. `ticks` count 10^-scale s.
 #[inline]
-pub(crate) fn time(out: &mut Vec<u8>, ticks: u64, scale: u8) {
+pub fn time(out: &mut Vec<u8>, ticks: u64, scale: u8) {
     let per_second = 10u64.pow(u32::from(scale.min(9)));
     let (seconds, fraction) = ((ticks / per_second) as u32, ticks % per_second);
     let ([a, b], [c, d], [e, f]) = (pair(seconds / 3600), pair(seconds / 60 % 60), pair(seconds % 60));
@@ -124,7 +124,7 @@ pub(crate) fn time(out: &mut Vec<u8>, ticks: u64, scale: u8) {
 
 /// ` +hh:mm`.
 #[inline]
-pub(crate) fn offset(out: &mut Vec<u8>, minutes: i16) {
+pub fn offset(out: &mut Vec<u8>, minutes: i16) {
     let magnitude = u32::from(minutes.unsigned_abs());
     let ([a, b], [c, d]) = (pair(magnitude / 60), pair(magnitude % 60));
     out.extend_from_slice(&[b' ', if minutes < 0 { b'-' } else { b'+' }, a, b, b':', c, d]);
@@ -132,7 +132,7 @@ pub(crate) fn offset(out: &mut Vec<u8>, minutes: i16) {
 
 /// Upper-case hexadecimal digits.
 #[inline]
-pub(crate) fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     out.extend(
         bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0x0f)]]),
@@ -141,7 +141,7 @@ pub(crate) fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// A GUID in text order, upper case, without braces.
 #[inline]
-pub(crate) fn guid(out: &mut Vec<u8>, guid: &[u8; 16]) {
+pub fn guid(out: &mut Vec<u8>, guid: &[u8; 16]) {
     for (index, byte) in guid.iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
             out.push(b'-');
@@ -152,7 +152,7 @@ pub(crate) fn guid(out: &mut Vec<u8>, guid: &[u8; 16]) {
 
 /// The shortest digits that read back as the same value, always with a point; from 1E16 and below 1E-5 with
 /// an exponent, as `bcp` writes them.
-pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
+pub fn float(out: &mut Vec<u8>, value: f64) {
     if (1e-5..1e16).contains(&value.abs()) {
         out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
     } else {
@@ -161,7 +161,7 @@ pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
 }
 
 /// Prints a 32-bit number as [`float`] does; the exponent form begins at 1E7.
-pub(crate) fn real(out: &mut Vec<u8>, value: f32) {
+pub fn real(out: &mut Vec<u8>, value: f32) {
     if (1e-5..1e7).contains(&value.abs()) {
         out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
     } else {
