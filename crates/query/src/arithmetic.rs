@@ -6,6 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::kernels::numeric;
 use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
+use rows::text::number::POWERS_OF_TEN;
 use tds::{Length, SqlType};
 
 use super::convert::{length_limit, type_name};
@@ -384,6 +385,22 @@ fn decimal(
     scale: u32,
     precision: u8,
 ) -> Result<i128, SqlError> {
+    match short_decimal(left, left_scale, operator, right, right_scale, scale) {
+        Some(value) => in_range(arrow::datatypes::i256::from_i128(value), precision),
+        None => wide_decimal(left, left_scale, operator, right, right_scale, scale, precision),
+    }
+}
+
+/// As [`decimal`], in 256 bits.
+fn wide_decimal(
+    left: i128,
+    left_scale: u32,
+    operator: BinaryOperator,
+    right: i128,
+    right_scale: u32,
+    scale: u32,
+    precision: u8,
+) -> Result<i128, SqlError> {
     use arrow::datatypes::i256;
     let overflow = || SqlError::overflow("", "numeric");
     let ten = |power: u32| i256::from_i128(10).checked_pow(power).ok_or_else(overflow);
@@ -438,10 +455,36 @@ fn decimal(
     in_range(if rounds { quotient.wrapping_add(away) } else { quotient }, precision)
 }
 
+/// As [`decimal`] where nothing is rounded and nothing leaves 128 bits; None elsewhere.
+fn short_decimal(
+    left: i128,
+    left_scale: u32,
+    operator: BinaryOperator,
+    right: i128,
+    right_scale: u32,
+    scale: u32,
+) -> Option<i128> {
+    let power = |places: u32| POWERS_OF_TEN.get(places as usize).copied();
+    let common = left_scale.max(right_scale);
+    match operator {
+        BinaryOperator::Add | BinaryOperator::Subtract if scale == common => {
+            let left = left.checked_mul(power(common - left_scale)?)?;
+            let right = right.checked_mul(power(common - right_scale)?)?;
+            if operator == BinaryOperator::Add { left.checked_add(right) } else { left.checked_sub(right) }
+        }
+        BinaryOperator::Multiply if scale == left_scale + right_scale => left.checked_mul(right),
+        BinaryOperator::Divide => {
+            let shifted = left.checked_mul(power(scale + right_scale)?)?;
+            shifted.checked_div(right.checked_mul(power(left_scale)?)?)
+        }
+        _ => None,
+    }
+}
+
 fn in_range(value: arrow::datatypes::i256, precision: u8) -> Result<i128, SqlError> {
     let overflow = || SqlError::overflow("", "numeric");
     let value = value.to_i128().ok_or_else(overflow)?;
-    match 10_i128.checked_pow(u32::from(precision)) {
+    match POWERS_OF_TEN.get(usize::from(precision)) {
         Some(limit) if value.unsigned_abs() >= limit.unsigned_abs() => Err(overflow()),
         _ => Ok(value),
     }
@@ -458,4 +501,35 @@ fn on_money(left: Typed, operator: BinaryOperator, right: Typed, common: SqlType
         }
         _ => Ok(Datum::Null),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Small and large numbers are computed in different widths.
+    #[test]
+    fn widths_agree() {
+        let numbers = [0, 1, -1, 7, -15, 99, 12_345, -1_000_000, i128::from(i64::MAX), -(10_i128.pow(30))];
+        let operators =
+            [BinaryOperator::Add, BinaryOperator::Subtract, BinaryOperator::Multiply, BinaryOperator::Divide];
+        let scales = [(0, 0, 6), (2, 4, 4), (4, 2, 6), (3, 3, 6), (5, 1, 5)];
+        for (left, right) in numbers.iter().flat_map(|left| numbers.map(|right| (*left, right))) {
+            for (operator, (left_scale, right_scale, scale)) in
+                operators.iter().flat_map(|operator| scales.map(|scales| (*operator, scales)))
+            {
+                let short = short_decimal(left, left_scale, operator, right, right_scale, scale);
+                let wide = wide_decimal(left, left_scale, operator, right, right_scale, scale, 38);
+                if let Some(value) = short {
+                    let ranged = in_range(arrow::datatypes::i256::from_i128(value), 38);
+                    assert_eq!(
+                        ranged, wide,
+                        "{left} {operator:?} {right} at {left_scale} {right_scale} {scale}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -12,6 +12,7 @@ use super::super::scalar::Scalar;
 use super::super::size::{check_repeated, check_subquery};
 use super::super::typed::{Typed, call_with, common_collation};
 use super::super::types::{common_type, is_convertible, is_text};
+use super::clause::{Clause, misplaced_aggregate};
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
 use tsql::errors;
@@ -104,12 +105,15 @@ impl Binder<'_> {
         }
     }
 
-    /// A query as part of an expression, and its columns.
+    /// A query as part of an expression, and its columns. Errors: 130 in an aggregate, 144 in GROUP BY.
     pub(super) fn subquery(
         &self,
         query: &Query,
         scope: &Scope<'_>,
     ) -> Result<(Subquery, Vec<super::ScopeColumn>), SqlError> {
+        if matches!(self.clause.get(), Clause::Aggregate | Clause::GroupBy) {
+            return Err(misplaced_aggregate(self.clause.get()));
+        }
         let bound = self.within(false, || self.deeper(|| self.query(query, Some(scope))))?;
         check_subquery(&bound.plan)?;
         let columns = bound

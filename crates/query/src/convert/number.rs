@@ -293,3 +293,25 @@ fn whole(text: &str) -> Option<i128> {
     };
     Some(if text.starts_with('-') { -magnitude } else { magnitude })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of one word are divided in another way than longer ones.
+    #[test]
+    fn points_move_alike_in_short_and_long_numbers() {
+        for units in (-3000..3000).chain([i64::MAX, i64::MIN, 4_999_999_995, -4_999_999_995].map(i128::from))
+        {
+            for (from, to) in [(4, 2), (4, 4), (2, 4), (1, 0), (3, 0), (19, 1)] {
+                let long = units * 10_i128.pow(15);
+                assert_eq!(rescale(units, from, to), rescale(long, from + 15, to), "{units} {from} {to}");
+            }
+        }
+        assert_eq!(rescale(i128::MAX, 0, 1), None);
+        assert_eq!(
+            [decimal_text(-5, 2), decimal_text(12, 0), decimal_text(-1200, 2)],
+            ["-0.05", "12", "-12.00"]
+        );
+    }
+}

@@ -102,7 +102,6 @@ const EXPRESSIONS: &[&str] = &[
     "CAST(d AS varchar(10))",
     "CAST(d AS varchar(6))",
     "CAST(d AS nchar(12))",
-    "CONVERT(varchar(10), d, 104)",
     "CONVERT(varchar(10), d, 23)",
     "CAST(money AS decimal(18,2))",
     "CAST(money AS decimal(19,6))",
@@ -111,10 +110,6 @@ const EXPRESSIONS: &[&str] = &[
     "CAST(long AS decimal(38,0))",
     "TRY_CAST(long AS decimal(20,2))",
     "TRY_CAST(long AS decimal(38,20))",
-    "CAST(i AS decimal(12,2))",
-    "TRY_CAST(g AS decimal(10,1))",
-    "TRY_CAST(money AS int)",
-    "money * 3 + i",
 ];
 
 /// Texts of which values are made.

@@ -568,6 +568,17 @@ proptest! {
         prop_assert_eq!(decimal(&text, 38, scale, &STRICT), Ok(value), "{}", text);
     }
 
+    /// Zeros in front make a number that is read in another way.
+    #[test]
+    fn short_and_long_decimals_are_rounded_alike(value in 0..10u64.pow(17), place in 0usize..=17, scale in 0u8..=9, allow_rounding: bool, negative: bool) {
+        let mut digits = value.to_string();
+        digits.insert(place.min(digits.len()), '.');
+        let sign = if negative { "-" } else { "" };
+        let options = ParseOptions { allow_rounding, ..STRICT };
+        let read = |zeros: usize| decimal(&format!("{sign}{}{digits}", "0".repeat(zeros)), 38, scale, &options);
+        prop_assert_eq!(read(0), read(20));
+    }
+
     #[test]
     fn moments_read_back(days in 0..=DAYS_MAX, tick in 0u64..864_000_000_000, scale in 0u8..=7, minutes in -840i16..=840) {
         let ticks = tick / 10u64.pow(u32::from(7 - scale));
