@@ -264,10 +264,6 @@ impl Failure {
     }
 
     fn hint(&self) -> Option<&'static str> {
-        use rows::CellErrorReason::{Inexact, Parse, TimeOfDay, TooLong, Unmappable};
-        use rows::mapping::{MappingError, NoSqlType};
-        use rows::text::TextError;
-        use rows::{PlanError, Refusal, RowDecodeErrorReason};
         let error = match self {
             Failure::Load(load) => &load.error.source,
             Failure::Emptied { failure, .. } | Failure::Staged { failure, .. } => return failure.hint(),
@@ -276,81 +272,87 @@ impl Failure {
             Failure::Plan { error, .. }
             | Failure::Statement { error, .. }
             | Failure::Publish { error, .. } => error,
-            Failure::Copy(failed) => match &failed.error {
-                CopyError::Client { source, .. } => source,
-                CopyError::Unfit { error, .. } | CopyError::Statement { error, .. } => error,
-                CopyError::Load { error, .. } => &error.source,
-                CopyError::Format(error) => return of_file(error),
-                _ => return None,
-            },
+            Failure::Copy(failed) => return hint_of(&failed.error),
             Failure::Format(error) => return of_file(error),
             _ => return None,
         };
-        let error = match error {
-            load::Error::InDoubt { source, .. } => source,
-            error => error,
-        };
-        match error {
-            load::Error::Source(source) => source.downcast_ref::<FormatError>().and_then(of_file),
-            load::Error::Cell(cell) => match &cell.reason {
-                TooLong { .. } | TimeOfDay => Some("--allow-truncate cuts such values"),
-                Inexact(_)
-                | Parse(
-                    TextError::NeedsRounding { .. }
-                    | TextError::NeedsFloatRounding { .. }
-                    | TextError::NeedsDateTimeRounding
-                    | TextError::NeedsMinuteRounding,
-                ) => Some("--allow-rounding rounds such values"),
-                Parse(TextError::LosesOffset) => Some("--drop-time-zone keeps the local time"),
-                Parse(TextError::AmbiguousDate) => Some("--date-order mdy or dmy says which is which"),
-                Unmappable { .. } => Some("--replacement CHAR replaces such characters"),
+        let is_plan = matches!(self, Failure::Plan { .. });
+        of_load(error, is_plan, matches!(self, Failure::Statement { .. }))
+    }
+}
+
+/// What helps against the error of a copy, in the words of the command line.
+pub fn hint_of(error: &CopyError) -> Option<&'static str> {
+    match error {
+        CopyError::Client { source, .. } => of_load(source, false, false),
+        CopyError::Unfit { error, .. } => of_load(error, false, false),
+        CopyError::Statement { error, .. } => of_load(error, false, false),
+        CopyError::Load { error, .. } => of_load(&error.source, false, false),
+        CopyError::Format(error) => of_file(error),
+        _ => None,
+    }
+}
+
+/// What helps against an error of the client. `is_plan`: of a plan; `is_statement`: of a statement that belongs to a load.
+fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option<&'static str> {
+    use rows::CellErrorReason::{Inexact, Parse, TimeOfDay, TooLong, Unmappable};
+    use rows::mapping::{MappingError, NoSqlType};
+    use rows::text::TextError;
+    use rows::{PlanError, Refusal, RowDecodeErrorReason};
+    let error = match error {
+        load::Error::InDoubt { source, .. } => source,
+        error => error,
+    };
+    match error {
+        load::Error::Source(source) => source.downcast_ref::<FormatError>().and_then(of_file),
+        load::Error::Cell(cell) => match &cell.reason {
+            TooLong { .. } | TimeOfDay => Some("--allow-truncate cuts such values"),
+            Inexact(_)
+            | Parse(
+                TextError::NeedsRounding { .. }
+                | TextError::NeedsFloatRounding { .. }
+                | TextError::NeedsDateTimeRounding
+                | TextError::NeedsMinuteRounding,
+            ) => Some("--allow-rounding rounds such values"),
+            Parse(TextError::LosesOffset) => Some("--drop-time-zone keeps the local time"),
+            Parse(TextError::AmbiguousDate) => Some("--date-order mdy or dmy says which is which"),
+            Unmappable { .. } => Some("--replacement CHAR replaces such characters"),
+            _ => None,
+        },
+        load::Error::Plan(error) => match &**error {
+            PlanError::Refused { refusal, .. } => match **refusal {
+                Refusal::TimeZone { .. } => Some("--drop-time-zone keeps the local time"),
+                Refusal::Nested(_) => Some(NESTED),
                 _ => None,
             },
-            load::Error::Plan(error) => match &**error {
-                PlanError::Refused { refusal, .. } => match **refusal {
-                    Refusal::TimeZone { .. } => Some("--drop-time-zone keeps the local time"),
-                    Refusal::Nested(_) => Some(NESTED),
-                    _ => None,
-                },
-                PlanError::NoTarget(_) => {
-                    Some("--map SRC=DST names the pairs, and leaves the other columns out")
-                }
-                _ => None,
-            },
-            load::Error::Mapping(error) => match &**error {
-                MappingError::NoSqlType { reason: NoSqlType::Nested(_), .. } => Some(NESTED),
-                _ => None,
-            },
-            load::Error::RowDecode(error) => match error.reason {
-                RowDecodeErrorReason::NanosecondOverflow { .. } => {
-                    Some("--datetime2 us or text, and --datetimeoffset-text, hold every year")
-                }
-                _ => None,
-            },
-            load::Error::RejectLimit => {
-                Some("--max-errors N lets N rows be refused, --rejects FILE keeps them")
-            }
-            load::Error::NoTable { .. } if matches!(self, Failure::Plan { .. }) => {
-                Some("--create makes the table from the source's columns")
-            }
-            load::Error::Server(server)
-                if matches!(self, Failure::Statement { .. }) && server.first().number == NAME_TAKEN =>
-            {
-                Some(
-                    "there is such a table already, or another load has just made it; without --create rows go into it",
-                )
-            }
-            load::Error::Server(server) if server.is_about_the_stream() => {
-                Some("--bisect sends such a batch again in parts; --batch-rows makes smaller ones")
-            }
-            load::Error::TimedOut { .. } => {
-                Some("--command-timeout SECONDS lets the server be silent for longer, 0 without end")
-            }
-            load::Error::Tls(_) => {
-                Some("ServerCertificate=FILE pins a certificate; TrustServerCertificate=true accepts any")
+            PlanError::NoTarget(_) => Some("--map SRC=DST names the pairs, and leaves the other columns out"),
+            _ => None,
+        },
+        load::Error::Mapping(error) => match &**error {
+            MappingError::NoSqlType { reason: NoSqlType::Nested(_), .. } => Some(NESTED),
+            _ => None,
+        },
+        load::Error::RowDecode(error) => match error.reason {
+            RowDecodeErrorReason::NanosecondOverflow { .. } => {
+                Some("--datetime2 us or text, and --datetimeoffset-text, hold every year")
             }
             _ => None,
+        },
+        load::Error::RejectLimit => Some("--max-errors N lets N rows be refused, --rejects FILE keeps them"),
+        load::Error::NoTable { .. } if is_plan => Some("--create makes the table from the source's columns"),
+        load::Error::Server(server) if is_statement && server.first().number == NAME_TAKEN => Some(
+            "there is such a table already, or another load has just made it; without --create rows go into it",
+        ),
+        load::Error::Server(server) if server.is_about_the_stream() => {
+            Some("--bisect sends such a batch again in parts; --batch-rows makes smaller ones")
         }
+        load::Error::TimedOut { .. } => {
+            Some("--command-timeout SECONDS lets the server be silent for longer, 0 without end")
+        }
+        load::Error::Tls(_) => {
+            Some("ServerCertificate=FILE pins a certificate; TrustServerCertificate=true accepts any")
+        }
+        _ => None,
     }
 }
 

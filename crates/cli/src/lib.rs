@@ -63,6 +63,7 @@ pub use copy_command::copy;
 pub use copy_source::{CountedSource, first_rows, source_formats, source_of};
 pub use exit_status::ExitStatus;
 use failure::Failure;
+pub use failure::hint_of;
 use interrupt::Left;
 use load_command::Outcome;
 

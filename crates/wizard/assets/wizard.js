@@ -158,6 +158,8 @@ for (const running of document.querySelectorAll("[data-events]")) {
       running.querySelector("[data-said]").textContent = `${progress.rows} rows, ${progress.refused} refused`;
     }
   });
+  source.addEventListener("open", () => { running.querySelector("[data-lost]").hidden = true; });
+  source.addEventListener("error", () => { running.querySelector("[data-lost]").hidden = false; });
   source.addEventListener("end", () => {
     source.close();
     location.assign(running.dataset.after);

@@ -31,9 +31,17 @@ pub(super) struct TableAddress {
 }
 
 impl Address {
-    /// Reads an endpoint.
+    /// Reads an endpoint. `${env:NAME}` in it is replaced by that environment variable.
     pub(super) fn parse(endpoint: &DatabaseEndpoint) -> Result<Self, CopyError> {
-        let text = endpoint.address.as_str();
+        Self::parse_with(endpoint, &|name| std::env::var(name).ok())
+    }
+
+    /// Reads an endpoint with environment variables from the caller.
+    fn parse_with(
+        endpoint: &DatabaseEndpoint,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, CopyError> {
+        let text = &expanded(endpoint, environment)?;
         let (_, rest) = text.split_once(':').unwrap_or_default();
         let mut address = match endpoint.scheme.as_str() {
             "sqlite" => in_file("sqlite", rest, "uri")?,
@@ -164,6 +172,34 @@ fn in_file(driver: &str, path: &str, option: &str) -> Result<Address, CopyError>
     Ok(Address { options, file, ..plain(driver, format!("{driver}:{path}")) })
 }
 
+/// The address with its environment variables, each spelled as its place wants it: percent-encoded in a URL, between braces in a
+/// keyword of ODBC.
+fn expanded(
+    endpoint: &DatabaseEndpoint,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, CopyError> {
+    const OPEN: &str = "${env:";
+    let (mut out, mut rest) = (String::new(), endpoint.address.as_str());
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        let Some((name, tail)) = after.split_once('}') else { break };
+        let value = environment(name)
+            .ok_or_else(|| CopyError::Usage(format!("the environment variable {name} is not set")))?;
+        out.push_str(before);
+        match endpoint.scheme.as_str() {
+            "sqlite" | "duckdb" => out.push_str(&value),
+            "odbc" if before.ends_with('{') => out.push_str(&value.replace('}', "}}")),
+            "odbc" => out.push_str(&format!("{{{}}}", value.replace('}', "}}"))),
+            // `+` would be a blank in the options of `adbc:`, and nothing in the password of a URL.
+            _ => out.extend(
+                url::form_urlencoded::byte_serialize(value.as_bytes()).map(|part| part.replace('+', "%20")),
+            ),
+        }
+        rest = tail;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
 /// `odbc:Driver={name};Server=host;…`; keywords that begin with `bulkwire.` are options of the driver behind `odbc:`.
 fn odbc(text: &str) -> Result<Address, CopyError> {
     if text.is_empty() {
@@ -191,9 +227,14 @@ fn odbc(text: &str) -> Result<Address, CopyError> {
 /// The keywords of a connection string; a value between braces may have semicolons.
 fn keywords_of(text: &str) -> Vec<&str> {
     let (mut keywords, mut start, mut in_braces) = (Vec::new(), 0, false);
-    for (place, c) in text.char_indices() {
+    let mut chars = text.char_indices().peekable();
+    while let Some((place, c)) = chars.next() {
         match c {
             '{' => in_braces = true,
+            // Two closing braces stand for one.
+            '}' if in_braces && chars.peek().is_some_and(|(_, next)| *next == '}') => {
+                chars.next();
+            }
             '}' => in_braces = false,
             ';' if !in_braces => {
                 keywords.push(text.get(start..place).unwrap_or_default());
@@ -328,6 +369,29 @@ mod tests {
                 address.options.iter().map(|(key, value)| format!(" {key}={value}")).collect();
             assert_eq!(format!("{}{}", address.driver, of.concat()), options);
         }
+    }
+
+    #[test]
+    fn variables_are_spelled_as_their_place_wants_them() {
+        let variables = |name: &str| match name {
+            "PW" => Some("a;b} c+ü".to_owned()),
+            _ => None,
+        };
+        for (text, options) in [
+            ("postgresql://u:${env:PW}@h/db#t", "uri=postgresql://u:a%3Bb%7D%20c%2B%C3%BC@h/db"),
+            ("adbc:x?password=${env:PW}#t", "password=a;b} c+ü"),
+            ("odbc:Driver={x};Pwd=${env:PW};Uid=u#t", "uri=Driver={x};Pwd={a;b}} c+ü};Uid=u"),
+            ("odbc:Driver={x};Pwd={${env:PW}}#t", "uri=Driver={x};Pwd={a;b}} c+ü}"),
+            ("sqlite:${env:PW}.db#t", "uri=a;b} c+ü.db"),
+        ] {
+            let Ok(Endpoint::Database(endpoint)) = Endpoint::parse(text, None) else { panic!("{text}") };
+            let address = Address::parse_with(&endpoint, &variables).unwrap();
+            let found: Vec<String> =
+                address.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            assert_eq!(found, [options], "{text}");
+        }
+        let error = address("postgresql://u:${env:BULKWIRE_NO_SUCH_VARIABLE}@h/db").unwrap_err().to_string();
+        assert_eq!(error, "the environment variable BULKWIRE_NO_SUCH_VARIABLE is not set");
     }
 
     #[test]

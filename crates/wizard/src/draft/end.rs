@@ -253,6 +253,7 @@ impl End {
 
     /// The endpoint as `bulkwire copy` spells it. `has_table`: with the table.
     pub(super) fn endpoint(&self, side: Side, form: Password, has_table: bool) -> String {
+        let has_table = has_table && self.what == What::Table;
         match self.kind {
             EndKind::File => self.file_endpoint(),
             EndKind::SqlServer => self.server_endpoint(side, form, has_table),

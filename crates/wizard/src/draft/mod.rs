@@ -8,8 +8,6 @@ mod reading;
 mod secret;
 mod sql;
 mod tables;
-#[cfg(test)]
-mod tests;
 mod text;
 mod way;
 mod words;

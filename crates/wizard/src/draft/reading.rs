@@ -159,23 +159,3 @@ fn keywords_of(text: &str) -> Vec<&str> {
     keywords.retain(|keyword| !keyword.trim().is_empty());
     keywords
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn passwords_leave_the_address() {
-        for (text, address, password, variable) in [
-            ("postgresql://u:p%40ss@h:5/d?x=1", "postgresql://u@h:5/d?x=1", "p@ss", ""),
-            ("postgresql://u:${env:PG}@h/d", "postgresql://u@h/d", "", "PG"),
-            ("odbc:Driver={a;b};Uid=u;Pwd={p;}};q}", "odbc:Driver={a;b};Uid=u", "p;};q", ""),
-            ("sqlite:a.db", "sqlite:a.db", "", ""),
-        ] {
-            let mut end = DatabaseEnd { address: text.to_owned(), ..DatabaseEnd::default() };
-            end.take_password_out();
-            assert_eq!((end.address.as_str(), end.password.expose()), (address, password), "{text}");
-            assert_eq!(end.password_variable, variable, "{text}");
-        }
-    }
-}

@@ -52,7 +52,7 @@ impl Draft {
     fn words_with(&self, password: Password) -> Vec<String> {
         let is_one = !self.has_several_tables();
         let mut words = vec![
-            self.source.endpoint(Side::Source, password, is_one && self.source.query.trim().is_empty()),
+            self.source.endpoint(Side::Source, password, is_one),
             self.destination.endpoint(Side::Destination, password, is_one),
         ];
         words.extend(self.table_flags().iter().flat_map(Flag::words));

@@ -44,7 +44,8 @@ struct ColumnsPage {
     shell: Shell,
     choices: ColumnChoices,
     kinds: [&'static str; 18],
-    is_text: bool,
+    /// A table is made of a text file: columns without a type stay text as soon as one of them is changed.
+    makes_text: bool,
 }
 
 impl ColumnsPage {
@@ -104,7 +105,7 @@ async fn shown(State(wizard): App) -> Response {
         shell: Shell::of(&mut state, Step::Columns),
         choices: state.draft.columns.clone(),
         kinds: KINDS,
-        is_text: state.draft.has_text(),
+        makes_text: state.draft.has_text() && state.draft.columns.targets.is_empty(),
     })
 }
 

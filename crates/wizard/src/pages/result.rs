@@ -54,6 +54,7 @@ struct DoneTable {
     rate: u64,
     size: String,
     failure: Option<String>,
+    hint: Option<&'static str>,
     notes: Vec<String>,
 }
 
@@ -166,6 +167,7 @@ fn done(outcome: &TableOutcome) -> DoneTable {
         rate: 0,
         size: String::new(),
         failure: None,
+        hint: None,
         notes: outcome.afterwards.clone(),
     };
     match &outcome.result {
@@ -186,6 +188,7 @@ fn done(outcome: &TableOutcome) -> DoneTable {
         Some(Err(failed)) => {
             table.destination.clone_from(&failed.destination);
             table.failure = Some(failed.error.to_string());
+            table.hint = bulkwire_cli::hint_of(&failed.error);
             table.notes.extend(failed.left.iter().cloned());
         }
         None => table.failure = Some("not begun, because another table had failed".to_owned()),

@@ -28,7 +28,6 @@ struct ReviewPage {
     package: String,
     file: String,
     variables: Vec<String>,
-    has_transformation: bool,
 }
 
 /// What copies would do, or have done.
@@ -45,6 +44,7 @@ pub(super) struct PlannedTable {
     pub(super) created_by: Option<String>,
     pub(super) choices: Vec<(String, String, String)>,
     pub(super) failure: Option<String>,
+    pub(super) hint: Option<&'static str>,
 }
 
 pub(super) fn routes() -> Router<Arc<Wizard>> {
@@ -65,17 +65,7 @@ async fn shown(State(wizard): App) -> Response {
     let folder = state.folder.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
     let file = folder.join(format!("{}.toml", draft.package_name())).to_string_lossy().into_owned();
     let (command, package, variables) = (shell_line(&words), draft.package(), draft.variables());
-    let has_transformation = words.iter().any(|word| {
-        ["--select=", "--where=", "--transform-query="].iter().any(|flag| word.starts_with(flag))
-    });
-    page(&ReviewPage {
-        shell: Shell::of(&mut state, Step::Review),
-        command,
-        package,
-        file,
-        variables,
-        has_transformation,
-    })
+    page(&ReviewPage { shell: Shell::of(&mut state, Step::Review), command, package, file, variables })
 }
 
 /// The plan, which a dry run makes. It takes as long as the look at both ends does.
@@ -94,8 +84,13 @@ async fn plan(State(wizard): App) -> Response {
 
 /// A table's plan, of a dry run or of a copy.
 pub(super) fn planned(outcome: &TableOutcome) -> PlannedTable {
-    let mut table =
-        PlannedTable { name: outcome.name.clone(), created_by: None, choices: Vec::new(), failure: None };
+    let mut table = PlannedTable {
+        name: outcome.name.clone(),
+        created_by: None,
+        choices: Vec::new(),
+        failure: None,
+        hint: None,
+    };
     match &outcome.result {
         Some(Ok(report)) => {
             table.created_by.clone_from(&report.created_by);
@@ -104,7 +99,10 @@ pub(super) fn planned(outcome: &TableOutcome) -> PlannedTable {
                 .map(|choice| (choice.setting.to_owned(), choice.value.clone(), choice.reason.clone()))
                 .collect();
         }
-        Some(Err(failed)) => table.failure = Some(failed.error.to_string()),
+        Some(Err(failed)) => {
+            table.failure = Some(failed.error.to_string());
+            table.hint = bulkwire_cli::hint_of(&failed.error);
+        }
         None => {}
     }
     table

@@ -1,7 +1,10 @@
 //! Drafts, the words they make, and the packages.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use super::*;
+use bulkwire_wizard::draft::{
+    ChosenTable, ColumnChoice, DatabaseEnd, Draft, End, EndKind, Filling, FixedWidth, Layout, Quote, Secret,
+    Step, TargetColumn, What, Writers, shell_line,
+};
 
 fn csv_to_table() -> Draft {
     let mut draft = Draft::default();
@@ -294,4 +297,42 @@ fn steps_are_reached_in_order() {
     assert_eq!(draft.obstacle(Step::Review), Some(Step::Way));
     draft.source.file.path = "/data/t.txt".to_owned();
     assert_eq!(draft.after(Step::Source), Step::Format);
+}
+
+#[test]
+fn passwords_leave_the_address() {
+    for (text, address, password, variable) in [
+        ("postgresql://u:p%40ss@h:5/d?x=1", "postgresql://u@h:5/d?x=1", "p@ss", ""),
+        ("postgresql://u:${env:PG}@h/d", "postgresql://u@h/d", "", "PG"),
+        ("odbc:Driver={a;b};Uid=u;Pwd={p;}};q}", "odbc:Driver={a;b};Uid=u", "p;};q", ""),
+        ("sqlite:a.db", "sqlite:a.db", "", ""),
+    ] {
+        let mut end = DatabaseEnd { address: text.to_owned(), ..DatabaseEnd::default() };
+        end.take_password_out();
+        assert_eq!((end.address.as_str(), end.password.expose()), (address, password), "{text}");
+        assert_eq!(end.password_variable, variable, "{text}");
+    }
+}
+
+#[test]
+fn a_choice_is_a_part_of_a_select_list() {
+    let added =
+        ColumnChoice { name: "line".to_owned(), expression: "$row".to_owned(), ..ColumnChoice::default() };
+    let cases = [
+        (column("id", ""), "[id]"),
+        (ColumnChoice { name: "c".to_owned(), ..column("a]b", "") }, "[a]]b] AS [c]"),
+        (column("id", "int"), "CAST([id] AS int) AS [id]"),
+        (
+            ColumnChoice { filling: Filling::BlankIsNull, ..column("id", "date") },
+            "CAST(NULLIF(TRIM([id]), '') AS date) AS [id]",
+        ),
+        (
+            ColumnChoice { filling: Filling::Value("it's".to_owned()), ..column("id", "") },
+            "COALESCE([id], N'it''s') AS [id]",
+        ),
+        (added, "$row AS [line]"),
+    ];
+    for (choice, expected) in cases {
+        assert_eq!(choice.select(), expected);
+    }
 }
