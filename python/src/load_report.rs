@@ -71,6 +71,7 @@ impl LoadReport {
                 How::Switched => "switch",
                 How::Renamed { .. } => "rename",
                 How::Merged | How::Directed => "merge",
+                How::Inserted => "insert",
             }),
             ..Self::staged(&table, loaded.load)
         }

@@ -27,6 +27,7 @@ mod load_files;
 mod load_ledger;
 mod load_observation;
 mod load_options;
+mod load_order;
 mod load_report;
 mod load_source;
 mod load_way;

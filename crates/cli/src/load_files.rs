@@ -9,8 +9,8 @@ use formats::{Encoding, RowLines};
 use indicatif::ProgressBar;
 use load::report::{grouped, row_words};
 use load::{
-    Client, Ending, Ledger, LoadPlan, Observation, ParallelOptions, ParallelReport, ParallelSource,
-    RejectedRow, TableLoad, TableName, Tolerance, Writers,
+    Client, Ending, Ledger, LoadOptions, LoadPlan, Observation, ParallelOptions, ParallelReport,
+    ParallelSource, RejectedRow, TableLoad, TableName, Tolerance, Writers,
 };
 
 use crate::args::{LoadArgs, WriterCount};
@@ -18,7 +18,7 @@ use crate::failure::{FailedLoad, Failure};
 use crate::load_report::{self, Loaded, Terms};
 use crate::load_source::{self, REJECTS_SHOWN_MAX, Source};
 use crate::server_log::LoadWatch;
-use crate::{forecast_command, interrupt, load_observation, load_options, progress};
+use crate::{forecast_command, interrupt, load_observation, load_options, load_order, progress};
 use copy::loaded_file::{LoadedFile, Reader};
 use copy::rejects;
 use copy::rejects::{Rejected, Rejects};
@@ -81,9 +81,8 @@ impl Files<'_> {
             emptied.map_err(|error| Failure::Statement { statement, error: Box::new(error) })?;
             // The empty table has plans of its own.
             for ((file, reader), source) in files.iter_mut().zip(&readers).zip(group) {
-                let options = load_source::options(arguments, &source.kind);
-                let plan = load.plan(client, &reader.schema(), &options);
-                file.plan = plan.map_err(|error| unfit(source, table, error))?;
+                let plan = load.plan(client, &reader.schema(), &file.options);
+                file.plan = plan.map_err(|error| load_source::unfit(source, table, error))?;
             }
         }
         if ledger.is_none() && load.stage().is_none() && rows_before.is_none() {
@@ -160,15 +159,18 @@ impl Files<'_> {
             if rejects.is_some() {
                 reader.collect_rejects();
             }
-            let options = load_source::options(arguments, &source.kind);
+            readers.push(reader);
+        }
+        let options = load_order::find(client, load, group, &readers, arguments)?;
+        for ((source, reader), options) in group.iter().zip(&readers).zip(options) {
             let chosen = load.choose(client, &reader.schema(), &options);
-            chosen.map_err(|error| unfit(source, table, error))?;
+            chosen.map_err(|error| load_source::unfit(source, table, error))?;
             if let Some(stage) = load.stage().filter(|_| !arguments.dry_run) {
                 interrupt::note_stage(stage.name().to_string());
                 load.make_stage(client)?;
             }
             let plan = load.plan(client, &reader.schema(), &options);
-            let plan = plan.map_err(|error| unfit(source, table, error))?;
+            let plan = plan.map_err(|error| load_source::unfit(source, table, error))?;
             let forecast = forecast_command::beforehand(client, &plan, source, arguments)?;
             files.push(LoadedSource {
                 forecast,
@@ -178,8 +180,8 @@ impl Files<'_> {
                 encoding: reader.text_encoding(),
                 bytes_total: reader.bytes_total(),
                 bytes_read: Arc::default(),
+                options,
             });
-            readers.push(reader);
         }
         Ok((files, readers))
     }
@@ -270,10 +272,6 @@ impl Files<'_> {
     }
 }
 
-fn unfit(source: &Source, table: &TableName, error: load::Error) -> Failure {
-    Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) }
-}
-
 /// A file that is loaded.
 struct LoadedSource<'a> {
     name: &'a str,
@@ -283,6 +281,7 @@ struct LoadedSource<'a> {
     bytes_total: Option<u64>,
     bytes_read: Arc<AtomicU64>,
     forecast: Option<load::Forecast>,
+    options: LoadOptions,
 }
 
 impl LoadedSource<'_> {

@@ -144,9 +144,7 @@ pub(crate) fn open(
         }
         Kind::Host(layout) => layout,
     };
-    let unfit =
-        |error| Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) };
-    let target = client.describe_recent(table).map_err(unfit)?;
+    let target = client.describe_recent(table).map_err(|error| unfit(source, table, error))?;
     let columns = target.columns.iter().map(|column| column.column.clone()).collect();
     let mut host = layout.with_columns(Some(columns))?;
     for (number, column) in (1..).zip(&target.columns) {
@@ -173,11 +171,17 @@ pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
         Kind::Host(_) => true,
     };
     let LoadArgs { bulk, columns, conversions, writers, .. } = arguments;
-    let options = load_options::of(bulk, columns, conversions, writers);
+    let may_stage = !arguments.create && !bulk.autocommit && !bulk.sole_writer && !arguments.refusals.bisect;
+    let options = LoadOptions { may_stage, ..load_options::of(bulk, columns, conversions, writers) };
     match options.mapping {
         Mapping::ByName if !has_names => LoadOptions { mapping: Mapping::ByPosition, ..options },
         _ => options,
     }
+}
+
+/// A file whose columns do not fit the table.
+pub(crate) fn unfit(source: &Source, table: &TableName, error: load::Error) -> Failure {
+    Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) }
 }
 
 /// A refused row for people.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use formats::bcp::{self, HostReader};
-use formats::{BatchReader, Encoding, FormatError, RowLines, RowPositions};
-use load::{Origin, Origins, SourceBatch, UnreadRow};
+use formats::{BatchReader, Encoding, FormatError, RowLines, RowPositions, SortColumn, Sorted};
+use load::{KeyOrder, Origin, Origins, SourceBatch, UnreadRow};
 
 /// What yields the rows of a file.
 pub enum Reader {
@@ -59,6 +59,18 @@ impl Reader {
             Self::Typed { reader, .. } => reader.schema(),
             Self::Host(reader) => reader.schema(),
         }
+    }
+
+    /// Whether the rows come in the order of a key.
+    ///
+    /// # Errors
+    /// The key's columns cannot be read.
+    pub fn follows(&self, order: &KeyOrder) -> Result<Sorted, FormatError> {
+        let Self::Typed { reader, .. } = self else { return Ok(Sorted::Unknown) };
+        let columns = order.key.iter().zip(&order.sources);
+        let columns =
+            columns.map(|((_, descending), index)| SortColumn { index: *index, descending: *descending });
+        reader.sorted_by(&columns.collect::<Vec<_>>(), order.is_unique)
     }
 
     /// Bytes of the stored file that were read.

@@ -25,6 +25,11 @@ impl AtOffset {
         Self { offset, ..self.clone() }
     }
 
+    /// Reads without being counted.
+    pub(crate) fn uncounted(&self) -> Self {
+        Self { bytes: Arc::default(), ..self.clone() }
+    }
+
     /// The file.
     pub(crate) fn file(&self) -> &File {
         &self.file

@@ -6,8 +6,8 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 
 use crate::{
-    Compression, Encoding, Format, FormatError, Location, Reason, RowLines, RowPositions, bcp, csv, ipc,
-    parquet,
+    Compression, Encoding, Format, FormatError, Location, Reason, RowLines, RowPositions, SortColumn, Sorted,
+    bcp, csv, ipc, parquet,
 };
 
 /// A file being read: an iterator of batches that all have [`BatchReader::schema`].
@@ -40,6 +40,15 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
     /// and only after [`BatchReader::rejects`] was asked for.
     fn positions(&mut self) -> Option<RowPositions> {
         None
+    }
+
+    /// Whether all rows are sorted by columns of the schema, NULL before all values and numbers by size; `strictly` if no two rows
+    /// may have the same key. Only formats that can find out without reading whole rows know it.
+    ///
+    /// # Errors
+    /// The columns cannot be read.
+    fn sorted_by(&self, _columns: &[SortColumn], _strictly: bool) -> Result<Sorted, FormatError> {
+        Ok(Sorted::Unknown)
     }
 
     /// Has so many threads read, at most, where the format and the file allow it. Batches come in the file's order all the

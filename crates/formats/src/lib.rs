@@ -33,6 +33,7 @@ pub mod infer;
 pub mod ipc;
 mod location;
 pub mod measure;
+mod order;
 pub mod parquet;
 mod partitioned_files;
 mod row_positions;
@@ -55,6 +56,7 @@ pub use infer::{Evidence, InferProgress, InferredColumn, InferredSchema, infer, 
 pub use ipc::{IpcCompression, IpcContainer, IpcOptions};
 pub use location::{Location, Spooled};
 pub use measure::{measure, measure_all, measure_batches, measure_readable};
+pub use order::{SortColumn, Sorted};
 pub use parquet::{ParquetCompression, ParquetOptions};
 pub use partitioned_files::PartitionedFiles;
 pub use row_positions::RowPositions;

@@ -1,6 +1,7 @@
 //! Parquet files, row group by row group in both directions.
 
 mod lanes;
+mod order;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +24,7 @@ use crate::compression::Compressor;
 use crate::counted_chunks::CountedChunks;
 use crate::damage::contained;
 use crate::witness::Witness;
-use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Written};
+use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, SortColumn, Sorted, Written};
 
 /// How a Parquet file is written. Reading needs no options.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,6 +183,13 @@ impl BatchReader for ParquetReader {
 
     fn bytes_total(&self) -> Option<u64> {
         Some(self.bytes_total)
+    }
+
+    fn sorted_by(&self, columns: &[SortColumn], strictly: bool) -> Result<Sorted, FormatError> {
+        // What is read here is read again with the rows.
+        let chunks = CountedChunks(self.chunks.0.uncounted());
+        let sorted = contained(|| order::sorted_by(&chunks, &self.metadata, columns, strictly));
+        sorted.map_err(|error| error.in_file(&self.file))
     }
 
     fn use_threads(&mut self, threads: usize) {

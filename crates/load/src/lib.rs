@@ -55,6 +55,7 @@ mod describe;
 mod doubt;
 mod error;
 mod export;
+mod key_order;
 mod load;
 mod load_error;
 mod login;
@@ -88,11 +89,12 @@ pub use doubt::{Finding, Look};
 pub use error::{Error, ServerError};
 pub use export::{export, table_query};
 pub use forecast::{Circumstances, Forecast, Forecaster};
+pub use key_order::KeyOrder;
 pub use load::load;
 pub use load_error::{FailedBatch, LoadError, Progress};
 pub use login::{Encryption, LoginError, ServerInfo};
 pub use observation::{Observation, Observed};
-pub use options::{BatchTransaction, Connections, LoadOptions};
+pub use options::{BatchTransaction, Connections, LoadOptions, SourceFacts};
 pub use parallel::{
     BoxError, CommitWatch, CommittedChunk, Ledger, LedgerLoad, LedgerPlace, Limit, LoadIdentity, LoadState,
     ParallelOptions, ParallelReport, ParallelSource, RampStep, RetryNote, RowRanges, SourceBatches,

@@ -2,6 +2,8 @@
 
 use rows::{CastOptions, Mapping};
 
+use crate::key_order::KeyOrder;
+
 /// How a batch becomes a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BatchTransaction {
@@ -22,6 +24,17 @@ pub enum Connections {
     Several,
     /// As many as pay, up to [`LoadPlan::writers_max`](crate::LoadPlan::writers_max).
     Auto,
+}
+
+/// What is known of a source before its rows are read.
+#[derive(Debug, Clone, Default)]
+pub struct SourceFacts {
+    /// Bytes of all sources of the load together, as they are stored.
+    pub bytes: Option<u64>,
+    /// How the order of the rows is known, if it was found and not asked for.
+    pub order: Option<String>,
+    /// The first rows are sorted by the clustered key; nothing is known of the others.
+    pub looks_sorted: bool,
 }
 
 /// Settings of a load. The [plan](crate::LoadPlan) chooses a value, with a reason, for each setting that is `None`.
@@ -45,6 +58,11 @@ pub struct LoadOptions {
     pub fire_triggers: bool,
     /// The order that the source's rows are promised to have: column, descending.
     pub order: Vec<(String, bool)>,
+    /// What is known of the source before it is read.
+    pub source: SourceFacts,
+    /// Rows of an append may wait in a stage without having been asked to. The caller goes through all steps of a
+    /// [`TableLoad`](crate::TableLoad), and nothing that it was asked for goes without a stage only.
+    pub may_stage: bool,
     /// Transactions.
     pub transaction: BatchTransaction,
     /// How many connections will load.
@@ -52,6 +70,13 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
+    /// The same for a source whose rows are known to be sorted by a table's clustered key.
+    #[must_use]
+    pub fn in_order(self, key: &KeyOrder, evidence: String) -> Self {
+        let source = SourceFacts { order: Some(evidence), ..self.source };
+        Self { order: key.key.clone(), source, ..self }
+    }
+
     /// The same for a load with a number of connections; `None` stands for as many as pay.
     #[must_use]
     pub fn with_writers(mut self, writers: Option<usize>) -> Self {

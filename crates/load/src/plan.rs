@@ -157,7 +157,10 @@ impl LoadPlan {
             table_lock,
             rows_per_batch: Some(batch_rows),
             kilobytes_per_batch: None,
-            order: options.order.clone(),
+            order: match options.source.order.is_none() || is_sorted(target, options) {
+                true => options.order.clone(),
+                false => Vec::new(),
+            },
             as_written: None,
         };
         let table = target.name.clone();
@@ -399,8 +402,14 @@ fn order(target: &TableDescription, options: &LoadOptions) -> (String, String) {
     match (options.order.is_empty(), target.clustered_index()) {
         (false, Some(index)) if index.key == options.order => (
             list(&options.order),
-            "as asked; it is the clustered key, so the server does not sort".to_owned(),
+            format!(
+                "{}; it is the clustered key, so the server does not sort",
+                options.source.order.as_deref().unwrap_or("as asked")
+            ),
         ),
+        (false, None) if options.source.order.is_some() => {
+            ("none".to_owned(), "no clustered index to follow".to_owned())
+        }
         (false, _) => {
             (list(&options.order), "as asked; it is not the clustered key, so it does not help".to_owned())
         }

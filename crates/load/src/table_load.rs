@@ -9,12 +9,13 @@ use crate::{
     client::Client,
     describe::TableDescription,
     error::Error,
+    key_order::KeyOrder,
     load_error::{LoadError, Progress},
     options::LoadOptions,
     parallel::{Ledger, LoadState, ParallelOptions, ParallelReport, ParallelSource, load_parallel},
     plan::LoadPlan,
     retry::RetryPolicy,
-    stage::{Mode, Published, Route, Stage, StagePlan, Strategy},
+    stage::{Mode, Published, Route, Stage, StagePlan, Strategy, heap_first_is_worth_it},
     table_name::TableName,
 };
 
@@ -42,6 +43,7 @@ pub struct TableLoad<'a> {
     way: LoadWay,
     /// Where committed rows are noted.
     ledger: Option<&'a Ledger>,
+    target: Option<TableDescription>,
     route: Option<Chosen>,
     is_emptied: bool,
 }
@@ -49,7 +51,6 @@ pub struct TableLoad<'a> {
 /// What the first source has decided.
 #[derive(Debug)]
 struct Chosen {
-    target: TableDescription,
     /// `None`: the rows go into the table, without a word about the way.
     plan: Option<StagePlan>,
     stage: Option<Stage>,
@@ -71,7 +72,36 @@ pub enum Ending {
 impl<'a> TableLoad<'a> {
     /// A load into `table`. Nothing is asked of the server yet.
     pub fn new(table: TableName, way: LoadWay, ledger: Option<&'a Ledger>) -> Self {
-        Self { table, way, ledger, route: None, is_emptied: false }
+        Self { table, way, ledger, target: None, route: None, is_emptied: false }
+    }
+
+    /// Looks at the table; later calls change nothing.
+    ///
+    /// # Errors
+    /// Those of [`Client::describe`].
+    pub fn look(&mut self, client: &mut Client) -> Result<&TableDescription, Error> {
+        let target = match self.target.take() {
+            Some(target) => target,
+            None => client.describe_recent(&self.table)?,
+        };
+        Ok(self.target.insert(target))
+    }
+
+    /// The order in which the rows of a source of these columns would follow the table's clustered key. `None` if there is no such
+    /// order, if another was asked for, or if the rows do not go into the key.
+    ///
+    /// # Errors
+    /// Those of [`look`](Self::look).
+    pub fn key_order(
+        &mut self,
+        client: &mut Client,
+        schema: &Schema,
+        options: &LoadOptions,
+    ) -> Result<Option<KeyOrder>, Error> {
+        if self.way.mode.keys().is_some() || !options.order.is_empty() {
+            return Ok(None);
+        }
+        Ok(KeyOrder::of(self.look(client)?, schema, options))
     }
 
     /// Looks at the table and chooses the way of the rows, by the first source; later calls change nothing.
@@ -87,16 +117,23 @@ impl<'a> TableLoad<'a> {
         if self.route.is_some() {
             return Ok(());
         }
-        let target = client.describe_recent(&self.table)?;
+        let target = self.look(client)?.clone();
         let LoadWay { mode, strategy, is_named } = &self.way;
-        let is_plain = !is_named && matches!(mode, Mode::Append | Mode::Truncate);
+        // A load that may be continued keeps to one way, whatever its next run finds.
+        let options = &match self.ledger {
+            Some(_) => LoadOptions { may_stage: false, ..options.clone() },
+            None => options.clone(),
+        };
+        let is_plain = !is_named
+            && matches!(mode, Mode::Append | Mode::Truncate)
+            && !heap_first_is_worth_it(&target, mode, options);
         let plan = match is_plain {
             true => None,
             false => Some(StagePlan::choose(client, &target, schema, mode.clone(), *strategy, options)?),
         };
         let id = self.ledger.map_or_else(Stage::new_load_id, |ledger| ledger.load_id().to_owned());
         let stage = plan.as_ref().and_then(|plan| plan.stage(&target, &id));
-        self.route = Some(Chosen { target, plan, stage, is_made: false });
+        self.route = Some(Chosen { plan, stage, is_made: false });
         Ok(())
     }
 
@@ -138,7 +175,7 @@ impl<'a> TableLoad<'a> {
         options: &LoadOptions,
     ) -> Result<LoadPlan, Error> {
         self.choose(client, schema, options)?;
-        let Some(Chosen { target, plan: way, stage, is_made }) = &self.route else {
+        let (Some(target), Some(Chosen { plan: way, stage, is_made })) = (&self.target, &self.route) else {
             return Err(Error::internal("a plan before the way was chosen"));
         };
         let mut plan = match (stage, is_made) {
@@ -175,9 +212,7 @@ impl<'a> TableLoad<'a> {
     pub fn empty(&mut self, client: &mut Client) -> Result<(), Error> {
         client.execute(&self.emptying_statement())?;
         self.is_emptied = true;
-        if let Some(chosen) = &mut self.route {
-            chosen.target = client.describe(&self.table)?;
-        }
+        self.target = Some(client.describe(&self.table)?);
         Ok(())
     }
 
@@ -207,8 +242,8 @@ impl<'a> TableLoad<'a> {
             Ok(report) => {
                 if !is_staged {
                     client.note_loaded(report.load.rows);
-                    if let Some(chosen) = &mut self.route {
-                        chosen.target.rows = chosen.target.rows.saturating_add(report.load.rows);
+                    if let Some(target) = &mut self.target {
+                        target.rows = target.rows.saturating_add(report.load.rows);
                     }
                 }
                 Ok(report)
@@ -226,7 +261,7 @@ impl<'a> TableLoad<'a> {
 
     /// The table, if its rows go through a stage.
     pub fn staged_target(&self) -> Option<&TableName> {
-        self.route.as_ref().filter(|chosen| chosen.stage.is_some()).map(|chosen| &chosen.target.name)
+        self.stage().and(self.target.as_ref()).map(|target| &target.name)
     }
 
     /// The table, by the name that it was given.
@@ -236,7 +271,7 @@ impl<'a> TableLoad<'a> {
 
     /// The table, as the server resolves its name where that is known.
     pub fn target_name(&self) -> &TableName {
-        self.route.as_ref().map_or(&self.table, |chosen| &chosen.target.name)
+        self.target.as_ref().map_or(&self.table, |target| &target.name)
     }
 
     /// Whether a ledger can continue it.

@@ -122,3 +122,134 @@ fn ten_commands_load_one_clustered_table_at_a_time() {
         assert_whole(&fixture, ROWS, name);
     }
 }
+
+/// The plan's line for a setting.
+fn line<'a>(ran: &'a Ran, setting: &str) -> &'a str {
+    let line = ran.stderr.lines().find(|line| line.starts_with(&format!("{setting} ")));
+    line.unwrap_or_else(|| panic!("{setting}: {}", ran.stderr))
+}
+
+#[test]
+fn a_sorted_parquet_file_is_loaded_in_order_without_being_told_so() {
+    let fixture = Fixture::new();
+    for (name, ids) in [
+        ("rising", "n"),
+        ("falling", "-n"),
+        ("scattered", "n * 7919 % 24000"),
+        ("doubled", "CASE n WHEN 23999 THEN 23998 ELSE n END"),
+    ] {
+        let rows = "SELECT TOP (24000) CAST(ROW_NUMBER() OVER (ORDER BY (SELECT 1)) - 1 AS int) AS n \
+                    FROM (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) a(x), (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) b(x), \
+                    (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) c(x), (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) d(x), \
+                    (VALUES (1),(2),(3)) e(x)";
+        let query = format!(
+            "SELECT {ids} AS id, 'name ' + CAST(n % 977 AS varchar(10)) AS name FROM ({rows}) t ORDER BY n"
+        );
+        fixture.ok(&["export", "--query", &query, &format!("{name}.parquet"), "--quiet"]);
+    }
+    let reason = "the file's key was read; it is the clustered key";
+    for (file, key, order) in [
+        ("rising", "id", Some("id ")),
+        ("falling", "id DESC", Some("id DESC ")),
+        ("falling", "id", None),
+        ("scattered", "id", None),
+    ] {
+        let create = format!(
+            "DROP TABLE IF EXISTS t; CREATE TABLE t (id int NOT NULL, name varchar(30), PRIMARY KEY ({key}))"
+        );
+        for writers in [&[][..], &["--writers", "3"], &["--writers", "auto"]] {
+            fixture.ok(&["query", &create]);
+            let file = format!("{file}.parquet");
+            let mut arguments = vec!["load", "t", &file, "--batch-rows", "5000"];
+            arguments.extend(writers);
+            let loaded = fixture.run(&arguments);
+            assert_eq!(loaded.code, 0, "{file} {key}: {}", loaded.stderr);
+            let said = line(&loaded, "ORDER");
+            match order {
+                Some(order) => assert!(said.contains(order) && said.contains(reason), "{said}"),
+                None => assert!(said.contains("none"), "{said}"),
+            }
+            let count = fixture.run(&["query", "SELECT COUNT(*), SUM(ABS(id)) FROM t", "--format", "csv"]);
+            assert_eq!(count.stdout.lines().nth(1), Some("24000,287988000"), "{file} {key}");
+        }
+    }
+    // Rows with the same key are no order by a unique one, and refused as ever.
+    fixture.ok(&["query", "DROP TABLE t; CREATE TABLE t (id int NOT NULL PRIMARY KEY, name varchar(30))"]);
+    let refused = fixture.run(&["load", "t", "doubled.parquet", "--quiet"]);
+    assert!(refused.code == 1 && refused.stderr.contains("duplicate key"), "{}", refused.stderr);
+    fixture.ok(&["query", "DROP TABLE t; CREATE TABLE t (id int NOT NULL, name varchar(30)); CREATE CLUSTERED INDEX c ON t (id)"]);
+    let loaded = fixture.run(&["load", "t", "doubled.parquet"]);
+    assert!(line(&loaded, "ORDER").contains(reason), "{}", loaded.stderr);
+    // Text is sorted by a collation, and numbers of text by their letters.
+    fixture.ok(&[
+        "query",
+        "DROP TABLE t; CREATE TABLE t (id varchar(20) NOT NULL PRIMARY KEY, name varchar(30))",
+    ]);
+    let loaded = fixture.run(&["load", "t", "rising.parquet", "--map", "name=name", "--map", "id=id"]);
+    assert!(loaded.code != 0 || line(&loaded, "ORDER").contains("none"), "{}", loaded.stderr);
+}
+
+#[test]
+fn several_connections_fill_a_heap_before_the_key_where_that_pays() {
+    let fixture = Fixture::new();
+    // Few rows, but enough bytes.
+    const WIDE: u64 = 4_500;
+    let filler = "x".repeat(7_600);
+    let content = |ids: &mut dyn Iterator<Item = u64>| {
+        let rows: String = ids.map(|id| format!("{id},{filler}\n")).collect();
+        format!("id,name\n{rows}")
+    };
+    fixture.file("scattered.csv", content(&mut scattered(WIDE)));
+    fixture.file("sorted.csv", content(&mut (0..WIDE)));
+    fixture.file("small.csv", lines(scattered(1000)));
+    let create = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, name varchar(8000) NOT NULL)";
+    let load = |file: &str, create: &str, flags: &[&str]| {
+        fixture.ok(&["query", &format!("DROP TABLE IF EXISTS t; {create}")]);
+        let mut arguments = vec!["load", "t", file];
+        arguments.extend(flags);
+        let loaded = fixture.run(&arguments);
+        assert_eq!(loaded.code, 0, "{file} {flags:?}: {}", loaded.stderr);
+        let heap = loaded
+            .stderr
+            .lines()
+            .any(|line| line.starts_with("strategy  ") && line.contains("heap-then-key"));
+        assert_eq!(heap, loaded.stderr.contains("published by"), "{file} {flags:?}: {}", loaded.stderr);
+        let rows = if file == "small.csv" { 1000 } else { WIDE };
+        let count =
+            fixture.run(&["query", "SELECT COUNT(*), COUNT(DISTINCT id), SUM(id) FROM t", "--format", "csv"]);
+        assert_eq!(count.stdout.lines().nth(1), Some(&*format!("{rows},{rows},{}", rows * (rows - 1) / 2)));
+        heap
+    };
+    assert!(load("scattered.csv", create, &["--writers", "2"]));
+    assert!(load("scattered.csv", create, &["--writers", "auto"]));
+    // The plan's own number of connections leaves sorted rows to one of them.
+    assert!(!load("sorted.csv", create, &["--writers", "auto"]));
+    assert!(load("sorted.csv", create, &["--writers", "2"]));
+    for flags in [
+        &[][..],
+        &["--writers", "1"],
+        &["--writers", "2", "--strategy", "direct"],
+        &["--writers", "2", "--table-lock=off"],
+        &["--writers", "2", "--sole-writer"],
+        &["--writers", "2", "--resume"],
+    ] {
+        assert!(!load("scattered.csv", create, flags), "{flags:?}");
+    }
+    assert!(!load("sorted.csv", create, &["--writers", "2", "--order", "id"]));
+    assert!(!load("small.csv", create, &["--writers", "2"]));
+    // What a load into the table itself would do otherwise.
+    for create in [
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY, name varchar(8000) NOT NULL CHECK (name > ''))",
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY, name varchar(8000) NOT NULL, n int IDENTITY)",
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY NONCLUSTERED, name varchar(8000) NOT NULL)",
+    ] {
+        assert!(!load("scattered.csv", create, &["--writers", "2"]), "{create}");
+    }
+    let left = fixture.run(&[
+        "query",
+        "SELECT COUNT(*) FROM sys.tables WHERE name LIKE '%bulkwire%' AND name NOT LIKE 'bulkwire%'",
+        "--format",
+        "csv",
+    ]);
+    assert_eq!(left.stdout.lines().nth(1), Some("0"));
+}

@@ -8,8 +8,8 @@ use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use load::stage::{How, ObstacleKind, Script, StageError};
 use load::{
-    Client, Config, Error, LoadOptions, LoadPlan, LoadWay, Mode, Published, RetryPolicy, Stage, StagePlan,
-    Strategy, TableName, TableShape, WholeLoad,
+    Client, Config, Ending, Error, LoadOptions, LoadPlan, LoadWay, Mode, ParallelOptions, ParallelSource,
+    Published, RetryPolicy, Stage, StagePlan, Strategy, TableLoad, TableName, TableShape, WholeLoad, Writers,
 };
 use tds::Value;
 
@@ -553,6 +553,42 @@ fn a_stage_is_part_of_a_transaction_that_is_open() {
         }
         let rows = if commits { 5 } else { 1 };
         assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t"), rows);
+        assert_eq!(Stage::find_all(&mut client).unwrap(), []);
+    }
+}
+
+#[test]
+fn rows_that_came_meanwhile_do_not_make_a_load_fail_that_chose_its_stage_itself() {
+    let fixture = Fixture::new();
+    let mut client = client(&fixture);
+    for (meanwhile, expected) in
+        [("", How::Switched), ("INSERT dbo.t VALUES (-1, N'other', 'x')", How::Inserted)]
+    {
+        fixture.sql(
+            "DROP TABLE IF EXISTS dbo.t; CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL, \
+             w varchar(5) DEFAULT 'y', x AS id + 1)",
+        );
+        let rows = batch(0..100, "v");
+        let mut options = LoadOptions { may_stage: true, ..LoadOptions::default() }.with_writers(Some(2));
+        options.source.bytes = Some(1 << 30);
+        let mut load = TableLoad::new(table("dbo.t"), LoadWay::default(), None);
+        load.choose(&mut client, &rows.schema(), &options).unwrap();
+        assert!(load.stage().is_some());
+        load.make_stage(&mut client).unwrap();
+        let plan = load.plan(&mut client, &rows.schema(), &options).unwrap();
+        let source =
+            ParallelSource { plan, tolerance: None, batches: Box::new([Ok(rows.into())].into_iter()) };
+        let parallel = ParallelOptions { writers: Writers::Fixed(2), ..ParallelOptions::default() };
+        load.load(&mut client, vec![source], &parallel, &mut |_| {}).unwrap();
+        if !meanwhile.is_empty() {
+            fixture.sql(meanwhile);
+        }
+        let ended = load.finish(&mut client, RetryPolicy::NONE, &mut |_| {}).unwrap();
+        let Ending::Published(published) = ended else { panic!("{ended:?}") };
+        assert_eq!((published.inserted, published.how), (100, expected));
+        let others = i64::from(!meanwhile.is_empty());
+        assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t"), 100 + others);
+        assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t WHERE w = 'y' AND x = id + 1"), 100);
         assert_eq!(Stage::find_all(&mut client).unwrap(), []);
     }
 }

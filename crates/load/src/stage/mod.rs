@@ -12,6 +12,7 @@
 mod action;
 mod directed;
 mod error;
+mod heap_first;
 mod merge;
 mod mode;
 mod obstacle;
@@ -25,6 +26,7 @@ mod type_text;
 
 pub use action::{ACTION_COLUMN, RowAction};
 pub use error::StageError;
+pub(crate) use heap_first::is_worth_it as heap_first_is_worth_it;
 pub use merge::{Merge, MergeKind, Merged};
 pub use mode::{Mode, Strategy};
 pub use obstacle::{Obstacle, ObstacleKind};

@@ -4,6 +4,7 @@ use arrow::datatypes::Schema;
 
 use super::{
     error::StageError,
+    heap_first,
     merge::{Merge, MergeKind},
     mode::{Mode, Strategy},
     obstacle::{Obstacle, ObstacleKind},
@@ -53,7 +54,23 @@ impl StagePlan {
         strategy: Strategy,
         options: &LoadOptions,
     ) -> Result<Self, Error> {
-        let (strategy, reason) = decide(target, &mode, strategy)?;
+        let is_candidate = strategy == Strategy::Auto && heap_first::is_worth_it(target, &mode, options);
+        let heap = match is_candidate {
+            true => Some(heap_first::shape(client, &target.name)?),
+            false => None,
+        };
+        if let Some(Ok(shape)) = heap {
+            let shape = Box::new(shape);
+            let kind = StageKind::Swap { shape, keys_first: false, replaces: false, inserts_otherwise: true };
+            let (strategy, route) = (Strategy::HeapThenKey, Route::Stage(kind));
+            let choices = choices(target, &mode, strategy, heap_first::REASON, &route);
+            return Ok(Self { mode, strategy, route, choices });
+        }
+        let (strategy, mut reason) = decide(target, &mode, strategy)?;
+        let refusal = heap.and_then(Result::err);
+        if let Some(refusal) = &refusal {
+            reason = refusal;
+        }
         let route = match (&mode, strategy) {
             (Mode::Append, Strategy::Direct) => Route::Direct,
             (Mode::Truncate, _) => Route::TruncateFirst,
@@ -84,6 +101,7 @@ impl StagePlan {
                     shape: Box::new(shape),
                     keys_first: strategy == Strategy::Swap,
                     replaces: mode == Mode::Replace,
+                    inserts_otherwise: false,
                 })
             }
         };

@@ -15,7 +15,7 @@ use crate::{
     client::Client,
     error::Error,
     report::grouped,
-    table_name::{TableName, literal},
+    table_name::{TableName, literal, quoted},
 };
 
 /// What a stage brought.
@@ -49,6 +49,8 @@ pub enum How {
     Merged,
     /// By DELETE, UPDATE and INSERT, as each row says.
     Directed,
+    /// By INSERT, because the target had got rows meanwhile.
+    Inserted,
 }
 
 impl fmt::Display for Published {
@@ -59,6 +61,11 @@ impl fmt::Display for Published {
             How::Renamed { refusal } => write!(
                 f,
                 "published by a rename: {} rows; the server refused SWITCH ({refusal})",
+                grouped(*inserted)
+            ),
+            How::Inserted => write!(
+                f,
+                "published by INSERT: {} rows; the table was empty when the load began and had rows at its end",
                 grouped(*inserted)
             ),
             How::Merged => write!(
@@ -95,7 +102,17 @@ impl Stage {
                 before_commit(client)?;
                 Ok(merged)
             }),
-            StageKind::Swap { shape, replaces, .. } => self.swap(client, shape, *replaces, before_commit),
+            StageKind::Swap { shape, replaces, inserts_otherwise, .. } => {
+                let published = self.swap(client, shape, *replaces, before_commit);
+                match published {
+                    Err(Error::Stage(error))
+                        if *inserts_otherwise && matches!(*error, StageError::NoLongerEmpty { .. }) =>
+                    {
+                        self.insert(client, shape, before_commit)
+                    }
+                    published => published,
+                }
+            }
         }
     }
 
@@ -166,6 +183,28 @@ impl Stage {
             before_commit(client)
         })?;
         Ok(published(How::Renamed { refusal }))
+    }
+
+    /// Adds the stage's rows to those that the target has got.
+    fn insert(
+        &self,
+        client: &mut Client,
+        shape: &TableShape,
+        before_commit: BeforeCommit<'_>,
+    ) -> Result<Published, Error> {
+        let columns = shape.columns.iter().filter(|column| column.computed.is_none());
+        let columns: Vec<String> = columns.map(|column| quoted(&column.name)).collect();
+        let columns = columns.join(", ");
+        in_transaction(client, |client| {
+            let done = client.execute(&format!(
+                "INSERT INTO {} WITH (TABLOCK) ({columns}) SELECT {columns} FROM {}",
+                self.target, self.name
+            ))?;
+            before_commit(client)?;
+            client.execute(&format!("DROP TABLE {}", self.name))?;
+            let inserted = done.rows_affected;
+            Ok(Published { inserted, updated: 0, unchanged: 0, how: How::Inserted })
+        })
     }
 
     /// Takes the target before the stage, always: two publications wait for one another and never deadlock. A target

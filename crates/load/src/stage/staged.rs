@@ -52,6 +52,8 @@ pub enum StageKind {
         keys_first: bool,
         /// The target's rows go. If not, it must have none.
         replaces: bool,
+        /// If the target has got rows meanwhile, those of the stage are inserted beside them.
+        inserts_otherwise: bool,
     },
     /// The target takes its rows by key.
     Merge(Box<Merge>),

@@ -1,0 +1,91 @@
+//! The order of a source's rows that spares the server the sort by a table's clustered key.
+
+use arrow::datatypes::{DataType, Schema};
+use rows::Plan;
+use tds::SqlType;
+
+use crate::{
+    describe::{Storage, TableDescription},
+    options::LoadOptions,
+};
+
+/// The columns of a source by which its rows have to be sorted to come in the order of a clustered key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyOrder {
+    /// The columns of the key, with "descending".
+    pub key: Vec<(String, bool)>,
+    /// For each of them the place of its values in the source's schema.
+    pub sources: Vec<usize>,
+    /// No two rows may have the same key.
+    pub is_unique: bool,
+    /// Values never change places on their way. Otherwise the order of the source says little: text compares by collation.
+    pub is_kept: bool,
+}
+
+impl KeyOrder {
+    /// The order for a source of these columns. `None` if the table has no clustered key, or columns of the key are not in the
+    /// source.
+    pub fn of(target: &TableDescription, schema: &Schema, options: &LoadOptions) -> Option<Self> {
+        if target.is_view || target.storage != Storage::Clustered {
+            return None;
+        }
+        let index = target.clustered_index()?;
+        let columns = target.loadable_columns(options.keep_identity);
+        let plan = Plan::new(schema, &columns, &options.mapping, options.cast.clone()).ok()?;
+        let pairs: Vec<_> = plan.declared_columns().iter().zip(plan.source_indexes()).collect();
+        let mut sources = Vec::with_capacity(index.key.len());
+        let mut is_kept = true;
+        for (place, (name, _)) in index.key.iter().enumerate() {
+            let (column, source) = pairs.iter().find(|(column, _)| column.name == *name)?;
+            let described = target.columns.iter().find(|described| described.column.name == *name)?;
+            // NULL would become a value that may belong elsewhere.
+            is_kept &= !described.has_default || options.keep_nulls || !column.flags.is_nullable();
+            let is_last = place + 1 == index.key.len();
+            is_kept &= match kept(schema.fields().get(*source)?.data_type(), column.sql_type()) {
+                Some(Kept::Values) => true,
+                // Values that would have to be rounded are refused otherwise.
+                Some(Kept::Order) => !options.cast.allow_rounding || (is_last && !index.is_unique),
+                None => false,
+            };
+            sources.push(*source);
+        }
+        (!sources.is_empty()).then(|| Self {
+            key: index.key.clone(),
+            sources,
+            is_unique: index.is_unique,
+            is_kept,
+        })
+    }
+}
+
+/// What remains of two different values on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// They differ in the same direction.
+    Values,
+    /// They become equal where they are rounded, and never change places.
+    Order,
+}
+
+/// `None` if values may change places.
+fn kept(from: &DataType, to: &SqlType) -> Option<Kept> {
+    let is_integer = |to: &SqlType| {
+        matches!(to, SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt)
+            || matches!(to, SqlType::Decimal { .. } | SqlType::Numeric { .. })
+    };
+    match (from, to) {
+        (integer, to) if integer.is_integer() && is_integer(to) => Some(Kept::Values),
+        (DataType::Date32, SqlType::Date) => Some(Kept::Values),
+        (
+            DataType::Decimal128(..) | DataType::Decimal256(..),
+            SqlType::Decimal { .. } | SqlType::Numeric { .. },
+        )
+        | (
+            DataType::Timestamp(_, None),
+            SqlType::DateTime2 { .. } | SqlType::DateTime | SqlType::SmallDateTime,
+        )
+        | (DataType::Timestamp(_, Some(_)), SqlType::DateTimeOffset { .. })
+        | (DataType::Time32(_) | DataType::Time64(_), SqlType::Time { .. }) => Some(Kept::Order),
+        _ => None,
+    }
+}
