@@ -9,8 +9,8 @@ use std::{
 };
 
 use arrow::datatypes::{DataType, Schema, SchemaRef};
-use formats::{Compression, Format, InferredSchema, Location};
-use load::{SourceBatch, SourceIdentity};
+use formats::{Compression, Format, InferredSchema, Location, Sorted};
+use load::{KeyOrder, SourceBatch, SourceIdentity};
 
 use crate::{
     endpoint::FileEndpoint,
@@ -237,6 +237,14 @@ impl Source for FileSource {
             _ => self.name(),
         };
         Ok(Repeat::InOrder(SourceIdentity { name, fingerprint: prints.join("; ") }))
+    }
+
+    fn follows(&mut self, _form: ReadForm, order: &KeyOrder) -> Result<Option<&'static str>, CopyError> {
+        let ([file], false) = (self.files.as_slice(), self.is_pipe()) else { return Ok(None) };
+        Ok(match file.open()?.follows(order)? {
+            Sorted::Yes(evidence) => Some(evidence),
+            Sorted::No(_) | Sorted::Unknown => None,
+        })
     }
 
     fn collect_unread(&mut self) {

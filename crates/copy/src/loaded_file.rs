@@ -40,8 +40,9 @@ impl Reader {
 
     /// Has so many threads read, at most.
     pub fn use_threads(&mut self, threads: usize) {
-        if let Self::Typed { reader, .. } = self {
-            reader.use_threads(threads);
+        match self {
+            Self::Typed { reader, .. } => reader.use_threads(threads),
+            Self::Host(reader) => reader.use_threads(threads),
         }
     }
 
@@ -49,7 +50,7 @@ impl Reader {
     fn take_helpers_cpu(&mut self) -> Duration {
         match self {
             Self::Typed { reader, .. } => reader.take_helpers_cpu(),
-            Self::Host(_) => Duration::ZERO,
+            Self::Host(reader) => reader.take_helpers_cpu(),
         }
     }
 

@@ -423,7 +423,7 @@ impl ServerDestination {
             Some(action) => staged_schema(&description.schema, action)?,
             None => Arc::clone(&description.schema),
         };
-        let options = self.options_for(&target, &description, of_source.as_ref(), &mut prepared.plan);
+        let mut options = self.options_for(&target, &description, of_source.as_ref(), &mut prepared.plan);
         let ledger = if is_dry { None } else { self.open_ledger(source, &way)? };
         if let Some(ledger) = &ledger {
             prepared.is_done = ledger.state() == LoadState::Done;
@@ -432,6 +432,13 @@ impl ServerDestination {
         if !prepared.is_done {
             let mut load = TableLoad::new(table, way.clone(), ledger.as_ref());
             let client = self.client()?;
+            let order = load.key_order(client, &schema, &options);
+            let order = order.map_err(|error| CopyError::client(&name, error))?;
+            if let Some(order) = order.filter(|order| order.is_kept)
+                && let Some(evidence) = source.follows(form, &order)?
+            {
+                options = options.in_order(&order, evidence.to_owned());
+            }
             let plan = load.plan(client, &schema, &options);
             match plan {
                 Ok(plan) => {

@@ -8,7 +8,7 @@ use arrow::{
     record_batch::RecordBatch,
 };
 use load::{
-    Client, SourceBatch, SourceIdentity, TableName, TableShape, Waited,
+    Client, KeyOrder, SourceBatch, SourceIdentity, TableName, TableShape, Waited,
     read::{ParallelRead, ReadOptions, RowSource, SplitPlan},
 };
 use rows::{Form, mapping::SQL_TYPE_KEY};
@@ -43,7 +43,8 @@ struct Started {
     read: ParallelRead,
     schema: SchemaRef,
     count: Option<u64>,
-    is_ordered: bool,
+    /// The columns of a unique key in whose order rows come, with "descending".
+    key: Vec<(String, bool)>,
     notes: Vec<String>,
 }
 
@@ -99,7 +100,7 @@ impl ServerSource {
             ServerRows::Query(query) => (RowSource::query(query.clone()), None),
         };
         let plan = SplitPlan::new(&mut client, source, &options).map_err(|error| self.failed(error))?;
-        let is_ordered = plan.is_ordered();
+        let key = plan.unique_key().map(|(name, descending)| (name.to_owned(), descending)).collect();
         let notes = plan.to_string().lines().map(str::to_owned).collect();
         let mut read =
             ParallelRead::start_with(client, plan, &options).map_err(|error| self.failed(error))?;
@@ -123,7 +124,7 @@ impl ServerSource {
             None => schema,
         };
         let count = described.filter(|table| !table.is_view).map(|table| table.rows);
-        Ok(Started { read, schema, count, is_ordered, notes })
+        Ok(Started { read, schema, count, key, notes })
     }
 
     /// The read that is under way in this form, or a new one.
@@ -184,7 +185,7 @@ impl Source for ServerSource {
             ));
         };
         let is_exact = self.started.as_ref().is_none_or(|(is_exact, _)| *is_exact);
-        if !self.started(ReadForm { is_exact, is_typed: false })?.is_ordered {
+        if self.started(ReadForm { is_exact, is_typed: false })?.key.is_empty() {
             return Ok(Repeat::No(format!(
                 "the rows of {table} have no order that is the same every time: it has no unique clustered key"
             )));
@@ -192,6 +193,21 @@ impl Source for ServerSource {
         let name = format!("{} as bulkwire reads it", self.endpoint);
         // Others may change the table meanwhile. Rows that were committed before are compared.
         Ok(Repeat::InOrder(SourceIdentity { name, fingerprint: String::new() }))
+    }
+
+    fn follows(&mut self, form: ReadForm, order: &KeyOrder) -> Result<Option<&'static str>, CopyError> {
+        let started = self.started(form)?;
+        let fields = started.schema.fields();
+        let wanted = order.key.iter().zip(&order.sources);
+        let wanted = wanted
+            .map(|((_, descending), index)| (fields.get(*index).map(|field| field.name()), *descending));
+        let known = started.key.iter().map(|(name, descending)| (Some(name), *descending));
+        // The first columns of a unique key are sorted, but not unique.
+        let is_known = match order.is_unique {
+            true => wanted.eq(known),
+            false => order.key.len() <= started.key.len() && wanted.eq(known.take(order.key.len())),
+        };
+        Ok(is_known.then_some("rows come in the order of the source's key"))
     }
 
     fn table_shape(&mut self) -> Result<Option<TableShape>, CopyError> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::AtomicU64};
 
 use arrow::datatypes::SchemaRef;
-use load::{SourceIdentity, TableShape};
+use load::{KeyOrder, SourceIdentity, TableShape};
 
 use crate::{error::CopyError, places::Places, row_stream::RowStream};
 
@@ -96,6 +96,14 @@ pub trait Source: Send {
     /// Where its rows stand.
     fn places(&self) -> Places {
         Places::default()
+    }
+
+    /// How it is known that the rows come in the order of a key, if it is.
+    ///
+    /// # Errors
+    /// Those of [`describe`](Self::describe), and of reading the key.
+    fn follows(&mut self, _form: ReadForm, _order: &KeyOrder) -> Result<Option<&'static str>, CopyError> {
+        Ok(None)
     }
 
     /// The whole definition of a table of SQL Server.

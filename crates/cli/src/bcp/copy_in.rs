@@ -102,9 +102,10 @@ impl Copy<'_> {
             }
         }
         let receiving: Vec<Column> = columns.iter().map(receiving).collect();
-        let reader =
+        let mut reader =
             HostReader::open(self.location, self.compression(), &file, &receiving, &self.read_options()?)
                 .map_err(|error| End::reading(&error))?;
+        reader.use_threads(formats::reading_threads(1));
         let loaded: Vec<Column> =
             reader.table_columns().iter().filter_map(|index| receiving.get(*index).cloned()).collect();
         let plan = Plan::new(&reader.schema(), &loaded, &Mapping::ByPosition, CastOptions::default())
@@ -241,7 +242,9 @@ impl Iterator for HostRows<'_> {
             Some(Ok(batch)) => {
                 let origins = Arc::new(FileOrigins(batch.positions));
                 let unread = unread(self.file, batch.rejected);
-                return Some(Ok(SourceBatch::new(batch.batch, origins).with_unread(unread)));
+                let cpu = self.reader.take_helpers_cpu();
+                let batch = SourceBatch::new(batch.batch, origins).with_unread(unread);
+                return Some(Ok(batch.with_helpers_cpu(cpu)));
             }
             Some(Err(error)) => lock(self.shared).failure = Some(error),
             None => {}

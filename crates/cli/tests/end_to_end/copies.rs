@@ -279,3 +279,35 @@ fn a_full_disk_leaves_no_file() {
     let ran = fixture.run(&["copy", "mssql:t", &format!("{text_of}/deeper/x.csv")]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
 }
+
+#[test]
+fn rows_that_come_in_the_order_of_the_key_are_not_sorted_again() {
+    let fixture = Fixture::new();
+    let key = |name: &str, key: &str| {
+        format!(
+            "CREATE TABLE {name} (id int NOT NULL, day date NOT NULL, name varchar(10), PRIMARY KEY ({key}));"
+        )
+    };
+    fixture.sql(
+        &[key("a", "id"), key("b", "id"), key("c", "id DESC"), key("d", "name"), key("e", "id, day")]
+            .concat()
+            .replace("name varchar(10)", "name varchar(10) NOT NULL"),
+    );
+    fixture.sql("INSERT a SELECT value, '2026-01-01', CONCAT('n', value) FROM GENERATE_SERIES(1, 500)");
+    for (target, order) in [("b", "id  "), ("c", "none"), ("d", "none"), ("e", "none")] {
+        let copied = fixture.ok(&["copy", "mssql:a", &format!("mssql:{target}"), "--mode", "append"]);
+        let line = copied
+            .stderr
+            .lines()
+            .find(|line| line.starts_with("ORDER "))
+            .unwrap_or_else(|| panic!("{}", copied.stderr));
+        assert_eq!(line.contains("in the order of the source's key"), order != "none", "{target}: {line}");
+        assert!(line.contains(order), "{target}: {line}");
+        assert_eq!(fixture.rows(&format!("SELECT COUNT(*), SUM(id) FROM {target}")), "500,125250\n");
+    }
+    fixture.ok(&["copy", "mssql:e", "e.parquet", "--quiet"]);
+    fixture.sql("TRUNCATE TABLE e");
+    let copied = fixture.ok(&["copy", "e.parquet", "mssql:e"]);
+    assert!(copied.stderr.contains("the file's key was read"), "{}", copied.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*), SUM(id) FROM e"), "500,125250\n");
+}

@@ -190,3 +190,27 @@ impl fmt::Display for Suffered {
         Ok(())
     }
 }
+
+/// Counts a deviation, and keeps the place (row, byte offset) of the first.
+pub(super) fn tally(
+    suffered: &mut Vec<Suffered>,
+    deviation: Deviation,
+    (row, byte_offset): (u64, u64),
+    column: Option<&str>,
+    count: u64,
+) {
+    match suffered.iter_mut().find(|known| known.deviation == deviation) {
+        Some(known) => known.count += count,
+        None => {
+            let column = column.filter(|name| !name.is_empty()).map(str::to_owned);
+            suffered.push(Suffered { deviation, count, row, byte_offset, column });
+        }
+    }
+}
+
+/// Adds what was found behind what is known already.
+pub(super) fn absorb(suffered: &mut Vec<Suffered>, more: Vec<Suffered>) {
+    for Suffered { deviation, count, row, byte_offset, column } in more {
+        tally(suffered, deviation, (row, byte_offset), column.as_deref(), count);
+    }
+}

@@ -1,6 +1,7 @@
 //! A host file as one of the formats that [`open`](crate::open) and [`create`](crate::create) know.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -225,6 +226,14 @@ impl BatchReader for HostFormatReader {
     fn rejects(&mut self) -> Option<Rejects> {
         self.reader.keep_raw_rows();
         Some(self.rejects.get_or_insert_default().clone())
+    }
+
+    fn use_threads(&mut self, threads: usize) {
+        self.reader.use_threads(threads);
+    }
+
+    fn take_helpers_cpu(&mut self) -> Duration {
+        self.reader.take_helpers_cpu()
     }
 
     fn positions(&mut self) -> Option<RowPositions> {

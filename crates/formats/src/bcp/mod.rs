@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `format_file` | a format file, non-XML or XML: read and written |
 //! | `layout` | the layouts that follow from a table's columns (`-c`, `-w`, `-n`, `-N`, `-V`) |
-//! | `reader` | host file to batches; rows that do not load are returned as data |
+//! | `reader`, `row_finder`, `row_converter` | host file to batches; rows that do not load are returned as data |
+//! | `ahead` | the same by several threads |
 //! | `splitter`, `cells` | positions of rows and fields |
 //! | `column`, `text_column`, `value` | from bytes to values, by the rules of the original's client library |
 //! | `regional` | currency, dates and times in a locale's form (`-R`) |
@@ -14,6 +15,7 @@
 //! description, and with a wrong one it often still loads. [`Deviation`] lists what the original then loads silently.
 //! [`Tolerance`] decides whether each case is accepted and reported, or refused.
 
+mod ahead;
 mod cells;
 mod column;
 mod declare;
@@ -33,6 +35,8 @@ mod options;
 mod reader;
 mod regional;
 mod reject;
+mod row_converter;
+mod row_finder;
 mod splitter;
 pub mod terminator;
 mod text_column;

@@ -9,12 +9,12 @@ use rows::{CellError, Form};
 use tds::{Column, SqlType};
 
 use super::HostType;
+use super::deviation::tally;
 use super::deviation::{Deviation, Suffered};
 use super::form_converter::FormConverter;
 use super::format_file::{FieldCollation, FormatFile, HostField};
 use super::lane::{Lane, LaneWriter};
 use super::options::FileCodePage;
-use super::reader::tally;
 use super::text_column::TextForm;
 use super::write_options::HostWriteOptions;
 use crate::compression::Compressor;

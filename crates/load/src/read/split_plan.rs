@@ -145,9 +145,10 @@ impl SplitPlan {
         Ok(plan)
     }
 
-    /// Whether rows come in the order of a unique key, and so in the same order every time.
-    pub fn is_ordered(&self) -> bool {
-        !self.unique_key.is_empty()
+    /// The columns of a unique key in whose order rows come, and so in the same order every time, with "descending". None if there
+    /// is no such order.
+    pub fn unique_key(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.unique_key.iter().map(|column| (column.name.as_str(), column.is_descending))
     }
 
     fn choose(&mut self, setting: &'static str, value: String, reason: String) {

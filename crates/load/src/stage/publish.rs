@@ -203,7 +203,8 @@ impl Stage {
             before_commit(client)?;
             client.execute(&format!("DROP TABLE {}", self.name))?;
             let inserted = done.rows_affected;
-            Ok(Published { inserted, updated: 0, unchanged: 0, how: How::Inserted })
+            let how = How::Inserted;
+            Ok(Published { inserted, updated: 0, unchanged: 0, deleted: 0, missing: 0, how })
         })
     }
 
