@@ -8,6 +8,7 @@
 //! | [`security`] | who may talk to the server: token, cookie, host, origin |
 //! | [`server`], `connection` | the listener on 127.0.0.1, and HTTP over a socket |
 //! | [`pages`] | one file a step: what it shows, and what it takes |
+//! | [`text`], [`preview`] | what text files look like under choices; the first rows of a copy |
 //! | `browse` | files and tables to choose from |
 //! | [`running`] | the copy under way |
 
@@ -15,11 +16,15 @@ mod assets;
 mod browse;
 mod connection;
 pub mod draft;
+mod errors;
 mod form;
 pub mod pages;
+pub mod preview;
 pub mod running;
 pub mod security;
 pub mod server;
+mod source_text;
+pub mod text;
 mod wizard;
 
 pub use draft::Draft;

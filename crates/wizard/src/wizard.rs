@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use copy::{ListedTable, TransformEngine};
 
 use crate::draft::{Draft, Side, Step};
+pub use crate::errors::Errors;
 use crate::running::Running;
+use crate::source_text::SourceText;
 
 /// What transforms rows, if the program has it.
 pub type Engine = Option<Arc<dyn TransformEngine>>;
@@ -34,6 +36,8 @@ pub struct State {
     pub listings: BTreeMap<&'static str, Listing>,
     /// The databases of a server, by end.
     pub databases: BTreeMap<&'static str, Vec<String>>,
+    /// The text file of the source.
+    pub source_text: SourceText,
     /// The copy that runs or has run.
     pub running: Option<Arc<Running>>,
     /// The folder that the file browser showed last.
@@ -47,54 +51,6 @@ pub struct Listing {
     pub of: String,
     /// Its tables.
     pub tables: Vec<ListedTable>,
-}
-
-/// What is wrong with what was typed, by the name of the field. The field `""` is the page.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Errors(BTreeMap<String, String>);
-
-impl Errors {
-    /// An error that concerns the page as a whole.
-    pub fn of_page(text: impl Into<String>) -> Self {
-        Self::of("", text)
-    }
-
-    /// An error of one field.
-    pub fn of(field: &str, text: impl Into<String>) -> Self {
-        let mut errors = Self::default();
-        errors.add(field, text);
-        errors
-    }
-
-    /// Adds the error of a field; the first one stays.
-    pub fn add(&mut self, field: &str, text: impl Into<String>) {
-        self.0.entry(field.to_owned()).or_insert_with(|| text.into());
-    }
-
-    /// Adds the error of a field of a row.
-    pub fn add_at(&mut self, field: &str, number: usize, text: impl Into<String>) {
-        self.add(&format!("{field}.{number}"), text);
-    }
-
-    /// The error of a field.
-    pub fn get(&self, field: &str) -> Option<&str> {
-        self.0.get(field).map(String::as_str)
-    }
-
-    /// The error of a field of a row.
-    pub fn at(&self, field: &str, number: &usize) -> Option<&str> {
-        self.get(&format!("{field}.{number}"))
-    }
-
-    /// Whether nothing is wrong.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// How many fields are wrong.
-    pub fn count(&self) -> usize {
-        self.0.len()
-    }
 }
 
 impl Wizard {

@@ -2,7 +2,7 @@
 
 use super::flag::Flag;
 use super::sql::{literal, quoted};
-use crate::wizard::Errors;
+use crate::errors::Errors;
 
 /// The columns of one copy.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::flag::Flag;
 use super::secret::Secret;
-use crate::wizard::Errors;
+use crate::errors::Errors;
 
 /// One end of the copy.
 #[derive(Debug, Clone, Default)]

@@ -21,7 +21,7 @@ pub use text::{FixedWidth, Layout, Quote, TextChoices};
 pub use way::{Way, Writers};
 pub use words::shell_line;
 
-use crate::wizard::Errors;
+use crate::errors::Errors;
 
 /// A copy that is being made.
 #[derive(Debug, Clone, Default)]

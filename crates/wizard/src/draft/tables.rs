@@ -1,6 +1,6 @@
 //! Which tables are copied, if they are several.
 
-use crate::wizard::Errors;
+use crate::errors::Errors;
 
 /// The tables of one copy.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::flag::Flag;
-use crate::wizard::Errors;
+use super::sql::quoted;
+use crate::errors::Errors;
 
 /// What was chosen for a text file. `None` leaves a choice to the format of the file's suffix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +60,29 @@ pub struct FixedWidth {
     pub format_file: PathBuf,
     /// Whether blanks at the end of fields go.
     pub trim_blanks: bool,
+    /// Names of all columns. They are known when the page is left.
+    pub names: Vec<String>,
+    /// Types of the columns, as `--declare` has them; an empty one, or none: text.
+    pub types: Vec<String>,
+}
+
+impl FixedWidth {
+    /// The columns as `--declare` has them: of the types that were chosen, or texts as long as their fields.
+    pub fn declaration(&self) -> String {
+        let starts = std::iter::once(0).chain(self.breaks.iter().copied());
+        let ends = self.breaks.iter().copied().map(Some).chain([None]);
+        let columns = starts.zip(ends).zip(&self.names).enumerate().map(|(index, ((start, end), name))| {
+            let chosen = self.types.get(index).filter(|chosen| !chosen.is_empty());
+            // A byte, or a unit, makes one unit of nvarchar at most.
+            let kind = match (chosen, end.map(|end| end.saturating_sub(start))) {
+                (Some(chosen), _) => chosen.clone(),
+                (None, Some(length @ 1..=4000)) => format!("nvarchar({length})"),
+                (None, _) => "nvarchar(max)".to_owned(),
+            };
+            format!("{} {kind} null", quoted(name))
+        });
+        columns.collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Default for TextChoices {
@@ -83,6 +107,10 @@ impl TextChoices {
             && fixed.format_file.as_os_str().is_empty()
         {
             errors.add("format_file", "Say where the format file is kept.");
+        } else if let Layout::FixedWidth(fixed) = &self.layout
+            && fixed.names.is_empty()
+        {
+            errors.add("breaks", "Look where the columns begin, and go on with Next.");
         }
         if self.columns.iter().any(|name| name.contains(',')) {
             errors.add("columns", "A column's name has a comma, which the command cannot spell.");
@@ -95,6 +123,12 @@ impl TextChoices {
         if let Layout::FixedWidth(fixed) = &self.layout {
             flags.push(Flag::text("format-file", fixed.format_file.display().to_string()));
             flags.extend(fixed.trim_blanks.then(|| Flag::switch("trim-blanks")));
+            // UTF-8 goes without saying, and UTF-16 stands in the format file.
+            let page = self.encoding.as_ref().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+            flags.extend(page.map(|page| Flag::text("encoding", page.clone())));
+            flags.push(Flag::text("declare", fixed.declaration()));
+            let skipped = self.skip_lines.saturating_add(usize::from(self.has_header));
+            flags.extend((skipped > 0).then(|| Flag::number("skip-lines", skipped as u64)));
         } else {
             let texts = [
                 ("format", &(!has_known_suffix).then(|| "csv".to_owned())),
@@ -111,8 +145,8 @@ impl TextChoices {
             }
             flags.extend((!self.has_header).then(|| Flag::switch("no-header")));
             flags.extend((!self.columns.is_empty()).then(|| Flag::list("columns", self.columns.clone())));
+            flags.extend((self.skip_lines > 0).then(|| Flag::number("skip-lines", self.skip_lines as u64)));
         }
-        flags.extend((self.skip_lines > 0).then(|| Flag::number("skip-lines", self.skip_lines as u64)));
         flags
     }
 }

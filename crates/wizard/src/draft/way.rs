@@ -2,7 +2,7 @@
 
 use super::flag::Flag;
 use super::{Draft, EndKind};
-use crate::wizard::Errors;
+use crate::errors::Errors;
 
 /// How rows are written. Empty texts leave a choice to the plan.
 #[derive(Debug, Clone, Default)]

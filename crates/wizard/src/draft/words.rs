@@ -2,7 +2,7 @@
 
 use super::end::{Password, Side};
 use super::flag::Flag;
-use super::{Draft, EndKind};
+use super::{Draft, EndKind, Layout};
 
 impl Draft {
     /// The words behind `bulkwire copy`. Passwords stand in them as `${env:NAME}`.
@@ -31,6 +31,15 @@ impl Draft {
         words.extend(self.source_flags().iter().flat_map(Flag::words));
         words.extend(self.columns.targets.iter().map(|target| target.name.clone()));
         words.join("\n")
+    }
+
+    /// The words of the source with all columns of a text file as text.
+    pub fn words_of_untyped_source(&self) -> Vec<String> {
+        let mut untyped = self.clone();
+        if let Layout::FixedWidth(fixed) = &mut untyped.text.layout {
+            fixed.types.clear();
+        }
+        untyped.words_of_source()
     }
 
     /// The words of a copy whose rows are transformed, and looked at.

@@ -5,11 +5,14 @@ mod browse_page;
 mod columns;
 mod end;
 mod format;
+mod look;
+mod preview_page;
 mod result;
 mod review;
 mod run;
 mod shell;
 mod tables;
+mod types;
 mod way;
 
 use std::sync::Arc;
@@ -32,6 +35,8 @@ pub fn routes(wizard: Arc<Wizard>) -> Router {
         .route("/", get(first))
         .merge(end::routes())
         .merge(browse_page::routes())
+        .merge(types::routes())
+        .merge(preview_page::routes())
         .merge(format::routes())
         .merge(columns::routes())
         .merge(way::routes())

@@ -1,0 +1,51 @@
+//! What is wrong with what was typed.
+
+use std::collections::BTreeMap;
+
+/// What is wrong with what was typed, by the name of the field. The field `""` is the page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Errors(BTreeMap<String, String>);
+
+impl Errors {
+    /// An error that concerns the page as a whole.
+    pub fn of_page(text: impl Into<String>) -> Self {
+        Self::of("", text)
+    }
+
+    /// An error of one field.
+    pub fn of(field: &str, text: impl Into<String>) -> Self {
+        let mut errors = Self::default();
+        errors.add(field, text);
+        errors
+    }
+
+    /// Adds the error of a field; the first one stays.
+    pub fn add(&mut self, field: &str, text: impl Into<String>) {
+        self.0.entry(field.to_owned()).or_insert_with(|| text.into());
+    }
+
+    /// Adds the error of a field of a row.
+    pub fn add_at(&mut self, field: &str, number: usize, text: impl Into<String>) {
+        self.add(&format!("{field}.{number}"), text);
+    }
+
+    /// The error of a field.
+    pub fn get(&self, field: &str) -> Option<&str> {
+        self.0.get(field).map(String::as_str)
+    }
+
+    /// The error of a field of a row.
+    pub fn at(&self, field: &str, number: &usize) -> Option<&str> {
+        self.get(&format!("{field}.{number}"))
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many fields are wrong.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+}
