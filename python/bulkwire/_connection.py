@@ -151,7 +151,7 @@ class Connection:
         if load_id is not None and not 1 <= len(load_id) <= 128:
             raise UsageError("load_id must have 1 to 128 characters")
         writers = 0 if writers == "auto" else writers
-        options = _options(locals())
+        options = native_options(locals())
         return self._shown(table, on_progress, lambda call: self._native.load(table, data, options, call))
 
     def forecast(
@@ -198,7 +198,7 @@ class Connection:
             PlanError: columns do not fit.
             Error: a view, a temporary table or a columnstore has no forecast.
         """
-        options = _options(locals())
+        options = native_options(locals())
         return self._native.forecast(table, data, options)
 
     def upsert(
@@ -232,7 +232,7 @@ class Connection:
         """
         if isinstance(keys, str):
             raise UsageError(f"keys must be a sequence of column names, such as [{keys!r}]")
-        options = _options(locals())
+        options = native_options(locals())
         native = self._native
         done = self._shown(table, on_progress, lambda call: native.upsert(table, data, list(keys), options, call))
         return UpsertReport(*done)
@@ -385,7 +385,7 @@ class Connection:
                 display.close()
 
 
-def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+def native_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The native options: every one of them, from the keywords that a method has."""
     order = [_order(item) for item in given.get("order", ())]
     pairs = {name: list((given.get(name) or {}).items()) for name in ("types", "columns")}

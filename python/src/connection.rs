@@ -262,9 +262,14 @@ impl Connection {
 }
 
 impl Connection {
-    fn lend(&self, py: Python<'_>) -> PyResult<LentClient> {
+    pub(crate) fn lend(&self, py: Python<'_>) -> PyResult<LentClient> {
         self.check_process(py)?;
         self.client.lend().map_err(|unavailable| failure::usage(py, unavailable.to_string()))
+    }
+
+    /// Whether the server knows vectors.
+    pub(crate) fn has_vectors(&self) -> bool {
+        self.vectors
     }
 
     fn check_process(&self, py: Python<'_>) -> PyResult<()> {
@@ -324,7 +329,7 @@ impl Connection {
     }
 
     /// Runs a short request; Ctrl-C cancels it.
-    fn request<T: Send>(
+    pub(crate) fn request<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Client) -> Result<T, Error> + Send,
@@ -388,10 +393,10 @@ fn progress_fields(at: Progress) -> (u64, u64, u64, u64) {
 /// The keywords of `load`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Options {
+pub(crate) struct Options {
     batch_rows: Option<u64>,
     table_lock: Option<bool>,
-    create: bool,
+    pub(crate) create: bool,
     /// SQL types for `create`, by column.
     types: Vec<(String, String)>,
     truncate: bool,
@@ -416,13 +421,14 @@ struct Options {
     /// Connections; 0: as many as make the load faster.
     writers: Option<usize>,
     /// Seconds.
-    retry_for: Option<f64>,
+    pub(crate) retry_for: Option<f64>,
     load_id: Option<String>,
-    ledger_schema: String,
+    pub(crate) ledger_schema: String,
 }
 
 impl Options {
-    fn from_python(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+    /// Reads the dictionary.
+    pub(crate) fn from_python(options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let this: Self = options.extract()?;
         this.date_order().map_err(|text| {
             failure::usage(options.py(), format!("date_order must be \"mdy\" or \"dmy\", not \"{text}\""))
@@ -448,12 +454,20 @@ impl Options {
         Ok(Some(LoadIdentity { load_id, target: target.clone(), mode, sources, command: String::new() }))
     }
 
+    /// Who a job is in the ledger, if it has a name.
+    pub(crate) fn job_identity(&self, target: &TableName, way: &LoadWay) -> Option<LoadIdentity> {
+        let load_id = self.load_id.clone()?;
+        let mode = way.mode.word().to_owned();
+        let sources = vec![SourceIdentity { name: "tasks".to_owned(), fingerprint: String::new() }];
+        Some(LoadIdentity { load_id, target: target.clone(), mode, sources, command: String::new() })
+    }
+
     fn truncates(&self) -> bool {
         self.truncate || self.mode.as_deref() == Some("truncate")
     }
 
     /// Mode and strategy.
-    fn way(&self) -> Result<LoadWay, Error> {
+    pub(crate) fn way(&self) -> Result<LoadWay, Error> {
         let word = match (self.mode.as_deref(), self.truncate) {
             (Some(word), false | true) => word,
             (None, true) => "truncate",
@@ -474,7 +488,8 @@ impl Options {
         }
     }
 
-    fn load_options(&self, has_names: bool) -> LoadOptions {
+    /// How rows are loaded.
+    pub(crate) fn load_options(&self, has_names: bool) -> LoadOptions {
         let mapping = match (self.columns.is_empty(), self.by_position || !has_names) {
             (false, _) => Mapping::Explicit(self.columns.clone()),
             (true, true) => Mapping::ByPosition,
@@ -510,7 +525,8 @@ impl Options {
     }
 }
 
-fn create_statement(
+/// CREATE TABLE for the data's columns.
+pub(crate) fn create_statement(
     py: Python<'_>,
     table: &TableName,
     source: &source::Source,

@@ -57,7 +57,7 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
             ReadError::Split { .. } => "PlanError",
             _ => "ConnectError",
         },
-        Error::CountMismatch { .. } => "CountMismatchError",
+        Error::CountMismatch { .. } | Error::TaskRows { .. } => "CountMismatchError",
         Error::TimedOut { .. } => "TimedOutError",
         Error::Cancelled => "CancelledError",
         Error::Broken => "BrokenConnectionError",

@@ -22,6 +22,7 @@ mod row_function;
 mod row_source;
 mod server;
 mod source;
+mod tasks;
 
 #[pymodule]
 mod _bulkwire {
@@ -39,6 +40,8 @@ mod _bulkwire {
     use super::reader::Reader;
     #[pymodule_export]
     use super::server::Server;
+    #[pymodule_export]
+    use super::tasks::{partitions, prepare_tasks, publish_tasks, read_partition};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

@@ -149,6 +149,16 @@ pub enum Error {
         /// Rows that were committed into it.
         rows: u64,
     },
+    /// A task stage lacks rows that a task has brought.
+    #[error("{stage} has {found} rows of a task that brought {expected}; nothing was published")]
+    TaskRows {
+        /// The task stage.
+        stage: String,
+        /// Rows that the task brought.
+        expected: u64,
+        /// Rows that are there.
+        found: u64,
+    },
     /// The load needs several connections but must stay on one.
     #[error("{wish} cannot be had {place}")]
     NotAlone {

@@ -12,6 +12,7 @@
 //! | [`load_parallel`] | the load itself, over one connection or several, with [`Ledger`] and [`RetryPolicy`]; [`load`](load()) in its simplest form |
 //! | [`Tolerance`] | what becomes of the rows that cannot be loaded |
 //! | [`BulkLoad`] | one connection's part, in one thread |
+//! | [`TaskStage`] | a table that takes the rows of many processes, until one transaction publishes them |
 //! | [`stage`] | tables that hold a load's rows until the target takes them all at once |
 //! | [`forecast`] | what a load will take, before it begins |
 //! | [`observation`] | figures of a running load, from the client and from the server |
@@ -71,6 +72,7 @@ mod shared_client;
 mod source;
 mod table_load;
 mod table_name;
+mod task_stage;
 mod trace;
 mod transport;
 mod upsert;
@@ -112,5 +114,6 @@ pub use stage::{
 };
 pub use table_load::{Ending, LoadWay, TableLoad};
 pub use table_name::{TableName, literal, quoted};
+pub use task_stage::{Gathered, TASK_COLUMN, TaskJob, TaskRows, TaskStage};
 pub use upsert::{UpsertReport, upsert};
 pub use whole_load::{WholeLoad, WholeReport, load_whole};

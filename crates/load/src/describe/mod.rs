@@ -7,7 +7,11 @@ use std::fmt;
 
 use tds::{Column, ColumnFlags, TypeInfo};
 
-use crate::{client::Client, error::Error, table_name::TableName};
+use crate::{
+    client::Client,
+    error::Error,
+    table_name::{TableName, quoted},
+};
 use facts::Facts;
 
 /// A table as a load sees it.
@@ -244,6 +248,18 @@ fn described_by_columns(table: &TableName, columns: Vec<Column>) -> TableDescrip
 }
 
 impl ColumnDescription {
+    /// Name, type, collation and NULL as CREATE TABLE writes them, without identity and default.
+    pub(crate) fn declaration(&self) -> String {
+        let collation = self.collation.as_ref().map(|collation| format!(" COLLATE {collation}"));
+        format!(
+            "{} {}{} {}",
+            quoted(&self.column.name),
+            self.column.type_info.sql_type,
+            collation.unwrap_or_default(),
+            if self.column.flags.is_nullable() { "NULL" } else { "NOT NULL" },
+        )
+    }
+
     /// The column takes no NULL, whatever the server's description of an empty result says.
     pub(crate) fn forbid_null(&mut self) {
         forbid_null(&mut self.column);

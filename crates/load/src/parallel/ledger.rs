@@ -300,7 +300,7 @@ impl Ledger {
     }
 
     /// The statement that enters committed rows, for the transaction that commits them.
-    pub(super) fn entry(&self, source: usize, chunk: &CommittedChunk) -> String {
+    pub(crate) fn entry(&self, source: usize, chunk: &CommittedChunk) -> String {
         let CommittedChunk { rows: Range { start, end }, row_count, checksum } = chunk;
         let Self { place, identity, epoch, .. } = self;
         // The lock on the load's row is held until the end, so that the epoch cannot be raised in between.
@@ -406,7 +406,7 @@ impl Ledger {
     }
 
     /// Whether the load is noted as done.
-    fn is_done(&self, client: &mut Client) -> Result<bool, Error> {
+    pub(crate) fn is_done(&self, client: &mut Client) -> Result<bool, Error> {
         let found = client.query_values(&format!(
             "SELECT is_done FROM {} WITH (READCOMMITTEDLOCK) WHERE load_id = {}",
             self.place.loads(),

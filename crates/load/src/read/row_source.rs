@@ -12,6 +12,8 @@ pub enum RowSource {
         name: TableName,
         /// The columns, in this order.
         columns: Option<Vec<String>>,
+        /// A condition of T-SQL that the rows meet.
+        condition: Option<String>,
     },
     /// The result of a query.
     Query {
@@ -25,7 +27,7 @@ pub enum RowSource {
 impl RowSource {
     /// A whole table.
     pub fn table(name: TableName) -> Self {
-        Self::Table { name, columns: None }
+        Self::Table { name, columns: None, condition: None }
     }
 
     /// A query without parameters.
@@ -74,9 +76,15 @@ impl RowSource {
             _ => "*".to_owned(),
         };
         let mut sql = format!("SELECT {list} FROM {}", self.from());
-        if !condition.sql.is_empty() {
+        let own = match self {
+            Self::Table { condition: Some(own), .. } => format!("({own})"),
+            _ => String::new(),
+        };
+        let conditions: Vec<&str> =
+            [own.as_str(), condition.sql.as_str()].into_iter().filter(|sql| !sql.is_empty()).collect();
+        if !conditions.is_empty() {
             sql.push_str(" WHERE ");
-            sql.push_str(&condition.sql);
+            sql.push_str(&conditions.join(" AND "));
         }
         sql.push_str(order);
         parameters.extend(condition.parameters.iter().cloned());

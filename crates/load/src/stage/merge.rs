@@ -141,7 +141,7 @@ impl Merge {
     }
 
     /// The columns of the stage.
-    pub(super) fn column_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn column_names(&self) -> impl Iterator<Item = &str> {
         let action = self.is_directed().then_some(ACTION_COLUMN);
         self.columns.iter().map(|column| column.name.as_str()).chain(action)
     }

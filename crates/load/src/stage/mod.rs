@@ -38,3 +38,7 @@ pub use shape::{
     IndexKind, IndexShape, KeyKind, Standing, TableShape,
 };
 pub use staged::{FoundStage, Stage, StageKind};
+pub(crate) use {
+    script::with_suffix,
+    staged::{digits, owner_statements},
+};

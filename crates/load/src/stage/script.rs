@@ -10,7 +10,7 @@ use crate::table_name::{TableName, literal, quoted};
 const NAME_UNITS_MAX: usize = 128;
 
 /// `name` with a suffix, cut where the two are too long together.
-pub(super) fn with_suffix(name: &str, suffix: &str) -> String {
+pub(crate) fn with_suffix(name: &str, suffix: &str) -> String {
     let room = NAME_UNITS_MAX.saturating_sub(suffix.encode_utf16().count());
     let mut units = 0;
     let kept: String = name

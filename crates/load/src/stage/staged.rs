@@ -129,13 +129,8 @@ impl Stage {
             StageKind::Swap { shape, .. } => self.script(shape, &self.suffix()).create(),
             StageKind::Merge(merge) => merge.create(&self.name),
         };
-        let properties = [
-            (LOAD_PROPERTY, self.load_id.as_str()),
-            (TARGET_PROPERTY, &self.target.to_string()),
-            (MODE_PROPERTY, self.mode),
-            (STRATEGY_PROPERTY, self.strategy),
-        ]
-        .map(|(name, value)| self.property("sp_addextendedproperty", name, Some(value)));
+        let target = self.target.to_string();
+        let properties = owner_statements(&self.name, &self.load_id, &target, self.mode, self.strategy);
         let indexes = match &self.kind {
             StageKind::Swap { shape, keys_first: true, .. } => self.script(shape, &self.suffix()).indexes(),
             _ => Vec::new(),
@@ -261,20 +256,42 @@ impl Stage {
     /// The statements that take the owner's name off, for a stage that becomes the target.
     pub(super) fn disown(&self) -> Vec<String> {
         [LOAD_PROPERTY, TARGET_PROPERTY, MODE_PROPERTY, STRATEGY_PROPERTY]
-            .map(|name| self.property("sp_dropextendedproperty", name, None))
+            .map(|name| property(&self.name, "sp_dropextendedproperty", name, None))
             .into()
     }
 
-    fn property(&self, procedure: &str, name: &str, value: Option<&str>) -> String {
-        let value = value.map(|value| format!("@value = {}, ", literal(value))).unwrap_or_default();
-        format!(
-            "EXEC sys.{procedure} @name = {}, {value}@level0type = N'SCHEMA', @level0name = {}, @level1type = N'TABLE', \
-             @level1name = {}",
-            literal(name),
-            literal(self.name.schema.as_deref().unwrap_or("dbo")),
-            literal(&self.name.name),
-        )
+    /// How the stage is published.
+    pub(crate) fn kind(&self) -> &StageKind {
+        &self.kind
     }
+}
+
+/// Statements that give a new table its owner's name, by which [`Stage::find_all`] finds it.
+pub(crate) fn owner_statements(
+    table: &TableName,
+    load_id: &str,
+    target: &str,
+    mode: &str,
+    strategy: &str,
+) -> [String; 4] {
+    [
+        (LOAD_PROPERTY, load_id),
+        (TARGET_PROPERTY, target),
+        (MODE_PROPERTY, mode),
+        (STRATEGY_PROPERTY, strategy),
+    ]
+    .map(|(name, value)| property(table, "sp_addextendedproperty", name, Some(value)))
+}
+
+fn property(table: &TableName, procedure: &str, name: &str, value: Option<&str>) -> String {
+    let value = value.map(|value| format!("@value = {}, ", literal(value))).unwrap_or_default();
+    format!(
+        "EXEC sys.{procedure} @name = {}, {value}@level0type = N'SCHEMA', @level0name = {}, @level1type = N'TABLE', \
+         @level1name = {}",
+        literal(name),
+        literal(table.schema.as_deref().unwrap_or("dbo")),
+        literal(&table.name),
+    )
 }
 
 impl FoundStage {
@@ -317,15 +334,20 @@ pub(super) fn in_transaction<T>(
 
 /// `__bulkwire_` and eight hexadecimal digits of a load's name.
 fn suffix(load_id: &str) -> String {
+    format!("{MARK}{}", digits(load_id))
+}
+
+/// Eight hexadecimal digits of a load's name.
+pub(crate) fn digits(load_id: &str) -> String {
     let digits: String = load_id.chars().filter(|c| *c != '-').take(8).collect();
     match digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        true => format!("{MARK}{}", digits.to_ascii_lowercase()),
+        true => digits.to_ascii_lowercase(),
         // FNV-1a: any other name has eight digits too.
         false => {
             let hash = load_id
                 .bytes()
                 .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-            format!("{MARK}{hash:08x}")
+            format!("{hash:08x}")
         }
     }
 }
