@@ -20,13 +20,15 @@ BULKWIRE_CLIENT_CACHE ?= $(HOME)/.cache/bulkwire/clients
 export BULKWIRE_CLIENT_CACHE
 # Where the Python environment of the package's own tests lives.
 PYTHON_VENV ?= $(HOME)/.cache/bulkwire/python-venv
+# Where the engines are that the package's tests drive.
+ENGINES_VENV ?= $(HOME)/.cache/bulkwire/engines-venv
 LIBRARY_SUFFIX = $(if $(filter Darwin,$(shell uname)),.dylib,.so)
 # Says what the extension module is built for, whichever Python is there; one path, so that cargo need not build it again.
 PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance check-windows package bench bench-small bench-clients fuzz soak suites release wheel odbc-library toolchain odbc clients
+.PHONY: help demo test lint unit conformance check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library toolchain odbc clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +39,7 @@ demo: toolchain ## Load and export real tables through the embedded server, and 
 	@scripts/say "running the demo: $(DEMO_ROWS) lineitem rows"
 	$(CARGO_TARGET_DIR)/release/bulkwire-demo --lineitem-rows $(DEMO_ROWS)
 
-test: lint unit package conformance ## Run every check and test
+test: lint unit package engines conformance ## Run every check and test
 
 lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
@@ -67,12 +69,21 @@ package: toolchain ## The Python package: style, types, tests
 	scripts/install_python_tools $(PYTHON_VENV)
 	@# Built as the Rust tests are: nothing below it is compiled again.
 	VIRTUAL_ENV=$(PYTHON_VENV) $(PYTHON_VENV)/bin/maturin develop --quiet --profile dev --locked --manifest-path python/Cargo.toml
-	$(PYTHON_VENV)/bin/ruff check python/bulkwire python/tests docs/tutorial.py --config python/pyproject.toml
-	$(PYTHON_VENV)/bin/ruff format --check python/bulkwire python/tests docs/tutorial.py --config python/pyproject.toml
+	$(PYTHON_VENV)/bin/ruff check python/bulkwire python/tests python/engine_tests docs/tutorial.py --config python/pyproject.toml
+	$(PYTHON_VENV)/bin/ruff format --check python/bulkwire python/tests python/engine_tests docs/tutorial.py --config python/pyproject.toml
 	cd python && $(PYTHON_VENV)/bin/mypy --strict bulkwire
 	cd python && $(PYTHON_VENV)/bin/stubtest bulkwire._bulkwire --ignore-disjoint-bases
 	BULKWIRE_ADBC_LIBRARY=$(CARGO_TARGET_DIR)/debug/deps/libadbc_driver_bulkwire$(LIBRARY_SUFFIX) \
 		$(PYTHON_VENV)/bin/python -m pytest -q python/tests
+
+engines: package ## The Python package within Spark, Ray and other engines
+	scripts/install_engines $(ENGINES_VENV)
+	cd python && $(ENGINES_VENV)/bin/mypy --strict bulkwire
+	PYTHONPATH=python $(ENGINES_VENV)/bin/python -m pytest -q python/engine_tests -m 'not clusters'
+
+clusters: package ## Engines whose processes are killed at random, for a long time; CLUSTER_FAULTS=200
+	scripts/install_engines $(ENGINES_VENV)
+	PYTHONPATH=python $(ENGINES_VENV)/bin/python -m pytest -q python/engine_tests -m clusters
 
 check-windows: toolchain ## Compile the command for Windows (needs the gcc of MinGW-w64)
 	rustup target add x86_64-pc-windows-gnu

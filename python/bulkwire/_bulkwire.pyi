@@ -14,6 +14,10 @@ __all__ = [
     "Reader",
     "Server",
     "__version__",
+    "partitions",
+    "prepare_tasks",
+    "publish_tasks",
+    "read_partition",
     "run_command",
     "run_copy",
 ]
@@ -284,6 +288,37 @@ def run_copy(
     words: list[str], on_progress: Callable[[int, int], None] | None, function: Callable[[Any], Any] | None
 ) -> list[tuple[str, CopyReport | None, BaseException | None, list[str]]]:
     """Run a copy with the words behind `bulkwire copy`: each table's name, its report or exception, and notes."""
+
+def prepare_tasks(
+    connection: Connection, table: str, data: Any, options: dict[str, Any], stage_of: tuple[str, bool]
+) -> tuple[str, list[str], bool, list[tuple[str, str, str]]]:
+    """Check a job and make the stage for its tasks: (stage, its columns, whether the load is done already, choices)."""
+
+def publish_tasks(
+    connection: Connection,
+    table: str,
+    data: Any,
+    options: dict[str, Any],
+    stage_of: tuple[str, bool],
+    tasks: list[tuple[int, int]],
+) -> tuple[int, int | None, int | None, int | None, str | None, bool]:
+    """Publish the rows of these attempts, each with its number of rows: (rows, inserted, updated, unchanged, way, done before)."""
+
+def partitions(
+    connection: Connection,
+    sql: str | None,
+    table: str | None,
+    columns: list[str] | None,
+    condition: str | None,
+    count: int,
+    split_by: str | None,
+) -> list[bytes]:
+    """Split a table or a query into statements that other processes run by `read_partition`."""
+
+def read_partition(
+    connection: Connection, partition: bytes, *, batch_rows: int, guid: str, datetimeoffset: str, datetime2_7: str
+) -> Reader:
+    """Read one of the `partitions`, over a connection to the same database."""
 
 def run_command(words: list[str]) -> int:
     """Run a command line of `bulkwire`, the program's name first, and return its exit code."""

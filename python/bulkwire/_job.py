@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _bulkwire
 from ._connection import Connection, connect, native_options
-from ._exceptions import ConfigError, Error, UsageError
+from ._exceptions import ConfigError, Error, InDoubtError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,6 +123,7 @@ class Job:
     name: str = ""
     stage: str = ""
     is_done: bool = False
+    is_in_doubt: bool = False
 
     def __post_init__(self) -> None:
         if TASK_COLUMN in self.schema.names:
@@ -174,14 +175,21 @@ class Job:
         with self.address.connect() as db:
             empty = self.schema.empty_table()
             stage_of = (self.name, self.is_stream)
-            done = _bulkwire.publish_tasks(db._native, self.table, empty, options, stage_of, tasks)
+            try:
+                done = _bulkwire.publish_tasks(db._native, self.table, empty, options, stage_of, tasks)
+            except InDoubtError:
+                self.is_in_doubt = True
+                raise
             if epoch is not None:
                 self._forget_epoch(db, epoch - KEPT_EPOCHS)
         return JobReport(self.table, *done)
 
     def abandon(self) -> None:
-        """Drop the stage with its rows. Attempts that still run then fail."""
-        if self.stage and not self.is_stream:
+        """Drop the stage with its rows. Attempts that still run then fail.
+
+        A stage whose publication is in doubt stays: if it is there, nothing was published.
+        """
+        if self.stage and not self.is_stream and not self.is_in_doubt:
             with self.address.connect() as db:
                 db.execute(_dropping(self.stage))
 
@@ -201,6 +209,22 @@ class Job:
         schema = "[" + str(self.options.get("ledger_schema") or "dbo").replace("]", "]]") + "]"
         for table in ("bulkwire_loads", "bulkwire_load_sources"):
             db.execute(f"DELETE FROM {schema}.{table} WHERE load_id = @load", {"load": f"{self.load_id}/{epoch}"})
+
+
+def loadable_columns(address: Address, table: str, identities: Sequence[str]) -> pa.Schema:
+    """Return the columns of a table that take values, those of its identity only if it is named."""
+    import pyarrow as pa
+
+    sql = (
+        "SELECT name, is_identity FROM sys.columns WHERE object_id = OBJECT_ID(@table) AND is_computed = 0 "
+        "AND system_type_id <> 189 ORDER BY column_id"
+    )
+    wanted = {name.lower() for name in identities}
+    with address.connect() as db:
+        found = db.fetch(sql, {"table": table})
+        chosen = {name for name, is_identity in found if not is_identity or name.lower() in wanted or "*" in wanted}
+        with db.read(f"SELECT * FROM {table} WHERE 1 = 0", datetime2_7="us") as rows:
+            return pa.schema([field for field in pa.schema(rows) if field.name in chosen])
 
 
 #: A stream goes on from its last epochs; records of older ones are not needed.
@@ -243,7 +267,7 @@ def _chained(first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterato
 
 
 def typed_options(given: Mapping[str, str], known: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Options that an engine passes as text, by what makes values of them. Names are told apart without case and `_`."""
+    """Options that an engine passes as text, by what makes values of them. Case and `_` of names do not matter."""
     plain = {name.lower().replace("_", ""): (name, kind) for name, kind in known.items()}
     values = {}
     for key, text in given.items():

@@ -53,7 +53,8 @@ class PartitionedRead:
         """Return the columns that a read gives."""
         import pyarrow as pa
 
-        with self.address.connect() as db, db.read(f"SELECT * FROM ({self._sql()}\n) AS bulkwire_rows WHERE 1 = 0", **self._form()) as rows:
+        sql = f"SELECT * FROM ({self._sql()}\n) AS bulkwire_rows WHERE 1 = 0"
+        with self.address.connect() as db, db.read(sql, **self._form()) as rows:
             return pa.schema(rows)
 
     def split(self) -> list[bytes]:

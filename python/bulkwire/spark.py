@@ -98,6 +98,8 @@ _READ = {
     "table": str,
     "query": str,
     "columns": names,
+    "where": str,
+    "push_filters": flag,
     "partitions": int,
     "partition_by": str,
     "batch_rows": int,
@@ -119,17 +121,18 @@ class BulkwireDataSource(DataSource):
 
     def schema(self) -> StructType:
         """Look the columns up in the database."""
-        return spark_schema(_read_of(self.options).schema())
+        return spark_schema(_read_of(self.options)[0].schema())
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of these columns."""
-        return BulkwireReader(_read_of(self.options), schema)
+        read, pushes = _read_of(self.options)
+        return BulkwireReader(read, schema, pushes=pushes)
 
     def writer(self, schema: StructType, overwrite: bool) -> BulkwireWriter:
         """Return a writer, which has checked the schema and made the stage."""
         return BulkwireWriter(_job_of(self.options, schema, overwrite, is_stream=False))
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> BulkwireStreamWriter:  # noqa: N802
+    def streamWriter(self, schema: StructType, overwrite: bool) -> BulkwireStreamWriter:
         """Return a writer of a stream, which has checked the schema and made the stage."""
         return BulkwireStreamWriter(_job_of(self.options, schema, overwrite, is_stream=True))
 
@@ -152,11 +155,11 @@ class BulkwireWriter(DataSourceArrowWriter):
         """Load a partition, in a task."""
         return BulkwireMessage(self.job.load(iterator))
 
-    def commit(self, messages: list[BulkwireMessage | None]) -> None:  # type: ignore[override]
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish all partitions, in the driver."""
         self.job.publish(_receipts(messages))
 
-    def abort(self, messages: list[BulkwireMessage | None]) -> None:  # type: ignore[override]
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Drop what the tasks have loaded, in the driver."""
         self.job.abandon()
 
@@ -172,26 +175,27 @@ class BulkwireStreamWriter(DataSourceStreamArrowWriter):
         """Load a partition, in a task."""
         return BulkwireMessage(self.job.load(iterator))
 
-    def commit(self, messages: list[BulkwireMessage | None], batchId: int) -> None:  # type: ignore[override]  # noqa: N803
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Publish a micro-batch, in the driver, unless it was published before."""
         self.job.publish(_receipts(messages), epoch=batchId)
 
-    def abort(self, messages: list[BulkwireMessage | None], batchId: int) -> None:  # type: ignore[override]  # noqa: N803
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Leave what the tasks have loaded: the next publication empties the stage."""
 
 
 class BulkwireReader(DataSourceReader):
     """Reads a table or a query in parts."""
 
-    def __init__(self, read: PartitionedRead, schema: StructType) -> None:
+    def __init__(self, read: PartitionedRead, schema: StructType, *, pushes: bool) -> None:
         self.read_plan = read
+        self.pushes = pushes
         # The columns of a schema that the user gave are the only ones that are read.
         read.columns = schema.fieldNames()
         self.arrow_schema = to_arrow_schema(schema, timezone="UTC")
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Let the server evaluate what it evaluates as Spark does; Spark gets the other filters back."""
-        if self.read_plan.table is None:
+        if not self.pushes or self.read_plan.table is None:
             return filters
         types = _column_types(self.read_plan)
         conditions, left = [], []
@@ -201,7 +205,8 @@ class BulkwireReader(DataSourceReader):
                 conditions.append(condition)
             if condition is None or not is_exact:
                 left.append(item)
-        self.read_plan.condition = " AND ".join(conditions) or None
+        own = [f"({self.read_plan.condition})"] if self.read_plan.condition else []
+        self.read_plan.condition = " AND ".join(own + conditions) or None
         return left
 
     def partitions(self) -> list[InputPartition]:
@@ -211,7 +216,9 @@ class BulkwireReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a part, in a task."""
         for batch in self.read_plan.batches(partition.value):
-            columns = [batch.column(name).cast(kind) for name, kind in zip(self.arrow_schema.names, self.arrow_schema.types, strict=True)]
+            columns = [
+                batch.column(name).cast(kind) for name, kind in zip(self.arrow_schema.names, self.arrow_schema.types, strict=True)
+            ]
             yield pa.RecordBatch.from_arrays(columns, schema=self.arrow_schema)
 
 
@@ -227,7 +234,8 @@ def _sparks_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_uint64(kind):
         return pa.decimal128(20, 0)
     if pa.types.is_time(kind):
-        return pa.time64("ns")
+        # Spark has a type for times, but not by default; a schema of the user's can name it.
+        return pa.string()
     if pa.types.is_fixed_size_binary(kind):
         return pa.binary()
     if pa.types.is_float16(kind):
@@ -237,8 +245,8 @@ def _sparks_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _receipts(messages: list[BulkwireMessage | None]) -> list[TaskReceipt]:
-    return [message.receipt for message in messages if message is not None]
+def _receipts(messages: list[WriterCommitMessage | None]) -> list[TaskReceipt]:
+    return [message.receipt for message in messages if isinstance(message, BulkwireMessage)]
 
 
 def _address_of(options: Mapping[str, str]) -> tuple[Address, dict[str, str]]:
@@ -250,14 +258,20 @@ def _address_of(options: Mapping[str, str]) -> tuple[Address, dict[str, str]]:
     return Address(keywords.pop("url", None), **keywords), rest
 
 
-def _read_of(options: Mapping[str, str]) -> PartitionedRead:
+def _read_of(options: Mapping[str, str]) -> tuple[PartitionedRead, bool]:
+    """What is to be read, and whether the server is to evaluate filters."""
     address, rest = _address_of(_aliased(options))
     given = typed_options(rest, _READ, "reading with bulkwire")
     form = {"guid": "text", "datetime2_7": "us"}
     form.update({name: given.pop(name) for name in ("datetimeoffset", "datetime2_7") if name in given})
     if form["datetime2_7"] == "ns":
         raise UsageError("Spark has no nanoseconds: datetime2_7 must be us or text")
-    return PartitionedRead(address, form=form, **{"partitions": PARTITIONS, **given})
+    pushes = given.pop("push_filters", False)
+    if "where" in given:
+        if given.get("table") is None:
+            raise UsageError("the option where is for a table; a query has a WHERE of its own")
+        given["condition"] = given.pop("where")
+    return PartitionedRead(address, form=form, **{"partitions": PARTITIONS, **given}), pushes
 
 
 def _job_of(options: Mapping[str, str], schema: StructType, overwrite: bool, *, is_stream: bool) -> Job:
@@ -315,7 +329,7 @@ def condition_of(item: Filter, types: Mapping[str, str]) -> tuple[str | None, bo
         condition, is_exact = condition_of(item.child, types)
         is_simple = isinstance(item.child, (EqualTo, In)) and is_exact
         return (f"NOT ({condition})", True) if is_simple and condition is not None else (None, False)
-    attribute = getattr(item, "attribute", ())
+    attribute: tuple[str, ...] = getattr(item, "attribute", ())
     kind = types.get(attribute[0]) if len(attribute) == 1 else None
     if kind is None:
         return None, False

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 def session(cores: str = "local[2,4]", **settings: str) -> SparkSession:
     """A small Spark of this process's own."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(cores)
     defaults = {
         "spark.ui.enabled": "false",
@@ -34,8 +35,25 @@ def session(cores: str = "local[2,4]", **settings: str) -> SparkSession:
 
 
 def end() -> None:
-    """Kills this process and those that it has started."""
-    os.killpg(os.getpgid(0), signal.SIGKILL)
+    """Kills the driver and what it has started; the daemon of Python's workers ends when it sees that."""
+    os.killpg(int(os.environ["DRIVER_GROUP"]), signal.SIGKILL)
+    time.sleep(60)
+
+
+class DyingWriter(bulkwire.spark.BulkwireWriter):
+    """Its driver dies when all tasks are done."""
+
+    def commit(self, messages) -> None:
+        """Kills the driver."""
+        end()
+
+
+class DyingSource(bulkwire.spark.BulkwireDataSource):
+    """Writes by a writer whose driver dies."""
+
+    def writer(self, schema, overwrite: bool) -> DyingWriter:
+        """Returns that writer."""
+        return DyingWriter(super().writer(schema, overwrite).job)
 
 
 def main() -> None:
@@ -44,16 +62,11 @@ def main() -> None:
     pairs = dict(setting.split("=", 1) for setting in settings)
     # Parted before Spark starts, so that one signal reaches Java and its workers.
     os.setpgid(0, 0)
+    os.environ["DRIVER_GROUP"] = str(os.getpgid(0))
     spark = session(pairs.pop("master", "local[2,4]"), **pairs)
 
     if die == "before the commit":
-        publish = bulkwire.spark.Job.publish
-
-        def killed(job, receipts, epoch=None):
-            end()
-            return publish(job, receipts, epoch)
-
-        bulkwire.spark.Job.publish = killed
+        spark.dataSource.register(DyingSource)
 
     def slowly(batches):
         for batch in batches:

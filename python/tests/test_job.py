@@ -132,7 +132,7 @@ def test_a_table_that_changes_meanwhile_is_left_alone(place):
     job = place.job()
     receipt = job.load([batch(1)])
     place.db.execute("ALTER TABLE t ALTER COLUMN name nvarchar(5)")
-    with pytest.raises(bulkwire.Error, match="is gone|other columns"):
+    with pytest.raises(bulkwire.Error, match="is gone"):
         job.publish([receipt])
     assert place.ids() == []
 
