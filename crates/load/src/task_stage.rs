@@ -18,7 +18,7 @@ use crate::{
     parallel::{CommittedChunk, Ledger, LoadState},
     plan::{Choice, LoadPlan},
     retry::{RetryPolicy, transient, transient_connecting},
-    stage::{Published, Route, Stage, StageError, StageKind, StagePlan, owner_statements, with_suffix},
+    stage::{Mode, Published, Route, Stage, StageError, StageKind, StagePlan, owner_statements, with_suffix},
     table_load::LoadWay,
     table_name::{TableName, literal, quoted},
 };
@@ -105,6 +105,11 @@ impl TaskStage {
         if client.in_transaction() || table.is_temporary() {
             let place = "in a transaction or with a temporary table, which have one connection";
             return Err(Error::NotAlone { wish: "tasks", place });
+        }
+        if matches!(way.mode, Mode::ByAction { .. }) {
+            let (mode, setting) = (way.mode.word(), "tasks");
+            let reason = "their stage has no column for the actions";
+            return Err(StageError::Combination { mode, setting, reason }.into());
         }
         let (target, create) = match (client.describe(table), job.create) {
             (Err(Error::NoTable { .. }), Some(create)) => (foreseen(client, table, create)?, Some(create)),
