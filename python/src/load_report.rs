@@ -50,6 +50,16 @@ pub(crate) struct LoadReport {
     limited_by: Option<String>,
 }
 
+/// The word for how rows came from a stage into the table.
+pub(crate) fn way(how: &How) -> &'static str {
+    match how {
+        How::Switched => "switch",
+        How::Renamed { .. } => "rename",
+        How::Merged | How::Directed => "merge",
+        How::Inserted => "insert",
+    }
+}
+
 impl LoadReport {
     /// The report of a load.
     pub(crate) fn whole(done: WholeReport) -> Self {
@@ -67,12 +77,7 @@ impl LoadReport {
             inserted: published.map(|published| published.inserted),
             updated: published.map(|published| published.updated),
             unchanged: published.map(|published| published.unchanged),
-            published_by: published.map(|published| match published.how {
-                How::Switched => "switch",
-                How::Renamed { .. } => "rename",
-                How::Merged | How::Directed => "merge",
-                How::Inserted => "insert",
-            }),
+            published_by: published.map(|published| way(&published.how)),
             ..Self::staged(&table, loaded.load)
         }
     }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use load::read::{Partition, ReadOptions, Readers, RowSource, SplitPlan};
-use load::stage::How;
 use load::{
     Client, Gathered, Ledger, LedgerPlace, LoadState, Query, RetryPolicy, TableName, TaskJob, TaskRows,
     TaskStage,
@@ -12,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::connection::{Connection, Options, create_statement};
+use crate::load_report::way;
 use crate::reader::{self, Reader};
 use crate::{failure, source};
 
@@ -126,11 +126,7 @@ pub(crate) fn publish_tasks(
         published.map(|published| published.inserted),
         published.map(|published| published.updated),
         published.map(|published| published.unchanged),
-        published.map(|published| match published.how {
-            How::Switched => "switch",
-            How::Renamed { .. } => "rename",
-            How::Merged => "merge",
-        }),
+        published.map(|published| way(&published.how)),
         is_done_before,
     ))
 }
