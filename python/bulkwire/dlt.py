@@ -1,0 +1,167 @@
+"""A destination for dlt pipelines: files of a load package become rows of SQL Server's tables, each once.
+
+    >>> import dlt, bulkwire.dlt
+    >>> pipeline = dlt.pipeline("orders", destination=bulkwire.dlt.destination("mssql://sa@localhost/sales"))  # doctest: +SKIP
+    >>> pipeline.run(rows, table_name="orders", write_disposition="merge", primary_key="id")  # doctest: +SKIP
+
+docs/pipelines.md has what it does with dispositions, types and new columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+try:
+    import dlt
+    import pyarrow as pa
+    import pyarrow.parquet
+    from dlt.common.destination.exceptions import DestinationTerminalException
+    from dlt.common.storages.load_package import ParsedLoadJobFileName
+except ImportError as error:
+    raise ImportError("bulkwire.dlt needs dlt and pyarrow: pip install 'bulkwire[dlt]'") from error
+
+from ._connection import Connection
+from ._exceptions import CellError, PlanError
+from ._job import PATIENCE, Address
+from ._partitions import quoted
+
+#: Characters of a text that has no length and is part of a key: as many as an index takes.
+_KEY_CHARACTERS = 450
+_CHARACTERS_MAX = 4000
+_BYTES_MAX = 8000
+
+_MODES = {None: "upsert", "delete-insert": "upsert", "upsert": "upsert", "insert-only": "insert-new"}
+
+
+def destination(
+    url: str | None = None,
+    *,
+    schema: str = "dbo",
+    ledger_schema: str = "dbo",
+    retry_for: float = PATIENCE,
+    max_parallel_load_jobs: int | None = None,
+    **connection: Any,
+) -> Any:
+    """Make a destination for `dlt.pipeline`.
+
+    Args:
+        url: a URL or keyword string of `bulkwire.connect`; without it and `server` that of the environment variable `BULKWIRE_URL`.
+        schema: the schema of the tables, which is made if it is missing.
+        ledger_schema: the schema of the tables that record which files are loaded.
+        retry_for: seconds for which transient errors are tried again.
+        max_parallel_load_jobs: files that are loaded at the same time; those of one table come one after the other.
+        **connection: keywords of `bulkwire.connect`.
+    """
+    address = Address(url, **connection)
+
+    def load(items: Any, table: Any) -> None:
+        try:
+            with address.connect() as db:
+                _load_file(db, str(items), table, schema, {"ledger_schema": ledger_schema, "retry_for": retry_for})
+        except (CellError, PlanError) as error:
+            # Another try would end the same way.
+            raise DestinationTerminalException(str(error)) from error
+
+    load.__name__ = load.__qualname__ = "bulkwire"
+    made = dlt.destination(
+        load,
+        batch_size=0,
+        name="bulkwire",
+        loader_file_format="parquet",
+        naming_convention="snake_case",
+        loader_parallelism_strategy="table-sequential",
+        max_parallel_load_jobs=max_parallel_load_jobs,
+    )
+    return made()
+
+
+def _load_file(db: Connection, path: str, table: Mapping[str, Any], schema: str, options: dict[str, Any]) -> None:
+    columns: dict[str, Mapping[str, Any]] = dict(table["columns"])
+    name = f"{quoted(schema)}.{quoted(table['name'])}"
+    mode, key = _way(table, columns)
+    _make(db, schema, name, columns, key)
+    # The name of a file that is tried again differs in the number of tries.
+    package = f"{Path(path).parent.parent.name}/{table['name']}"[:80]
+    load_id = f"{package}/{ParsedLoadJobFileName.parse(path).file_id}"
+    if mode == "replace" and _is_begun(db, package, load_id, options["ledger_schema"]):
+        mode = "append"
+    file = pyarrow.parquet.ParquetFile(path)
+    wanted = [column for column in file.schema_arrow.names if column in columns]
+    chosen = pa.schema([file.schema_arrow.field(column) for column in wanted])
+    reader = pa.RecordBatchReader.from_batches(chosen, file.iter_batches(columns=wanted))
+    db.load(name, reader, mode=mode, key=key if mode in ("upsert", "insert-new") else (), load_id=load_id, **options)
+
+
+def _way(table: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> tuple[str, list[str]]:
+    """What happens to existing rows, and the key."""
+    key = [name for name, column in columns.items() if column.get("primary_key")]
+    key = key or [name for name, column in columns.items() if column.get("merge_key")]
+    disposition = table.get("write_disposition", "append")
+    if disposition in ("append", "replace"):
+        return str(disposition), []
+    if disposition != "merge":
+        raise DestinationTerminalException(f"bulkwire has no write disposition {disposition!r}: append, replace and merge")
+    strategy = table.get("x-merge-strategy")
+    if strategy not in _MODES:
+        raise DestinationTerminalException(f"bulkwire has no merge strategy {strategy!r}: upsert and insert-only")
+    if not key:
+        raise DestinationTerminalException(f"merging into {table['name']} needs a primary_key")
+    for hint in ("hard_delete", "dedup_sort"):
+        if any(column.get(hint) for column in columns.values()):
+            raise DestinationTerminalException(f"bulkwire does not know the hint {hint}")
+    return _MODES[strategy], key
+
+
+def _make(db: Connection, schema: str, name: str, columns: Mapping[str, Mapping[str, Any]], key: list[str]) -> None:
+    """Make the schema, the table, and the columns that it lacks."""
+    text = schema.replace("'", "''")
+    db.execute(f"IF SCHEMA_ID(N'{text}') IS NULL EXEC(N'CREATE SCHEMA {quoted(schema).replace(chr(39), chr(39) * 2)}')")
+    there = {row[0].lower() for row in db.fetch("SELECT name FROM sys.columns WHERE object_id = OBJECT_ID(@table)", {"table": name})}
+    declared = {column: _declared(column, hints, column in key) for column, hints in columns.items()}
+    if not there:
+        primary = [f"PRIMARY KEY ({', '.join(quoted(column) for column in key)})"] if key else []
+        db.execute(f"CREATE TABLE {name} ({', '.join([*declared.values(), *primary])})")
+        return
+    for column, declaration in declared.items():
+        if column.lower() not in there:
+            # Rows that are there have no value for it.
+            db.execute(f"ALTER TABLE {name} ADD {declaration.removesuffix(' NOT NULL')}")
+
+
+def _declared(name: str, column: Mapping[str, Any], is_key: bool) -> str:
+    null = " NOT NULL" if is_key or not column.get("nullable", True) else ""
+    return f"{quoted(name)} {sql_type(column, is_key)}{null}"
+
+
+def sql_type(column: Mapping[str, Any], is_key: bool = False) -> str:
+    """Return the SQL type of a column of dlt's."""
+    kind, precision, scale = column["data_type"], column.get("precision"), column.get("scale")
+    if kind == "text":
+        length = precision or (_KEY_CHARACTERS if is_key else None)
+        return f"nvarchar({length if length and length <= _CHARACTERS_MAX else 'max'})"
+    if kind == "binary":
+        length = precision or (_BYTES_MAX // 9 if is_key else None)
+        return f"varbinary({length if length and length <= _BYTES_MAX else 'max'})"
+    if kind == "bigint":
+        bits = precision or 64
+        return "smallint" if bits <= 16 else "int" if bits <= 32 else "bigint"
+    if kind in ("decimal", "wei"):
+        return f"decimal({precision or 38}, {(9 if kind == 'decimal' else 0) if scale is None else scale})"
+    digits = 6 if precision is None else min(precision, 7)
+    if kind == "timestamp":
+        return f"datetimeoffset({digits})" if column.get("timezone", True) else f"datetime2({digits})"
+    return {"double": "float", "bool": "bit", "date": "date", "time": f"time({digits})", "json": "nvarchar(max)"}[kind]
+
+
+def _is_begun(db: Connection, package: str, load_id: str, ledger_schema: str) -> bool:
+    """Whether another file of the package has replaced the table's rows already."""
+    ledger = f"{quoted(ledger_schema)}.[bulkwire_loads]"
+    if db.fetch("SELECT OBJECT_ID(@ledger)", {"ledger": ledger})[0][0] is None:
+        return False
+    found = db.fetch(
+        f"SELECT COUNT(*) FROM {ledger} WHERE LEFT(load_id, LEN(@package) + 1) = @package + N'/' AND load_id <> @load AND is_done = 1",
+        {"package": package, "load": load_id},
+    )
+    return bool(found[0][0])

@@ -1,0 +1,99 @@
+"""dlt: load packages that become rows, each once, also after a run that broke."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import bulkwire.dlt
+import dlt
+import pytest
+from bulkwire.dlt import sql_type
+
+
+@pytest.fixture
+def pipeline(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
+    monkeypatch.setenv("DLT_PROJECT_DIR", str(tmp_path))
+    monkeypatch.setenv("DATA_WRITER__DISABLE_COMPRESSION", "true")
+    return dlt.pipeline("orders", pipelines_dir=str(tmp_path), destination=bulkwire.dlt.destination(place.url, schema="raw"))
+
+
+def rows(place, table: str = "raw.orders", columns: str = "id, name") -> list[tuple]:
+    return place.db.fetch(f"SELECT {columns} FROM {table} ORDER BY id")
+
+
+def test_dispositions(place, pipeline):
+    first = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+    pipeline.run(first, table_name="orders", write_disposition="append")
+    pipeline.run(first[:1], table_name="orders", write_disposition="append")
+    assert rows(place) == [(1, "a"), (1, "a"), (2, "b")]
+    pipeline.run(first, table_name="orders", write_disposition="replace")
+    assert rows(place) == [(1, "a"), (2, "b")]
+    keyed = {"table_name": "keyed", "primary_key": "id"}
+    pipeline.run(first, write_disposition="merge", **keyed)
+    pipeline.run([{"id": 2, "name": "B"}, {"id": 3, "name": "c"}], write_disposition="merge", **keyed)
+    assert rows(place, "raw.keyed") == [(1, "a"), (2, "B"), (3, "c")]
+    assert place.value("SELECT COUNT(*) FROM sys.indexes WHERE object_id = OBJECT_ID('raw.keyed') AND is_primary_key = 1") == 1
+    insert_only = {"disposition": "merge", "strategy": "insert-only"}
+    pipeline.run([{"id": 3, "name": "z"}, {"id": 4, "name": "d"}], write_disposition=insert_only, **keyed)
+    assert rows(place, "raw.keyed")[2:] == [(3, "c"), (4, "d")]
+    assert place.stages() == []
+
+
+def test_types_and_new_columns(place, pipeline):
+    moment = dt.datetime(2024, 2, 29, 12, 0, 0, 123456, tzinfo=dt.timezone.utc)
+    whole = {
+        "id": 1,
+        "f": 1.5,
+        "b": True,
+        "d": Decimal("12.5"),
+        "t": moment,
+        "day": moment.date(),
+        "x": b"\x01",
+        "j": {"a": [1, 2]},
+        "s": "ŁŻ",
+    }
+    pipeline.run([whole], table_name="orders")
+    pipeline.run([{"id": 2, "later": "new"}], table_name="orders")
+    found = rows(place, columns="id, f, b, d, t, day, x, j, s, later")
+    assert found[0] == (1, 1.5, True, Decimal("12.5"), moment, moment.date(), b"\x01", '{"a":[1,2]}', "ŁŻ", None)
+    assert found[1][-1] == "new"
+    expected = [("text", {"precision": 30}, "nvarchar(30)"), ("text", {}, "nvarchar(max)"), ("bigint", {"precision": 32}, "int")]
+    for kind, more, sql in [*expected, ("timestamp", {"timezone": False, "precision": 3}, "datetime2(3)")]:
+        assert sql_type({"data_type": kind, **more}) == sql
+
+
+@pytest.mark.parametrize("disposition", ["append", "replace", "merge"])
+def test_several_files_and_a_run_that_breaks(place, pipeline, monkeypatch, disposition):
+    pipeline.run([{"id": -1, "name": "old"}], table_name="orders", write_disposition="append", primary_key="id")
+    monkeypatch.setenv("NORMALIZE__DATA_WRITER__FILE_MAX_ITEMS", "100")
+    numbers = ({"id": number, "name": f"n{number}"} for number in range(1000))
+    pipeline.extract(numbers, table_name="orders", write_disposition=disposition, primary_key="id", loader_file_format="parquet")
+    pipeline.normalize()
+    real, calls = bulkwire.dlt._load_file, []
+
+    def broken(*given):
+        calls.append(given[1])
+        real(*given)
+        if len(calls) in (2, 4):
+            # The file is loaded, and nobody hears of it.
+            raise ConnectionError("lost")
+
+    monkeypatch.setattr(bulkwire.dlt, "_load_file", broken)
+    pipeline.load()
+    assert len(calls) > 4
+    old = 0 if disposition == "replace" else 1
+    assert place.count_and_sum("raw.orders") == (1000 + old, 1000 + old, 499_500 - old)
+    assert place.stages() == []
+
+
+def test_what_cannot_be_had_is_refused(place, pipeline):
+    for given, text in [
+        ({"write_disposition": "merge"}, "primary_key"),
+        ({"write_disposition": {"disposition": "merge", "strategy": "scd2"}, "primary_key": "id"}, "scd2"),
+        ({"write_disposition": "merge", "primary_key": "id", "columns": {"gone": {"hard_delete": True}}}, "hard_delete"),
+    ]:
+        with pytest.raises(Exception, match=text):
+            pipeline.run([{"id": 1, "gone": False}], table_name="orders", **given)
+        pipeline.drop_pending_packages()
