@@ -31,6 +31,8 @@ class Endpoint:
     password: str
     binaries: pathlib.Path
     certificate: pathlib.Path
+    # Ends the server as a crash does.
+    kill: Callable[[], None] = dataclasses.field(default=lambda: None, compare=False, repr=False)
 
     @property
     def url(self) -> str:
@@ -54,9 +56,13 @@ class Endpoint:
 
 @contextlib.contextmanager
 def serve(
-    binaries: pathlib.Path, folder: pathlib.Path, encryption: str = "optional", *flags: str
+    binaries: pathlib.Path,
+    folder: pathlib.Path,
+    encryption: str = "optional",
+    *flags: str,
+    is_killed: bool = False,
 ) -> Iterator[Endpoint]:
-    """An in-memory server on a free port; it must still live at the end."""
+    """An in-memory server on a free port; it must still live at the end, unless the test kills it."""
     certificate = folder / f"server-{encryption}.pem"
     password = secrets.token_urlsafe(12) + "Aa1"
     process = subprocess.Popen(
@@ -70,8 +76,9 @@ def serve(
         line = process.stdout.readline()
         ready = READY.match(line)
         assert ready, f"the server did not start: {line!r}"
-        yield Endpoint(ready["host"], int(ready["port"]), ready["user"], password, binaries, certificate)
-        assert process.poll() is None, "the server died during the tests"
+        login = (ready["user"], password)
+        yield Endpoint(ready["host"], int(ready["port"]), *login, binaries, certificate, process.kill)
+        assert is_killed or process.poll() is None, "the server died during the tests"
     finally:
         process.terminate()
         process.wait(timeout=20)

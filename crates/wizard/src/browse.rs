@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use copy::{CopyError, Description, Endpoint, ListedTable, ReadForm, SqlServerEndpoint};
+use formats::Location;
 use load::{Client, TableName};
 use tds::Value;
 
@@ -88,11 +89,17 @@ fn with_patience(mut server: SqlServerEndpoint) -> SqlServerEndpoint {
 pub fn look_at_source(draft: &Draft, engine: Engine) -> Result<Vec<TargetColumn>, CopyError> {
     if draft.has_several_tables() {
         connect(&draft.source, Side::Source)?;
-    } else if !draft.has_text() {
+    } else if draft.has_text() {
         // What a text file holds is only known with its format.
-        described(&draft.words_of_source(), engine)?;
+        for location in copy::files_of(draft.source.file.path.trim())? {
+            if let Location::Path(path) = location
+                && !path.is_file()
+            {
+                return Err(CopyError::Usage(format!("there is no file {}", path.display())));
+            }
+        }
     } else {
-        bulkwire_cli::source_of(&draft.words_of_source(), engine)?;
+        described(&draft.words_of_source(), engine)?;
     }
     Ok(Vec::new())
 }

@@ -126,7 +126,10 @@ fn cases() -> Vec<(&'static str, Draft, Vec<&'static str>, Vec<&'static str>)> {
         breaks: vec![3, 9],
         format_file: "/data/fixed.fmt".into(),
         trim_blanks: true,
+        names: vec!["id".to_owned(), "a]b".to_owned(), "rest".to_owned()],
+        types: vec!["int".to_owned()],
     });
+    draft.text.encoding = Some("932".to_owned());
     all.push((
         "fixed width",
         draft,
@@ -135,6 +138,10 @@ fn cases() -> Vec<(&'static str, Draft, Vec<&'static str>, Vec<&'static str>)> {
             "mssql://loader@db.example:1500/sales/dbo.orders",
             "--format-file=/data/fixed.fmt",
             "--trim-blanks",
+            "--encoding=932",
+            "--declare=[id] int null, [a]]b] nvarchar(6) null, [rest] nvarchar(max) null",
+            // The line of names is no row.
+            "--skip-lines=1",
         ],
         vec!["format_file = \"/data/fixed.fmt\"", "trim_blanks = true"],
     ));
