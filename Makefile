@@ -28,7 +28,7 @@ PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library toolchain odbc clients
+.PHONY: help demo test lint unit conformance check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library toolchain workspace clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,7 @@ demo: toolchain ## Load and export real tables through the embedded server, and 
 
 test: lint unit package engines conformance ## Run every check and test
 
-lint: toolchain clients ## Format, clippy, licences, house rules
+lint: toolchain workspace clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	@# The fuzz targets are built by themselves: their lock file must follow the workspace's.
@@ -57,10 +57,10 @@ lint: toolchain clients ## Format, clippy, licences, house rules
 	$(VENV)/bin/ruff check clients scripts --config clients/pyproject.toml
 	$(VENV)/bin/ruff format --check clients scripts --config clients/pyproject.toml
 
-unit: toolchain odbc ## Rust tests
+unit: toolchain workspace ## Rust tests
 	cargo test --workspace --locked
 
-conformance: toolchain clients ## Other people's clients against the embedded server
+conformance: toolchain workspace clients ## Other people's clients against the embedded server
 	@# The programs as the Rust tests build them: other features would mean compiling the query engine once more.
 	cargo test --workspace --locked --no-run
 	$(VENV)/bin/python -m pytest -q clients --binaries $(CARGO_TARGET_DIR)/debug
@@ -118,7 +118,7 @@ soak: toolchain clients ## Hours of what the tests do in minutes: power cuts, ki
 	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end watchdog -- --nocapture
 	BULKWIRE_ISOLATION_SECONDS=$(SOAK_SECONDS) $(VENV)/bin/python -m pytest -q clients/test_isolation.py --binaries $(CARGO_TARGET_DIR)/release
 
-suites: toolchain clients ## Only the suites that others wrote for SQL Server; BULKWIRE_WRITE_PAGES=1 writes docs/compatibility.md
+suites: toolchain workspace clients ## Only the suites that others wrote for SQL Server; BULKWIRE_WRITE_PAGES=1 writes docs/compatibility.md
 	cargo test --workspace --locked --no-run
 	$(VENV)/bin/python -m pytest -q clients/test_foreign_suites.py --binaries $(CARGO_TARGET_DIR)/debug
 
@@ -129,11 +129,11 @@ wheel: toolchain ## Build the wheel of the Python package, with the command in i
 	scripts/install_python_tools $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out dist
 
-odbc-library: odbc ## Build the library that `odbc:` endpoints of copies load
+odbc-library: workspace ## Build the library that `odbc:` endpoints of copies load
 	cargo build --release --locked -p bulkwire-odbc
 
-odbc:
-	@scripts/check_toolchain odbc
+workspace:
+	@scripts/check_toolchain workspace
 
 toolchain:
 	@scripts/check_toolchain

@@ -23,14 +23,16 @@ ARROWS = {
     "tds": set(),
     "rows": {"tds"},
     "formats": {"tds", "rows"},
-    "load": {"tds", "rows"},
+    "sign_in": set(),
+    "kerberos": {"sign_in"},
+    "load": {"tds", "rows", "sign_in"},
     "store": set(),
     "tsql": {"tds"},
     "query": {"tds", "rows", "tsql"},
     "databases": {"tds", "rows", "store", "tsql", "query"},
     "introspection": {"tds", "store", "tsql", "query", "databases"},
     "executor": {"tds", "rows", "formats", "store", "tsql", "query", "databases", "introspection"},
-    "server": {"tds", "rows", "store", "tsql", "query", "databases", "executor"},
+    "server": {"tds", "rows", "store", "tsql", "query", "databases", "executor", "sign_in"},
     "copy": {"tds", "rows", "formats", "load"},
     "package": {"tds", "formats", "load", "copy"},
     "cli": {"tds", "rows", "formats", "load", "copy", "package"},
@@ -38,7 +40,7 @@ ARROWS = {
     "transform": {"tds", "rows", "load", "tsql", "query", "copy", "cli", "wizard"},
     "wizard": {"tds", "rows", "formats", "load", "copy", "package", "cli"},
     "adbc": {"tds", "rows", "load"},
-    "python": {"tds", "rows", "formats", "load", "server", "copy", "transform", "cli", "adbc"},
+    "python": {"tds", "rows", "formats", "load", "sign_in", "server", "copy", "transform", "cli", "adbc"},
 }
 FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|todo!|unimplemented!)")

@@ -15,6 +15,8 @@ KEYWORDS = {
     "user": "User ID",
     "password": "Password",
     "access_token": "Access Token",
+    "trusted_connection": "Integrated Security",
+    "server_spn": "ServerSPN",
     "encrypt": "Encrypt",
     "trust_server_certificate": "TrustServerCertificate",
     "server_certificate": "ServerCertificate",

@@ -45,7 +45,12 @@ mod _bulkwire {
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        use pyo3::types::PyModuleMethods;
+        use pyo3::types::{PyAnyMethods, PyModuleMethods};
+        // Where a Python environment keeps programs; the interpreter itself may lie elsewhere.
+        let folders = module.py().import("sysconfig")?;
+        if let Ok(folder) = folders.call_method1("get_path", ("scripts",))?.extract() {
+            sign_in::look_in(folder);
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

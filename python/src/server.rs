@@ -64,6 +64,7 @@ impl Server {
             discard,
             log_requests,
             faults,
+            kerberos: None,
             init,
             bulk_directories,
             limits: Limits {

@@ -31,6 +31,7 @@ impl Served {
                 discard: false,
                 log_requests: false,
                 faults: None,
+                kerberos: None,
                 limits: Limits::default(),
             })
             .unwrap(),

@@ -32,6 +32,7 @@ fn server() -> RunningServer {
         discard: false,
         log_requests: false,
         faults: None,
+        kerberos: None,
         limits: Limits::default(),
     })
     .unwrap()

@@ -56,6 +56,7 @@ mod describe;
 mod doubt;
 mod error;
 mod export;
+mod kerberos;
 mod key_order;
 mod load;
 mod load_error;

@@ -3,14 +3,15 @@
 use std::time::Instant;
 
 use rustls::ClientConnection;
+use sign_in::{Dialogue, SignInError};
 use tds::{
     EncryptionOutcome, FeatureRequest, FedAuthRequest, Login7, NegotiationError, PacketType, Prelogin,
     ProgramVersion, Routing, ServerMessage, Status, TdsVersion,
     conversation::client::{
-        Action, Connecting, Credential, LoginOutcome, LoginProblem, Tls, WantedEncryption,
+        Action, Connecting, Credential, LoginOutcome, LoginProblem, LoginStep, Tls, WantedEncryption,
     },
     feature::feature_id,
-    login::type_flags,
+    login::{option_flags2, type_flags},
 };
 
 use tracing::{error_span, info, warn};
@@ -18,7 +19,7 @@ use tracing::{error_span, info, warn};
 use crate::{
     config::{ApplicationIntent, Auth, Config, Encrypt, VectorSupport},
     error::{Error, ServerError},
-    platform,
+    kerberos, platform,
     session::Session,
     tcp::{self, Deadline},
     tls::TlsSettings,
@@ -77,6 +78,14 @@ pub enum LoginError {
         /// What happened.
         reason: &'static str,
     },
+    /// There is no sign-in with a Kerberos ticket.
+    #[error(transparent)]
+    SignIn(#[from] SignInError),
+    /// The server took the ticket and did not show that it can read it, and no certificate says who it is either.
+    #[error(
+        "the server did not prove who it is: neither by its answer to the Kerberos ticket, nor by a certificate"
+    )]
+    Unproven,
 }
 
 /// What is known of a server after login.
@@ -129,6 +138,7 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
         host: config.host.clone(),
         port,
         server: config.host.clone(),
+        spn: config.server_spn.clone(),
         database: config.database.clone(),
     };
     for _ in 0..=REDIRECTS_MAX {
@@ -158,6 +168,8 @@ struct Place {
     port: u16,
     /// The name for LOGIN7, which may carry an instance.
     server: String,
+    /// The service principal name, if it is not that of host and port.
+    spn: Option<String>,
     database: Option<String>,
 }
 
@@ -168,6 +180,7 @@ impl Place {
             host,
             port: routing.port,
             server: routing.server,
+            spn: None,
             database: routing.database.or(self.database),
         }
     }
@@ -183,6 +196,8 @@ struct Attempt<'a> {
     place: &'a Place,
     deadline: Deadline,
     transport: Transport,
+    /// The other side of a sign-in with a ticket.
+    sign_in: Option<Dialogue>,
 }
 
 impl<'a> Attempt<'a> {
@@ -192,7 +207,7 @@ impl<'a> Attempt<'a> {
         let mut transport = Transport::new(stream);
         transport.set_silence(left).map_err(|source| Error::io("connecting", source))?;
         transport.set_deadline(left.map(|left| Instant::now() + left));
-        Ok(Self { config, place, deadline, transport })
+        Ok(Self { config, place, deadline, transport, sign_in: None })
     }
 
     /// From the connected socket to a session, or on to another server.
@@ -237,7 +252,8 @@ impl<'a> Attempt<'a> {
                         EncryptionOutcome::LoginOnly => Encryption::LoginOnly,
                         EncryptionOutcome::Full => Encryption::Full,
                     };
-                    let login = self.login_message(encryption, connecting.prelogin_answer());
+                    let mut login = self.login_message(encryption, connecting.prelogin_answer());
+                    self.begin_sign_in(&mut login)?;
                     let payload = connecting.log_in(&login)?;
                     self.transport.send(PacketType::Login7, Status::NORMAL, &payload)?;
                 }
@@ -262,19 +278,36 @@ impl<'a> Attempt<'a> {
     /// The answer to LOGIN7.
     fn read_answer(self, mut connecting: Connecting, encryption: Encryption) -> Result<Outcome, Error> {
         let packet_size_asked_bytes = self.packet_size_asked_bytes(encryption);
-        let place = self.place;
+        let (place, deadline, mut sign_in) = (self.place, self.deadline, self.sign_in);
+        let is_verified = encryption != Encryption::None && !self.config.trust_server_certificate;
         let mut session = Session::new(self.transport, login_version(encryption));
-        session.expect_answer();
-        while let Some(token) = session.next_token("waiting for the login answer")? {
-            connecting.login_token(token)?;
-        }
-        if let Some(refusal) = session.take_errors() {
-            return Err(LoginError::Refused(refusal).into());
+        loop {
+            session.expect_answer();
+            while let Some(token) = session.next_token("waiting for the login answer")? {
+                connecting.login_token(token)?;
+            }
+            if let Some(refusal) = session.take_errors() {
+                return Err(LoginError::Refused(refusal).into());
+            }
+            let step = connecting.login_answered()?;
+            let (LoginStep::Reply(token) | LoginStep::Decided(Some(token))) = &step else { break };
+            let Some(sign_in) = &mut sign_in else { break };
+            let reply = sign_in.step(token, deadline.remaining(&place.host)?).map_err(LoginError::SignIn)?;
+            match step {
+                LoginStep::Reply(_) if reply.token.is_empty() => {}
+                LoginStep::Reply(_) => {
+                    session.transport.send(PacketType::Sspi, Status::NORMAL, &reply.token)?;
+                }
+                LoginStep::Decided(_) => break,
+            }
         }
         let (ack, features) = match connecting.outcome()? {
             LoginOutcome::Routed(routing) => return Ok(Outcome::Routed(routing)),
             LoginOutcome::Granted { ack, features } => (ack, features),
         };
+        if sign_in.is_some_and(|sign_in| !sign_in.is_done()) && !is_verified {
+            return Err(LoginError::Unproven.into());
+        }
         session.logged_in(ack.version, self.config.command_timeout, packet_size_asked_bytes)?;
         let [major, minor, build_high, build_low] = ack.program_version;
         let info = ServerInfo {
@@ -294,6 +327,19 @@ impl<'a> Attempt<'a> {
             messages: session.take_messages(),
         };
         Ok(Outcome::Ready(Box::new(session), info))
+    }
+
+    /// Gets a ticket for the server and puts the first token into the login.
+    fn begin_sign_in(&mut self, login: &mut Login7) -> Result<(), Error> {
+        let Auth::Integrated { principal } = &self.config.auth else { return Ok(()) };
+        let Place { host, port, spn, .. } = self.place;
+        let left = self.deadline.remaining(host)?;
+        let (dialogue, token) = kerberos::begin(host, *port, spn.as_deref(), principal.as_deref(), left)
+            .map_err(LoginError::SignIn)?;
+        login.option_flags2 |= option_flags2::INTEGRATED_SECURITY;
+        login.sspi = token;
+        self.sign_in = Some(dialogue);
+        Ok(())
     }
 
     fn packet_size_asked_bytes(&self, encryption: Encryption) -> u16 {
@@ -341,6 +387,8 @@ impl<'a> Attempt<'a> {
                 }
                 login.features.insert(0, FeatureRequest::FedAuth(request));
             }
+            // Its token comes when the server is known: `begin_sign_in`.
+            Auth::Integrated { .. } => {}
         }
         login
     }
@@ -364,6 +412,7 @@ fn credential(auth: &Auth) -> Credential {
     match auth {
         Auth::SqlLogin { .. } => Credential::Password,
         Auth::AccessToken(_) => Credential::Token,
+        Auth::Integrated { .. } => Credential::Integrated,
     }
 }
 

@@ -23,6 +23,6 @@ pub use databases::file_access::FileAccess;
 pub use faults::{FaultFileError, FaultPlan};
 pub use init_script::InitError;
 pub use listener::{RunningServer, Server, StartError};
-pub use options::{DataLocation, EncryptionPolicy, Limits, Password, ServerOptions};
+pub use options::{DataLocation, EncryptionPolicy, Kerberos, Limits, Password, ServerOptions};
 pub use program::run_program;
 pub use transport::{CertificateError, CertificateSource};

@@ -62,6 +62,9 @@ pub enum StartError {
     /// The file of faults cannot be used.
     #[error(transparent)]
     Faults(#[from] FaultFileError),
+    /// Tickets cannot be accepted.
+    #[error("cannot accept Kerberos tickets: {0}")]
+    Kerberos(#[from] sign_in::SignInError),
     /// A directory for bulk files does not exist or is not a directory.
     #[error("cannot use a directory for bulk files: {0}")]
     BulkDirectory(io::Error),
@@ -102,6 +105,9 @@ impl Server {
             FileAccess::new(options.bulk_directories.iter().cloned()).map_err(StartError::BulkDirectory)?;
         let plan = options.faults.as_deref().map(FaultPlan::read).transpose()?;
         let faults = plan.map(|plan| Arc::new(Faults::new(plan)));
+        if let Some(kerberos) = &options.kerberos {
+            drop(connection::try_keys(kerberos, options.limits.login_timeout)?);
+        }
         let runtime = server_runtime("bulkwire-server", BLOCKING_THREADS_MIN).map_err(StartError::Runtime)?;
         let threads = options.limits.connections.max(BLOCKING_THREADS_MIN);
         let work = server_runtime("bulkwire-work", threads).map_err(StartError::Runtime)?;

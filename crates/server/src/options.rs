@@ -30,10 +30,43 @@ pub struct ServerOptions {
     pub log_requests: bool,
     /// Directories below which BULK INSERT and OPENROWSET(BULK …) may read files; none: no file is touched.
     pub bulk_directories: Vec<PathBuf>,
+    /// Accept Kerberos tickets.
+    pub kerberos: Option<Kerberos>,
     /// A file of faults to inject, so that clients can test what they do about them.
     pub faults: Option<PathBuf>,
     /// Limits of what clients can make the server hold.
     pub limits: Limits,
+}
+
+/// Which Kerberos tickets are accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kerberos {
+    /// The file with the service's keys.
+    pub keytab: PathBuf,
+    /// The service's principal; any of the keytab if absent.
+    pub service: Option<String>,
+    /// Who may log in: principals, in which `*` stands for any characters.
+    pub trusted: Vec<String>,
+}
+
+impl Kerberos {
+    /// Whether this principal may log in.
+    pub fn trusts(&self, principal: &str) -> bool {
+        self.trusted.iter().any(|pattern| matches(pattern, principal))
+    }
+}
+
+/// Whether a text is what a pattern says, in which `*` stands for any characters.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some((_, behind)) = text.split_once(part) else { return false };
+        text = behind;
+    }
+    text.ends_with(last)
 }
 
 /// Where a server keeps its rows.
@@ -115,6 +148,33 @@ impl Default for Limits {
             row_bytes: 2 << 30,
             memory_bytes: None,
             resources: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_of_principals() {
+        for (pattern, text, expected) in [
+            ("ann@X", "ann@X", true),
+            ("ann@X", "ann@x", false),
+            ("ann@X", "joann@X", false),
+            ("*@X", "ann@X", true),
+            ("*@X", "ann@XY", false),
+            ("*@X", "@X", true),
+            ("*", "", true),
+            ("a*b*c", "abc", true),
+            ("a*b*c", "a.b.b.c", true),
+            ("a*b*c", "acb", false),
+            ("a*a", "a", false),
+            ("loader/*@X", "loader/host.x@X", true),
+            ("**", "x", true),
+            ("", "x", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
         }
     }
 }

@@ -8,6 +8,7 @@ use std::{fs, io, io::Write};
 use crate::CertificateSource;
 use crate::DataLocation;
 use crate::EncryptionPolicy;
+use crate::Kerberos;
 use crate::Limits;
 use crate::Password;
 use crate::Server;
@@ -66,6 +67,15 @@ struct Arguments {
     /// Read bulk loads and count their rows, but keep nothing: for measuring clients
     #[arg(long)]
     discard: bool,
+    /// Accept Kerberos tickets with the keys of this file (needs the program bulkwire-kerberos)
+    #[arg(long, value_name = "FILE", requires = "trusted_principal")]
+    keytab: Option<PathBuf>,
+    /// The service's principal, MSSQLSvc/host:port@REALM [default: any of the keytab]
+    #[arg(long, value_name = "NAME", requires = "keytab")]
+    spn: Option<String>,
+    /// Let this principal log in with a ticket: user@REALM, where * stands for any characters; may be given several times
+    #[arg(long, value_name = "PATTERN", requires = "keytab")]
+    trusted_principal: Vec<String>,
     /// Inject the faults that a file of rules names (delays, caps, cuts, lost answers, errors): for testing what clients do about them
     #[arg(long, value_name = "FILE.json")]
     faults: Option<PathBuf>,
@@ -183,6 +193,8 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         true => DataLocation::InMemory,
         false => DataLocation::Directory { path: arguments.data, sync: !arguments.no_sync },
     };
+    let (service, trusted) = (arguments.spn, arguments.trusted_principal);
+    let kerberos = arguments.keytab.map(|keytab| Kerberos { keytab, service, trusted });
     ServerOptions {
         listen: SocketAddr::new(arguments.address, arguments.port),
         data,
@@ -195,6 +207,7 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         bulk_directories: arguments.bulk_directory,
         log_requests: arguments.log_requests,
         faults: arguments.faults,
+        kerberos,
         limits: Limits {
             connections: arguments.max_connections,
             memory_bytes: arguments.memory_limit,

@@ -204,6 +204,7 @@ fn server_for(messages: &[Captured]) -> (RunningServer, Login7) {
         discard: false,
         log_requests: false,
         faults: None,
+        kerberos: None,
         limits: Limits { failed_login_delay: Duration::ZERO, ..Limits::default() },
     });
     (server.unwrap(), login)

@@ -117,6 +117,7 @@ fn integrated_authentication_takes_the_steps_that_the_mechanism_wants() {
     for piece in PIECES {
         for (wanted, first, further, expected) in [
             (WantedEncryption::None, "proof", vec![], vec!["login  None", "token proof"]),
+            (WantedEncryption::Login, "proof at once", vec![], vec!["login  Stands", "token proof at once"]),
             (
                 WantedEncryption::Full,
                 "more",
@@ -135,7 +136,7 @@ fn integrated_authentication_takes_the_steps_that_the_mechanism_wants() {
             let outcome = client.connect(wanted, Credential::Integrated, &signing_in(first.as_bytes()));
             assert!(matches!(outcome, Some(Ok(LoginOutcome::Granted { .. }))), "{outcome:?}");
             assert_eq!(client.server.log[1..], expected, "in pieces of {piece}");
-            let proven = expected.last() == Some(&"token proof");
+            let proven = expected.last().is_some_and(|last| last.starts_with("token proof"));
             assert_eq!(client.proof.is_some(), proven);
             client.ask("SELECT 1", Status::NORMAL);
             assert_eq!(counts(&client.read_answer().unwrap().0), [7]);
@@ -160,6 +161,10 @@ fn steps_of_integrated_authentication_that_lead_nowhere() {
         matches!(outcome, Some(Err(LoginProblem::Unexpected { what })) if what.contains("nobody asked")),
         "{outcome:?}"
     );
+    // A server that asks for a step, and a client that has none.
+    let mut client = ClientEnd::new(AVAILABLE, 9);
+    let outcome = client.connect(WantedEncryption::None, Credential::Integrated, &signing_in(b"more"));
+    assert_eq!(outcome, None);
     // Two steps in one answer, and none at all.
     let mut connecting =
         client::Connecting::new(WantedEncryption::None, Credential::Integrated, Prelogin::default());
@@ -212,6 +217,17 @@ fn an_empty_step_behind_the_login_is_passed_over_once() {
         }
         assert_eq!(errors, 1);
     }
+}
+
+#[test]
+fn a_ticket_may_go_in_the_clear_where_encryption_is_optional() {
+    let clear = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false };
+    let mut connect = |wanted| {
+        let mut client = ClientEnd::new(clear, 9);
+        client.connect(wanted, Credential::Integrated, &signing_in(b"proof")).unwrap()
+    };
+    assert!(matches!(connect(WantedEncryption::Login), Ok(LoginOutcome::Granted { .. })));
+    assert!(matches!(connect(WantedEncryption::Full), Err(LoginProblem::Encryption(_))));
 }
 
 /// What a login's answer may be other than a grant.

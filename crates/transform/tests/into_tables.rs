@@ -33,6 +33,7 @@ impl Fixture {
             discard: false,
             log_requests: false,
             faults: None,
+            kerberos: None,
             limits: Limits::default(),
         };
         Self { server: Server::start(options).unwrap(), folder: tempfile::tempdir().unwrap() }

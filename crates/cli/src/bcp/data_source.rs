@@ -19,7 +19,7 @@ pub struct DataSourceError {
 pub struct Keywords {
     /// `Server=…;Database=…`
     pub text: String,
-    /// It names a login.
+    /// It names a login, or asks for a ticket.
     pub has_user: bool,
 }
 
@@ -43,12 +43,14 @@ fn places() -> Vec<PathBuf> {
 }
 
 /// Keywords of a data source that a connection string has too, by their name in odbc.ini.
-const KEYWORDS: [(&str, &str); 10] = [
+const KEYWORDS: [(&str, &str); 12] = [
     ("server", "Server"),
     ("address", "Server"),
     ("database", "Database"),
     ("uid", "User ID"),
     ("pwd", "Password"),
+    ("trusted_connection", "Integrated Security"),
+    ("serverspn", "ServerSPN"),
     ("encrypt", "Encrypt"),
     ("trustservercertificate", "TrustServerCertificate"),
     ("hostnameincertificate", "HostNameInCertificate"),
@@ -87,7 +89,12 @@ fn section(text: &str, name: &str) -> Option<Keywords> {
             value.push_str(&format!(",{port}"));
         }
     }
-    let has_user = keywords.iter().any(|(keyword, _)| *keyword == "User ID");
+    let is_yes = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "yes" | "true" | "1");
+    let has_user = keywords.iter().any(|(keyword, value)| match *keyword {
+        "User ID" => true,
+        "Integrated Security" => is_yes(value),
+        _ => false,
+    });
     let text: Vec<String> =
         keywords.iter().map(|(keyword, value)| format!("{keyword}={}", braced(value))).collect();
     Some(Keywords { text: text.join(";"), has_user })
@@ -100,7 +107,7 @@ mod tests {
     use super::*;
 
     const INI: &str = "[ODBC Data Sources]\nsales = a driver\n\n[Sales]\nDriver = x\nServer = db.example.org\n\
-                       Port=1444\n# Database = no\nDatabase=shop\nTrustServerCertificate=yes\n[other]\nUID = sa\nPWD = p;w\n";
+                       Port=1444\n# Database = no\nDatabase=shop\nTrustServerCertificate=yes\n[ticket]\nserver=db\nTrusted_Connection=Yes\n[other]\nUID = sa\nPWD = p;w\n";
 
     #[test]
     fn a_section_becomes_a_connection_string() {
@@ -111,6 +118,8 @@ mod tests {
             section(INI, "other").unwrap(),
             Keywords { text: "User ID={sa};Password={p;w}".to_owned(), has_user: true }
         );
+        let ticket = section(INI, "ticket").unwrap();
+        assert_eq!((ticket.text.as_str(), ticket.has_user), ("Server={db};Integrated Security={Yes}", true));
         assert_eq!(section(INI, "absent"), None);
     }
 }

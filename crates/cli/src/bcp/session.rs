@@ -63,13 +63,6 @@ pub fn connect(job: &Job) -> Result<Client, SessionError> {
 
 fn config(job: &Job) -> Result<Config, SessionError> {
     let login = &job.login;
-    if login.trusted {
-        return Err(SessionError::Setting(
-            "a trusted connection (-T) takes Kerberos or Windows sign-in, which bulkwire does not have; use -U with -P, or -G \
-             with an access token"
-                .to_owned(),
-        ));
-    }
     let mut config = base(login)?;
     config.auth = auth(job, &config)?;
     config.encrypt = match login.encryption {
@@ -110,7 +103,10 @@ fn packet_size_bytes(login: &Login) -> u16 {
 /// The server: `-S`, or the data source that it names, or BULKWIRE_URL, or this machine.
 fn base(login: &Login) -> Result<Config, SessionError> {
     // Credentials are settled apart; a connection string is not complete without some.
-    let credentials = "User ID=nobody;Password=none";
+    let credentials = match login.trusted {
+        true => "Integrated Security=yes",
+        false => "User ID=nobody;Password=none",
+    };
     match (&login.server, login.is_data_source) {
         (Some(name), true) => {
             let keywords = data_source::keywords(name)?;
@@ -137,6 +133,9 @@ fn auth(job: &Job, config: &Config) -> Result<Auth, SessionError> {
     if login.entra {
         return entra(login);
     }
+    if login.trusted {
+        return Ok(Auth::Integrated { principal: None });
+    }
     let named = login.user.clone();
     if named.is_none()
         && login.server.is_none()
@@ -153,10 +152,16 @@ fn auth(job: &Job, config: &Config) -> Result<Auth, SessionError> {
     {
         return Ok(config.auth.clone());
     }
+    if named.is_none() && matches!(config.auth, Auth::Integrated { .. }) {
+        return Ok(config.auth.clone());
+    }
     let user = match named {
         Some(user) => user,
         None => env::var("USER").or_else(|_| env::var("USERNAME")).map_err(|_| {
-            SessionError::Setting("no login is named: use -U with -P, or -G with an access token".to_owned())
+            SessionError::Setting(
+                "no login is named: use -U with -P, -T with a Kerberos ticket, or -G with an access token"
+                    .to_owned(),
+            )
         })?,
     };
     let password = match login.password.clone().or_else(|| env::var(load::config::PASSWORD_VARIABLE).ok()) {

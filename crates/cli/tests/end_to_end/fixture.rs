@@ -44,6 +44,7 @@ impl Fixture {
             discard: false,
             log_requests: false,
             faults: None,
+            kerberos: None,
             limits: Limits::default(),
         };
         change(&mut options);

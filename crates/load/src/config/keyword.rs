@@ -27,6 +27,7 @@ pub(crate) enum Keyword {
     ConnectTimeout,
     CommandTimeout,
     IntegratedSecurity,
+    ServerSpn,
     Mars,
     /// A keyword of other clients that has no meaning here (pools, providers).
     Ignored,
@@ -67,6 +68,7 @@ const TABLE: &[Entry] = &[
     ),
     (Keyword::CommandTimeout, "Command Timeout", &["commandtimeout", "querytimeout"]),
     (Keyword::IntegratedSecurity, "Integrated Security", &["integratedsecurity", "trustedconnection"]),
+    (Keyword::ServerSpn, "ServerSPN", &["serverspn"]),
     (Keyword::Mars, "MultipleActiveResultSets", &["multipleactiveresultsets", "marsconnection"]),
     (
         Keyword::Ignored,

@@ -37,6 +37,11 @@ pub enum Auth {
     },
     /// A Microsoft Entra access token for the resource `https://database.windows.net/`, obtained elsewhere.
     AccessToken(Secret),
+    /// A Kerberos ticket.
+    Integrated {
+        /// Whose ticket: `user@REALM`. The default one if absent.
+        principal: Option<String>,
+    },
 }
 
 /// What the client asks for in PRELOGIN (MS-TDS 2.2.6.5, option ENCRYPTION).
@@ -97,6 +102,8 @@ pub struct Config {
     pub database: Option<String>,
     /// Credentials.
     pub auth: Auth,
+    /// The server's service principal name for [`Auth::Integrated`], if not that of its host and port.
+    pub server_spn: Option<String>,
     /// Encryption asked for.
     pub encrypt: Encrypt,
     /// Accept any certificate. Never together with `Encrypt::Strict`.

@@ -38,6 +38,7 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
         instance: target.instance,
         database: values.take_filled(Keyword::Database),
         auth: values.auth(environment)?,
+        server_spn: values.take_filled(Keyword::ServerSpn),
         encrypt,
         trust_server_certificate: values.boolean(Keyword::TrustServerCertificate)?.unwrap_or(false),
         server_certificate: values.take_filled(Keyword::ServerCertificate).map(Into::into),
@@ -162,6 +163,9 @@ impl Values {
     }
 
     fn auth(&mut self, environment: Environment<'_>) -> Result<Auth, ConfigError> {
+        if self.integrated()? {
+            return self.ticket();
+        }
         let method = self.take_filled(Keyword::Authentication);
         let token_asked = match method.as_deref().map(|m| m.replace(' ', "").to_ascii_lowercase()).as_deref()
         {
@@ -188,7 +192,8 @@ impl Values {
                 token.or_else(|| environment(ACCESS_TOKEN_VARIABLE)).filter(|token| !token.is_empty());
             return token.map(|token| Auth::AccessToken(Secret::new(token))).ok_or(ConfigError::Missing {
                 what: if token_asked { "Access Token" } else { "User ID" },
-                hint: "give User ID and Password, or an Access Token (also in BULKWIRE_ACCESS_TOKEN)",
+                hint: "give User ID and Password, or an Access Token (also in BULKWIRE_ACCESS_TOKEN), or Integrated Security=true \
+                       for a Kerberos ticket",
             });
         }
         let password = password.or_else(|| environment(PASSWORD_VARIABLE));
@@ -201,15 +206,32 @@ impl Values {
         }
     }
 
-    fn refuse_unsupported(&mut self) -> Result<(), ConfigError> {
-        let integrated =
-            self.take_filled(Keyword::IntegratedSecurity).map(|value| value.to_ascii_lowercase());
-        if integrated.is_some_and(|value| !matches!(value.as_str(), "no" | "false" | "0")) {
-            return Err(ConfigError::Unsupported {
-                keyword: Keyword::IntegratedSecurity.name(),
-                reason: "there is no Windows or Kerberos sign-in; use a SQL login or an access token",
+    fn integrated(&mut self) -> Result<bool, ConfigError> {
+        let keyword = Keyword::IntegratedSecurity;
+        let Some(value) = self.take_filled(keyword) else { return Ok(false) };
+        match value.to_ascii_lowercase().as_str() {
+            "sspi" | "yes" | "true" | "1" | "on" => Ok(true),
+            "no" | "false" | "0" | "off" => Ok(false),
+            _ => Err(ConfigError::InvalidValue {
+                keyword: keyword.name(),
+                value,
+                expected: "SSPI (yes, true) or no",
+            }),
+        }
+    }
+
+    /// A Kerberos ticket instead of a secret of the string.
+    fn ticket(&mut self) -> Result<Auth, ConfigError> {
+        let secret = self.take_filled(Keyword::Password).or_else(|| self.take_filled(Keyword::AccessToken));
+        if secret.is_some() || self.take_filled(Keyword::Authentication).is_some() {
+            return Err(ConfigError::Conflict {
+                reason: "Integrated Security signs in with a Kerberos ticket; it excludes Password, Access Token and Authentication",
             });
         }
+        Ok(Auth::Integrated { principal: self.take_filled(Keyword::User) })
+    }
+
+    fn refuse_unsupported(&mut self) -> Result<(), ConfigError> {
         if self.boolean(Keyword::Mars)?.unwrap_or(false) {
             return Err(ConfigError::Unsupported {
                 keyword: Keyword::Mars.name(),
@@ -239,6 +261,11 @@ fn refuse_conflicts(config: &Config) -> Result<(), ConfigError> {
     {
         return conflict(
             "with Encrypt=Off no certificate is ever seen; drop ServerCertificate and HostNameInCertificate",
+        );
+    }
+    if config.server_spn.is_some() && !matches!(config.auth, Auth::Integrated { .. }) {
+        return conflict(
+            "ServerSPN is the service that a Kerberos ticket is for: it needs Integrated Security=true",
         );
     }
     if config.encrypt == Encrypt::Off && matches!(config.auth, Auth::AccessToken(_)) {

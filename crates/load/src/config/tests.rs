@@ -27,7 +27,11 @@ fn show(config: &Config) -> String {
     match &config.auth {
         Auth::SqlLogin { user, password } => field("login", Some(format!("{user}/{}", password.expose()))),
         Auth::AccessToken(token) => field("token", Some(token.expose().to_owned())),
+        Auth::Integrated { principal } => {
+            field("ticket", Some(principal.clone().unwrap_or_else(|| "default".to_owned())))
+        }
     }
+    field("spn", config.server_spn.clone());
     field("encrypt", (config.encrypt != Encrypt::Required).then(|| format!("{:?}", config.encrypt)));
     field("trust", config.trust_server_certificate.then(|| "yes".to_owned()));
     field("pin", config.server_certificate.as_ref().map(|p| p.display().to_string()));
@@ -58,6 +62,12 @@ fn keyword_strings() {
         ("Server=tcp:h,1444;Initial Catalog=d;User ID=sa;Password=p", "h port=1444 db=d login=sa/p"),
         ("data source = h\\SQLEXPRESS ; uid = sa ; pwd = p ", "h instance=SQLEXPRESS login=sa/p"),
         ("Server=h\\MSSQLSERVER;Uid=a;Pwd=p", "h login=a/p"),
+        ("Server=h;Integrated Security=SSPI", "h ticket=default"),
+        (
+            "Server=h;Trusted_Connection=yes;Pwd=;ServerSPN=MSSQLSvc/h.x:1",
+            "h ticket=default spn=MSSQLSvc/h.x:1",
+        ),
+        ("Server=h;Integrated Security=true;Uid=ann@X", "h ticket=ann@X"),
         ("Server=h\\i,5000;Uid=a;Pwd=p", "h port=5000 instance=i login=a/p"),
         ("Server=(local);Uid=a;Pwd=p", "localhost login=a/p"),
         ("Server=.;Uid=a;Pwd=p", "localhost login=a/p"),
@@ -151,7 +161,10 @@ fn refusals_name_what_is_wrong() {
         ("Server=h,0;Uid=a;Pwd=p", "a port from 1 to 65535"),
         ("Server=h:1433;Uid=a;Pwd=p", "a comma, not a colon"),
         ("Server=np:\\\\h\\pipe;Uid=a;Pwd=p", "only TCP is spoken"),
-        ("Server=h;Integrated Security=SSPI", "Integrated Security is not supported"),
+        ("Server=h;Integrated Security=maybe", "SSPI (yes, true) or no"),
+        ("Server=h;Integrated Security=SSPI;Uid=a;Pwd=p", "excludes Password"),
+        ("Server=h;Trusted_Connection=yes;Access Token=t", "excludes Password, Access Token"),
+        ("Server=h;Uid=a;Pwd=p;ServerSPN=MSSQLSvc/h", "needs Integrated Security=true"),
         ("Server=h;Authentication=Active Directory Interactive", "Authentication is not supported"),
         ("Server=h;Uid=a;Pwd=p;MARS_Connection=yes", "MultipleActiveResultSets is not supported"),
         (

@@ -6,14 +6,16 @@ use std::time::Instant;
 
 use databases::instance::Instance;
 use databases::instance::login::LoginSettings;
+use databases::log;
 use executor::session::Session;
 use executor::statements::open_session;
 use tds::conversation::server::{
     AfterPrelogin, Conversation, Event, Offer, granted_packet_size, spoken_version,
 };
-use tds::login::Login7;
+use tds::login::{Login7, option_flags2};
 use tds::packet::PACKET_SIZE_INITIAL_BYTES;
 use tds::prelogin::EncryptionPolicy as Offered;
+use tds::token::Token;
 use tds::version::TdsVersion;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -28,6 +30,7 @@ use crate::connection::login_reply;
 use crate::connection::packet_reader::PacketReader;
 use crate::connection::request_log;
 use crate::connection::response_writer::ResponseWriter;
+use crate::connection::sign_in;
 use crate::options::EncryptionPolicy;
 use crate::serving::Front;
 use crate::transport::{Broken, Line, Transport};
@@ -124,6 +127,73 @@ struct Peer {
     faults: Option<FaultyLine>,
 }
 
+/// What a client says it is, checked.
+enum Claim {
+    /// It is this user. The token goes before the answer to the login.
+    Proven { user: String, token: Vec<u8> },
+    /// It is not, or may not log in.
+    Wrong { user: String, error: SqlError },
+    /// The client left before it was known.
+    Withdrawn,
+}
+
+impl Claim {
+    fn wrong(user: String, integrated: bool) -> Self {
+        let error = match integrated {
+            true => SqlError::new(
+                18452,
+                14,
+                1,
+                "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication.",
+            ),
+            false => login_reply::login_failed(&user),
+        };
+        Self::Wrong { user, error }
+    }
+}
+
+/// Compares name and password.
+fn password(login: &Login7, shared: &Front) -> Claim {
+    let known = login.user_name.eq_ignore_ascii_case(&shared.options.user);
+    match shared.options.password.matches(login.password.expose()) && known {
+        true => Claim::Proven { user: shared.options.user.clone(), token: Vec::new() },
+        false => Claim::wrong(login.user_name.clone(), false),
+    }
+}
+
+/// Has a Kerberos ticket checked.
+async fn ticket(
+    transport: &mut Transport,
+    conversation: Conversation,
+    login: &Login7,
+    shared: &Front,
+    claimed: (TdsVersion, u16),
+) -> Result<(Conversation, Claim), ConnectionError> {
+    let Some(kerberos) = &shared.options.kerberos else {
+        return Ok((conversation, Claim::wrong(String::new(), true)));
+    };
+    let limit = shared.options.limits.login_timeout;
+    let token = login.sspi.clone();
+    let (conversation, outcome) =
+        sign_in::accept(transport, conversation, token, kerberos, limit, claimed).await?;
+    let claim = match outcome {
+        sign_in::Outcome::Known { principal, token } if kerberos.trusts(&principal) => {
+            Claim::Proven { user: principal, token }
+        }
+        sign_in::Outcome::Known { principal, .. } => {
+            Claim::Wrong { error: login_reply::login_failed(&principal), user: principal }
+        }
+        sign_in::Outcome::Unknown(error) => {
+            // The client learns no more than that it is not known here.
+            warn!(%error, "no sign-in");
+            log::line(format!("[{}] {error}", claimed.1));
+            Claim::wrong(String::new(), true)
+        }
+        sign_in::Outcome::Left => Claim::Withdrawn,
+    };
+    Ok((conversation, claim))
+}
+
 /// Checks who it is, and answers LOGIN7.
 async fn log_in(
     mut transport: Transport,
@@ -136,7 +206,6 @@ async fn log_in(
     let is_encrypted = transport.is_encrypted();
     let packet_size = granted_packet_size(login.packet_size_bytes, is_encrypted);
     let version = spoken_version(&login)?;
-    let mut writer = ResponseWriter::new(&mut transport, PACKET_SIZE_INITIAL_BYTES, spid);
     if let Some(faults) = &mut faults
         && let Course::NotDone(loss) | Course::Unanswered(loss) =
             faults.login(&login.app_name, &login.user_name).await
@@ -146,6 +215,7 @@ async fn log_in(
             Loss::Silence => faulty::pass_over(&mut transport).await,
             Loss::Error(failure) => {
                 let error = failure.error(spid, &login.database);
+                let mut writer = ResponseWriter::new(&mut transport, PACKET_SIZE_INITIAL_BYTES, spid);
                 login_reply::failed(&mut writer, version, &login.user_name, error)?;
                 writer.finish().await?;
                 transport.shutdown().await?;
@@ -153,30 +223,49 @@ async fn log_in(
         }
         return Ok(None);
     }
-    let right = match shared.guesses.turn(address, Instant::now()) {
+    let integrated = login.option_flags2 & option_flags2::INTEGRATED_SECURITY != 0;
+    let claim = match shared.guesses.turn(address, Instant::now()) {
         Some(wait) => {
             if !wait.is_zero() {
                 sleep(wait).await;
             }
-            let known = login.user_name.eq_ignore_ascii_case(&shared.options.user);
-            shared.options.password.matches(login.password.expose()) && known
+            match integrated {
+                true => {
+                    let claimed = (version, spid);
+                    let (same, claim) = ticket(&mut transport, conversation, &login, shared, claimed).await?;
+                    conversation = same;
+                    claim
+                }
+                false => password(&login, shared),
+            }
         }
-        None => false,
+        None => Claim::wrong(login.user_name.clone(), integrated),
     };
-    if right {
-        shared.guesses.succeeded(address);
-    } else {
-        shared.guesses.failed(address, Instant::now());
-        sleep(shared.options.limits.failed_login_delay).await;
-        login_reply::refused(&mut writer, version, &login.user_name, None)?;
-        writer.finish().await?;
-        transport.shutdown().await?;
-        warn!(user = login.user_name, "login refused");
-        return Err(ConnectionError::LoginRefused(login.user_name));
-    }
+    let mut writer = ResponseWriter::new(&mut transport, PACKET_SIZE_INITIAL_BYTES, spid);
+    let user = match claim {
+        Claim::Proven { user, token } => {
+            shared.guesses.succeeded(address);
+            // A message of its own: Microsoft's ODBC driver passes over what follows the token in the same one.
+            if !token.is_empty() {
+                writer.tokens(|w| Token::Sspi(token).encode(w, version))?;
+                writer.finish().await?;
+            }
+            user
+        }
+        Claim::Wrong { user, error } => {
+            shared.guesses.failed(address, Instant::now());
+            sleep(shared.options.limits.failed_login_delay).await;
+            login_reply::failed(&mut writer, version, &user, error)?;
+            writer.finish().await?;
+            transport.shutdown().await?;
+            warn!(user, "login refused");
+            return Err(ConnectionError::LoginRefused(user));
+        }
+        Claim::Withdrawn => return Ok(None),
+    };
     let settings = LoginSettings {
         database: login.database.clone(),
-        user: shared.options.user.clone(),
+        user: user.clone(),
         application: login.app_name.clone(),
         host: login.host_name.clone(),
         spid,
@@ -193,10 +282,10 @@ async fn log_in(
             session
         }
         Err(error) => {
-            login_reply::refused(&mut writer, version, &login.user_name, Some(error))?;
+            login_reply::refused(&mut writer, version, &user, Some(error))?;
             writer.finish().await?;
             transport.shutdown().await?;
-            warn!(user = login.user_name, database = login.database, "login refused");
+            warn!(user, database = login.database, "login refused");
             return Err(ConnectionError::LoginRefused(format!("database {:?}", login.database)));
         }
     };
@@ -204,7 +293,7 @@ async fn log_in(
     writer.finish().await?;
     conversation.logged_in();
     let span = Span::current();
-    span.record("user", login.user_name.as_str());
+    span.record("user", user.as_str());
     span.record("database", session.database());
     span.record("application", login.app_name.as_str());
     info!(library = login.client_interface_name, is_encrypted, packet_size, "login");

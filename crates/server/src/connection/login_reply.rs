@@ -96,11 +96,15 @@ pub(super) fn refused<W: AsyncWrite + Unpin>(
     user: &str,
     reason: Option<SqlError>,
 ) -> Result<(), ConnectionError> {
-    let login_failed = SqlError::new(18456, 14, 1, format!("Login failed for user '{user}'."));
-    let errors = reason.into_iter().chain([login_failed]);
+    let errors = reason.into_iter().chain([login_failed(user)]);
     let mut tokens: Vec<Token> = errors.map(|error| Token::Error(server_message(error))).collect();
     tokens.push(Token::Done(Done { status: DoneStatus::ERROR, command: 0, row_count: 0 }));
     writer.tokens(|w| tokens.iter().for_each(|token| token.encode(w, version)))
+}
+
+/// The error of a login that is refused.
+pub(super) fn login_failed(user: &str) -> SqlError {
+    SqlError::new(18456, 14, 1, format!("Login failed for user '{user}'."))
 }
 
 /// The answer to a login that fails for a reason of the server's. 18456 follows the errors that it follows on a real server.

@@ -14,6 +14,7 @@ pub(crate) mod request_log;
 mod requests;
 mod response_writer;
 mod responses;
+mod sign_in;
 mod store_sink;
 mod trace;
 
@@ -23,6 +24,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 pub(crate) use error::ConnectionError;
+pub(crate) use sign_in::begin as try_keys;
 
 use crate::serving::{Front, Shared};
 

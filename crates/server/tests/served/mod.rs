@@ -54,6 +54,7 @@ pub fn options(listen: SocketAddr, data: DataLocation) -> ServerOptions {
         discard: false,
         log_requests: false,
         faults: None,
+        kerberos: None,
         limits: limits(),
     }
 }

@@ -191,7 +191,8 @@ impl ServerEnd {
         Ok(())
     }
 
-    /// A mechanism that does what the client's token says: `more` asks for another, `proof` is answered with a last one.
+    /// A mechanism that does what the client's token says: `more` asks for another, `proof` is answered with a last one,
+    /// before the acknowledgement or together with it.
     fn sign_in(&mut self, token: &[u8], packet_size_bytes: u32) {
         if !token.is_empty() {
             self.log.push(format!("token {}", String::from_utf8_lossy(token)));
@@ -201,8 +202,13 @@ impl ServerEnd {
             self.conversation.sign_in_continues();
             return;
         }
-        let mut granted = vec![Token::Sspi(b"I am the server".to_vec())];
-        granted.retain(|_| token == b"proof");
+        let proof = Token::Sspi(b"I am the server".to_vec());
+        let mut granted = Vec::new();
+        match token {
+            b"proof" => self.send(&answer(&tokens(&[proof]))),
+            b"proof at once" => granted.push(proof),
+            _ => {}
+        }
         granted.push(login_ack());
         granted.push(Token::EnvChange(EnvChange::PacketSize { new: packet_size_bytes, old: 4096 }));
         self.send(&answer(&[tokens(&granted), done(DoneStatus::FINAL, 0)].concat()));
@@ -377,12 +383,14 @@ impl ClientEnd {
                     }
                     match connecting.login_answered() {
                         Err(problem) => return Some(Err(problem)),
-                        Ok(client::LoginStep::Reply(_)) => {
-                            let reply = self.sign_in.pop_front()?;
-                            self.send(&frame_message(PacketType::Sspi, 4096, 0, Status::NORMAL, reply));
-                        }
+                        Ok(client::LoginStep::Reply(token)) => match self.sign_in.pop_front() {
+                            Some(reply) => {
+                                self.send(&frame_message(PacketType::Sspi, 4096, 0, Status::NORMAL, reply));
+                            }
+                            None => self.proof = Some(token),
+                        },
                         Ok(client::LoginStep::Decided(proof)) => {
-                            self.proof = proof;
+                            self.proof = self.proof.take().or(proof);
                             self.packet_size.logged_in(login.packet_size_bytes as usize);
                             return Some(connecting.outcome());
                         }

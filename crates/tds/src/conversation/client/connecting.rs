@@ -67,8 +67,9 @@ pub enum Action {
 /// What follows a complete answer to the login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginStep {
-    /// Give this token to the mechanism, send what it returns with [`PacketType::Sspi`](crate::packet::PacketType::Sspi), and
-    /// read the answer to that.
+    /// Give this token to the mechanism, send what it returns, if anything, with
+    /// [`PacketType::Sspi`](crate::packet::PacketType::Sspi), and read the next answer. A server sends its last token so, and then
+    /// the acknowledgement without being asked.
     Reply(Vec<u8>),
     /// Ask for the [`outcome`](Connecting::outcome). A last token proves to the mechanism who the server is.
     Decided(Option<Vec<u8>>),
@@ -228,7 +229,10 @@ impl Connecting {
         let option = |prelogin: &Prelogin| prelogin.encryption.unwrap_or(EncryptionOption::NotSupported);
         match negotiate_client(option(&self.question), option(&self.answer))? {
             EncryptionOutcome::None if self.credential == Credential::Token => Err(LoginProblem::ClearToken),
-            EncryptionOutcome::None if self.wanted != WantedEncryption::None => {
+            // A ticket is no secret: who reads it cannot use it.
+            EncryptionOutcome::None
+                if self.wanted != WantedEncryption::None && self.credential != Credential::Integrated =>
+            {
                 Err(LoginProblem::ClearPassword)
             }
             outcome => Ok(outcome),

@@ -1,0 +1,105 @@
+//! Signs in with a Kerberos ticket, and accepts tickets, for the programs that ask over standard input and output
+//! (`sign_in`). It alone is linked to the system's GSSAPI.
+
+#[cfg(unix)]
+mod acceptor;
+#[cfg(unix)]
+mod explanation;
+#[cfg(unix)]
+mod initiator;
+
+use std::io::{self, BufRead, Read, Write};
+use std::process::ExitCode;
+
+use sign_in::{LINE_MAX_BYTES, Reply, Request, Role, decoded};
+
+/// One end of a sign-in.
+trait End {
+    /// What this end says to a token of the other one; a client begins without one.
+    fn step(&mut self, token: Option<&[u8]>) -> Result<Reply, String>;
+}
+
+fn main() -> ExitCode {
+    if std::env::args_os().len() > 1 {
+        println!(
+            "bulkwire-kerberos {}\nbulkwire and bulkwire-server start this program; it has no options.",
+            env!("CARGO_PKG_VERSION")
+        );
+        return ExitCode::SUCCESS;
+    }
+    match converse() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bulkwire-kerberos: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Answers each line, until the sign-in fails or the other side has no more tokens.
+fn converse() -> io::Result<()> {
+    let Some(Request { begin: Some(role), .. }) = receive()? else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the first line names no role"));
+    };
+    let starts = matches!(role, Role::Initiate { .. });
+    let mut end = match begin(role) {
+        Ok(end) => end,
+        Err(error) => return send(&failure(error)),
+    };
+    // A server's end says that it has its keys.
+    match starts {
+        true if !answer(&mut *end, None)? => return Ok(()),
+        true => {}
+        false => send(&Reply::default())?,
+    }
+    while let Some(request) = receive()? {
+        let token = request.token.as_deref().and_then(decoded);
+        let token =
+            token.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a line without a token"))?;
+        if !answer(&mut *end, Some(&token))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether more tokens may follow.
+fn answer(end: &mut dyn End, token: Option<&[u8]>) -> io::Result<bool> {
+    match end.step(token) {
+        Ok(reply) => send(&reply).map(|()| true),
+        Err(error) => send(&failure(error)).map(|()| false),
+    }
+}
+
+fn failure(error: String) -> Reply {
+    Reply { error: Some(error), ..Reply::default() }
+}
+
+fn receive() -> io::Result<Option<Request>> {
+    let mut line = String::new();
+    match io::stdin().lock().take(LINE_MAX_BYTES).read_line(&mut line)? {
+        0 => Ok(None),
+        _ => Ok(Some(serde_json::from_str(&line)?)),
+    }
+}
+
+fn send(reply: &Reply) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", serde_json::to_string(reply)?)?;
+    out.flush()
+}
+
+#[cfg(unix)]
+fn begin(role: Role) -> Result<Box<dyn End>, String> {
+    match role {
+        Role::Initiate { service, given, principal } => {
+            Ok(Box::new(initiator::Initiator::new(&service, given, principal.as_deref())?))
+        }
+        Role::Accept { service } => Ok(Box::new(acceptor::Acceptor::new(service.as_deref())?)),
+    }
+}
+
+#[cfg(not(unix))]
+fn begin(_: Role) -> Result<Box<dyn End>, String> {
+    Err("Kerberos sign-in works on Linux and macOS only: use a SQL login or an access token".to_owned())
+}
