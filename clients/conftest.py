@@ -66,8 +66,8 @@ def serve(
     certificate = folder / f"server-{encryption}.pem"
     password = secrets.token_urlsafe(12) + "Aa1"
     process = subprocess.Popen(
-        [binaries / "bulkwire-server", "--port", "0", "--in-memory", "--encryption", encryption]
-        + ["--certificate-out", certificate, *flags],
+        [binaries / "bulkwire-server", "--in-memory", "--encryption", encryption]
+        + ["--certificate-out", certificate, *(flags if "--port" in flags else ("--port", "0", *flags))],
         env={**os.environ, "BULKWIRE_SERVER_PASSWORD": password},
         stdout=subprocess.PIPE,
         text=True,

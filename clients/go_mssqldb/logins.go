@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"strings"
 
 	mssql "github.com/microsoft/go-mssqldb"
+	_ "github.com/microsoft/go-mssqldb/integratedauth/krb5"
 )
 
 var loginChecks = []check{
@@ -19,6 +22,9 @@ var loginChecks = []check{
 	{"wrong_password", wrongPassword},
 	{"missing_database", missingDatabase},
 }
+
+// namedChecks need more than a server, and run only when they are named.
+var namedChecks = []check{{"login_ticket", loginTicket}}
 
 func login(options ...string) func(context.Context, *environment) error {
 	return func(ctx context.Context, env *environment) error {
@@ -87,4 +93,28 @@ func expectError(err error, wanted mssql.Error) error {
 		expect("class", actual.Class, wanted.Class),
 		expect("line", actual.LineNo, wanted.LineNo),
 		expect("message", actual.Message, wanted.Message))
+}
+
+// loginTicket signs in with the ticket of KRB5CCNAME, as the principal BULKWIRE_PRINCIPAL.
+func loginTicket(ctx context.Context, env *environment) error {
+	query := url.Values{
+		"database":               {"master"},
+		"encrypt":                {"true"},
+		"trustservercertificate": {"true"},
+		"authenticator":          {"krb5"},
+		"krb5-configfile":        {os.Getenv("KRB5_CONFIG")},
+		"krb5-credcachefile":     {strings.TrimPrefix(os.Getenv("KRB5CCNAME"), "FILE:")},
+		"ServerSPN":              {os.Getenv("BULKWIRE_SPN")},
+	}
+	address := url.URL{Scheme: "sqlserver", Host: env.host + ":" + env.port, RawQuery: query.Encode()}
+	db, err := sql.Open("sqlserver", address.String())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	name, err := scalar[string](ctx, db, "SELECT SUSER_SNAME()")
+	if err != nil {
+		return err
+	}
+	return expect("login name", name, os.Getenv("BULKWIRE_PRINCIPAL"))
 }

@@ -35,6 +35,9 @@ func main() {
 		os.Exit(2)
 	}
 	out := json.NewEncoder(os.Stdout)
+	if len(os.Args) > 1 {
+		checks = append(checks, namedChecks...)
+	}
 	for _, check := range checks {
 		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], check.name) {
 			continue

@@ -20,6 +20,9 @@ import javax.sql.PooledConnection;
 
 /** Ways to log in, and what a pool hands out. */
 final class LoginChecks {
+    /** Needs a Kerberos realm too, and runs only when it is named. */
+    static final Check TICKET = new Check("login_ticket", LoginChecks::ticket);
+
     private LoginChecks() {}
 
     static List<Check> list() {
@@ -33,6 +36,22 @@ final class LoginChecks {
                 new Check("wrong_password", LoginChecks::wrongPassword),
                 new Check("missing_database", LoginChecks::missingDatabase),
                 new Check("pool_reset", LoginChecks::poolReset));
+    }
+
+    /** Signs in with the ticket of KRB5CCNAME, as the principal BULKWIRE_PRINCIPAL. */
+    private static void ticket(Environment at) throws SQLException {
+        System.setProperty("java.security.krb5.conf", System.getenv("KRB5_CONFIG"));
+        String url = at.url(
+                at.port(),
+                "encrypt=true;trustServerCertificate=true;integratedSecurity=true;authenticationScheme=JavaKerberos;useDefaultJaasConfig=true;"
+                        + "serverSpn="
+                        + System.getenv("BULKWIRE_SPN"));
+        try (Connection connection = DriverManager.getConnection(url)) {
+            expect(
+                    "login name",
+                    Environment.scalar(connection, "SELECT SUSER_SNAME()"),
+                    System.getenv("BULKWIRE_PRINCIPAL"));
+        }
     }
 
     private static void plain(Environment at) throws SQLException {

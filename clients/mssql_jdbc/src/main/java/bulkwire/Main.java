@@ -37,6 +37,9 @@ public final class Main {
         checks.addAll(TransactionChecks.list());
         checks.addAll(BulkChecks.list());
         checks.addAll(VectorChecks.list());
+        if (wanted.length > 0) {
+            checks.add(LoginChecks.TICKET);
+        }
         Gson json = new Gson();
         ExecutorService thread = Executors.newCachedThreadPool(runnable -> {
             Thread daemon = new Thread(runnable);
