@@ -34,6 +34,7 @@ from ._exceptions import (
     UsageError,
 )
 from ._null import Null
+from ._package import PackageError, PackagePlan, PackageReport, PlannedTask, TaskReport, run_package
 from ._server import Server
 from ._upsert import UpsertReport
 
@@ -55,7 +56,11 @@ __all__ = [
     "LoginRefusedError",
     "NoTableError",
     "Null",
+    "PackageError",
+    "PackagePlan",
+    "PackageReport",
     "PlanError",
+    "PlannedTask",
     "Progress",
     "ProtocolError",
     "Reader",
@@ -63,6 +68,7 @@ __all__ = [
     "ServerError",
     "ServerMessage",
     "SourceError",
+    "TaskReport",
     "TimedOutError",
     "TlsError",
     "UpsertReport",
@@ -70,4 +76,5 @@ __all__ = [
     "__version__",
     "connect",
     "copy",
+    "run_package",
 ]

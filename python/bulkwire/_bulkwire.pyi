@@ -320,6 +320,9 @@ def read_partition(
 ) -> Reader:
     """Read one of the `partitions`, over a connection to the same database."""
 
+def run_package_words(words: list[str], on_event: Callable[[str], object] | None) -> str:
+    """Run or plan a package with the words behind `bulkwire run`: the report as JSON."""
+
 def run_command(words: list[str]) -> int:
     """Run a command line of `bulkwire`, the program's name first, and return its exit code."""
 

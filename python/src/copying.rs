@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bulkwire_transform::Transformer;
 use copy::{CopyError, CopyReport as Report, CopyWatch, FailedCopy, TableOutcome, TransformEngine};
+use load::Interruption;
 use pyo3::prelude::*;
 
 use crate::row_function::RowFunction;
@@ -89,7 +90,7 @@ impl CopyReport {
 /// How far all tables together are.
 #[derive(Default)]
 struct Watch {
-    is_cancelled: AtomicBool,
+    interruption: Interruption,
     sent: AtomicU64,
     committed: AtomicU64,
 }
@@ -101,7 +102,11 @@ impl CopyWatch for Watch {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Relaxed)
+        self.interruption.is_asked()
+    }
+
+    fn interruption(&self) -> Option<&Interruption> {
+        Some(&self.interruption)
     }
 }
 
@@ -124,7 +129,7 @@ pub(crate) fn run_copy(
     let outcomes = interrupt::run(
         py,
         || bulkwire_cli::copy(&words, &watch, Some(engine)),
-        || watch.is_cancelled.store(true, Ordering::Relaxed),
+        || watch.interruption.interrupt(),
         |py| match &on_progress {
             Some(call) => {
                 let at = (watch.sent.load(Ordering::Relaxed), watch.committed.load(Ordering::Relaxed));
@@ -154,7 +159,7 @@ fn result(
     }
 }
 
-fn raised(py: Python<'_>, error: CopyError) -> PyErr {
+pub(crate) fn raised(py: Python<'_>, error: CopyError) -> PyErr {
     let error = match error {
         // What a function over rows has raised.
         CopyError::Stream(source) | CopyError::Endpoint { source, .. } if source.is::<PyErr>() => {

@@ -15,6 +15,7 @@ mod failure;
 mod forecast;
 mod interrupt;
 mod load_report;
+mod package_run;
 mod parameters;
 mod python_value;
 mod reader;
@@ -36,6 +37,8 @@ mod _bulkwire {
     use super::execution::Execution;
     #[pymodule_export]
     use super::load_report::LoadReport;
+    #[pymodule_export]
+    use super::package_run::run_package_words;
     #[pymodule_export]
     use super::reader::Reader;
     #[pymodule_export]

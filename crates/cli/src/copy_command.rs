@@ -11,7 +11,7 @@ use copy::{
     copy_tables,
 };
 use indicatif::MultiProgress;
-use load::{RejectedRow, Tolerance};
+use load::{Interruption, RejectedRow, Tolerance};
 
 use crate::args::{CopyArgs, ReportForm};
 use crate::copy_endpoints::{self, Ends};
@@ -35,7 +35,7 @@ pub fn copy(
     engine: Option<Arc<dyn TransformEngine>>,
 ) -> Result<Vec<TableOutcome>, CopyError> {
     let arguments = copy_source::parsed(words)?;
-    let (tasks, is_single) = all_tasks(&arguments, engine.as_ref())?;
+    let (tasks, is_single) = all_tasks(&arguments, engine.as_ref(), watch.interruption())?;
     let rejects = open_rejects(&arguments)?;
     let run = Run {
         arguments: &arguments,
@@ -55,19 +55,25 @@ pub fn copy(
     Ok(outcomes)
 }
 
-/// The first line of what clap says, without its word for it.
+/// What clap says, without its word for it and without the usage.
 pub fn one_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let sentence: Vec<&str> = text.split("\n\nUsage").next().unwrap_or(text).split_whitespace().collect();
+    sentence.join(" ")
 }
 
 /// The copies that a command line asks for, and whether it is one by itself.
 fn all_tasks(
     arguments: &CopyArgs,
     engine: Option<&Arc<dyn TransformEngine>>,
+    interruption: Option<&Interruption>,
 ) -> Result<(Vec<TableTask>, bool), Failure> {
     arguments.report.as_deref().map(report_page::check).transpose()?;
-    let ends = copy_endpoints::ends(arguments)?;
+    let mut ends = copy_endpoints::ends(arguments)?;
+    if let Some(interruption) = interruption {
+        ends.source.interrupted_by(interruption);
+        ends.destination.interrupted_by(interruption);
+    }
     let source = copy_endpoints::source_settings(arguments, &ends)?;
     // A URL in the command line may hold a password, so the command is not recorded.
     let destination = copy_endpoints::destination_settings(arguments, &ends, None)?;
@@ -89,7 +95,7 @@ pub fn run(arguments: &CopyArgs, engine: Option<&Arc<dyn TransformEngine>>) -> R
             "--output json writes to standard output, and so do the rows: name a file".to_owned(),
         ));
     }
-    let (tasks, is_single) = all_tasks(arguments, engine)?;
+    let (tasks, is_single) = all_tasks(arguments, engine, None)?;
     let rejects = open_rejects(arguments)?;
     let run = Run {
         arguments,

@@ -34,6 +34,7 @@ mod load_way;
 mod loads_command;
 mod package_command;
 mod package_copies;
+mod package_run;
 mod progress;
 mod query_command;
 mod query_output;
@@ -67,6 +68,7 @@ use failure::Failure;
 pub use failure::hint_of;
 use interrupt::Left;
 use load_command::Outcome;
+pub use package_run::run_package;
 
 /// Runs a server with the arguments after `serve`. Returns its exit status, or why it could not be started.
 pub type Serve = fn(&[String]) -> Result<ExitStatus, String>;

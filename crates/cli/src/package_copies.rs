@@ -15,6 +15,7 @@ use load::{RejectedRow, Tolerance};
 use package::{Copied, Copier, CopyFailure, CopyListener, CopyRequest};
 
 use crate::args::{Arguments, Command, CopyArgs};
+use crate::copy_command::one_line;
 use crate::copy_endpoints::{self, Ends};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -44,11 +45,14 @@ impl Copier for PackageCopies {
             fn note(&self, _: &str) {}
         }
         let report = run(request, &Silent, true, self.engine.as_ref()).map_err(failed)?;
-        Ok(report
-            .plan
-            .iter()
-            .map(|choice| format!("{}: {} ({})", choice.setting, choice.value, choice.reason))
-            .collect())
+        let choices = report.plan.iter().map(|choice| match choice.reason.is_empty() {
+            true => format!("{}: {}", choice.setting, choice.value),
+            false => format!("{}: {} ({})", choice.setting, choice.value, choice.reason),
+        });
+        let created = report.created_by.map(|statement| {
+            format!("makes the table: {}", statement.split_whitespace().collect::<Vec<_>>().join(" "))
+        });
+        Ok(created.into_iter().chain(choices).collect())
     }
 }
 
@@ -91,7 +95,11 @@ fn run(
     }
     let mut to = ends.destination.destination(&destination)?;
     let is_resumable = destination.server.resume.is_some();
-    let refusals = Refusals::open(&arguments, is_resumable, listener)?;
+    // A plan refuses no rows, and keeps the file of an earlier run.
+    let refusals = match is_dry {
+        true => Refusals::none(listener),
+        false => Refusals::open(&arguments, is_resumable, listener)?,
+    };
     let places = from.places();
     let of_source = from.name();
     let refuse = |mut row: RejectedRow| {
@@ -158,18 +166,11 @@ fn arguments(request: &CopyRequest) -> Result<CopyArgs, Failure> {
     words.extend(request.query.iter().map(|query| format!("--query={query}")));
     words.extend(["--".to_owned(), spelled(&request.source), spelled(&request.destination)]);
     let parsed =
-        Arguments::try_parse_from(words).map_err(|error| Failure::Usage(said(&error.to_string())))?;
+        Arguments::try_parse_from(words).map_err(|error| Failure::Usage(one_line(&error.to_string())))?;
     match parsed.command {
         Command::Copy(arguments) => Ok(*arguments),
         _ => Err(Failure::Usage("this is no copy".to_owned())),
     }
-}
-
-/// The sentence of an error of the command line, without its usage.
-fn said(text: &str) -> String {
-    let text = text.strip_prefix("error: ").unwrap_or(text);
-    let sentence: Vec<&str> = text.split("\n\nUsage").next().unwrap_or(text).split_whitespace().collect();
-    sentence.join(" ")
 }
 
 /// What becomes of refused rows.
@@ -181,14 +182,17 @@ struct Refusals<'a> {
 }
 
 impl<'a> Refusals<'a> {
+    fn none(listener: &'a dyn CopyListener) -> Self {
+        Self { rejects: None, path: None, listener, shown: AtomicU64::new(0) }
+    }
+
     fn open(
         arguments: &CopyArgs,
         is_resumable: bool,
         listener: &'a dyn CopyListener,
     ) -> Result<Self, Failure> {
         let flags = &arguments.refusals;
-        let mut this =
-            Self { rejects: None, path: flags.rejects.clone(), listener, shown: AtomicU64::new(0) };
+        let mut this = Self { path: flags.rejects.clone(), ..Self::none(listener) };
         let limit = match (flags.max_errors, &flags.rejects) {
             (None, None) if !flags.bisect => return Ok(this),
             (Some(limit), _) => Some(limit),
@@ -228,5 +232,9 @@ impl CopyWatch for Watch<'_> {
 
     fn note(&self, text: &str) {
         self.0.note(text);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use copy::TransformEngine;
+use load::Interruption;
 use package::{DryRun, Event, Loaded, Observer, Outcome, RunError, RunOptions, RunReport};
 
 use crate::ExitStatus;
@@ -30,18 +31,7 @@ pub fn run(
         print_findings(&arguments.package, &found);
     }
     let Some(loaded) = found.package else { return Ok(ExitStatus::USAGE) };
-    let options = RunOptions {
-        set: arguments.set.clone(),
-        state: arguments.state.clone(),
-        from: arguments.from.clone(),
-        only: arguments.only.clone(),
-        is_new: arguments.new,
-        is_forced: arguments.r#continue,
-        redo: arguments.redo.clone(),
-        done: arguments.done.clone(),
-        jobs: arguments.jobs,
-        copier: Some(&copies),
-    };
+    let options = options(arguments, &copies, Interruption::default());
     if arguments.dry_run {
         let planned = package::dry_run(&loaded, &options).map_err(failure)?;
         print_plan(&loaded, &planned).map_err(|source| Failure::Stream { stream: "output", source })?;
@@ -77,6 +67,27 @@ pub fn run(
         }
     }
     Ok(status(&report))
+}
+
+/// What the flags ask of a run.
+pub fn options<'a>(
+    arguments: &RunArgs,
+    copies: &'a PackageCopies,
+    interruption: Interruption,
+) -> RunOptions<'a> {
+    RunOptions {
+        set: arguments.set.clone(),
+        state: arguments.state.clone(),
+        from: arguments.from.clone(),
+        only: arguments.only.clone(),
+        is_new: arguments.new,
+        is_forced: arguments.r#continue,
+        redo: arguments.redo.clone(),
+        done: arguments.done.clone(),
+        jobs: arguments.jobs,
+        copier: Some(copies),
+        interruption,
+    }
 }
 
 fn status(report: &RunReport) -> ExitStatus {
@@ -123,6 +134,12 @@ fn print_plan(loaded: &Loaded, planned: &DryRun) -> io::Result<()> {
         writeln!(out, "  {number}. {} ({}){left_out}{when}", task.task, task.kind)?;
         for (key, value) in &task.settings {
             writeln!(out, "       {key} = {value}")?;
+        }
+        for line in &task.plan {
+            writeln!(out, "       > {line}")?;
+        }
+        if let Some(reason) = &task.without_plan {
+            writeln!(out, "       > no plan yet: {reason}")?;
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use load::{Config, TableName};
+use load::{Config, Interruption, TableName};
 
 use crate::error::CopyError;
 
@@ -65,6 +65,13 @@ const DATABASE_SCHEMES: [&str; 12] = [
 pub(crate) const WORKBOOK_SUFFIXES: [&str; 5] = ["xlsx", "xlsm", "xlsb", "xls", "ods"];
 
 impl Endpoint {
+    /// Lets requests to it be ended from another thread, if it is SQL Server.
+    pub fn interrupted_by(&mut self, interruption: &Interruption) {
+        if let Self::SqlServer(server) = self {
+            server.config.interruption = Some(interruption.clone());
+        }
+    }
+
     /// Reads an endpoint. `url` is the connection that `mssql:` stands for when it names no server.
     ///
     /// # Errors

@@ -545,8 +545,7 @@ impl ServerDestination {
                 if let Some(stage) = load.give_up(client, is_in_doubt) {
                     self.left.push(format!("the stage {stage} could not be dropped; DROP TABLE removes it"));
                 }
-                if matches!(&error.source, load::Error::Source(source) if source.downcast_ref::<CopyError>().is_some_and(|error| matches!(error, CopyError::Cancelled)))
-                {
+                if is_cancelled(&error.source) && !is_in_doubt {
                     self.left.push(committed_words(error.rows_committed));
                     return Err(CopyError::Cancelled);
                 }
@@ -624,6 +623,19 @@ fn required_columns(plan: &LoadPlan, ready: &Ready) -> Vec<usize> {
         .filter(|(_, column)| has(required, &column.name) && !has(keys, &column.name))
         .map(|(index, _)| index)
         .collect()
+}
+
+/// Whether a load ended because the copy was to end.
+fn is_cancelled(error: &load::Error) -> bool {
+    match error {
+        load::Error::Cancelled => true,
+        load::Error::Source(source) => match source.downcast_ref::<CopyError>() {
+            Some(CopyError::Cancelled) => true,
+            Some(CopyError::Client { source, .. }) => matches!(**source, load::Error::Cancelled),
+            _ => matches!(source.downcast_ref(), Some(load::Error::Cancelled)),
+        },
+        _ => false,
+    }
 }
 
 fn committed_words(rows: u64) -> String {

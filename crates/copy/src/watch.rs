@@ -1,6 +1,6 @@
 //! Who hears of a copy while it runs, and what becomes of rows that cannot be written.
 
-use load::{CommitWatch, RejectReason, RejectedRow, SourceBatch, Tolerance};
+use load::{CommitWatch, Interruption, RejectReason, RejectedRow, SourceBatch, Tolerance};
 
 use crate::{error::CopyError, rejects::Rejected};
 
@@ -14,6 +14,10 @@ pub trait CopyWatch: Send + Sync {
     /// Whether the copy is to end. It is asked between two batches.
     fn is_cancelled(&self) -> bool {
         false
+    }
+    /// What ends requests to SQL Server that are under way when the copy is to end.
+    fn interruption(&self) -> Option<&Interruption> {
+        None
     }
     /// A statement has begun, or ended, that changes what readers of the destination see at once.
     fn publishing(&self, _is_under_way: bool) {}

@@ -100,6 +100,9 @@ impl Client {
     /// Connects and logs in.
     pub fn connect(config: &Config) -> Result<Self, Error> {
         let (session, server) = login::connect(config)?;
+        if let Some(interruption) = &config.interruption {
+            interruption.register(&session.transport.canceller());
+        }
         Ok(Self { session, server, config: config.clone(), recent: None })
     }
 

@@ -51,6 +51,10 @@ pub trait CopyListener: Send + Sync {
     fn rows(&self, rows: u64);
     /// Something for people.
     fn note(&self, note: &str);
+    /// Whether the copy is to end.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Does copies.
@@ -61,7 +65,7 @@ pub trait Copier: Send + Sync {
     /// Why they are not all there.
     fn copy(&self, request: &CopyRequest, listener: &dyn CopyListener) -> Result<Copied, CopyFailure>;
 
-    /// The choices that a copy would make, a line each.
+    /// The choices that a copy would make, a line each. Both ends are looked at, and nothing is changed.
     ///
     /// # Errors
     /// Why it could not begin.

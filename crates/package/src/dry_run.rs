@@ -2,13 +2,19 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use load::Interruption;
+use serde_json::{Value, json};
 
+use crate::copier::Copier;
 use crate::loaded::{Loaded, On, Step};
+use crate::model::Action;
 use crate::order::order;
 use crate::run::event::now;
+use crate::run::items::{items, of_item};
 use crate::run::{RunError, RunOptions, Selection, built_in};
 use crate::scope::{Scope, Secrets, Variables};
+use crate::server::Server;
+use crate::task::copy::request;
 
 /// A package as it would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,11 +38,34 @@ pub struct PlannedTask {
     pub when: Vec<String>,
     /// Its keys and their values.
     pub settings: Vec<(String, String)>,
+    /// The choices that a copy would make; empty for other tasks.
+    pub plan: Vec<String>,
+    /// Why a copy has no plan yet.
+    pub without_plan: Option<String>,
     /// Whether `--from` and `--only` leave it out.
     pub is_left_out: bool,
 }
 
-/// Says what a run would do.
+impl DryRun {
+    /// As an object of JSON.
+    pub fn json(&self) -> Value {
+        let texts = |pairs: &[(String, String)]| -> Value {
+            pairs.iter().map(|(name, text)| (name.clone(), Value::from(text.as_str()))).collect()
+        };
+        let tasks = self.tasks.iter().map(|task| {
+            json!({
+                "task": task.task, "type": task.kind, "when": task.when, "settings": texts(&task.settings),
+                "plan": task.plan, "without_plan": task.without_plan, "left_out": task.is_left_out,
+            })
+        });
+        json!({
+            "variables": texts(&self.variables), "connections": texts(&self.connections),
+            "tasks": tasks.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Says what a run would do. Copies look at both of their ends, if `options` can copy; nothing is changed.
 ///
 /// # Errors
 /// A variable, or a name of no task.
@@ -52,11 +81,16 @@ pub fn dry_run(package: &Loaded, options: &RunOptions<'_>) -> Result<DryRun, Run
     let texts = variables.texts();
     let scope = Scope::new(package, Arc::new(variables), &built_in(&record));
     let mut tasks = Vec::new();
-    level(&package.steps, "", &scope, &mut tasks);
-    for task in &mut tasks {
-        let name = task.task.split('/').next().unwrap_or_default();
-        let index = package.steps.iter().position(|step| step.name == name);
-        task.is_left_out = index.is_some_and(|index| !selection.has(index));
+    for (index, step) in in_order(&package.steps) {
+        let planner = Planner {
+            copier: options.copier.filter(|_| selection.has(index)),
+            interruption: &options.interruption,
+        };
+        let before = tasks.len();
+        task(&planner, step, &package.steps, "", &scope, &mut tasks);
+        for task in tasks.iter_mut().skip(before) {
+            task.is_left_out = !selection.has(index);
+        }
     }
     let connections = package.model.connections.iter().map(|(name, connection)| {
         let shown = scope.text(connection.url(), Secrets::Show);
@@ -65,15 +99,72 @@ pub fn dry_run(package: &Loaded, options: &RunOptions<'_>) -> Result<DryRun, Run
     Ok(DryRun { variables: texts.into_iter().collect(), connections: connections.collect(), tasks })
 }
 
-fn level(steps: &[Step], prefix: &str, scope: &Scope, tasks: &mut Vec<PlannedTask>) {
+/// What asks copies for their plans.
+struct Planner<'a> {
+    copier: Option<&'a dyn Copier>,
+    interruption: &'a Interruption,
+}
+
+fn in_order(steps: &[Step]) -> Vec<(usize, &Step)> {
     let predecessors: Vec<Vec<usize>> =
         steps.iter().map(|step| step.before.iter().map(|before| before.index).collect()).collect();
-    for step in order(&predecessors).unwrap_or_default().into_iter().filter_map(|index| steps.get(index)) {
-        let path = format!("{prefix}{}", step.name);
-        let scope = scope.of_task(&step.name);
-        tasks.push(planned(step, steps, &path, &scope));
-        level(&step.inner, &format!("{path}/"), &scope, tasks);
+    let order = order(&predecessors).unwrap_or_default();
+    order.into_iter().filter_map(|index| Some((index, steps.get(index)?))).collect()
+}
+
+/// A task and those in it. Each waits for what stands before it.
+fn task(
+    planner: &Planner<'_>,
+    step: &Step,
+    steps: &[Step],
+    prefix: &str,
+    scope: &Scope,
+    tasks: &mut Vec<PlannedTask>,
+) {
+    let path = format!("{prefix}{}", step.name);
+    let scope = scope.of_task(&step.name);
+    let mut planned = planned(step, steps, &path, &scope);
+    let is_asked = matches!(step.action, Action::Copy(_)) && !step.settings.disabled;
+    if let Some(copier) = planner.copier.filter(|_| is_asked) {
+        match plan(copier, step, &scope, planner.interruption) {
+            Ok(plan) => planned.plan = plan,
+            Err(reason) => planned.without_plan = Some(reason),
+        }
     }
+    tasks.push(planned);
+    // What runs within a loop has values that only the loop knows.
+    let inner = match &step.settings.for_each {
+        Some(_) => Planner { copier: None, ..*planner },
+        None => Planner { ..*planner },
+    };
+    for (_, one) in in_order(&step.inner) {
+        task(&inner, one, &step.inner, &format!("{path}/"), &scope, tasks);
+    }
+}
+
+/// The plan of a copy, in a loop that of its first round.
+fn plan(
+    copier: &dyn Copier,
+    step: &Step,
+    scope: &Scope,
+    interruption: &Interruption,
+) -> Result<Vec<String>, String> {
+    let server = Server::new(scope.connections(), Some(interruption));
+    let mut first = Vec::new();
+    let mut scope = scope.clone();
+    if let Some(each) = &step.settings.for_each {
+        if each.query.is_some() {
+            return Err("the rows of its loop are known when it runs".to_owned());
+        }
+        let rounds = items(each, &scope, &server).map_err(|error| error.message)?;
+        let Some(item) = rounds.first() else { return Err("its loop has no rounds yet".to_owned()) };
+        first.push(format!("rounds: {} (this is the plan of the first)", rounds.len()));
+        scope = of_item(&scope, each, item);
+    }
+    let tree = scope.tree(&step.raw, Secrets::Resolve).map_err(|error| error.to_string())?;
+    let request = request(&tree, &scope, &server).map_err(|error| error.message)?;
+    let plan = copier.plan(&request).map_err(|failure| failure.message)?;
+    Ok(first.into_iter().chain(plan).collect())
 }
 
 fn planned(step: &Step, steps: &[Step], path: &str, scope: &Scope) -> PlannedTask {
@@ -112,7 +203,15 @@ fn planned(step: &Step, steps: &[Step], path: &str, scope: &Scope) -> PlannedTas
         .filter(|(key, _)| !hidden.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), shown(value)))
         .collect();
-    PlannedTask { task: path.to_owned(), kind: step.kind(), when, settings, is_left_out: false }
+    PlannedTask {
+        task: path.to_owned(),
+        kind: step.kind(),
+        when,
+        settings,
+        plan: Vec::new(),
+        without_plan: None,
+        is_left_out: false,
+    }
 }
 
 /// A value in one line.

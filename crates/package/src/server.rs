@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use load::{Client, Config};
+use load::{Client, Config, Interruption};
 
 use crate::model::Connection;
 use crate::scope::{Scope, Secrets};
@@ -15,6 +15,8 @@ use crate::template::{Part, Template};
 #[derive(Debug, Clone, Copy)]
 pub struct Server<'a> {
     connections: &'a BTreeMap<String, Connection>,
+    /// Ends requests from another thread.
+    interruption: Option<&'a Interruption>,
 }
 
 /// Stands for a secret in a connection string until it is parsed, so that no character of it is taken for syntax.
@@ -22,8 +24,21 @@ const PLACE: &str = "BULKWIRE_PACKAGE_SECRET_";
 
 impl<'a> Server<'a> {
     /// Those of a package.
-    pub fn new(connections: &'a BTreeMap<String, Connection>) -> Self {
-        Self { connections }
+    pub fn new(
+        connections: &'a BTreeMap<String, Connection>,
+        interruption: Option<&'a Interruption>,
+    ) -> Self {
+        Self { connections, interruption }
+    }
+
+    /// An endpoint that is spelled out, for connections of this run.
+    pub fn endpoint(&self, text: &str) -> Result<copy::Endpoint, TaskError> {
+        let mut parsed =
+            copy::Endpoint::parse(text, None).map_err(|error| TaskError::last(error.to_string()))?;
+        if let Some(interruption) = self.interruption {
+            parsed.interrupted_by(interruption);
+        }
+        Ok(parsed)
     }
 
     /// How to reach a SQL Server.
@@ -64,8 +79,9 @@ impl<'a> Server<'a> {
             None if name == load::config::PASSWORD_VARIABLE && password.is_some() => password.clone(),
             None => std::env::var(name).ok(),
         };
-        Config::parse_with(&url, &lookup)
-            .map_err(|error| TaskError::last(format!("connection `{name}`: {error}")))
+        let config = Config::parse_with(&url, &lookup)
+            .map_err(|error| TaskError::last(format!("connection `{name}`: {error}")))?;
+        Ok(Config { interruption: self.interruption.cloned(), ..config })
     }
 
     /// The URL of a database that a driver reaches, secrets put in.

@@ -15,6 +15,11 @@ pub struct TaskError {
 }
 
 impl TaskError {
+    /// The run was to end.
+    pub fn interrupted() -> Self {
+        Self::last("interrupted")
+    }
+
     /// A failure.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), is_in_doubt: false, is_final: false }

@@ -11,6 +11,8 @@ mod url;
 
 use std::{fmt, path::PathBuf, time::Duration};
 
+use crate::interruption::Interruption;
+
 pub use error::ConfigError;
 pub use secret::Secret;
 
@@ -131,6 +133,8 @@ pub struct Config {
     /// How long the server may be silent over a request, by default [`COMMAND_TIMEOUT`]; `None` waits for ever. After that time
     /// the request is cancelled. If the server does not acknowledge this within five seconds, the connection is closed.
     pub command_timeout: Option<Duration>,
+    /// Ends the requests of this connection, and of those that are made with a copy of this. A connection string never sets it.
+    pub interruption: Option<Interruption>,
     /// Keywords that other clients know and that change nothing here, as written.
     pub ignored: Vec<String>,
 }

@@ -55,6 +55,7 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
             .number(Keyword::PacketSize, "512 to 32767 bytes", |n| (512..=32767).contains(n))?,
         connect_timeout: values.seconds(Keyword::ConnectTimeout)?.unwrap_or(Some(CONNECT_TIMEOUT)),
         command_timeout: values.seconds(Keyword::CommandTimeout)?.unwrap_or(Some(COMMAND_TIMEOUT)),
+        interruption: None,
         ignored: values.ignored,
     };
     refuse_conflicts(&config)?;

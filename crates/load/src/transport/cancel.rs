@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, TryLockError, atomic::Ordering},
+    sync::{Arc, TryLockError, Weak, atomic::Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -23,6 +23,11 @@ pub struct Canceller {
 impl Canceller {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self { shared }
+    }
+
+    /// The same without keeping the connection open.
+    pub(crate) fn downgrade(&self) -> WeakCanceller {
+        WeakCanceller(Arc::downgrade(&self.shared))
     }
 
     /// Asks the server to stop (MS-TDS 2.2.1.7). While the answer is awaited, an attention is sent at once; while a
@@ -48,6 +53,20 @@ impl Canceller {
                 return send_attention(&self.shared, &mut link);
             }
         }
+    }
+}
+
+/// A canceller of a connection that may be gone.
+#[derive(Debug, Clone)]
+pub(crate) struct WeakCanceller(Weak<Shared>);
+
+impl WeakCanceller {
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    pub(crate) fn upgrade(&self) -> Option<Canceller> {
+        self.0.upgrade().map(|shared| Canceller { shared })
     }
 }
 

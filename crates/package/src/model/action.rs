@@ -175,6 +175,8 @@ pub struct HttpTask {
     pub into: Option<String>,
     /// A file that takes the body of the answer.
     pub save: Option<String>,
+    /// A file of certificates (PEM) that are trusted besides those of the system.
+    pub ca_file: Option<String>,
 }
 
 /// Runs another package.

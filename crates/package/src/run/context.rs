@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use load::Interruption;
 
 use crate::copier::Copier;
 use crate::journal::{EndRecord, Journal, JournalError, PastTask, Record};
+use crate::run::RunOptions;
 use crate::run::event::{Event, Observer, now};
 use crate::run::permits::Permits;
 use crate::run::report::TaskReport;
@@ -24,6 +28,8 @@ pub struct RunContext<'a> {
     pub permits: Permits,
     /// Does copies, if this program can.
     pub copier: Option<&'a dyn Copier>,
+    /// Ends the run from another thread.
+    pub interruption: Interruption,
     /// When this run began, or went on.
     pub started: Instant,
     reports: Mutex<Vec<TaskReport>>,
@@ -39,7 +45,7 @@ impl<'a> RunContext<'a> {
         journal: Journal,
         observer: &'a dyn Observer,
         permits: usize,
-        copier: Option<&'a dyn Copier>,
+        options: &RunOptions<'a>,
     ) -> Self {
         Self {
             run,
@@ -47,10 +53,29 @@ impl<'a> RunContext<'a> {
             broken: Mutex::new(None),
             observer,
             permits: Permits::new(permits),
-            copier,
+            copier: options.copier,
+            interruption: options.interruption.clone(),
             started: Instant::now(),
             reports: Mutex::new(Vec::new()),
         }
+    }
+
+    /// Whether the run is to end.
+    pub fn is_interrupted(&self) -> bool {
+        self.interruption.is_asked()
+    }
+
+    /// Waits; true if the run is to end, which ends the wait.
+    pub fn pause(&self, wait: Duration) -> bool {
+        const LOOK: Duration = Duration::from_millis(50);
+        let began = Instant::now();
+        while !self.is_interrupted() {
+            match wait.checked_sub(began.elapsed()) {
+                Some(left) if !left.is_zero() => thread::sleep(left.min(LOOK)),
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// What the journal says of a task.

@@ -14,7 +14,7 @@ use crate::task_error::TaskError;
 const ROUNDS_MAX: usize = 1_000_000;
 
 /// The rounds of a loop, in order; files by their names.
-pub(super) fn items(each: &ForEach, scope: &Scope, servers: &Server<'_>) -> Result<Items, TaskError> {
+pub(crate) fn items(each: &ForEach, scope: &Scope, servers: &Server<'_>) -> Result<Items, TaskError> {
     let mut found: Items = if let Some(pattern) = &each.files {
         let pattern = scope.text(pattern, Secrets::Resolve)?;
         files(scope.folder(), &pattern)?.iter().map(|path| of_file(path)).collect()
@@ -54,6 +54,15 @@ pub(super) fn items(each: &ForEach, scope: &Scope, servers: &Server<'_>) -> Resu
         item.entry("index".to_owned()).or_insert_with(|| Some(index.to_string()));
     }
     Ok(found)
+}
+
+/// The scope of a loop's round.
+pub(crate) fn of_item(scope: &Scope, each: &ForEach, item: &BTreeMap<String, Option<String>>) -> Scope {
+    let values = item
+        .iter()
+        .map(|(name, text)| (name.clone(), Scalar { kind: crate::model::Kind::Text, text: text.clone() }))
+        .collect();
+    scope.of_round(each.name.as_deref().unwrap_or("each"), values)
 }
 
 /// Files that a pattern finds, relative to a folder, by name.

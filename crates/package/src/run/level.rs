@@ -11,6 +11,9 @@ use crate::run::selection::Selection;
 use crate::run::step::run_step;
 use crate::scope::Scope;
 
+/// Why a task does not begin.
+const INTERRUPTED: &str = "the run was interrupted";
+
 /// The tasks of a package or a group, and what surrounds them.
 pub(crate) struct Level<'a> {
     pub context: &'a RunContext<'a>,
@@ -39,6 +42,8 @@ enum State {
 enum Decision {
     Wait,
     Skip(String),
+    /// The run is to end.
+    Leave,
     Begin,
 }
 
@@ -69,6 +74,13 @@ pub(crate) fn run_level(level: &Level<'_>, selection: Option<&Selection>) -> Out
                         Decision::Wait => continue,
                         Decision::Skip(reason) => {
                             level.context.report(skipped(level, step, reason));
+                            State::Ended(Outcome::Skipped)
+                        }
+                        Decision::Leave => {
+                            level.context.report(skipped(level, step, INTERRUPTED.to_owned()));
+                            if worst.is_success() {
+                                worst = Outcome::Failed;
+                            }
                             State::Ended(Outcome::Skipped)
                         }
                         Decision::Begin if running >= level.jobs => continue,
@@ -156,6 +168,9 @@ fn decide(level: &Level<'_>, states: &[State], index: usize, step: &Step, worst:
     if !is_enough && let Some((before, outcome)) = unmet {
         let name = level.steps.get(before.index).map_or("", |step| step.name.as_str());
         return Decision::Skip(format!("{name}: {}", outcome.word()));
+    }
+    if level.context.is_interrupted() {
+        return Decision::Leave;
     }
     let has_failed = worst.is_failure();
     if has_failed && level.on_failure == OnFailure::Stop && !follows_failure(level, states, index, 0) {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::Local;
+use load::Interruption;
 
 use crate::copier::Copier;
 use crate::journal::{EndRecord, Journal, Past, Record, RunRecord};
@@ -54,6 +55,8 @@ pub struct RunOptions<'a> {
     pub jobs: Option<u32>,
     /// Does copies, if this program can.
     pub copier: Option<&'a dyn Copier>,
+    /// Ends the run from another thread; the next one goes on where it stopped.
+    pub interruption: Interruption,
 }
 
 /// The journal of a package unless another is asked for: `orders.toml` has `orders.state.jsonl`.
@@ -112,7 +115,7 @@ pub fn run(
     let scope = Scope::new(package, Arc::new(variables), &built_in(&record));
     let jobs = options.jobs.or(package.model.jobs).unwrap_or(JOBS);
     let jobs = usize::try_from(jobs).unwrap_or(1);
-    let context = RunContext::new(record.run.clone(), journal, observer, jobs, options.copier);
+    let context = RunContext::new(record.run.clone(), journal, observer, jobs, options);
     observer.event(&Event::Run { run: &record.run, package: &package.name, is_continued });
     let level = Level {
         context: &context,

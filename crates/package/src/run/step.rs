@@ -12,10 +12,9 @@ use crate::loaded::Step;
 use crate::model::{Action, ForEach, OnFailure};
 use crate::run::attempts::wait_before;
 use crate::run::event::{Event, now};
-use crate::run::items::items;
+use crate::run::items::{items, of_item};
 use crate::run::level::Level;
 use crate::run::report::{Outcome, TaskReport};
-use crate::scalar::Scalar;
 use crate::scope::Scope;
 use crate::task::run_action;
 use crate::task_context::{Done, TaskContext};
@@ -68,18 +67,25 @@ fn run_loop(unit: &Unit<'_>, each: &ForEach) -> Outcome {
     if !context.note_begin(path, unit.restores) {
         return Outcome::Failed;
     }
-    let name = each.name.as_deref().unwrap_or("each");
     let next = AtomicUsize::new(0);
     let worst = Mutex::new(Outcome::Succeeded);
     let work = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = found.get(index) else { break };
+            if context.is_interrupted() {
+                if let Ok(mut worst) = worst.lock()
+                    && worst.is_success()
+                {
+                    *worst = Outcome::Failed;
+                }
+                break;
+            }
             let is_over = worst.lock().map_or(true, |worst| worst.is_failure());
             if is_over && unit.level.on_failure == OnFailure::Stop {
                 break;
             }
-            let outcome = run_round(unit, name, index, item);
+            let outcome = run_round(unit, each, index, item);
             if let Ok(mut worst) = worst.lock()
                 && outcome.is_failure()
                 && *worst != Outcome::InDoubt
@@ -120,12 +126,13 @@ fn run_loop(unit: &Unit<'_>, each: &ForEach) -> Outcome {
     outcome
 }
 
-fn run_round(unit: &Unit<'_>, name: &str, index: usize, item: &BTreeMap<String, Option<String>>) -> Outcome {
-    let values = item
-        .iter()
-        .map(|(name, text)| (name.clone(), Scalar { kind: crate::model::Kind::Text, text: text.clone() }))
-        .collect();
-    let scope = unit.scope.of_round(name, values);
+fn run_round(
+    unit: &Unit<'_>,
+    each: &ForEach,
+    index: usize,
+    item: &BTreeMap<String, Option<String>>,
+) -> Outcome {
+    let scope = of_item(unit.scope, each, item);
     let path = format!("{}[{index}]", unit.path);
     let label = item.get("name").or_else(|| item.get("")).cloned().flatten().unwrap_or_default();
     let round = Unit { path: &path, label: &label, scope: &scope, ..*unit };
@@ -153,7 +160,7 @@ struct Unit<'a> {
 
 impl Unit<'_> {
     fn server(&self) -> crate::server::Server<'_> {
-        crate::server::Server::new(self.scope.connections())
+        crate::server::Server::new(self.scope.connections(), Some(&self.level.context.interruption))
     }
 
     /// What an earlier run has done, with the variables that it set.
@@ -206,7 +213,7 @@ impl Unit<'_> {
                 depth: self.level.depth,
             };
             match run_action(&task) {
-                Err(error) if attempts < most && !error.is_final => {
+                Err(error) if attempts < most && !error.is_final && !context.is_interrupted() => {
                     attempts += 1;
                     let wait = wait_before(first_wait, attempts);
                     let reason = &error.message;
@@ -216,7 +223,9 @@ impl Unit<'_> {
                         wait,
                         reason,
                     });
-                    thread::sleep(wait);
+                    if context.pause(wait) {
+                        break Err(error);
+                    }
                 }
                 done => break done,
             }

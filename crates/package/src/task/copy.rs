@@ -47,6 +47,10 @@ impl CopyListener for Listener<'_, '_> {
     fn note(&self, note: &str) {
         self.0.note(note);
     }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.run.is_interrupted()
+    }
 }
 
 /// The copy that an expanded task asks for. Its load has no name yet.
@@ -117,9 +121,7 @@ fn endpoint(
 ) -> Result<(copy::Endpoint, Option<String>), TaskError> {
     let parts = match endpoint {
         Endpoint::Spelled(text) => {
-            let parsed =
-                copy::Endpoint::parse(text, None).map_err(|error| TaskError::last(error.to_string()))?;
-            return Ok((within(parsed, scope.folder()), None));
+            return Ok((within(server.endpoint(text)?, scope.folder()), None));
         }
         Endpoint::Parts(parts) => parts,
     };

@@ -1,12 +1,16 @@
 //! Sends a request over HTTP.
 
 use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 use ureq::Agent;
 use ureq::http::{Method, Request, StatusCode};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::model::HttpTask;
 use crate::task_context::{Done, TaskContext};
@@ -15,13 +19,13 @@ use crate::task_error::TaskError;
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Bytes of an answer that a variable takes at most.
 const ANSWER_MAX: u64 = 1 << 20;
+/// How often a run looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
 /// Characters of an answer that a failure shows.
 const SHOWN: usize = 200;
 
 pub(super) fn run(task: &TaskContext<'_>, raw: &HttpTask) -> Result<Done, TaskError> {
     let http: HttpTask = task.action()?;
-    // The file's own words: a URL may have a secret in it.
-    let shown = &raw.url;
     let body = match (&http.body, &http.body_file) {
         (Some(body), _) => Some(body.clone().into_bytes()),
         (None, Some(file)) => {
@@ -32,20 +36,104 @@ pub(super) fn run(task: &TaskContext<'_>, raw: &HttpTask) -> Result<Done, TaskEr
     };
     let method = http.method.as_deref().unwrap_or(if body.is_some() { "POST" } else { "GET" });
     let method: Method = method.parse().map_err(|_| TaskError::last(format!("{method:?} is no method")))?;
-    let mut request = Request::builder().method(method.clone()).uri(&http.url);
-    for (name, value) in &http.headers {
-        request = request.header(name, value);
-    }
-    let failed = |reason: &str| format!("{method} {shown}: {reason}");
-    let agent = agent(http.timeout.map_or(TIMEOUT, |span| span.0))?;
-    // Only what the request says may be shown: the library's words for a bad URL have the URL in them.
-    let unsound = |_| TaskError::last(failed("the URL or a header is not right"));
-    let sent = match body {
-        Some(body) => agent.run(request.body(body).map_err(unsound)?),
-        None => agent.run(request.body(()).map_err(unsound)?),
+    let is_harmless = method == Method::GET || method == Method::HEAD || method == Method::OPTIONS;
+    let exchange = Exchange {
+        // The file's own words: a URL may have a secret in it.
+        shown: raw.url.clone(),
+        folder: task.scope.folder().to_owned(),
+        method,
+        body,
+        http,
+        is_abandoned: Arc::new(AtomicBool::new(false)),
     };
-    let mut answer = sent.map_err(|error| {
-        // A request that was sent may have been heard.
+    // The library cannot end a request, so a run that is to end leaves it behind.
+    let is_abandoned = Arc::clone(&exchange.is_abandoned);
+    let (sender, answer) = sync_channel(1);
+    thread::spawn(move || {
+        let _ = sender.send(exchange.run());
+    });
+    loop {
+        match answer.recv_timeout(LOOK) {
+            Ok(done) => return done,
+            Err(RecvTimeoutError::Timeout) if task.run.is_interrupted() => {
+                is_abandoned.store(true, Ordering::SeqCst);
+                return Err(TaskError { is_in_doubt: !is_harmless, ..TaskError::interrupted() });
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(TaskError::new("the request ended without an answer"));
+            }
+        }
+    }
+}
+
+/// A request and what becomes of its answer.
+struct Exchange {
+    shown: String,
+    folder: PathBuf,
+    method: Method,
+    body: Option<Vec<u8>>,
+    http: HttpTask,
+    /// Nobody waits for it any more.
+    is_abandoned: Arc<AtomicBool>,
+}
+
+impl Exchange {
+    fn failed(&self, reason: &str) -> String {
+        format!("{} {}: {reason}", self.method, self.shown)
+    }
+
+    fn run(mut self) -> Result<Done, TaskError> {
+        let body = self.body.take();
+        let http = &self.http;
+        let mut request = Request::builder().method(self.method.clone()).uri(&http.url);
+        for (name, value) in &http.headers {
+            request = request.header(name, value);
+        }
+        let further =
+            http.ca_file.as_ref().map(|file| certificates(&self.folder.join(file), file)).transpose()?;
+        let agent = agent(http.timeout.map_or(TIMEOUT, |span| span.0), further.unwrap_or_default())?;
+        // Only what the request says may be shown: the library's words for a bad URL have the URL in them.
+        let unsound = |_| TaskError::last(self.failed("the URL or a header is not right"));
+        let sent = match body {
+            Some(body) => agent.run(request.body(body).map_err(unsound)?),
+            None => agent.run(request.body(()).map_err(unsound)?),
+        };
+        let mut answer = sent.map_err(|error| self.unsent(&error))?;
+        let status = answer.status();
+        let expected =
+            http.status.as_ref().map_or(status.is_success(), |codes| codes.contains(&status.as_u16()));
+        if !expected {
+            let mut text = Vec::new();
+            let _ = answer.body_mut().as_reader().take(SHOWN as u64 * 4).read_to_end(&mut text);
+            let text: String = String::from_utf8_lossy(&text).chars().take(SHOWN).collect();
+            let said = if text.trim().is_empty() { String::new() } else { format!(": {}", text.trim()) };
+            return Err(TaskError::new(self.failed(&format!("the answer is {status}{said}"))));
+        }
+        let mut done = Done { notes: vec![words(status)], ..Done::default() };
+        if let Some(file) = &http.save {
+            save(&self.folder.join(file), &mut answer.body_mut().as_reader(), &self.is_abandoned)
+                .map_err(|error| TaskError::new(format!("{file}: {error}")))?;
+        } else if let Some(name) = &http.into {
+            let mut text = Vec::new();
+            answer
+                .body_mut()
+                .as_reader()
+                .take(ANSWER_MAX + 1)
+                .read_to_end(&mut text)
+                .map_err(|error| TaskError::new(self.failed(&error.to_string())))?;
+            if text.len() as u64 > ANSWER_MAX {
+                return Err(TaskError::new(
+                    self.failed("the answer is longer than 1 MiB; `save` writes it to a file"),
+                ));
+            }
+            done.variables.insert(name.clone(), Some(String::from_utf8_lossy(&text).into_owned()));
+        }
+        Ok(done)
+    }
+
+    /// A request without an answer. One that was sent may have been heard.
+    fn unsent(&self, error: &ureq::Error) -> TaskError {
         let was_sent = !matches!(
             error,
             ureq::Error::HostNotFound
@@ -53,42 +141,29 @@ pub(super) fn run(task: &TaskContext<'_>, raw: &HttpTask) -> Result<Done, TaskEr
                 | ureq::Error::BadUri(_)
                 | ureq::Error::Tls(_)
         );
+        let method = &self.method;
         let is_harmless = method == Method::GET || method == Method::HEAD || method == Method::OPTIONS;
-        let reason = match &error {
+        let reason = match error {
             ureq::Error::BadUri(_) => "this is no URL".to_owned(),
             other => other.to_string(),
         };
-        TaskError { is_in_doubt: was_sent && !is_harmless, ..TaskError::new(failed(&reason)) }
-    })?;
-    let status = answer.status();
-    let expected = http.status.as_ref().map_or(status.is_success(), |codes| codes.contains(&status.as_u16()));
-    if !expected {
-        let mut text = Vec::new();
-        let _ = answer.body_mut().as_reader().take(SHOWN as u64 * 4).read_to_end(&mut text);
-        let text: String = String::from_utf8_lossy(&text).chars().take(SHOWN).collect();
-        let said = if text.trim().is_empty() { String::new() } else { format!(": {}", text.trim()) };
-        return Err(TaskError::new(failed(&format!("the answer is {status}{said}"))));
+        TaskError { is_in_doubt: was_sent && !is_harmless, ..TaskError::new(self.failed(&reason)) }
     }
-    let mut done = Done { notes: vec![words(status)], ..Done::default() };
-    if let Some(file) = &http.save {
-        save(&task.scope.folder().join(file), &mut answer.body_mut().as_reader())
-            .map_err(|error| TaskError::new(format!("{file}: {error}")))?;
-    } else if let Some(name) = &http.into {
-        let mut text = Vec::new();
-        answer
-            .body_mut()
-            .as_reader()
-            .take(ANSWER_MAX + 1)
-            .read_to_end(&mut text)
-            .map_err(|error| TaskError::new(failed(&error.to_string())))?;
-        if text.len() as u64 > ANSWER_MAX {
-            return Err(TaskError::new(failed(
-                "the answer is longer than 1 MiB; `save` writes it to a file",
-            )));
-        }
-        done.variables.insert(name.clone(), Some(String::from_utf8_lossy(&text).into_owned()));
+}
+
+/// The certificates of a PEM file.
+fn certificates(path: &Path, shown: &str) -> Result<Vec<Certificate<'static>>, TaskError> {
+    let bytes = std::fs::read(path).map_err(|error| TaskError::new(format!("{shown}: {error}")))?;
+    let found: Vec<Certificate<'static>> = parse_pem(&bytes)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    match found.is_empty() {
+        true => Err(TaskError::last(format!("{shown} has no certificate in PEM form"))),
+        false => Ok(found),
     }
-    Ok(done)
 }
 
 fn words(status: StatusCode) -> String {
@@ -96,7 +171,7 @@ fn words(status: StatusCode) -> String {
 }
 
 /// The file appears under its name when it is whole.
-fn save(path: &std::path::Path, body: &mut dyn Read) -> std::io::Result<()> {
+fn save(path: &Path, body: &mut dyn Read, is_abandoned: &AtomicBool) -> std::io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     let part = path.with_file_name(name);
@@ -104,21 +179,25 @@ fn save(path: &std::path::Path, body: &mut dyn Read) -> std::io::Result<()> {
         std::io::copy(body, &mut file)?;
         file.sync_all()
     });
-    written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
+    let written = written.and_then(|()| match is_abandoned.load(Ordering::SeqCst) {
+        true => Err(std::io::Error::from(std::io::ErrorKind::Interrupted)),
+        false => std::fs::rename(&part, path),
+    });
+    written.inspect_err(|_| {
         // Half an answer is worse than none.
         let _ = std::fs::remove_file(&part);
     })
 }
 
-/// TLS by ring, and the certificates that this machine trusts.
-fn agent(timeout: Duration) -> Result<Agent, TaskError> {
+/// TLS by ring, the certificates that this machine trusts, and further ones.
+fn agent(timeout: Duration, further: Vec<Certificate<'static>>) -> Result<Agent, TaskError> {
     static ROOTS: OnceLock<Vec<Certificate<'static>>> = OnceLock::new();
     let roots = ROOTS.get_or_init(|| {
         let loaded = rustls_native_certs::load_native_certs();
         loaded.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect()
     });
     let tls = TlsConfig::builder()
-        .root_certs(RootCerts::new_with_certs(roots))
+        .root_certs(RootCerts::from(roots.iter().cloned().chain(further)))
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .build();
     Ok(Agent::config_builder()

@@ -45,7 +45,7 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
     let mut output = Vec::new();
     let mut errors = VecDeque::new();
     let timeout = program.timeout.map(|span| span.0);
-    let ended = wait(&mut child, timeout, &pieces, &mut |piece| match piece {
+    let ended = wait(&mut child, timeout, task, &pieces, &mut |piece| match piece {
         Piece::Output(bytes) => {
             let room = OUTPUT_MAX.saturating_sub(output.len());
             output.extend(bytes.into_iter().take(room));
@@ -61,6 +61,9 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
         }
     });
     let Some(status) = ended.map_err(|error| TaskError::new(format!("{name}: {error}")))? else {
+        if task.run.is_interrupted() {
+            return Err(TaskError::interrupted());
+        }
         let seconds = timeout.map_or(0.0, |timeout| timeout.as_secs_f64());
         return Err(TaskError::new(format!("{name} was ended after {seconds} s")));
     };
@@ -140,10 +143,11 @@ fn send_lines(output: impl Read, sender: &SyncSender<Piece>, is_error: bool) {
     }
 }
 
-/// Waits for the program's end and hears what it writes; None if it took too long and was killed.
+/// Waits for the program's end and hears what it writes; None if it took too long, or the run is to end, and it was killed.
 fn wait(
     child: &mut Child,
     timeout: Option<Duration>,
+    task: &TaskContext<'_>,
     pieces: &Receiver<Piece>,
     hear: &mut dyn FnMut(Piece),
 ) -> std::io::Result<Option<ExitStatus>> {
@@ -170,7 +174,9 @@ fn wait(
                     return Ok(Some(*status));
                 }
             }
-            None if timeout.is_some_and(|timeout| began.elapsed() >= timeout) => {
+            None if task.run.is_interrupted()
+                || timeout.is_some_and(|timeout| began.elapsed() >= timeout) =>
+            {
                 child.kill()?;
                 child.wait()?;
                 return Ok(None);

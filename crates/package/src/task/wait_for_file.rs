@@ -1,7 +1,6 @@
 //! Waits until files are there and do not grow any more.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::model::WaitForFileTask;
@@ -53,7 +52,9 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
         }
         seen = Some((sight, since));
         let left = timeout.saturating_sub(began.elapsed()).max(Duration::from_millis(1));
-        thread::sleep(every.min(left));
+        if task.run.pause(every.min(left)) {
+            return Err(TaskError::interrupted());
+        }
     }
 }
 
