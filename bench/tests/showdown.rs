@@ -31,9 +31,10 @@ fn every_program_moves_every_file_and_is_verified() {
     let sizes = results["sizes"].as_array().unwrap();
     assert_eq!(sizes.len(), 2);
     for (size, rows) in sizes.iter().zip([100, 300]) {
-        // bcp three files, BULK INSERT and load four, with and without TABLOCK; two special cases; bcp out three, export four.
+        // bcp three files, BULK INSERT, load and copy four, with and without TABLOCK; two special cases; bcp out and copy three,
+        // export four.
         let variants = size["variants"].as_array().unwrap();
-        assert_eq!(variants.len(), 2 * 11 + 2 + 7);
+        assert_eq!(variants.len(), 2 * 15 + 2 + 10);
         for variant in variants {
             let runs = variant["runs"].as_array().unwrap();
             assert_eq!(runs.len(), 1, "{variant}");
@@ -55,7 +56,7 @@ fn every_program_moves_every_file_and_is_verified() {
                 (finding["name"].as_str().unwrap(), finding["measured"]["median"].as_f64().unwrap())
             })
             .collect();
-        assert_eq!(findings.len(), 13, "{findings:?}");
+        assert_eq!(findings.len(), 14, "{findings:?}");
         let ratio = findings["bytes of the file: fixed width / delimited (bcp)"];
         assert!((2.7..3.1).contains(&ratio), "{ratio}");
         // The blanks of the fixed fields are in the table.

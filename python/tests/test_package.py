@@ -6,6 +6,7 @@ import pathlib
 import signal
 import threading
 import time
+import urllib.parse
 from collections.abc import Iterator
 
 import bulkwire
@@ -22,7 +23,11 @@ def package(folder: pathlib.Path, server: bulkwire.Server, text: str) -> pathlib
     """A package whose connection `db` is the server."""
     (folder / "rows.csv").write_text("id,name\n1,a\n2,b\n")
     path = folder / "package.toml"
-    path.write_text(f'[connections]\ndb = "{server.url}"\n{text}')
+    # A password may not stand in a package.
+    url = urllib.parse.urlsplit(server.url)
+    (folder / "password").write_text(urllib.parse.unquote(url.password or ""))
+    without = url._replace(netloc=url.netloc.replace(f":{url.password}@", "@")).geturl()
+    path.write_text(f'[connections]\ndb = {{ url = "{without}", password_file = "password" }}\n{text}')
     return path
 
 

@@ -24,7 +24,7 @@ pub struct ShowdownArguments {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
     /// Who moves the rows
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "bcp,bulk-insert,load")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "bcp,bulk-insert,load,copy")]
     mover: Vec<Mover>,
     /// Files
     #[arg(long, value_enum, value_delimiter = ',', default_value = "csv,delimited,fixed-width,native")]
@@ -84,7 +84,7 @@ impl ShowdownArguments {
         };
         let variants = Variant::combinations(&choice);
         if variants.is_empty() {
-            return Err("nothing is left to run: bcp has no CSV, and BULK INSERT imports only".into());
+            return Err("nothing is left to run: bcp has no CSV, BULK INSERT imports only, and copy writes no fixed width".into());
         }
         let settings = Settings {
             target: self.target.clone(),

@@ -56,7 +56,7 @@ pub(super) fn of(size: &SizeResults) -> Vec<Finding> {
     // Without a table lock, as the original's main runs; else with one, if that is all there is.
     let either = |mover, file| plain(mover, file, false).or_else(|| plain(mover, file, true));
     use HostFile::{Csv, Delimited, FixedWidth};
-    use Mover::{Bcp, BulkInsert, Load};
+    use Mover::{Bcp, BulkInsert, Copy, Load};
     let locked = |mover: Mover| (plain(mover, Delimited, true), plain(mover, Delimited, false));
     let special = |file, state| {
         let found = [true, false].into_iter().find_map(|lock| imports(Load, file, lock, state));
@@ -104,6 +104,12 @@ pub(super) fn of(size: &SizeResults) -> Vec<Finding> {
             "time of import: CSV by load, there the DTS wizard / delimited by bcp",
             1.15,
             (either(Load, Csv), either(Bcp, Delimited)),
+            seconds,
+        ),
+        (
+            "time of import: CSV by copy, there the DTS wizard / delimited by bcp",
+            1.15,
+            (either(Copy, Csv), either(Bcp, Delimited)),
             seconds,
         ),
     ];

@@ -1,4 +1,4 @@
-//! The comparison of bcp, BULK INSERT and load, by file and table lock (docs/benchmarks.md, "The showdown"): `bulkwire bench showdown`.
+//! The comparison of bcp, BULK INSERT, load and copy, by file and table lock (docs/benchmarks.md, "The showdown"): `bulkwire bench showdown`.
 
 mod command;
 mod findings;

@@ -68,6 +68,12 @@ pub fn columns() -> String {
     format!("id int IDENTITY(1,1) NOT NULL, number int NOT NULL, {}", texts.join(", "))
 }
 
+/// A SELECT list that changes no row.
+pub fn transformation() -> String {
+    let texts: Vec<String> = (1..=TEXTS).map(|number| format!("LOWER(t{number}) AS t{number}")).collect();
+    format!("CAST(id AS int) AS id, CAST(number AS int) AS number, {}", texts.join(", "))
+}
+
 fn schema() -> SchemaRef {
     let texts = (1..=TEXTS).map(|number| Field::new(format!("t{number}"), DataType::Utf8, false));
     let numbers = ["id", "number"].map(|name| Field::new(name, DataType::Int32, false));

@@ -10,6 +10,7 @@ use load::{BulkInsertOptions, Client, TableName, bulk_insert_statement, literal}
 use serde::Serialize;
 
 use super::host_file::HostFile;
+use super::row;
 use super::variant::{Direction, Mover, TableState, Variant};
 use crate::experiment::{
     FileIo, Finished, LogMark, LogUse, Outcome, Physical, Space, Target, Told, answer, beside, file_io,
@@ -158,6 +159,17 @@ impl Place<'_> {
                 command.args(["export", &table, &path_text, "--json", "--quiet"]);
                 self.layout(&mut command, variant.file);
             }
+            Mover::Copy | Mover::CopyTransformed => {
+                let format = match variant.file {
+                    HostFile::Csv => "csv",
+                    HostFile::Native => "native",
+                    HostFile::Delimited => "char",
+                    HostFile::FixedWidth => return Err("copy writes no files of fixed width".into()),
+                };
+                let source = format!("mssql:{table}");
+                command.args(["copy", &source, &path_text, "--quiet", "--to-format", format]);
+                self.transform(&mut command, variant.mover);
+            }
             Mover::BulkInsert => return Err("BULK INSERT exports nothing".into()),
         }
         let finished = run_program(&mut command, self.target.interrupt())?;
@@ -211,6 +223,14 @@ impl Place<'_> {
                 }
                 self.bcp_layout(&mut command, variant.file);
             }
+            Mover::Copy | Mover::CopyTransformed => {
+                let lock = if lock { "--table-lock=on" } else { "--table-lock=off" };
+                let (destination, batch) = (format!("mssql:{name}"), i32::MAX.to_string());
+                command.args(["copy", &path, &destination, "--keep-identity", "--quiet", lock]);
+                command.args(["--create=never", "--batch-rows", &batch]);
+                self.transform(&mut command, variant.mover);
+                self.layout(&mut command, variant.file);
+            }
             Mover::Load => {
                 let lock = if lock { "--table-lock=on" } else { "--table-lock=off" };
                 // The whole file is one batch, as the other two have it.
@@ -230,6 +250,12 @@ impl Place<'_> {
             }
         }
         run_program(&mut command, self.target.interrupt())
+    }
+
+    fn transform(&self, command: &mut Command, mover: Mover) {
+        if mover == Mover::CopyTransformed {
+            command.args(["--select", &row::transformation()]);
+        }
     }
 
     fn bulk_insert(&mut self, variant: &Variant, table: &TableName, file: &Path) -> Outcome<Finished> {

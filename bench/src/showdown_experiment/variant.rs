@@ -20,6 +20,10 @@ pub enum Mover {
     BulkInsert,
     /// `bulkwire load` and `bulkwire export`.
     Load,
+    /// `bulkwire copy`, both ways. It reads files of fixed width and writes none.
+    Copy,
+    /// The same with a transformation: LOWER of every text, CAST of both numbers. The rows stay what they are.
+    CopyTransformed,
 }
 
 /// Which way.
@@ -91,6 +95,9 @@ impl Variant {
                     Mover::Bcp => file != HostFile::Csv,
                     Mover::BulkInsert => direction == Direction::Import && choice.server_reads_files,
                     Mover::Load => true,
+                    Mover::Copy | Mover::CopyTransformed => {
+                        direction == Direction::Import || file != HostFile::FixedWidth
+                    }
                 })
         };
         let base = Variant {
@@ -163,6 +170,8 @@ impl fmt::Display for Mover {
             Mover::Bcp => "bcp",
             Mover::BulkInsert => "BULK INSERT",
             Mover::Load => "load",
+            Mover::Copy => "copy",
+            Mover::CopyTransformed => "copy with LOWER and CAST",
         })
     }
 }
@@ -170,8 +179,11 @@ impl fmt::Display for Mover {
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.direction == Direction::Export {
-            let mover =
-                if self.mover == Mover::Load { "export".to_owned() } else { format!("{} out", self.mover) };
+            let mover = match self.mover {
+                Mover::Load => "export".to_owned(),
+                Mover::Bcp | Mover::BulkInsert => format!("{} out", self.mover),
+                Mover::Copy | Mover::CopyTransformed => format!("{} to a file", self.mover),
+            };
             return write!(f, "{mover}, {}", self.file);
         }
         write!(f, "{}, {}", self.mover, self.file)?;
@@ -196,7 +208,7 @@ mod tests {
     fn choice(server_reads_files: bool) -> Choice {
         Choice {
             directions: vec![Direction::Import, Direction::Export],
-            movers: vec![Mover::Bcp, Mover::BulkInsert, Mover::Load],
+            movers: vec![Mover::Bcp, Mover::BulkInsert, Mover::Load, Mover::Copy],
             files: HostFile::value_variants().to_vec(),
             table_locks: vec![true, false],
             recoveries: vec![Some(Recovery::BulkLogged)],
@@ -207,8 +219,8 @@ mod tests {
     #[test]
     fn bcp_has_no_csv_and_bulk_insert_no_export() {
         let variants = Variant::combinations(&choice(true));
-        // Imports: 3 + 4 + 4 files, twice, and two special cases; exports: 3 + 4.
-        assert_eq!(variants.len(), 2 * 11 + 2 + 7);
+        // Imports: 3 + 4 + 4 + 4 files, twice, and two special cases; exports: 3 + 4 + 3.
+        assert_eq!(variants.len(), 2 * 15 + 2 + 10);
         let names: Vec<String> = variants.iter().map(Variant::to_string).collect();
         for expected in [
             "bcp, native, BULK_LOGGED",
@@ -217,6 +229,8 @@ mod tests {
             "load, fixed width, TABLOCK, BULK_LOGGED, ANSI_PADDING OFF",
             "bcp out, fixed width",
             "export, CSV",
+            "copy, fixed width, BULK_LOGGED",
+            "copy to a file, native",
         ] {
             assert!(names.iter().any(|name| name == expected), "{expected}: {names:?}");
         }

@@ -479,6 +479,60 @@ fn a_dry_run_changes_nothing_and_shows_no_secret() {
 }
 
 #[test]
+fn a_dry_run_shows_the_plans_of_copies() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE there (n int NOT NULL)");
+    fixture.file("rows.csv", "n\n1\n");
+    fixture.file("part-a.csv", "n\n1\n");
+    fixture.file("part-b.csv", "n\n2\n");
+    fixture.file("bad.jsonl", "kept\n");
+    let ran = run(
+        &fixture,
+        r#"
+[tasks.new]
+type = "copy"
+source = "rows.csv"
+destination = { connection = "db", table = "made" }
+rejects = "bad.jsonl"
+[tasks.old]
+type = "copy"
+source = "rows.csv"
+destination = { connection = "db", table = "there" }
+mode = "truncate"
+[tasks.loop]
+type = "copy"
+for_each = { files = "part-*.csv" }
+source = "${each}"
+destination = "out-${each.stem}.parquet"
+[tasks.later]
+type = "copy"
+after = ["old"]
+source = { connection = "db", table = "not_yet" }
+destination = "later.csv"
+"#,
+        &["--dry-run"],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for part in [
+        "> makes the table: CREATE TABLE [made]",
+        "> TABLOCK: ",
+        "> rounds: 2 (this is the plan of the first)",
+        "> no plan yet: ",
+    ] {
+        assert!(ran.stdout.contains(part), "{part} in {}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains(PASSWORD), "{}", ran.stdout);
+    assert_eq!(fixture.rows("SELECT name FROM sys.tables"), "there\n");
+    let mut files: Vec<String> = std::fs::read_dir(fixture.path("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["bad.jsonl", "p.toml", "part-a.csv", "part-b.csv", "rows.csv"]);
+    assert_eq!(std::fs::read_to_string(fixture.path("bad.jsonl")).unwrap(), "kept\n");
+}
+
+#[test]
 fn checks_the_schema_and_imports_are_commands() {
     let fixture = Fixture::new();
     let wrong = fixture.file("wrong.toml", "[tasks.a]\ntype = 'sqll'\n");

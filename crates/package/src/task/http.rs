@@ -134,13 +134,14 @@ impl Exchange {
 
     /// A request without an answer. One that was sent may have been heard.
     fn unsent(&self, error: &ureq::Error) -> TaskError {
-        let was_sent = !matches!(
-            error,
+        let was_sent = match error {
             ureq::Error::HostNotFound
-                | ureq::Error::ConnectionFailed
-                | ureq::Error::BadUri(_)
-                | ureq::Error::Tls(_)
-        );
+            | ureq::Error::ConnectionFailed
+            | ureq::Error::BadUri(_)
+            | ureq::Error::Tls(_) => false,
+            ureq::Error::Io(error) => !is_before_request(error),
+            _ => true,
+        };
         let method = &self.method;
         let is_harmless = method == Method::GET || method == Method::HEAD || method == Method::OPTIONS;
         let reason = match error {
@@ -149,6 +150,13 @@ impl Exchange {
         };
         TaskError { is_in_doubt: was_sent && !is_harmless, ..TaskError::new(self.failed(&reason)) }
     }
+}
+
+/// Whether the connection was not made: nothing was sent over it.
+fn is_before_request(error: &std::io::Error) -> bool {
+    let of_tls = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
+    error.kind() == std::io::ErrorKind::ConnectionRefused
+        || matches!(of_tls, Some(rustls::Error::InvalidCertificate(_)))
 }
 
 /// The certificates of a PEM file.
