@@ -23,7 +23,6 @@ import time
 from collections.abc import Callable
 
 import pyarrow.parquet as pq
-
 from bench_transform import COLUMNS, Server, client_seconds, table
 
 SUMS = (

@@ -246,8 +246,8 @@ class CopyReport:
         rows_committed_before: rows that an earlier run had committed.
         bytes: bytes that were written, `None` where the destination does not count them.
         writers: connections that wrote.
-        actions: what rows did to the table, where each says so itself: counts of "inserted", "updated", "deleted", "unchanged", "missing"
-            and "skipped".
+        actions: what rows did to the table, where each says so itself: counts of "inserted", "updated", "deleted", "unchanged",
+            "missing" and "skipped".
         seconds: wall-clock time.
         created_by: the statement that made the table, if it was made.
         done_before: an earlier run had copied everything.

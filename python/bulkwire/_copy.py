@@ -115,8 +115,8 @@ def copy(
         map: source columns to copy, and their targets.
         select: the columns of the result, in T-SQL: `"id, UPPER(name) AS name"`.
         where: which rows are copied, in T-SQL.
-        action: what each row does to a table of SQL Server, in T-SQL: "insert", "update", "upsert", "delete", or NULL or "skip". Beside
-            `transform` the name of a column of its result. It needs `key`.
+        action: what each row does to a table of SQL Server, in T-SQL: "insert", "update", "upsert", "delete", or NULL or "skip".
+            Beside `transform` the name of a column of its result. It needs `key`.
         transform: a whole SELECT over `source` and the lookups, the path of a file with one, or a function: it gets each batch
             (a `pyarrow.RecordBatch` if pyarrow is installed) and returns Arrow data, and first a batch without rows.
         lookups: tables that the query may join, by name.

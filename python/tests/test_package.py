@@ -52,7 +52,7 @@ def test_a_run_says_what_its_tasks_did(tmp_path: pathlib.Path, server: bulkwire.
     path = package(tmp_path, server, TWO)
     report = bulkwire.run_package(path, set={"table": "first"}, on_event=events.append)
     assert (report.outcome, report.ok, report.errors, report.continued) == ("succeeded", True, {}, False)
-    assert [(task.task, task.type, task.rows) for task in report.tasks][0] == ("load", "copy", 2)
+    assert next((task.task, task.type, task.rows) for task in report.tasks) == ("load", "copy", 2)
     assert {"run", "begin", "end", "over"} <= {event["event"] for event in events}
     report.raise_for_failure()
     with server.connect() as db:
@@ -84,7 +84,7 @@ def test_failures_are_in_the_report(tmp_path: pathlib.Path, server: bulkwire.Ser
     with pytest.raises(bulkwire.UsageError, match="no task"):
         bulkwire.run_package(path, only="other")
     path.write_text("[tasks.bad]\ntype = 'nothing'\n")
-    with pytest.raises(bulkwire.UsageError, match="package.toml:"):
+    with pytest.raises(bulkwire.UsageError, match=r"package\.toml:"):
         bulkwire.run_package(path)
 
 
@@ -100,7 +100,7 @@ WAITS = {
 @pytest.mark.parametrize("kind", WAITS)
 def test_an_interrupt_ends_a_run_at_once(tmp_path: pathlib.Path, server: bulkwire.Server, kind: str) -> None:
     """The task under way ends, what waits for it does not begin, and the next call goes on with the same run."""
-    text = f"[tasks.first]\ntype = \"program\"\ncommand = [\"true\"]\n[tasks.wait]\nafter = [\"first\"]\n{WAITS[kind]}"
+    text = f'[tasks.first]\ntype = "program"\ncommand = ["true"]\n[tasks.wait]\nafter = ["first"]\n{WAITS[kind]}'
     path = package(tmp_path, server, text + '[tasks.last]\ntype = "program"\nafter_completion = ["wait"]\ncommand = ["true"]\n')
     began = threading.Event()
 
@@ -131,8 +131,6 @@ def test_an_interrupt_ends_a_copy_within_a_batch(tmp_path: pathlib.Path, server:
     timer.start()
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        bulkwire.copy(
-            "mssql:", tmp_path / "out.csv", url=server.url, query="WAITFOR DELAY '00:01:00'; SELECT 1 AS n"
-        )
+        bulkwire.copy("mssql:", tmp_path / "out.csv", url=server.url, query="WAITFOR DELAY '00:01:00'; SELECT 1 AS n")
     assert time.monotonic() - started < 40
     assert not list(tmp_path.iterdir())
