@@ -1,12 +1,12 @@
 """`bulkwire copy` beside its parts and beside other movers, in turn, verified.
 
     python clients/bench_copy.py --programs DIRECTORY [--rows 1000000] [--rounds 3]
-    python clients/bench_copy.py --programs DIRECTORY --movers PYTHON --rows 200000
+    python clients/bench_copy.py --programs DIRECTORY --movers PYTHON [--ingestr PROGRAM] --rows 200000
 
 The first form copies the 11-column table from one SQL Server to another, exports it to an Arrow file, and
 loads that file: a copy should reach 0.8 of the slower of both. The second copies the table from PostgreSQL to
-SQL Server, by `bulkwire copy` and by dlt, ingestr, pandas and Polars, which PYTHON has (pip install
-"dlt[mssql,sql_database]" ingestr pandas polars connectorx psycopg2-binary pyodbc mssql-python-odbc).
+SQL Server, by `bulkwire copy` and by dlt, pandas and Polars, which PYTHON has (pip install
+"dlt[mssql,sql_database]" pandas polars connectorx psycopg2-binary pyodbc mssql-python-odbc), and ingestr.
 Counts and sums at the destination are compared with those of the source. Wall clock and CPU time of the mover
 are the smallest of the rounds.
 """
@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 
 import pyarrow.parquet as pq
+
 from bench_transform import COLUMNS, Server, client_seconds, table
 
 SUMS = (
@@ -118,7 +119,12 @@ def between_servers(programs: pathlib.Path, rows: int, rounds: int, folder: path
 
 
 def from_postgresql(
-    programs: pathlib.Path, python: pathlib.Path, rows: int, rounds: int, folder: pathlib.Path
+    programs: pathlib.Path,
+    python: pathlib.Path,
+    ingestr: pathlib.Path | None,
+    rows: int,
+    rounds: int,
+    folder: pathlib.Path,
 ) -> None:
     import foreign_databases
 
@@ -157,7 +163,11 @@ def from_postgresql(
                     + ["--quiet"]
                 )
             }
+            if ingestr is not None:
+                environment["MOVER_INGESTR"] = str(ingestr)
             for name in MOVERS:
+                if name == "ingestr" and ingestr is None:
+                    continue
                 cases[name] = lambda name=name: moved([python, script, name])
             found = best(rounds, cases)
         finally:
@@ -175,6 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--programs", type=pathlib.Path, required=True)
     parser.add_argument("--movers", type=pathlib.Path, help="a Python that has the other movers")
+    parser.add_argument("--ingestr", type=pathlib.Path, help="the program of that name, below version 1")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
@@ -187,6 +198,7 @@ def main() -> None:
             from_postgresql(
                 arguments.programs,
                 arguments.movers,
+                arguments.ingestr,
                 arguments.rows,
                 arguments.rounds,
                 pathlib.Path(folder),

@@ -49,6 +49,8 @@ def polars_mover() -> None:
     import sqlalchemy
 
     frame = polars.read_database_uri("SELECT * FROM eleven", SOURCE)
+    # pyodbc takes the precision of all decimals from the first one, and refuses larger ones.
+    frame = frame.cast({"col_decimal": polars.Float64})
     target = sqlalchemy.create_engine(sqlalchemy_url(), fast_executemany=True)
     frame.write_database("dbo.eleven", target, if_table_exists="replace")
 
@@ -78,10 +80,16 @@ def dlt_mover() -> None:
 
 def ingestr_mover() -> None:
     password = urllib.parse.quote_plus(PASSWORD)
-    driver = urllib.parse.quote_plus(NAME)
-    target = f"mssql://sa:{password}@{HOST}:{PORT}/master?driver={driver}&TrustServerCertificate=yes"
-    program = pathlib.Path(sys.executable).with_name("ingestr")
-    words = [program, "ingest", "--yes", "--source-uri", SOURCE, "--source-table", "public.eleven"]
+    target = f"mssql://sa:{password}@{HOST}:{PORT}/master?TrustServerCertificate=true"
+    words = [
+        os.environ["MOVER_INGESTR"],
+        "ingest",
+        "--yes",
+        "--source-uri",
+        SOURCE,
+        "--source-table",
+        "public.eleven",
+    ]
     words += ["--dest-uri", target, "--dest-table", "dbo.eleven"]
     subprocess.run(words, check=True)
 
