@@ -148,7 +148,7 @@ def package(server: Endpoint, folder: pathlib.Path, text: str) -> str:
 
 
 def test_the_server_itself_reads_a_file(binaries, tmp_path):
-    """A bulk-insert task, with its options, and once although its run is told to begin again."""
+    """A bulk-insert task, with its options, and a file that the server may not read."""
     shared = tmp_path / "shared"
     shared.mkdir()
     (shared / "t.csv").write_text("id;name\n1;a\n2;b\n3;c\n")
