@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import urllib.parse
 
 import mssql_python_odbc
@@ -70,9 +71,8 @@ def dlt_mover() -> None:
             "query": {"TrustServerCertificate": "yes"},
         }
     )
-    pipeline = dlt.pipeline(
-        "bench", destination=target, dataset_name="dbo", pipelines_dir=os.environ["ODBCSYSINI"]
-    )
+    folder = tempfile.mkdtemp(dir=os.environ["ODBCSYSINI"])
+    pipeline = dlt.pipeline("bench", destination=target, dataset_name="dbo", pipelines_dir=folder)
     url = SOURCE.replace("postgresql://", "postgresql+psycopg2://")
     source = sql_table(url, table="eleven", schema="public", backend="pyarrow", chunk_size=50_000)
     pipeline.run(source, write_disposition="replace").raise_on_failed_jobs()

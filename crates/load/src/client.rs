@@ -101,7 +101,7 @@ impl Client {
     pub fn connect(config: &Config) -> Result<Self, Error> {
         let (session, server) = login::connect(config)?;
         if let Some(interruption) = &config.interruption {
-            interruption.register(&session.transport.canceller());
+            interruption.register(session.transport.canceller().interruptible());
         }
         Ok(Self { session, server, config: config.clone(), recent: None })
     }

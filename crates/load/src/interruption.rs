@@ -1,17 +1,22 @@
 //! Ends the requests of many connections from another thread.
 
 use std::{
+    fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use crate::transport::{Canceller, WeakCanceller};
-
 /// The pause before requests are cancelled again: until then those that clean up go on undisturbed.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// A connection whose request can be ended from another thread.
+pub(crate) trait Interruptible: fmt::Debug + Send + Sync {
+    /// Ends the request under way, if there is one.
+    fn interrupt(self: Arc<Self>);
+}
 
 /// Ends the requests of all connections that are made with it, see [`Config::interruption`](crate::Config). Cloneable, and usable from
 /// any thread.
@@ -22,7 +27,7 @@ pub struct Interruption(Arc<State>);
 struct State {
     is_asked: AtomicBool,
     cancelled: Mutex<Option<Instant>>,
-    connections: Mutex<Vec<WeakCanceller>>,
+    connections: Mutex<Vec<Weak<dyn Interruptible>>>,
 }
 
 impl Interruption {
@@ -38,15 +43,11 @@ impl Interruption {
             }
             *cancelled = Some(Instant::now());
         }
-        let open: Vec<Canceller> = {
-            let mut connections = connections.lock().unwrap_or_else(PoisonError::into_inner);
-            connections.retain(WeakCanceller::is_open);
-            connections.iter().filter_map(WeakCanceller::upgrade).collect()
+        let open: Vec<Arc<dyn Interruptible>> = {
+            let connections = connections.lock().unwrap_or_else(PoisonError::into_inner);
+            connections.iter().filter_map(Weak::upgrade).collect()
         };
-        for connection in open {
-            // A connection that is gone has no request.
-            let _ = connection.cancel();
-        }
+        open.into_iter().for_each(Interruptible::interrupt);
     }
 
     /// Whether work is to end.
@@ -54,10 +55,10 @@ impl Interruption {
         self.0.is_asked.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn register(&self, connection: &Canceller) {
+    pub(crate) fn register(&self, connection: Weak<dyn Interruptible>) {
         let mut connections = self.0.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        connections.retain(WeakCanceller::is_open);
-        connections.push(connection.downgrade());
+        connections.retain(|connection| connection.strong_count() > 0);
+        connections.push(connection);
     }
 }
 

@@ -10,6 +10,7 @@ use std::{
 use tds::conversation::client::{Cancel, Phase};
 
 use super::{Link, Shared};
+use crate::interruption::Interruptible;
 
 /// How long to leave the lock to a thread that is decrypting.
 const PAUSE: Duration = Duration::from_micros(200);
@@ -26,8 +27,9 @@ impl Canceller {
     }
 
     /// The same without keeping the connection open.
-    pub(crate) fn downgrade(&self) -> WeakCanceller {
-        WeakCanceller(Arc::downgrade(&self.shared))
+    pub(crate) fn interruptible(&self) -> Weak<dyn Interruptible> {
+        let shared: Weak<Shared> = Arc::downgrade(&self.shared);
+        shared
     }
 
     /// Asks the server to stop (MS-TDS 2.2.1.7). While the answer is awaited, an attention is sent at once; while a
@@ -56,17 +58,10 @@ impl Canceller {
     }
 }
 
-/// A canceller of a connection that may be gone.
-#[derive(Debug, Clone)]
-pub(crate) struct WeakCanceller(Weak<Shared>);
-
-impl WeakCanceller {
-    pub(crate) fn is_open(&self) -> bool {
-        self.0.strong_count() > 0
-    }
-
-    pub(crate) fn upgrade(&self) -> Option<Canceller> {
-        self.0.upgrade().map(|shared| Canceller { shared })
+impl Interruptible for Shared {
+    fn interrupt(self: Arc<Self>) {
+        // A connection that is gone has no request.
+        let _ = Canceller { shared: self }.cancel();
     }
 }
 

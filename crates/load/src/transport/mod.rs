@@ -27,7 +27,6 @@ use tds::{
 };
 
 pub use cancel::Canceller;
-pub(crate) use cancel::WeakCanceller;
 pub(crate) use incoming::Incoming;
 pub(crate) use outgoing::Outgoing;
 

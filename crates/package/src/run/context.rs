@@ -9,7 +9,6 @@ use load::Interruption;
 
 use crate::copier::Copier;
 use crate::journal::{EndRecord, Journal, JournalError, PastTask, Record};
-use crate::run::RunOptions;
 use crate::run::event::{Event, Observer, now};
 use crate::run::permits::Permits;
 use crate::run::report::TaskReport;
@@ -45,7 +44,8 @@ impl<'a> RunContext<'a> {
         journal: Journal,
         observer: &'a dyn Observer,
         permits: usize,
-        options: &RunOptions<'a>,
+        copier: Option<&'a dyn Copier>,
+        interruption: Interruption,
     ) -> Self {
         Self {
             run,
@@ -53,8 +53,8 @@ impl<'a> RunContext<'a> {
             broken: Mutex::new(None),
             observer,
             permits: Permits::new(permits),
-            copier: options.copier,
-            interruption: options.interruption.clone(),
+            copier,
+            interruption,
             started: Instant::now(),
             reports: Mutex::new(Vec::new()),
         }

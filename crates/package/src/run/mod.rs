@@ -115,7 +115,8 @@ pub fn run(
     let scope = Scope::new(package, Arc::new(variables), &built_in(&record));
     let jobs = options.jobs.or(package.model.jobs).unwrap_or(JOBS);
     let jobs = usize::try_from(jobs).unwrap_or(1);
-    let context = RunContext::new(record.run.clone(), journal, observer, jobs, options);
+    let (copier, interruption) = (options.copier, options.interruption.clone());
+    let context = RunContext::new(record.run.clone(), journal, observer, jobs, copier, interruption);
     observer.event(&Event::Run { run: &record.run, package: &package.name, is_continued });
     let level = Level {
         context: &context,
