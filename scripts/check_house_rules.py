@@ -36,10 +36,11 @@ ARROWS = {
     "copy": {"tds", "rows", "formats", "load"},
     "package": {"tds", "formats", "load", "copy"},
     "cli": {"tds", "rows", "formats", "load", "copy", "package"},
-    "odbc": set(),
+    "drivers": set(),
+    "odbc": {"drivers"},
     "transform": {"tds", "rows", "load", "tsql", "query", "copy", "cli", "wizard"},
     "wizard": {"tds", "rows", "formats", "load", "copy", "package", "cli"},
-    "adbc": {"tds", "rows", "load"},
+    "adbc": {"tds", "rows", "load", "drivers"},
     "python": {"tds", "rows", "formats", "load", "sign_in", "server", "copy", "transform", "cli", "adbc"},
 }
 FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}

@@ -3,13 +3,12 @@
 use adbc_core::error::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
+use drivers::refusal::invalid;
 use rows::Plan;
 use rows::mapping::{CreateOptions, sql_type_of};
 use tds::{
     Collation, Column, ColumnFlags, Length, Reader, SqlType, TypeInfo, Value, ValuePlace, decode_value,
 };
-
-use crate::error::invalid;
 
 /// Name with `@`, declared type, value.
 pub(crate) type Parameter = (String, SqlType, Value);

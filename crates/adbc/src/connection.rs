@@ -8,17 +8,19 @@ use adbc_core::error::{Result, Status};
 use adbc_core::options::{InfoCode, IsolationLevel, ObjectDepth, OptionConnection, OptionValue};
 use adbc_core::schemas::{GET_STATISTIC_NAMES_SCHEMA, GET_TABLE_TYPES_SCHEMA};
 use adbc_core::{CancelHandle, Optionable};
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchReader, StringArray};
+use arrow::datatypes::Schema;
+use drivers::nested::one_batch;
+use drivers::refusal::{not_set, refused, unknown, unknown_value};
+use drivers::{info, option_values};
 use load::{Client, LentClient, SharedClient, TableName, quoted};
 use rows::mapping::{Form, field_for};
 use tds::{Isolation, Value};
 
-use crate::database::{not_set, unknown, unknown_value};
-use crate::error::{from_load, from_unavailable, refused, unsupported};
+use crate::error::{from_load, from_unavailable, unsupported};
 use crate::objects::{self, Filter};
 use crate::statement::{Cancel, Statement};
-use crate::{info, option_values, partitions, statistics};
+use crate::{partitions, statistics};
 
 /// What a connection and its statements share.
 pub(crate) struct Shared {
@@ -116,11 +118,6 @@ impl Connection {
 
 type Reader = Box<dyn RecordBatchReader + Send + 'static>;
 
-fn one_batch(schema: SchemaRef, columns: Vec<ArrayRef>) -> Result<Reader> {
-    let batch = RecordBatch::try_new(Arc::clone(&schema), columns)?;
-    Ok(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
-}
-
 impl adbc_core::Connection for Connection {
     type StatementType = Statement;
 
@@ -133,9 +130,8 @@ impl adbc_core::Connection for Connection {
     }
 
     fn get_info(&self, codes: Option<HashSet<InfoCode>>) -> Result<Reader> {
-        let batch = info::batch(codes, &self.server)?;
-        let schema = batch.schema();
-        Ok(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
+        let (program, version) = &self.server;
+        Ok(one_batch(info::batch(codes, "bulkwire", (program, version))?))
     }
 
     fn get_objects(
@@ -149,9 +145,7 @@ impl adbc_core::Connection for Connection {
     ) -> Result<Reader> {
         let filter =
             Filter { catalog, db_schema, table_name, table_type: table_type.as_deref(), column_name };
-        let batch = objects::batch(&mut *self.lend()?, &depth, &filter)?;
-        let schema = batch.schema();
-        Ok(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
+        Ok(one_batch(objects::batch(&mut *self.lend()?, &depth, &filter)?))
     }
 
     fn get_table_schema(
@@ -173,14 +167,12 @@ impl adbc_core::Connection for Connection {
 
     fn get_table_types(&self) -> Result<Reader> {
         let types: ArrayRef = Arc::new(StringArray::from(objects::TABLE_TYPES.to_vec()));
-        one_batch(Arc::clone(&GET_TABLE_TYPES_SCHEMA), vec![types])
+        Ok(one_batch(RecordBatch::try_new(Arc::clone(&GET_TABLE_TYPES_SCHEMA), vec![types])?))
     }
 
     fn get_statistic_names(&self) -> Result<Reader> {
         // Only those that ADBC itself names.
-        let schema = Arc::clone(&GET_STATISTIC_NAMES_SCHEMA);
-        let batch = RecordBatch::new_empty(Arc::clone(&schema));
-        Ok(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
+        Ok(one_batch(RecordBatch::new_empty(Arc::clone(&GET_STATISTIC_NAMES_SCHEMA))))
     }
 
     fn get_statistics(
@@ -191,9 +183,7 @@ impl adbc_core::Connection for Connection {
         _approximate: bool,
     ) -> Result<Reader> {
         // The server's count costs nothing and is exact, so it is the answer to either wish.
-        let batch = statistics::batch(&mut *self.lend()?, catalog, db_schema, table_name)?;
-        let schema = batch.schema();
-        Ok(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
+        Ok(one_batch(statistics::batch(&mut *self.lend()?, catalog, db_schema, table_name)?))
     }
 
     fn commit(&mut self) -> Result<()> {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use adbc_core::Optionable;
-use adbc_core::error::{Error, Result, Status};
+use adbc_core::error::{Result, Status};
 use adbc_core::options::{OptionConnection, OptionDatabase, OptionValue};
+use drivers::option_values;
+use drivers::refusal::{not_set, refused, unknown};
 use load::{Client, Config};
 
 use crate::connection::Connection;
-use crate::error::{from_load, invalid, refused};
-use crate::option_values;
+use crate::error::from_load;
 
 /// Prefix of options that are keywords of connection strings: `bulkwire.Encrypt`, `bulkwire.TrustServerCertificate`, ….
 const KEYWORD_PREFIX: &str = "bulkwire.";
@@ -154,19 +155,4 @@ impl Optionable for Database {
     fn get_option_double(&self, key: OptionDatabase) -> Result<f64> {
         Err(not_set(key.as_ref()))
     }
-}
-
-/// An option that the driver does not know.
-pub(crate) fn unknown(key: &str) -> Error {
-    refused(Status::NotImplemented, format!("there is no option \"{key}\""))
-}
-
-/// An option that has no value to be read (secrets have none).
-pub(crate) fn not_set(key: &str) -> Error {
-    refused(Status::NotFound, format!("option \"{key}\" has no value that can be read"))
-}
-
-/// An option whose value the driver does not know.
-pub(crate) fn unknown_value(key: &str, value: &str) -> Error {
-    invalid(format!("option \"{key}\" cannot be \"{value}\""))
 }

@@ -1,17 +1,8 @@
 //! Errors of the client as ADBC's.
 
 use adbc_core::error::{Error, Status};
+use drivers::refusal::refused;
 use load::{LoadError, LoginError, Unavailable};
-
-/// An error without a server behind it.
-pub(crate) fn refused(status: Status, text: impl Into<String>) -> Error {
-    Error::with_message_and_status(text, status)
-}
-
-/// A wrong argument.
-pub(crate) fn invalid(text: impl Into<String>) -> Error {
-    refused(Status::InvalidArguments, text)
-}
 
 /// Something that this driver does not do.
 pub(crate) fn unsupported(what: &str) -> Error {

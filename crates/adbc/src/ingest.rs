@@ -6,13 +6,14 @@ use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::IngestMode;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::Schema;
+use drivers::refusal::{invalid, refused};
 use load::{
     Client, LoadError, LoadOptions, LoadWay, Mode, RetryPolicy, Strategy, TableName, WholeLoad,
     create_table_statement, load_whole, roomy_length,
 };
 use rows::mapping::CreateOptions;
 
-use crate::error::{from_failed_load, from_load, invalid, refused};
+use crate::error::{from_failed_load, from_load};
 
 /// What the options of a statement say about ingestion.
 pub(crate) struct IngestOptions {

@@ -10,19 +10,17 @@
 //! | [`Statement`] | queries, parameters, ingestion |
 //! | `markers` | `?` markers to T-SQL's named parameters |
 //! | `bound` | rows bound to a statement, as parameters |
-//! | `objects`, `statistics`, `info` | the metadata results of ADBC |
+//! | `objects`, `statistics` | the metadata results of ADBC |
 //! | `odbc_types` | ODBC's codes of types, for `objects` |
 
 mod bound;
 mod connection;
 mod database;
 mod error;
-mod info;
 mod ingest;
 mod markers;
 mod objects;
 mod odbc_types;
-mod option_values;
 mod partitions;
 mod statement;
 mod statistics;

@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use adbc_core::error::{Error, Result, Status};
+use adbc_core::error::{Result, Status};
 use adbc_core::options::ObjectDepth;
 use adbc_core::schemas::{
     COLUMN_SCHEMA, CONSTRAINT_SCHEMA, GET_OBJECTS_SCHEMA, OBJECTS_DB_SCHEMA_SCHEMA, TABLE_SCHEMA,
     USAGE_SCHEMA,
 };
 use arrow::array::{
-    ArrayRef, BooleanArray, Int16Array, Int32Array, ListArray, RecordBatch, StringArray, StructArray,
-    new_null_array,
+    ArrayRef, BooleanArray, Int16Array, Int32Array, RecordBatch, StringArray, new_null_array,
 };
-use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
+use drivers::nested::{lists, strings, structs};
+use drivers::refusal::{refused, wrong_schema};
 use load::{Client, literal, quoted};
 use tds::Value;
 
-use crate::error::{from_load, refused};
+use crate::error::from_load;
 use crate::odbc_types::{OdbcCodes, odbc_codes};
 
 /// Types of tables, as INFORMATION_SCHEMA names them.
@@ -368,35 +368,4 @@ fn constraints_array(constraints: &[&Constraint]) -> Result<ArrayRef> {
         structs(&USAGE_SCHEMA, vec![part(0), part(1), part(2), part(3)])
     })?;
     structs(&CONSTRAINT_SCHEMA, vec![names, types, columns, usage])
-}
-
-pub(crate) fn strings<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
-    Arc::new(values.collect::<StringArray>())
-}
-
-pub(crate) fn structs(data_type: &DataType, columns: Vec<ArrayRef>) -> Result<ArrayRef> {
-    let DataType::Struct(fields) = data_type else { return Err(wrong_schema()) };
-    Ok(Arc::new(StructArray::try_new(fields.clone(), columns, None)?))
-}
-
-/// A list for each parent, of children that `build` makes of all of them together; `None` is a NULL list.
-pub(crate) fn lists<'a, T: 'a>(
-    parents: impl Iterator<Item = Option<&'a [T]>>,
-    item: &DataType,
-    build: impl FnOnce(&[&'a T]) -> Result<ArrayRef>,
-) -> Result<ArrayRef> {
-    let (mut children, mut lengths, mut valid) = (Vec::new(), Vec::new(), Vec::new());
-    for parent in parents {
-        valid.push(parent.is_some());
-        lengths.push(parent.map_or(0, <[T]>::len));
-        children.extend(parent.unwrap_or_default());
-    }
-    let field = Arc::new(Field::new_list_field(item.clone(), true));
-    let values = build(&children)?;
-    let nulls = NullBuffer::from(valid);
-    Ok(Arc::new(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, Some(nulls))?))
-}
-
-pub(crate) fn wrong_schema() -> Error {
-    refused(Status::Internal, "a schema of ADBC is not what it should be")
 }

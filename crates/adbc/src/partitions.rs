@@ -6,12 +6,13 @@ use adbc_core::PartitionedResult;
 use adbc_core::error::{Result, Status};
 use arrow::array::RecordBatchReader;
 use arrow::datatypes::{Field, Schema};
+use drivers::refusal::refused;
 use load::read::{Partition, ReadOptions, Readers, RowSource, SplitPlan};
 use load::{BATCH_ROWS, Client, SharedClient, TableName};
 use rows::mapping::{Form, field_for};
 use tds::Column;
 
-use crate::error::{from_load, from_unavailable, refused};
+use crate::error::{from_load, from_unavailable};
 use crate::statement::{Results, open_stream};
 
 /// Partitions of a result, unless the statement asks for another number.

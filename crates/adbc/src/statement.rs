@@ -9,6 +9,8 @@ use adbc_core::{CancelHandle, Optionable, PartitionedResult};
 use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
+use drivers::option_values;
+use drivers::refusal::{invalid, not_set, refused, unknown, unknown_value};
 use load::{LentClient, Query, RowStream, SharedClient, Waited};
 use rows::mapping::{Form, field_for};
 use rows::{CheckedReader, check_foreign};
@@ -16,10 +18,9 @@ use tds::{SqlType, Value};
 
 use crate::bound::{Naming, Parameter, parameters};
 use crate::connection::Shared;
-use crate::database::{not_set, unknown, unknown_value};
-use crate::error::{from_load, from_unavailable, invalid, refused, unsupported};
+use crate::error::{from_load, from_unavailable, unsupported};
 use crate::ingest::{Ingest, IngestOptions};
-use crate::{markers, option_values, partitions};
+use crate::{markers, partitions};
 
 /// Options of this driver's own.
 const BATCH_ROWS: &str = "bulkwire.ingest.batch_rows";

@@ -13,10 +13,12 @@ use arrow::array::{
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field};
+use drivers::nested::{strings, structs};
+use drivers::refusal::wrong_schema;
 use load::{Client, quoted};
 use tds::Value;
 
-use crate::objects::{like, strings, structs, text, texts, wrong_schema};
+use crate::objects::{like, text, texts};
 
 /// ADBC_STATISTIC_ROW_COUNT_KEY of ADBC's header.
 const ROW_COUNT_KEY: i16 = 6;

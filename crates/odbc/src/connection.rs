@@ -8,18 +8,22 @@ use adbc_core::error::{Result, Status};
 use adbc_core::options::{InfoCode, ObjectDepth, OptionConnection, OptionValue};
 use adbc_core::schemas::{GET_STATISTIC_NAMES_SCHEMA, GET_TABLE_TYPES_SCHEMA};
 use adbc_core::{CancelHandle, Optionable};
-use arrow::array::{RecordBatch, RecordBatchIterator, StringArray};
+use arrow::array::{RecordBatch, StringArray};
 use arrow::datatypes::Schema;
 use arrow_odbc::odbc_api::{self, SharedConnection};
+use drivers::nested::one_batch;
+use drivers::refusal::{not_set, refused, unknown};
+use drivers::{info, option_values};
 
-use crate::error::{from_odbc, not_set, poisoned, refused, unknown, unsupported};
+use crate::error::{from_odbc, poisoned, unsupported};
 use crate::limits::Limits;
 use crate::new_table::quoted;
 use crate::objects::{self, Filter};
 use crate::reading::{self, Reader};
 use crate::statement::Statement;
-use crate::{info, option_values};
 
+/// What the driver calls itself.
+const DRIVER_NAME: &str = "bulkwire ODBC";
 /// Option of a connection, to be read: what stands around names.
 const QUOTE: &str = "bulkwire.odbc.quote";
 
@@ -84,11 +88,6 @@ impl Connection {
     }
 }
 
-fn one_batch(batch: RecordBatch) -> Reader {
-    let schema = batch.schema();
-    Box::new(RecordBatchIterator::new([Ok(batch)], schema))
-}
-
 impl adbc_core::Connection for Connection {
     type StatementType = Statement;
 
@@ -101,7 +100,7 @@ impl adbc_core::Connection for Connection {
     }
 
     fn get_info(&self, codes: Option<HashSet<InfoCode>>) -> Result<Reader> {
-        Ok(one_batch(info::batch(codes, &(self.shared.system.clone(), String::new()))?))
+        Ok(one_batch(info::batch(codes, DRIVER_NAME, (&self.shared.system, ""))?))
     }
 
     fn get_objects(

@@ -7,11 +7,12 @@ use adbc_core::Optionable;
 use adbc_core::error::{Result, Status};
 use adbc_core::options::{OptionConnection, OptionDatabase, OptionValue};
 use arrow_odbc::odbc_api::{ConnectionOptions, environment, escape_attribute_value};
+use drivers::option_values;
+use drivers::refusal::{not_set, refused, unknown};
 
 use crate::connection::Connection;
-use crate::error::{from_odbc, not_set, refused, unknown};
+use crate::error::from_odbc;
 use crate::limits::Limits;
-use crate::option_values;
 
 const LOGIN_TIMEOUT: &str = "bulkwire.odbc.login_timeout";
 

@@ -5,30 +5,11 @@ use std::ffi::c_char;
 use adbc_core::error::{Error, Status};
 use arrow_odbc::ColumnFailure;
 use arrow_odbc::odbc_api::{self, handles::Record};
-
-/// An error without a database behind it.
-pub(crate) fn refused(status: Status, text: impl Into<String>) -> Error {
-    Error::with_message_and_status(text, status)
-}
-
-/// A wrong argument.
-pub(crate) fn invalid(text: impl Into<String>) -> Error {
-    refused(Status::InvalidArguments, text)
-}
+use drivers::refusal::{invalid, refused};
 
 /// Something that this driver does not do.
 pub(crate) fn unsupported(what: &str) -> Error {
     refused(Status::NotImplemented, format!("{what} is not supported by the ODBC driver of bulkwire"))
-}
-
-/// An option that the driver does not know.
-pub(crate) fn unknown(key: &str) -> Error {
-    refused(Status::NotImplemented, format!("there is no option \"{key}\""))
-}
-
-/// An option that has no value to be read (secrets have none).
-pub(crate) fn not_set(key: &str) -> Error {
-    refused(Status::NotFound, format!("option \"{key}\" has no value that can be read"))
 }
 
 /// A lock that a panicking thread has left.

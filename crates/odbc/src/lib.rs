@@ -13,16 +13,14 @@
 //! | `parameters` | columns in the few types in which parameters are sent |
 //! | `limits` | how much memory rows may take on their way |
 //! | `new_table` | types of new tables, by database system |
-//! | `objects`, `info` | the metadata results of ADBC |
+//! | `objects` | the tables that ODBC knows |
 
 mod connection;
 mod database;
 mod error;
-mod info;
 mod limits;
 mod new_table;
 mod objects;
-mod option_values;
 mod parameters;
 mod reading;
 mod statement;

@@ -2,8 +2,7 @@
 
 use adbc_core::error::Result;
 use adbc_core::options::OptionValue;
-
-use crate::option_values;
+use drivers::option_values;
 
 const MAX_TEXT_SIZE: &str = "bulkwire.odbc.max_text_size";
 const MAX_BINARY_SIZE: &str = "bulkwire.odbc.max_binary_size";
@@ -44,7 +43,7 @@ impl Limits {
             BATCH_ROWS => &mut self.batch_rows,
             _ => return Ok(false),
         };
-        *limit = option_values::count(key, value)?;
+        *limit = usize::try_from(option_values::count(key, value)?).unwrap_or(usize::MAX);
         Ok(true)
     }
 }

@@ -8,15 +8,14 @@ use adbc_core::options::ObjectDepth;
 use adbc_core::schemas::{
     COLUMN_SCHEMA, CONSTRAINT_SCHEMA, GET_OBJECTS_SCHEMA, OBJECTS_DB_SCHEMA_SCHEMA, TABLE_SCHEMA,
 };
-use arrow::array::{
-    Array, ArrayRef, AsArray, ListArray, RecordBatch, StringArray, StructArray, new_null_array,
-};
-use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use arrow_odbc::odbc_api::Connection;
+use drivers::nested::{lists, strings, structs};
+use drivers::refusal::refused;
 
-use crate::error::{from_odbc, from_reader, refused, unsupported};
+use crate::error::{from_odbc, from_reader, unsupported};
 use crate::limits::Limits;
 use crate::reading;
 
@@ -113,33 +112,4 @@ fn tables_array(tables: &[&Table]) -> Result<ArrayRef> {
     let types = strings(tables.iter().map(|(_, table_type)| Some(table_type.as_str())));
     let none = |item: &DataType| new_null_array(&DataType::new_list(item.clone(), true), tables.len());
     structs(&TABLE_SCHEMA, vec![names, types, none(&COLUMN_SCHEMA), none(&CONSTRAINT_SCHEMA)])
-}
-
-fn strings<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
-    Arc::new(values.collect::<StringArray>())
-}
-
-fn structs(data_type: &DataType, columns: Vec<ArrayRef>) -> Result<ArrayRef> {
-    let DataType::Struct(fields) = data_type else {
-        return Err(refused(Status::Internal, "a schema of ADBC is not what it should be"));
-    };
-    Ok(Arc::new(StructArray::try_new(fields.clone(), columns, None)?))
-}
-
-/// A list for each parent, of children that `build` makes of all of them together; `None` is a NULL list.
-fn lists<'a, T: 'a>(
-    parents: impl Iterator<Item = Option<&'a [T]>>,
-    item: &DataType,
-    build: impl FnOnce(&[&'a T]) -> Result<ArrayRef>,
-) -> Result<ArrayRef> {
-    let (mut children, mut lengths, mut valid) = (Vec::new(), Vec::new(), Vec::new());
-    for parent in parents {
-        valid.push(parent.is_some());
-        lengths.push(parent.map_or(0, <[T]>::len));
-        children.extend(parent.unwrap_or_default());
-    }
-    let field = Arc::new(Field::new_list_field(item.clone(), true));
-    let values = build(&children)?;
-    let nulls = NullBuffer::from(valid);
-    Ok(Arc::new(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, Some(nulls))?))
 }

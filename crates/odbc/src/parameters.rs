@@ -10,8 +10,9 @@ use arrow::datatypes::{
     TimestampNanosecondType,
 };
 use arrow::util::display::FormatOptions;
+use drivers::refusal::invalid;
 
-use crate::error::{invalid, unsupported};
+use crate::error::unsupported;
 
 /// Days from 1970-01-01 to the first and to the last day that SQL's dates have.
 const FIRST_DAY: i64 = -719_162;

@@ -8,6 +8,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow_odbc::odbc_api::{ConnectionTransitions, Cursor, ResultSetMetadata, SharedConnection};
 use arrow_odbc::{OdbcReader, OdbcReaderBuilder, TextEncoding, arrow_schema_from};
+use drivers::refusal::refused;
 
 use crate::error::{from_odbc, from_reader};
 use crate::limits::Limits;
@@ -90,12 +91,12 @@ impl<C: Cursor> RecordBatchReader for Rows<C> {
 fn explained(error: ArrowError, limits: Limits) -> Error {
     use arrow_odbc::odbc_api;
     let ArrowError::ExternalError(source) = &error else {
-        return crate::error::refused(Status::InvalidData, error.to_string());
+        return refused(Status::InvalidData, error.to_string());
     };
     match source.downcast_ref::<odbc_api::Error>() {
         Some(odbc_api::Error::TooLargeValueForBuffer { buffer_index, .. }) => {
             let column = buffer_index + 1;
-            crate::error::refused(
+            refused(
                 Status::InvalidData,
                 format!(
                     "a value of column {column} is longer than {} characters or {} bytes: raise \
@@ -105,6 +106,6 @@ fn explained(error: ArrowError, limits: Limits) -> Error {
             )
         }
         Some(odbc) => from_odbc(odbc),
-        None => crate::error::refused(Status::InvalidData, error.to_string()),
+        None => refused(Status::InvalidData, error.to_string()),
     }
 }

@@ -7,14 +7,16 @@ use adbc_core::options::{IngestMode, OptionStatement, OptionValue};
 use adbc_core::{CancelHandle, Optionable, PartitionedResult};
 use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow::datatypes::Schema;
+use drivers::option_values;
+use drivers::refusal::{invalid, not_set, refused, unknown};
 
 use crate::connection::{NoCancel, Shared};
-use crate::error::{from_odbc, invalid, not_set, refused, unknown, unsupported};
+use crate::error::{from_odbc, unsupported};
 use crate::limits::Limits;
 use crate::new_table::{create_statement, quoted};
 use crate::objects::{self, Filter};
 use crate::reading::{self, Reader};
-use crate::{option_values, writing};
+use crate::writing;
 
 type BoundRows = Box<dyn RecordBatchReader + Send>;
 

@@ -21,8 +21,9 @@ use arrow_odbc::odbc_api::{
     self, BindParamDesc, Bit, ColumnarBulkInserter, ConnectionTransitions, SharedConnection,
 };
 use chrono::{Datelike, NaiveDateTime, Timelike};
+use drivers::refusal::refused;
 
-use crate::error::{from_odbc, refused};
+use crate::error::from_odbc;
 use crate::limits::Limits;
 use crate::parameters::{self, Domain, Parameter};
 

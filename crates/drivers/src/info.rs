@@ -1,4 +1,4 @@
-//! `GetInfo`: names and versions of the driver and the server.
+//! `GetInfo`: names and versions of the driver and the database system.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,10 +13,7 @@ use arrow::array::{
 };
 use arrow::datatypes::DataType;
 
-use crate::error::refused;
-
-/// What the driver calls itself.
-const DRIVER_NAME: &str = "bulkwire ODBC";
+use crate::refusal::refused;
 
 /// Type codes of the union's members.
 const STRING: i8 = 0;
@@ -29,15 +26,22 @@ enum Answer {
     Number(i64),
 }
 
-/// The asked codes, or all, each in a row.
-pub(crate) fn batch(asked: Option<HashSet<InfoCode>>, server: &(String, String)) -> Result<RecordBatch> {
+/// The asked codes, or all, each in a row: about a driver, and a database system and its version.
+///
+/// # Errors
+/// None, as long as ADBC's schema is what it is.
+pub fn batch(
+    asked: Option<HashSet<InfoCode>>,
+    driver: &str,
+    (system, version): (&str, &str),
+) -> Result<RecordBatch> {
     let own = |text: &str| Answer::Text(text.to_owned());
     let known = [
-        (InfoCode::VendorName, own(&server.0)),
-        (InfoCode::VendorVersion, own(&server.1)),
+        (InfoCode::VendorName, own(system)),
+        (InfoCode::VendorVersion, own(version)),
         (InfoCode::VendorSql, Answer::Flag(true)),
         (InfoCode::VendorSubstrait, Answer::Flag(false)),
-        (InfoCode::DriverName, own(DRIVER_NAME)),
+        (InfoCode::DriverName, own(driver)),
         (InfoCode::DriverVersion, own(env!("CARGO_PKG_VERSION"))),
         (InfoCode::DriverArrowVersion, own(&format!("v{}", arrow::ARROW_VERSION))),
         (InfoCode::DriverAdbcVersion, Answer::Number(i64::from(ADBC_VERSION_1_1_0))),

@@ -3,10 +3,10 @@
 use adbc_core::error::Result;
 use adbc_core::options::OptionValue;
 
-use crate::error::invalid;
+use crate::refusal::invalid;
 
-/// The text of an option.
-pub(crate) fn text(key: &str, value: OptionValue) -> Result<String> {
+/// The text of an option. Errors: another type than text or a whole number.
+pub fn text(key: &str, value: OptionValue) -> Result<String> {
     match value {
         OptionValue::String(text) => Ok(text),
         OptionValue::Int(number) => Ok(number.to_string()),
@@ -14,8 +14,8 @@ pub(crate) fn text(key: &str, value: OptionValue) -> Result<String> {
     }
 }
 
-/// `true` or `false`, as ADBC writes them.
-pub(crate) fn flag(key: &str, value: OptionValue) -> Result<bool> {
+/// `true` or `false`, as ADBC writes them. Errors: anything else.
+pub fn flag(key: &str, value: OptionValue) -> Result<bool> {
     match text(key, value)?.as_str() {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
@@ -23,10 +23,10 @@ pub(crate) fn flag(key: &str, value: OptionValue) -> Result<bool> {
     }
 }
 
-/// A number of at least 1.
-pub(crate) fn count(key: &str, value: OptionValue) -> Result<usize> {
+/// A number of at least 1. Errors: anything else.
+pub fn count(key: &str, value: OptionValue) -> Result<u64> {
     let number = match value {
-        OptionValue::Int(number) => usize::try_from(number).ok(),
+        OptionValue::Int(number) => u64::try_from(number).ok(),
         OptionValue::String(text) => text.parse().ok(),
         _ => None,
     };
