@@ -52,14 +52,11 @@ pub fn translate(
     variables: &VariableNames,
     task: &mut Table,
 ) -> Vec<Table> {
-    let components: Vec<&Element> = executable
-        .find("pipeline")
-        .map(|pipeline| pipeline.within("components", "component").collect())
-        .unwrap_or_default();
-    let paths: Vec<&Element> = executable
-        .find("pipeline")
-        .map(|pipeline| pipeline.within("paths", "path").collect())
-        .unwrap_or_default();
+    let pipeline = executable.find("pipeline");
+    let components: Vec<&Element> =
+        pipeline.into_iter().flat_map(|pipeline| pipeline.within("components", "component")).collect();
+    let paths: Vec<&Element> =
+        pipeline.into_iter().flat_map(|pipeline| pipeline.within("paths", "path")).collect();
     let mut copies = Vec::new();
     for destination in &components {
         let kind = kind_of(destination);
@@ -75,10 +72,13 @@ pub fn translate(
             comments: vec![format!("{title}: {}", destination.value("name"))],
             ..Table::default()
         };
-        match way(&components, &paths, destination) {
-            Ok(stops) => copied(flow, title, variables, &stops, destination, &mut copy),
-            Err(reason) => {
-                let name = format!("{title}, {}", destination.value("name"));
+        let keys = way(&components, &paths, destination)
+            .map_err(|reason| (*destination, reason))
+            .and_then(|stops| copied(flow, title, variables, &stops, destination));
+        match keys {
+            Ok(keys) => copy.keys = keys,
+            Err((component, reason)) => {
+                let name = format!("{title}, {}", component.value("name"));
                 flow.placeholder(&name, &reason, &mut copy);
             }
         }
@@ -89,7 +89,7 @@ pub fn translate(
         let is_error = components.iter().any(|component| {
             component
                 .within("outputs", "output")
-                .any(|output| id_of(output) == start && is_true(output.value("isErrorOut")))
+                .any(|output| id_of(output) == start && is_error_output(output))
         });
         if is_error {
             flow.left_out.push(format!(
@@ -117,6 +117,26 @@ fn id_of(element: &Element) -> &str {
         "" => element.value("id"),
         id => id,
     }
+}
+
+/// Whether rows that fail leave by an output.
+fn is_error_output(output: &Element) -> bool {
+    is_true(output.value("isErrorOut"))
+}
+
+/// The outputs by which rows leave a component that do not fail.
+fn outputs_of(component: &Element) -> impl Iterator<Item = &Element> {
+    component.within("outputs", "output").filter(|output| !is_error_output(output))
+}
+
+/// The columns of an output.
+fn columns_of(output: &Element) -> impl Iterator<Item = &Element> {
+    output.within("outputColumns", "outputColumn")
+}
+
+/// The columns of all inputs of a component.
+fn input_columns_of(component: &Element) -> impl Iterator<Item = &Element> {
+    component.within("inputs", "input").flat_map(|input| input.within("inputColumns", "inputColumn"))
 }
 
 fn class_of(component: &Element) -> String {
@@ -190,7 +210,7 @@ fn way<'a>(
         let Some((component, output)) = found else {
             return Err(format!("the way to {:?} begins nowhere", at.value("name")));
         };
-        if is_true(output.value("isErrorOut")) {
+        if is_error_output(output) {
             return Err(format!("its rows come from the error output of {:?}", component.value("name")));
         }
         stops.push(Stop { component, output: Some(output) });
@@ -198,45 +218,31 @@ fn way<'a>(
     }
 }
 
-fn copied(
+/// The keys of a copy. Errors: the component that cannot be translated, and why.
+fn copied<'a>(
     flow: &mut Flow<'_>,
     title: &str,
     variables: &VariableNames,
-    stops: &[Stop<'_>],
-    destination: &Element,
-    copy: &mut Table,
-) {
+    stops: &[Stop<'a>],
+    destination: &'a Element,
+) -> Result<Vec<(String, Toml)>, (&'a Element, String)> {
     let mut state = Copied::default();
     let mut keys = vec![("type".to_owned(), Toml::text("copy"))];
-    let Some((source, rest)) = stops.split_first() else { return };
+    let Some((source, rest)) = stops.split_first() else { return Ok(Vec::new()) };
     let mut options = Vec::new();
-    match source_of(flow, title, source.component, &mut options) {
-        Ok(endpoint) => keys.push(("source".to_owned(), endpoint)),
-        Err(reason) => {
-            let name = format!("{title}, {}", source.component.value("name"));
-            return flow.placeholder(&name, &reason, copy);
-        }
-    }
+    let endpoint = source_of(flow, title, source.component, &mut options);
+    keys.push(("source".to_owned(), endpoint.map_err(|reason| (source.component, reason))?));
     // A join has columns of the same name.
     let joins = rest.iter().any(|stop| kind_of(stop.component) == Kind::Lookup);
-    for column in source.output.into_iter().flat_map(|output| output.within("outputColumns", "outputColumn"))
-    {
+    for column in source.output.into_iter().flat_map(columns_of) {
         let name = quoted(column.value("name"));
         state.columns.set(column, if joins { format!("source.{name}") } else { name });
     }
     for stop in rest {
-        if let Err(reason) = apply(flow, title, variables, stop, &mut state) {
-            let name = format!("{title}, {}", stop.component.value("name"));
-            return flow.placeholder(&name, &reason, copy);
-        }
+        apply(flow, title, variables, stop, &mut state).map_err(|reason| (stop.component, reason))?;
     }
-    match destination_of(flow, title, destination, &mut options) {
-        Ok(endpoint) => keys.push(("destination".to_owned(), endpoint)),
-        Err(reason) => {
-            let name = format!("{title}, {}", destination.value("name"));
-            return flow.placeholder(&name, &reason, copy);
-        }
-    }
+    let endpoint = destination_of(flow, title, destination, &mut options);
+    keys.push(("destination".to_owned(), endpoint.map_err(|reason| (destination, reason))?));
     keys.extend(options);
     let list = select_list(destination, &mut state);
     if state.joins.is_empty() {
@@ -258,7 +264,7 @@ fn copied(
     if let Some(variable) = state.rows_into {
         keys.push(("rows_into".to_owned(), Toml::text(variable)));
     }
-    copy.keys = keys;
+    Ok(keys)
 }
 
 fn quoted(name: &str) -> String {
@@ -274,42 +280,31 @@ fn apply(
     state: &mut Copied,
 ) -> Result<(), String> {
     let component = stop.component;
-    let outputs =
-        || component.within("outputs", "output").filter(|output| !is_true(output.value("isErrorOut")));
     match kind_of(component) {
         Kind::DerivedColumn => {
             let before = state.columns.clone();
-            for output in outputs() {
-                for column in output.within("outputColumns", "outputColumn") {
-                    let sql = before.value(expression_of(column), variables)?;
-                    state.columns.set(column, sql);
-                    state.is_changed = true;
-                }
+            for column in outputs_of(component).flat_map(columns_of) {
+                state.columns.set(column, before.value(expression_of(column), variables)?);
+                state.is_changed = true;
             }
-            for input in component.within("inputs", "input") {
-                for column in input.within("inputColumns", "inputColumn") {
-                    let expression = expression_of(column);
-                    if !expression.is_empty() {
-                        state
-                            .columns
-                            .replace(column.value("lineageId"), before.value(expression, variables)?);
-                        state.is_changed = true;
-                    }
+            for column in input_columns_of(component) {
+                let expression = expression_of(column);
+                if !expression.is_empty() {
+                    state.columns.replace(column.value("lineageId"), before.value(expression, variables)?);
+                    state.is_changed = true;
                 }
             }
         }
         Kind::DataConversion => {
-            for output in outputs() {
-                for column in output.within("outputColumns", "outputColumn") {
-                    let lineage = property(column, "SourceInputColumnLineageID");
-                    let lineage = lineage.trim_start_matches("#{").trim_end_matches('}');
-                    let from = state.columns.of_lineage(lineage);
-                    let from = from
-                        .ok_or_else(|| format!("the column {} comes from nowhere", column.value("name")))?;
-                    let sql = format!("CAST({from} AS {})", sql_type(&cast_of(column))?);
-                    state.columns.set(column, sql);
-                    state.is_changed = true;
-                }
+            for column in outputs_of(component).flat_map(columns_of) {
+                let lineage = property(column, "SourceInputColumnLineageID");
+                let lineage = lineage.trim_start_matches("#{").trim_end_matches('}');
+                let from = state.columns.of_lineage(lineage);
+                let from =
+                    from.ok_or_else(|| format!("the column {} comes from nowhere", column.value("name")))?;
+                let sql = format!("CAST({from} AS {})", sql_type(&cast_of(column))?);
+                state.columns.set(column, sql);
+                state.is_changed = true;
             }
         }
         Kind::Lookup => lookup(flow, title, stop, state)?,
@@ -336,10 +331,8 @@ fn expression_of(column: &Element) -> &str {
 
 /// The rows that leave by one output of a conditional split: its condition holds, and none before it.
 fn split(variables: &VariableNames, stop: &Stop<'_>, state: &mut Copied) -> Result<(), String> {
-    let mut cases: Vec<(u32, &Element)> = stop
-        .component
-        .within("outputs", "output")
-        .filter(|output| !is_true(output.value("isErrorOut")) && !expression_of(output).is_empty())
+    let mut cases: Vec<(u32, &Element)> = outputs_of(stop.component)
+        .filter(|output| !expression_of(output).is_empty())
         .map(|output| (property(output, "EvaluationOrder").parse().unwrap_or(u32::MAX), output))
         .collect();
     cases.sort_by_key(|(order, _)| *order);
@@ -375,9 +368,7 @@ fn lookup(flow: &mut Flow<'_>, title: &str, stop: &Stop<'_>, state: &mut Copied)
     ));
     let mut keys = Vec::new();
     let mut first_key = None;
-    for column in
-        component.within("inputs", "input").flat_map(|input| input.within("inputColumns", "inputColumn"))
-    {
+    for column in input_columns_of(component) {
         let joined = property(column, "JoinToReferenceColumn");
         if joined.is_empty() {
             continue;
@@ -411,7 +402,7 @@ fn lookup(flow: &mut Flow<'_>, title: &str, stop: &Stop<'_>, state: &mut Copied)
     flow.left_out.push(format!(
         "{title}: lookup {name:?} takes the first of several matches; the join takes all of them"
     ));
-    for column in stop.output.into_iter().flat_map(|output| output.within("outputColumns", "outputColumn")) {
+    for column in stop.output.into_iter().flat_map(columns_of) {
         let from = property(column, "CopyFromReferenceColumn");
         if !from.is_empty() {
             state.columns.set(column, format!("{here}.{}", quoted(from)));

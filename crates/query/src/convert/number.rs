@@ -240,7 +240,7 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datu
         }
         SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
             // An exponent is the spelling of a float, which decimal refuses.
-            if trimmed.contains(['e', 'E']) {
+            if trimmed.bytes().any(|byte| byte.eq_ignore_ascii_case(&b'e')) {
                 return Err(errors::CONVERTING.with([&type_name(from), "numeric"]));
             }
             number::decimal(trimmed, *precision, *scale, &ROUNDING).map(Datum::Decimal).map_err(|error| {

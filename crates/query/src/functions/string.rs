@@ -198,7 +198,7 @@ fn charindex(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let result = counting(&value);
     let cast = vec![(needle, long_text()), (value, long_text()), (start, SqlType::BigInt)];
     strict(if fold { "CHARINDEX_CI" } else { call.name }, cast, result, move |values| {
-        let skip = (int_at(values, 2) - 1).max(0) as usize;
+        let skip = int_at(values, 2).saturating_sub(1).max(0) as usize;
         ask(values.get(1).map_or(0, Datum::heap_bytes), &long_text())?;
         let fold = |text: &str| if fold { text.to_lowercase() } else { text.to_string() };
         let (needle, hay) = (fold(text(values, 0)), fold(text(values, 1)));
