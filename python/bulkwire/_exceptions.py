@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 class Error(Exception):
@@ -90,6 +91,10 @@ class ServerError(Error):
         self.procedure = first.procedure
         self.server = first.server
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Engines bring exceptions from one process to another.
+        return type(self), (str(self), self.messages), self.__dict__
+
     def __getattr__(self, name: str) -> int:
         if name in ("class", "class_"):
             return self.severity
@@ -132,6 +137,9 @@ class CellError(Error, ValueError):
         self.column = column
         self.value = value
         self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.row, self.column, self.value, self.reason), self.__dict__
 
 
 class SourceError(Error):

@@ -316,6 +316,17 @@ def test_the_answer_to_a_commit_of_the_publication_is_lost(mode, commits, load_i
         line.listener.close()
 
 
+def test_exceptions_travel_between_processes(place):
+    job = place.job()
+    with pytest.raises(bulkwire.CellError) as refused:
+        job.load([batch(1, name="y" * 21)])
+    with pytest.raises(bulkwire.ServerError) as failed:
+        place.db.execute("SELECT 1 / 0")
+    for raised in (refused.value, failed.value):
+        copy = pickle.loads(pickle.dumps(raised))
+        assert (type(copy), str(copy), vars(copy)) == (type(raised), str(raised), vars(raised))
+
+
 def test_nothing_shows_a_password(place):
     job = place.job()
     assert "password" not in repr(job).lower() and place.url.split("@")[0] not in repr(job)
