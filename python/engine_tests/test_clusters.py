@@ -46,10 +46,10 @@ def descendants(root: int) -> dict[int, str]:
 
 
 class Killer:
-    """Kills a process of this one's own whose command line has a text, now and then, while it is entered."""
+    """Kills processes of this one's own whose command line has a text, or those that they have started, now and then."""
 
-    def __init__(self, texts: tuple[str, ...], pauses: tuple[float, float], most: int) -> None:
-        self.texts, self.pauses, self.most = texts, pauses, most
+    def __init__(self, text: str, pauses: tuple[float, float], most: int) -> None:
+        self.text, self.pauses, self.most = text, pauses, most
         self.killed = 0
         self.random = random.Random(7)
         self.stopped = threading.Event()
@@ -65,7 +65,8 @@ class Killer:
 
     def run(self) -> None:
         while self.killed < self.most and not self.stopped.wait(self.random.uniform(*self.pauses)):
-            victims = [pid for pid, line in descendants(os.getpid()).items() if any(text in line for text in self.texts)]
+            roots = [pid for pid, line in descendants(os.getpid()).items() if self.text in line]
+            victims = [pid for root in roots for pid in (root, *descendants(root))]
             if victims:
                 with contextlib.suppress(OSError):
                     os.kill(self.random.choice(victims), signal.SIGKILL)
@@ -110,7 +111,7 @@ def test_executors_and_their_workers(place):
             if mode == "append":
                 place.db.execute("TRUNCATE TABLE t")
             frame = spark.range(0, ROWS, numPartitions=10).selectExpr("id", "concat('n', id) AS name")
-            with Killer(("CoarseGrainedExecutorBackend", "pyspark.daemon"), (0.5, 4.0), FAULTS * 6 // 10 - killed) as killer:
+            with Killer("CoarseGrainedExecutorBackend", (2.0, 8.0), FAULTS * 6 // 10 - killed) as killer:
                 write = frame.mapInArrow(slowly, frame.schema).write.format("bulkwire").option("url", place.url)
                 write.option("table", "t").mode(mode).save()
             killed, jobs = killed + killer.killed, jobs + 1
@@ -173,7 +174,7 @@ def test_workers_of_ray(place):
                 place.db.execute("TRUNCATE TABLE t")
             dataset = ray.data.range(ROWS, override_num_blocks=10)
             dataset = dataset.map_batches(named, batch_format="pyarrow", batch_size=500, max_retries=-1)
-            with Killer(("ray::",), (0.2, 2.0), FAULTS * 3 // 10 - killed) as killer:
+            with Killer("ray::", (0.5, 2.0), FAULTS * 3 // 10 - killed) as killer:
                 sink = bulkwire.ray.BulkwireDatasink("t", place.url, mode=mode)
                 dataset.write_datasink(sink, ray_remote_args={"max_retries": -1})
             killed, jobs = killed + killer.killed, jobs + 1
