@@ -28,7 +28,8 @@ def connect(text: str | None = None, /, **keywords: Any) -> Connection:
             in either stands for an environment variable; a missing password is taken from `BULKWIRE_PASSWORD`.
         **keywords: the same settings one by one, alone or in addition: `server`, `port`, `instance`, `database`, `user`, `password`,
             `access_token`, `trusted_connection` (a Kerberos ticket), `server_spn`,
-            `encrypt` ("off", "optional", "mandatory", "strict"), `trust_server_certificate`, `server_certificate`, `host_name_in_certificate`, `application_name`, `application_intent`, `workstation_id`, `language`,
+            `encrypt` ("off", "optional", "mandatory", "strict"), `trust_server_certificate`, `server_certificate`,
+            `host_name_in_certificate`, `application_name`, `application_intent`, `workstation_id`, `language`,
             `multi_subnet_failover`, `packet_size_bytes`, `connect_timeout_seconds` (15), `command_timeout_seconds` (600: how long
             the server may be silent); 0 waits without end.
 
