@@ -406,7 +406,8 @@ fn bulk_events(payload: &[u8], ends: &[usize]) -> (usize, RowSpan, Result<(), Bu
 }
 
 /// What a client sends, to a server that answers at once: the same events whether it arrives whole or in two pieces. The
-/// first two bytes choose the split, the third what is offered, how requests are answered, and whether the login is over.
+/// first two bytes choose the split, the third what is offered, how requests are answered, whether the login is over, and
+/// whether one with integrated authentication takes a further step.
 pub fn conversation(data: &[u8]) -> bool {
     let Some(([low, high, choice], stream)) = data.split_first_chunk::<3>() else { return false };
     let split = usize::from(u16::from_le_bytes([*low, *high])).min(stream.len());
@@ -473,7 +474,12 @@ fn conversation_events(
                     }
                     server.tls_established();
                 }
-                Asked::Login { .. } => server.logged_in(),
+                Asked::Login { .. } | Asked::SignIn(_) => {
+                    if choice & 32 != 0 && matches!(event, Asked::Login { .. }) {
+                        server.sign_in_continues();
+                    }
+                    server.logged_in();
+                }
                 Asked::Request(message) => {
                     assert!(message.payload.len() <= 1 << 16);
                     let _ = (message.request(TdsVersion::V7_4), message.reset());
