@@ -253,3 +253,34 @@ fn several_connections_fill_a_heap_before_the_key_where_that_pays() {
     ]);
     assert_eq!(left.stdout.lines().nth(1), Some("0"));
 }
+
+/// Values that are not in their rows are in the entries of indexes all the same.
+#[test]
+fn indexes_have_the_values_that_their_rows_have_elsewhere() {
+    const LONG: u64 = 60;
+    let fixture = Fixture::new();
+    let rows: String = scattered(LONG)
+        .map(|id| format!("{id},{},{},{},{}\n", id % 7, "a".repeat(4500), "b".repeat(4800), id * 3))
+        .collect();
+    fixture.file("long.csv", format!("id,k,a,b,n\n{rows}"));
+    for key in ["UNIQUE CLUSTERED INDEX c ON t (id)", "CLUSTERED INDEX c ON t (k)"] {
+        for compression in ["NONE", "PAGE"] {
+            for before in ["", "INSERT t VALUES (-1, 3, 'x', 'y', 0), (-2, 3, 'x', 'y', 0);"] {
+                for flags in [&[][..], &["--table-lock=off"]] {
+                    fixture.sql(&format!(
+                        "DROP TABLE IF EXISTS t; CREATE TABLE t (id int NOT NULL, k int NOT NULL, a varchar(5000) NOT NULL, \
+                         b varchar(5000) NOT NULL, n int); CREATE {key} WITH (DATA_COMPRESSION = {compression}); \
+                         CREATE INDEX i ON t (n) INCLUDE (b); CREATE INDEX j ON t (n) INCLUDE (a) WHERE n > 50; {before}"
+                    ));
+                    let mut arguments = vec!["load", "t", "long.csv", "--quiet"];
+                    arguments.extend(flags);
+                    fixture.ok(&arguments);
+                    fixture.sql("DBCC CHECKTABLE ('t') WITH NO_INFOMSGS");
+                    let long =
+                        fixture.rows("SELECT COUNT(*), SUM(LEN(b)) FROM t WITH (INDEX (i)) WHERE n > 0");
+                    assert_eq!(long, format!("{},{}\n", LONG - 1, (LONG - 1) * 4800), "{key} {compression}");
+                }
+            }
+        }
+    }
+}

@@ -8,8 +8,9 @@ use arrow::array::{BinaryArray, RecordBatch};
 
 use super::block::{PageBlock, fill_limit_bytes, is_within};
 use super::fragments::{FragmentWriter, write_pages};
-use super::large::LargeValueWriter;
+use super::large::{LargeValueReader, LargeValueWriter};
 use super::rows;
+use crate::cache::pager::Pager;
 use crate::catalogue::{Filled, Table};
 use crate::database::shared::Shared;
 use crate::error::EngineError;
@@ -184,6 +185,11 @@ impl TreeBuilder {
             }
         }
         Ok(())
+    }
+
+    /// Reads the large values of its rows that are written.
+    pub fn large_values(&self) -> LargeValueReader<'_, Pager> {
+        LargeValueReader { source: &self.shared.pager }
     }
 
     fn append_bound(&mut self, batch: &BoundBatch<'_>) -> Result<(), EngineError> {

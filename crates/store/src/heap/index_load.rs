@@ -8,7 +8,8 @@ use super::rows::{self, Columns};
 use crate::database::shared::Shared;
 use crate::error::EngineError;
 use crate::page::RowId;
-use crate::record::{BoundBatch, KeyedRows, no_large_values};
+use crate::record::layout::Layout;
+use crate::record::{BoundBatch, EntryCopier, KeyedRows, Records, no_large_values};
 use crate::sort::{Sorted, Sorter};
 use crate::tree::index::{Index, Tree};
 use crate::tree::record_keys::RecordKeys;
@@ -19,6 +20,8 @@ pub(crate) struct IndexLoad {
     pub index: Index,
     sorter: Sorter,
     keys: RecordKeys,
+    /// Makes entries of the table's records, once such have come. `None` within: it cannot.
+    copier: Option<Option<EntryCopier>>,
     /// Records on their way.
     passing: KeyedRows,
 }
@@ -27,7 +30,7 @@ impl IndexLoad {
     pub fn new(shared: &Arc<Shared>, index: &Index, sort_memory_bytes: usize) -> Self {
         let keys = RecordKeys::whole(&index.tree);
         let sorter = Sorter::new(shared, sort_memory_bytes);
-        Self { index: index.clone(), sorter, keys, passing: KeyedRows::default() }
+        Self { index: index.clone(), sorter, keys, copier: None, passing: KeyedRows::default() }
     }
 
     /// Takes the entries of rows of the table.
@@ -35,6 +38,23 @@ impl IndexLoad {
         let entries = rows::index_rows(&self.index, columns, addresses, rows)?;
         let bound = BoundBatch::new(&self.index.tree.layout, &entries, &mut no_large_values())?;
         push_bound(&mut self.sorter, &self.index.tree, &self.keys, &bound, &mut self.passing, |_| Ok(()))
+    }
+
+    /// Takes the entries of complete records of the table, which has this layout. False: it took none, and needs the rows' columns.
+    pub fn push_records(&mut self, table: &Layout, records: &Records) -> Result<bool, EngineError> {
+        let index = &self.index;
+        let copier = self.copier.get_or_insert_with(|| match index.has_all_rows() {
+            true => EntryCopier::new(table, &index.tree.layout, &index.shape.sources),
+            false => None,
+        });
+        let rows = &mut self.passing;
+        rows.clear();
+        if copier.as_ref().and_then(|copier| copier.copy(records, &mut rows.records)).is_none() {
+            return Ok(false);
+        }
+        self.keys.read(&self.index.tree, &rows.records, &mut rows.keys)?;
+        self.sorter.push(rows)?;
+        Ok(true)
     }
 
     /// The entries in order.

@@ -17,6 +17,7 @@ pub(crate) mod tree_writer;
 
 use std::sync::Arc;
 
+use crate::cache::pager::Pager;
 use crate::catalogue::Table;
 use crate::database::shared::Shared;
 use crate::error::EngineError;
@@ -340,7 +341,13 @@ const LAST_EXTENTS: usize = 8;
 
 impl FragmentSource for HeapWriter<'_> {
     fn page(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
-        self.shared.pager.cache.read(id)
+        self.shared.pager.page(id)
+    }
+}
+
+impl FragmentSource for Pager {
+    fn page(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
+        self.cache.read(id)
     }
 }
 

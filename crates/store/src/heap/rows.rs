@@ -20,7 +20,7 @@ use crate::record::compress::Compression;
 use crate::record::layout::Layout;
 use crate::record::stored::StoredRow;
 use crate::record::{
-    BoundBatch, KeyedRows, Records, RowGatherer, empty_large_values, no_large_values, with_uniquifier,
+    BoundBatch, KeyedRows, LargeValueSource, Records, RowGatherer, no_large_values, with_uniquifier,
 };
 use crate::sort::Sorted;
 use crate::tree::index::{Index, RowLocator, Tree, index_batch};
@@ -237,7 +237,7 @@ impl HeapWriter<'_> {
         while sorted.next_many(&mut rows)? {
             self.merge(&tree, &mut rows)?;
             count += rows.len() as u64;
-            note_records(&tree, &rows.records, indexes)?;
+            note_records(&tree, &rows.records, indexes, &LargeValueReader { source: self })?;
         }
         self.table.rows += count;
         Ok(count)
@@ -343,19 +343,26 @@ pub(crate) fn number_records(
     Ok(())
 }
 
-/// Adds the entries of complete rows of a clustered table to indexes.
+/// Adds the entries of complete rows of a clustered table to indexes. `large` has the values that are not in their rows.
 pub(crate) fn note_records(
     tree: &Tree,
     records: &Records,
     indexes: &mut [IndexLoad],
+    large: &dyn LargeValueSource,
 ) -> Result<(), EngineError> {
-    if indexes.is_empty() {
+    let mut others = Vec::new();
+    for load in indexes {
+        if !load.push_records(&tree.layout, records)? {
+            others.push(load);
+        }
+    }
+    if others.is_empty() {
         return Ok(());
     }
-    let mut wanted: Vec<usize> = indexes.iter().flat_map(|load| load.index.sources()).collect();
+    let mut wanted: Vec<usize> = others.iter().flat_map(|load| load.index.sources()).collect();
     wanted.sort_unstable();
     wanted.dedup();
-    // Columns are read from pages. None that an index has is ever large.
+    // Columns are read from pages.
     let compression = if tree.layout.is_compressed() { Compression::Row } else { Compression::None };
     let layout = Layout { compression, ..(*tree.layout).clone() };
     let pages = records.bytes.len() / CAPACITY_BYTES + 2;
@@ -372,9 +379,9 @@ pub(crate) fn note_records(
         }
         block.clear();
     }
-    let batch = gatherer.finish(&wanted, &empty_large_values())?;
+    let batch = gatherer.finish(&wanted, large)?;
     let columns = wanted.into_iter().zip(batch.columns().iter().cloned()).collect();
-    indexes.iter_mut().try_for_each(|load| load.push(&columns, &[], batch.num_rows()))
+    others.into_iter().try_for_each(|load| load.push(&columns, &[], batch.num_rows()))
 }
 
 /// Keys of whole rows (all columns that callers see) without the number that tells equal ones apart.

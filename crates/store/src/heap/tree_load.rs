@@ -138,7 +138,7 @@ impl TreeLoad {
             (Some(sorter), _) => sorter.push(rows),
             (None, Some(builder)) => {
                 builder.append_rows(rows)?;
-                rows::note_records(&self.tree, &rows.records, indexes)
+                rows::note_records(&self.tree, &rows.records, indexes, &builder.large_values())
             }
             (None, None) => Err(EngineError::internal("rows that are neither sorted nor in order")),
         }
@@ -162,6 +162,11 @@ impl TreeLoad {
             };
         };
         let built = sorted.and_then(|sorted| match sorted {
+            // Indexes may have values that are not in their rows, which are all written by now.
+            Some(mut sorted) if !indexes.is_empty() => builder
+                .fragments
+                .finish()
+                .and_then(|()| build_sorted(&mut builder, &self.tree, &mut sorted, indexes)),
             Some(mut sorted) => build_sorted(&mut builder, &self.tree, &mut sorted, indexes),
             None => Ok(()),
         });
@@ -180,7 +185,7 @@ pub(crate) fn build_sorted(
     let mut rows = KeyedRows::default();
     while sorted.next(&mut rows)? {
         builder.append_rows(&mut rows)?;
-        rows::note_records(tree, &rows.records, indexes)?;
+        rows::note_records(tree, &rows.records, indexes, &builder.large_values())?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ mod batch;
 mod cells;
 mod columns;
 mod convert;
+mod entry_copier;
 mod expand;
 mod gather;
 mod keyed_rows;
@@ -28,6 +29,7 @@ mod wire_rows;
 
 pub use batch::{BatchBuilder, ExpectedSizes};
 pub(crate) use convert::{decimal, put_decimal};
+pub(crate) use entry_copier::EntryCopier;
 pub use gather::RowGatherer;
 pub(crate) use keyed_rows::{KeyedRows, Keys};
 pub use lying::{LyingRows, LyingValue, ValuePlace};

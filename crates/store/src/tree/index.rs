@@ -288,6 +288,11 @@ impl Index {
         self.shape.sources.iter().flatten().copied().chain(self.shape.filter.columns())
     }
 
+    /// Whether it has all rows of the table.
+    pub(crate) fn has_all_rows(&self) -> bool {
+        self.shape.filter.columns().next().is_none()
+    }
+
     /// Which of `rows` rows of the table it has; None: all. `column` has their columns.
     pub(crate) fn mask(
         &self,
