@@ -139,6 +139,31 @@ fn a_look_never_shows_the_line_that_the_head_cuts_off() {
 }
 
 #[test]
+fn of_a_file_of_any_size_the_head_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.csv");
+    fs::write(&path, "id,name\n1,anna\n".repeat(100_000)).unwrap();
+    // The rest takes no room on the disk.
+    fs::File::options().write(true).open(&path).unwrap().set_len(10 << 30).unwrap();
+    let huge = TextFile::read(&Location::Path(path), Compression::None).unwrap();
+    assert!(!huge.is_complete());
+    assert_eq!(Look::of(&huge, &TextChoices::default()).unwrap().rows.len(), Look::ROWS);
+    assert_eq!(Ruler::of(&huge, &fixed(&[2])).unwrap().width, 7);
+}
+
+#[test]
+fn a_line_without_end_is_cut_where_it_is_shown() {
+    let endless = TextFile::of("t.csv", &b"abc;".repeat(1 << 18), false);
+    let look = Look::of(&endless, &TextChoices { has_header: false, ..TextChoices::default() }).unwrap();
+    assert_eq!((look.rows.len(), look.problem), (1, None));
+    let ruler = Ruler::of(&endless, &fixed(&[2])).unwrap();
+    assert_eq!((ruler.lines.len(), ruler.width), (1, Ruler::PLACES));
+    let nul = TextFile::of("t.csv", &vec![0; 1 << 20], false);
+    Look::of(&nul, &TextChoices::default()).unwrap();
+    Ruler::of(&nul, &fixed(&[2])).unwrap();
+}
+
+#[test]
 fn choices_that_make_no_sense_are_refused_by_field() {
     let field = |choices: TextChoices| Look::of(&file(b"a,b\n"), &choices).unwrap_err().field;
     let choices = TextChoices::default;

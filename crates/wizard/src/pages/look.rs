@@ -44,6 +44,8 @@ struct LookColumn {
 impl LookView {
     /// Places of a line that are shown.
     const PLACES: usize = 1000;
+    /// Columns that are shown: a delimiter that is a common letter makes thousands.
+    const COLUMNS: usize = 300;
 
     /// The first rows.
     ///
@@ -78,10 +80,14 @@ impl LookView {
             (rows, 0) => format!("The first {rows} rows"),
             (rows, faults) => format!("The first {rows} rows; {faults} of them cannot be read so"),
         };
+        let caption = match own.columns.len() {
+            all if all > Self::COLUMNS => format!("{caption}; the first {} of {all} columns", Self::COLUMNS),
+            _ => caption,
+        };
         Ok(Self {
             problem: look.problem.clone(),
-            columns: own.columns.iter().enumerate().map(column).collect(),
-            rows: look.rows,
+            columns: own.columns.iter().take(Self::COLUMNS).enumerate().map(column).collect(),
+            rows: look.rows.into_iter().map(narrowed).collect(),
             caption,
             ..Self::default()
         })
@@ -107,7 +113,7 @@ impl LookView {
             cells: line.fields(&fixed.breaks).iter().map(|field| cell(field, fixed.trim_blanks)).collect(),
             fault: None,
         };
-        let rows: Vec<LookRow> = ruler.rows().take(Ruler::LINES).enumerate().map(row).collect();
+        let rows: Vec<LookRow> = ruler.rows().take(Ruler::LINES).enumerate().map(row).map(narrowed).collect();
         let mut doubts = ruler.doubts.clone();
         doubts.extend(ruler.cuts(&fixed.breaks).into_iter().map(|(place, line)| {
             format!(
@@ -118,7 +124,7 @@ impl LookView {
         Ok(Self {
             problem: None,
             doubts,
-            columns: columns.collect(),
+            columns: columns.take(Self::COLUMNS).collect(),
             caption: format!("The first {} rows", rows.len()),
             rows,
             ruler: Some(RulerView {
@@ -150,6 +156,12 @@ impl LineView {
         }
         Self { number: line.number, is_row: line.is_row, html }
     }
+}
+
+/// A row without the columns that are not shown.
+fn narrowed(mut row: LookRow) -> LookRow {
+    row.cells.truncate(LookView::COLUMNS);
+    row
 }
 
 /// A character in as many places as it takes.
