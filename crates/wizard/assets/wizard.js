@@ -1,6 +1,12 @@
 // What pages do besides their forms. Everything works without it, by forms and links alone.
 "use strict";
 
+// On a narrow screen the steps scroll sideways.
+for (const current of document.querySelectorAll(".steps .current")) {
+  const list = current.parentElement;
+  if (list.scrollWidth > list.clientWidth) list.scrollLeft = current.offsetLeft - list.offsetLeft - list.clientWidth / 3;
+}
+
 // Copies a text; where the browser forbids that, the button stays hidden.
 for (const button of document.querySelectorAll("[data-copy]")) {
   if (!navigator.clipboard) continue;
@@ -52,10 +58,8 @@ for (const listing of document.querySelectorAll("[data-all]")) {
 // A table that is picked from a list is written into the field.
 for (const radio of document.querySelectorAll("[name=picked]")) {
   radio.addEventListener("change", () => {
-    for (const id of ["table", "database_table"]) {
-      const field = document.getElementById(id);
-      if (field) field.value = radio.value;
-    }
+    const field = document.getElementById("table");
+    if (field) field.value = radio.value;
   });
 }
 

@@ -95,6 +95,9 @@ fn parse(received: &[u8]) -> Result<Option<(usize, Request<Body>, bool)>, Refuse
     let mut fields = [httparse::EMPTY_HEADER; HEADERS_LIMIT];
     let mut parsed = httparse::Request::new(&mut fields);
     let length = match parsed.parse(received) {
+        Ok(httparse::Status::Complete(length)) if length > HEAD_BYTES_LIMIT => {
+            return Err(Refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
+        }
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => {

@@ -94,16 +94,30 @@ impl ColumnChoice {
 }
 
 impl ColumnChoices {
-    /// Columns of a source, each to the column of its name, if the destination's columns are known.
-    pub fn of_source(made_for: String, mut columns: Vec<ColumnChoice>, targets: Vec<TargetColumn>) -> Self {
-        for column in columns.iter_mut().filter(|_| !targets.is_empty()) {
-            let name = column.name.to_lowercase();
-            match targets.iter().find(|target| target.name.to_lowercase() == name) {
-                Some(target) => column.name.clone_from(&target.name),
-                None => column.is_ignored = true,
-            }
-        }
-        Self { made_for, columns, targets, ..Self::default() }
+    /// Columns of a source, each to the column of its name, if the destination's columns are known. Choices that were made before for a
+    /// column of the same name stay.
+    pub fn of_source(made_for: String, columns: Vec<ColumnChoice>, before: &Self) -> Self {
+        let targets = &before.targets;
+        let target =
+            |name: &str| targets.iter().find(|target| target.name.to_lowercase() == name.to_lowercase());
+        let mut choices: Vec<ColumnChoice> = columns
+            .into_iter()
+            .map(|mut column| {
+                let chosen = before.columns.iter().find(|chosen| chosen.source == column.source);
+                if let Some(chosen) =
+                    chosen.filter(|chosen| targets.is_empty() || target(&chosen.name).is_some())
+                {
+                    return ColumnChoice { source_kind: column.source_kind, ..chosen.clone() };
+                }
+                match target(&column.name) {
+                    Some(target) => column.name.clone_from(&target.name),
+                    None => column.is_ignored = !targets.is_empty(),
+                }
+                column
+            })
+            .collect();
+        choices.extend(before.columns.iter().filter(|column| column.source.is_none()).cloned());
+        Self { made_for, columns: choices, ..before.clone() }
     }
 
     /// The columns that are copied.

@@ -201,6 +201,9 @@ impl End {
             EndKind::File if self.file.path.trim().is_empty() => {
                 errors.add("path", "Name a file, or browse for one.")
             }
+            EndKind::File if self.file.path.trim() == "-" => {
+                errors.add("path", "The wizard's own standard input and output are no files.");
+            }
             EndKind::File if takes_several && !self.file.path.ends_with('/') => {
                 errors.add("path", "Several tables go to a folder: end the path with /.");
             }

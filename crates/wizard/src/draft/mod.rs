@@ -101,12 +101,20 @@ impl Draft {
                 self.destination.check(Side::Destination, self.has_several_tables(), &mut errors)
             }
             Step::Columns if self.has_several_tables() => self.tables.check(&mut errors),
+            Step::Columns if self.has_stale_columns() => {
+                errors.add("", "The source has changed: look at its columns again.");
+            }
             Step::Columns => self.columns.check(&mut errors),
             Step::Way => self.way.check(self, &mut errors),
             Step::Format => self.text.check(&mut errors),
             Step::Review | Step::Run | Step::Result => {}
         }
         errors
+    }
+
+    /// Whether choices of columns were made for another source.
+    fn has_stale_columns(&self) -> bool {
+        !self.columns.made_for.is_empty() && self.columns.made_for != self.source_key()
     }
 
     /// The first step before `step` that lacks something.
@@ -129,6 +137,17 @@ impl Step {
             Self::Result => "/result",
         }
     }
+}
+
+/// A path from the root: the command and the package then mean the same file wherever they run.
+pub fn absolute(path: &str) -> String {
+    let path = path.trim();
+    let joined = match (path.strip_prefix("~/"), std::env::home_dir()) {
+        _ if path.is_empty() || path == "-" => return path.to_owned(),
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => std::env::current_dir().unwrap_or_default().join(path),
+    };
+    joined.to_string_lossy().into_owned()
 }
 
 impl Draft {

@@ -6,6 +6,7 @@ use copy::{Endpoint, FileEndpoint};
 use load::Config;
 use load::config::{ACCESS_TOKEN_VARIABLE, ApplicationIntent, Auth, ConfigError, Encrypt, PASSWORD_VARIABLE};
 
+use super::absolute;
 use super::end::{DatabaseEnd, End, EndKind, ServerEnd};
 use super::secret::Secret;
 
@@ -16,8 +17,7 @@ impl End {
             Ok(Endpoint::Files(FileEndpoint { path, sheet })) => {
                 self.kind = EndKind::File;
                 // The package and the command work from any folder.
-                let absolute = std::path::absolute(&path).map(|path| path.to_string_lossy().into_owned());
-                self.file.path = absolute.unwrap_or(path);
+                self.file.path = absolute(&path);
                 self.file.sheet = sheet.unwrap_or_default();
             }
             Ok(Endpoint::SqlServer(server)) => {

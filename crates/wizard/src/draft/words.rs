@@ -25,6 +25,20 @@ impl Draft {
         words
     }
 
+    /// The command as people see it, an option a line.
+    pub fn command(&self) -> String {
+        let words = self.words();
+        let (ends, flags) = words.split_at_checked(2).unwrap_or((&words, &[]));
+        // Windows' shells go on in another way.
+        let between = if cfg!(windows) { " " } else { " \\\n    " };
+        let mut text = format!("bulkwire copy {}", shell_line(ends));
+        for flag in flags {
+            text += between;
+            text += &shell_word(flag);
+        }
+        text
+    }
+
     /// What the choices of columns belong to: the source, how it is read, and the columns that wait for it.
     pub fn source_key(&self) -> String {
         let mut words = vec![self.source.endpoint(Side::Source, Password::Variable, true)];
@@ -130,6 +144,14 @@ fn shell_word(word: &str) -> String {
     match word {
         "" => "''".to_owned(),
         word if word.chars().all(is_plain) => word.to_owned(),
-        word => format!("'{}'", word.replace('\'', "'\\''")),
+        // The name of an option is easier to read outside the quotes.
+        word => match word.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => format!("{flag}={}", quoted_word(value)),
+            _ => quoted_word(word),
+        },
     }
+}
+
+fn quoted_word(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }

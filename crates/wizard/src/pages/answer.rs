@@ -53,9 +53,20 @@ pub fn obstacle(wizard: &Wizard, step: Step) -> Option<Response> {
 pub async fn waiting<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, CopyError> + Send + 'static,
 ) -> Result<T, CopyError> {
-    match tokio::time::timeout(WAIT_LIMIT, tokio::task::spawn_blocking(work)).await {
+    waiting_for(WAIT_LIMIT, work).await
+}
+
+/// The same for another while.
+///
+/// # Errors
+/// What the work says, or that it takes too long.
+pub async fn waiting_for<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> Result<T, CopyError> + Send + 'static,
+) -> Result<T, CopyError> {
+    match tokio::time::timeout(limit, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(done)) => done,
         Ok(Err(_)) => Err(CopyError::Usage("an internal error: the work ended early".to_owned())),
-        Err(_) => Err(CopyError::Usage(format!("no answer within {} seconds", WAIT_LIMIT.as_secs()))),
+        Err(_) => Err(CopyError::Usage(format!("no answer within {} seconds", limit.as_secs()))),
     }
 }

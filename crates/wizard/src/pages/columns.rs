@@ -87,9 +87,8 @@ async fn shown(State(wizard): App) -> Response {
         match waiting(move || browse::described(&words, engine)).await {
             Ok(description) => {
                 let mut state = wizard.state();
-                let targets = draft.columns.targets.clone();
                 let columns = browse::choices(&description);
-                state.draft.columns = ColumnChoices::of_source(draft.source_key(), columns, targets);
+                state.draft.columns = ColumnChoices::of_source(draft.source_key(), columns, &draft.columns);
                 state.errors.remove(&Step::Columns);
             }
             Err(error) => {
@@ -131,7 +130,10 @@ async fn sent(State(wizard): App, body: Bytes) -> Response {
             let name = format!("column{}", columns.len().saturating_add(1));
             columns.push(ColumnChoice { name, ..ColumnChoice::default() });
         }
-        "reset" => state.draft.columns.made_for.clear(),
+        "reset" => {
+            let targets = std::mem::take(&mut state.draft.columns.targets);
+            state.draft.columns = ColumnChoices { targets, ..ColumnChoices::default() };
+        }
         "next" => {
             let errors = state.draft.missing(Step::Columns);
             drop(state);

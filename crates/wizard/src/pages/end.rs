@@ -12,7 +12,7 @@ use load::report::{bytes, grouped};
 use super::answer::{App, page, refuse, to, waiting};
 use super::shell::Shell;
 use crate::browse::{self, Found};
-use crate::draft::{Draft, End, EndKind, Side, Step, What};
+use crate::draft::{Draft, End, EndKind, Side, Step, What, absolute};
 use crate::form::Form;
 use crate::wizard::{Errors, Listing, Wizard};
 
@@ -31,6 +31,32 @@ struct EndPage {
 impl EndPage {
     fn is_source(&self) -> bool {
         self.side == Side::Source
+    }
+
+    fn has_password(&self) -> bool {
+        match self.end.kind {
+            EndKind::Database => !self.end.database.password.is_empty(),
+            _ => !self.end.server.password.is_empty(),
+        }
+    }
+
+    fn variable(&self) -> &str {
+        match self.end.kind {
+            EndKind::Database => &self.end.database.password_variable,
+            _ => &self.end.server.password_variable,
+        }
+    }
+
+    /// Whether something rare was chosen, or is wrong, so that it is shown.
+    fn has_more(&self) -> bool {
+        let server = &self.end.server;
+        let is_wrong = ["pasted", "encrypt", "password_variable"]
+            .iter()
+            .any(|name| self.shell.errors.get(name).is_some());
+        is_wrong
+            || !self.variable().is_empty()
+            || (self.end.is_server()
+                && (!server.encrypt.is_empty() || server.trusts_certificate || !server.more.is_empty()))
     }
 
     fn is_kind(&self, kind: &str) -> bool {
@@ -119,7 +145,7 @@ fn read(form: &Form, end: &mut End) -> Result<(), Errors> {
     if let Some(what) = form.find("what").and_then(what_of) {
         end.what = what;
     }
-    end.file.path = form.trimmed("path");
+    end.file.path = absolute(&form.trimmed("path"));
     end.file.sheet = form.trimmed("sheet");
     let server = &mut end.server;
     server.host = form.trimmed("host");
@@ -128,40 +154,34 @@ fn read(form: &Form, end: &mut End) -> Result<(), Errors> {
     server.encrypt = form.trimmed("encrypt");
     server.trusts_certificate = form.is_ticked("trust");
     server.more = form.trimmed("more");
-    server.password_variable = form.trimmed("password_variable");
-    match (form.secret("password"), form.is_ticked("forget_password")) {
-        (Some(password), _) => server.password = password,
-        (None, true) => server.password = Default::default(),
-        (None, false) => {}
-    }
     end.database.address = form.trimmed("address");
-    end.database.password_variable = form.trimmed("database_password_variable");
-    if let Some(password) = form.secret("database_password") {
-        end.database.password = password;
-    }
     end.database.take_password_out();
-    let named = match end.kind {
-        EndKind::Database => "database_table",
-        _ => "table",
+    let variable = form.trimmed("password_variable");
+    if !variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(Errors::of("password_variable", "Letters, digits and _ make the name of a variable."));
+    }
+    let (password, named) = match end.kind {
+        EndKind::Database => (&mut end.database.password, &mut end.database.password_variable),
+        _ => (&mut end.server.password, &mut end.server.password_variable),
     };
-    let before = std::mem::replace(&mut end.table, form.trimmed(named));
+    if let Some(typed) = form.secret("password") {
+        *password = typed;
+    }
+    // An address may have named a variable itself.
+    if end.kind != EndKind::Database || !variable.is_empty() {
+        *named = variable;
+    }
+    let before = std::mem::replace(&mut end.table, form.trimmed("table"));
     // What was typed now counts more than what was picked before.
     if let Some(picked) = form.find("picked").filter(|picked| !picked.is_empty() && before == end.table) {
         end.table = picked.to_owned();
     }
-    end.query = form.text(if end.kind == EndKind::Database { "database_query" } else { "query" });
+    end.query = form.text("query");
     let pasted = form.trimmed("pasted");
     if end.kind == EndKind::SqlServer && !pasted.is_empty() {
         end.server.read(&pasted).map_err(|error| Errors::of("pasted", error.to_string()))?;
     }
-    let variable = match end.kind {
-        EndKind::Database => ("database_password_variable", &end.database.password_variable),
-        _ => ("password_variable", &end.server.password_variable),
-    };
-    match variable.1.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        true => Ok(()),
-        false => Err(Errors::of(variable.0, "Letters, digits and _ make the name of a variable.")),
-    }
+    Ok(())
 }
 
 /// Connects, and lists what is there.

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use askama::Template;
 use axum::Router;
@@ -14,11 +15,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use copy::{CopyError, TableOutcome};
 
-use super::answer::{App, page, refuse, to, waiting};
+use super::answer::{App, page, refuse, to, waiting, waiting_for};
 use super::shell::Shell;
 use crate::draft::{Step, shell_line};
 use crate::form::Form;
 use crate::wizard::{Errors, Wizard};
+
+/// How long a plan may take. Types of a large text file come from all of its rows.
+const PLAN_LIMIT: Duration = Duration::from_secs(300);
 
 #[derive(Template)]
 #[template(path = "review.html")]
@@ -60,11 +64,9 @@ async fn shown(State(wizard): App) -> Response {
     }
     let mut state = wizard.state();
     let draft = &state.draft;
-    let mut words = vec!["bulkwire".to_owned(), "copy".to_owned()];
-    words.extend(draft.words());
     let folder = state.folder.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
     let file = folder.join(format!("{}.toml", draft.package_name())).to_string_lossy().into_owned();
-    let (command, package, variables) = (shell_line(&words), draft.package(), draft.variables());
+    let (command, package, variables) = (draft.command(), draft.package(), draft.variables());
     page(&ReviewPage { shell: Shell::of(&mut state, Step::Review), command, package, file, variables })
 }
 
@@ -75,7 +77,7 @@ async fn plan(State(wizard): App) -> Response {
     // A dry run refuses nothing, so it writes no refused rows either.
     words.retain(|word| !word.starts_with("--rejects="));
     let engine = wizard.engine.clone();
-    let fragment = match waiting(move || bulkwire_cli::copy(&words, &(), engine)).await {
+    let fragment = match waiting_for(PLAN_LIMIT, move || bulkwire_cli::copy(&words, &(), engine)).await {
         Ok(outcomes) => PlanFragment { tables: outcomes.iter().map(planned).collect(), failure: None },
         Err(error) => PlanFragment { tables: Vec::new(), failure: Some(error.to_string()) },
     };

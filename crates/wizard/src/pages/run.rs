@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::answer::{App, page, refuse, to};
 use super::shell::Shell;
-use crate::draft::{Draft, Step, shell_line};
+use crate::draft::{Draft, Step};
 use crate::running::{Progress, Running};
 use crate::wizard::{Errors, Wizard};
 
@@ -49,9 +49,7 @@ pub(super) fn start(wizard: &Arc<Wizard>) -> Response {
     if state.running.as_ref().is_some_and(|running| !running.has_ended()) {
         return to(Step::Run);
     }
-    let mut words = vec!["bulkwire".to_owned(), "copy".to_owned()];
-    words.extend(state.draft.words());
-    let running = Arc::new(Running::new(shell_line(&words)));
+    let running = Arc::new(Running::new(state.draft.command()));
     state.running = Some(Arc::clone(&running));
     let (words, engine) = (state.draft.words_to_run(), wizard.engine.clone());
     drop(state);

@@ -11,7 +11,7 @@ use axum::routing::get;
 
 use super::answer::{App, page, refuse, to};
 use super::shell::Shell;
-use crate::draft::{EndKind, Step, Way, Writers};
+use crate::draft::{EndKind, Step, Way, Writers, absolute};
 use crate::form::Form;
 use crate::wizard::Wizard;
 
@@ -51,6 +51,8 @@ async fn shown(State(wizard): App) -> Response {
     let destination = &draft.destination;
     let suffix = destination.file.suffix();
     let format = if draft.way.to_format.is_empty() { suffix.as_str() } else { draft.way.to_format.as_str() };
+    // Several tables become Parquet files unless another format is named.
+    let format = if format.is_empty() && draft.has_several_tables() { "parquet" } else { format };
     let is_text = destination.is_file() && !matches!(format, "parquet" | "arrow" | "arrows");
     let (way, is_server, is_file) =
         (draft.way.clone(), destination.is_server(), destination.kind == EndKind::File);
@@ -81,7 +83,7 @@ async fn sent(State(wizard): App, body: Bytes) -> Response {
     };
     way.batch_rows = form.trimmed("batch_rows");
     way.max_errors = form.trimmed("max_errors");
-    way.rejects = form.trimmed("rejects");
+    way.rejects = absolute(&form.trimmed("rejects"));
     way.bisects = form.is_ticked("bisects");
     way.resumes = form.is_ticked("resumes");
     way.truncates_values = form.is_ticked("truncates_values");
