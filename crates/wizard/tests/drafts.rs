@@ -126,6 +126,8 @@ fn cases() -> Vec<(&'static str, Draft, Vec<&'static str>, Vec<&'static str>)> {
         breaks: vec![3, 9],
         format_file: "/data/fixed.fmt".into(),
         trim_blanks: true,
+        names: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        types: vec!["int".to_owned()],
     });
     all.push((
         "fixed width",
@@ -135,6 +137,8 @@ fn cases() -> Vec<(&'static str, Draft, Vec<&'static str>, Vec<&'static str>)> {
             "mssql://loader@db.example:1500/sales/dbo.orders",
             "--format-file=/data/fixed.fmt",
             "--trim-blanks",
+            "--declare=[a] int null, [b] nvarchar(6) null, [c] nvarchar(max) null",
+            "--skip-lines=1",
         ],
         vec!["format_file = \"/data/fixed.fmt\"", "trim_blanks = true"],
     ));
@@ -335,6 +339,16 @@ fn a_choice_is_a_part_of_a_select_list() {
         (column("id", ""), "[id]"),
         (ColumnChoice { name: "c".to_owned(), ..column("a]b", "") }, "[a]]b] AS [c]"),
         (column("id", "int"), "CAST([id] AS int) AS [id]"),
+        (ColumnChoice { inferred: "date".to_owned(), ..column("id", "") }, "CAST([id] AS date) AS [id]"),
+        (ColumnChoice { inferred: "date".to_owned(), ..column("id", "int") }, "CAST([id] AS int) AS [id]"),
+        (
+            ColumnChoice {
+                inferred: "nvarchar(5)".to_owned(),
+                expression: "LEN(id)".to_owned(),
+                ..column("id", "")
+            },
+            "LEN(id) AS [id]",
+        ),
         (
             ColumnChoice { filling: Filling::BlankIsNull, ..column("id", "date") },
             "CAST(NULLIF(TRIM([id]), '') AS date) AS [id]",

@@ -9,6 +9,7 @@ use axum::http::{Request, Response, StatusCode, header};
 use bulkwire_wizard::Wizard;
 use bulkwire_wizard::security::Guard;
 use bulkwire_wizard::server::router;
+use bulkwire_wizard::{Options, ServeError, serve};
 use tower::ServiceExt;
 
 const PORT: u16 = 4711;
@@ -133,4 +134,24 @@ fn every_answer_has_the_headers() {
             assert_eq!(response.headers()[name], value, "{path}");
         }
     }
+}
+
+#[test]
+fn it_ends_when_nobody_uses_it() {
+    let options = Options {
+        port: 0,
+        opens_browser: false,
+        idle_limit: Some(std::time::Duration::from_millis(100)),
+        source: None,
+    };
+    serve(&options, None).unwrap();
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let options = Options { port, opens_browser: false, idle_limit: None, source: None };
+    let refused = serve(&options, None);
+    assert!(matches!(refused, Err(ServeError::Listen { port: named, .. }) if named == port), "{refused:?}");
 }

@@ -43,6 +43,8 @@ pub struct ColumnChoice {
     pub is_ignored: bool,
     /// Its type in T-SQL; empty: the one it has.
     pub kind: String,
+    /// The type that all values of a text file have; empty: it is not known, or does not matter.
+    pub inferred: String,
     /// What becomes of NULL and of empty text.
     pub filling: Filling,
     /// An expression in T-SQL in place of the column.
@@ -80,8 +82,13 @@ impl ColumnChoice {
         if self.filling == Filling::BlankIsNull {
             text = format!("NULLIF(TRIM({text}), '')");
         }
-        if !self.kind.trim().is_empty() {
-            text = format!("CAST({text} AS {})", self.kind.trim());
+        // Text would stay text as soon as there is a SELECT list. What an expression gives has a type of its own.
+        let kind = match self.kind.trim() {
+            "" if self.expression.trim().is_empty() => self.inferred.as_str(),
+            kind => kind,
+        };
+        if !kind.is_empty() {
+            text = format!("CAST({text} AS {kind})");
         }
         if let Filling::Value(value) = &self.filling {
             text = format!("COALESCE({text}, {})", literal(value));

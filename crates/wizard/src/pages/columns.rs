@@ -99,12 +99,20 @@ async fn shown(State(wizard): App) -> Response {
             }
         }
     }
+    let types = super::types::known_types(&wizard);
     let mut state = wizard.state();
+    let makes_table = state.draft.has_text() && state.draft.columns.targets.is_empty();
+    for column in &mut state.draft.columns.columns {
+        let known = types.iter().find(|(name, _)| makes_table && Some(name) == column.source.as_ref());
+        column.inferred = known.map(|(_, kind)| kind.clone()).unwrap_or_default();
+    }
+    let lacks_types = |column: &ColumnChoice| column.source.is_some() && column.inferred.is_empty();
+    let makes_text = makes_table && state.draft.columns.columns.iter().any(lacks_types);
     page(&ColumnsPage {
         shell: Shell::of(&mut state, Step::Columns),
         choices: state.draft.columns.clone(),
         kinds: KINDS,
-        makes_text: state.draft.has_text() && state.draft.columns.targets.is_empty(),
+        makes_text,
     })
 }
 

@@ -108,6 +108,19 @@ async fn shown(State(wizard): App) -> Response {
     page(&TypesPage { shell, is_reading, found })
 }
 
+/// The types of a delimited file's columns, if the whole file has been read for them.
+pub(super) fn known_types(wizard: &Wizard) -> Vec<(String, String)> {
+    if !matches!(wizard.draft().text.layout, Layout::Delimited) {
+        return Vec::new();
+    }
+    match inference(wizard).map(|inference| inference.state()) {
+        Some(InferenceState::Done(found)) => {
+            found.columns.iter().map(|column| (column.name.clone(), column.sql_type.clone())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 async fn found(State(wizard): App) -> Response {
     match inference(&wizard) {
         Some(inference) => Html(fragment(&wizard, &inference)).into_response(),
