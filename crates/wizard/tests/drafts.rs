@@ -126,9 +126,10 @@ fn cases() -> Vec<(&'static str, Draft, Vec<&'static str>, Vec<&'static str>)> {
         breaks: vec![3, 9],
         format_file: "/data/fixed.fmt".into(),
         trim_blanks: true,
-        names: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        names: vec!["id".to_owned(), "a]b".to_owned(), "rest".to_owned()],
         types: vec!["int".to_owned()],
     });
+    draft.text.encoding = Some("932".to_owned());
     all.push((
         "fixed width",
         draft,
@@ -137,7 +138,9 @@ fn cases() -> Vec<(&'static str, Draft, Vec<&'static str>, Vec<&'static str>)> {
             "mssql://loader@db.example:1500/sales/dbo.orders",
             "--format-file=/data/fixed.fmt",
             "--trim-blanks",
-            "--declare=[a] int null, [b] nvarchar(6) null, [c] nvarchar(max) null",
+            "--encoding=932",
+            "--declare=[id] int null, [a]]b] nvarchar(6) null, [rest] nvarchar(max) null",
+            // The line of names is no row.
             "--skip-lines=1",
         ],
         vec!["format_file = \"/data/fixed.fmt\"", "trim_blanks = true"],
@@ -187,6 +190,23 @@ fn cases() -> Vec<(&'static str, Draft, Vec<&'static str>, Vec<&'static str>)> {
             "password_env = \"LOADER\"",
             "source = { connection = \"source\", table = \"public.orders\" }",
         ],
+    ));
+
+    let mut draft = csv_to_table();
+    let login = &mut draft.destination.server;
+    login.user.clear();
+    login.is_integrated = true;
+    login.host = "db\\sales".to_owned();
+    login.password = Secret::new("of another login".to_owned());
+    login.more = "Server SPN=MSSQLSvc/db".to_owned();
+    all.push((
+        "a Kerberos ticket",
+        draft,
+        vec![
+            "/data/in/orders 2026.csv",
+            "mssql://db%5Csales/sales/dbo.orders?IntegratedSecurity=true&ServerSPN=MSSQLSvc%2Fdb",
+        ],
+        vec!["url = \"mssql://db%5Csales/sales?IntegratedSecurity=true&ServerSPN=MSSQLSvc%2Fdb\""],
     ));
 
     let mut draft = Draft::default();
@@ -271,6 +291,25 @@ fn a_password_is_in_the_words_that_run_alone() {
     assert!(!draft.package().contains("p@ss") && !draft.package().contains(secret));
     assert!(!format!("{draft:?}").contains("p@ss"));
     assert_eq!(draft.variables(), ["SOURCE_PASSWORD"]);
+}
+
+#[test]
+fn a_connection_string_fills_the_form() {
+    let mut end = End::default();
+    end.server
+        .read("Server=db\\sales,1500;Database=shop;Uid=ada;Pwd={p;}};w};Encrypt=strict;ApplicationIntent=ReadOnly")
+        .unwrap();
+    let server = &end.server;
+    assert_eq!(
+        (server.host.as_str(), server.database.as_str(), server.user.as_str()),
+        ("db:1500", "shop", "ada")
+    );
+    assert_eq!((server.password.expose(), server.encrypt.as_str()), ("p;};w", "strict"));
+    assert_eq!(server.more, "ApplicationIntent=ReadOnly");
+    end.server.read("mssql://ada:${env:ADA}@db/shop?IntegratedSecurity=no").unwrap();
+    assert_eq!((end.server.password_variable.as_str(), end.server.password.is_empty()), ("ADA", true));
+    end.server.read("Server=db;Integrated Security=SSPI").unwrap();
+    assert!(end.server.is_integrated && end.server.user.is_empty());
 }
 
 #[test]

@@ -76,7 +76,9 @@ pub struct ServerEnd {
     pub host: String,
     /// The database; empty: that of the login.
     pub database: String,
-    /// The login.
+    /// Whether a Kerberos ticket signs in, so that there is no password.
+    pub is_integrated: bool,
+    /// The login; for a ticket whose it is, or nothing.
     pub user: String,
     /// Its password.
     pub password: Secret,
@@ -182,8 +184,8 @@ impl End {
             EndKind::SqlServer if self.server.host.trim().is_empty() => {
                 errors.add("host", "Name the server.")
             }
-            EndKind::SqlServer if self.server.user.trim().is_empty() => {
-                errors.add("user", "Name the login. There is no Windows sign-in.");
+            EndKind::SqlServer if self.server.user.trim().is_empty() && !self.server.is_integrated => {
+                errors.add("user", "Name the login, or sign in with a Kerberos ticket.");
             }
             EndKind::Database if !self.database.address.contains(':') => {
                 errors.add(
@@ -226,6 +228,7 @@ impl End {
     pub(super) fn password_variable(&self, side: Side) -> Option<String> {
         let (typed, named) = match self.kind {
             EndKind::File => return None,
+            EndKind::SqlServer if self.server.is_integrated => return None,
             EndKind::SqlServer => (&self.server.password, &self.server.password_variable),
             EndKind::Database => (&self.database.password, &self.database.password_variable),
         };
@@ -277,6 +280,7 @@ impl End {
         let server = &self.server;
         let encoded = |text: &str| utf8_percent_encode(text, URL_PART).to_string();
         let mut url = format!("mssql://{}", encoded(server.user.trim()));
+        let has_user = !server.user.trim().is_empty();
         if let Some(password) = self.password(side, form, &encoded) {
             url += &format!(":{password}");
         }
@@ -285,7 +289,7 @@ impl End {
             None => (server.host.trim(), None),
         };
         // SQL Server's own spelling has a comma before the port.
-        url += &format!("@{}", host.replacen(',', ":", 1));
+        url += &format!("{}{}", if has_user { "@" } else { "" }, host.replacen(',', ":", 1));
         if let Some(instance) = instance {
             url += &format!("%5C{}", encoded(instance));
         }
@@ -297,6 +301,9 @@ impl End {
             url += &format!("/{}", utf8_percent_encode(table, TABLE_PART));
         }
         let mut keywords = Vec::new();
+        if server.is_integrated {
+            keywords.push("IntegratedSecurity=true".to_owned());
+        }
         if !server.encrypt.is_empty() {
             keywords.push(format!("Encrypt={}", encoded(&server.encrypt)));
         }

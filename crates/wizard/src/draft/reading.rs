@@ -62,9 +62,18 @@ impl ServerEnd {
             (None, None) => config.host.clone(),
         };
         self.database = config.database.clone().unwrap_or_default();
-        if let Auth::SqlLogin { user, password } = &config.auth {
-            self.user.clone_from(user);
-            self.password = Secret::new(password.expose().to_owned());
+        self.is_integrated = false;
+        match &config.auth {
+            Auth::SqlLogin { user, password } => {
+                self.user.clone_from(user);
+                self.password = Secret::new(password.expose().to_owned());
+            }
+            Auth::Integrated { principal } => {
+                self.user = principal.clone().unwrap_or_default();
+                self.is_integrated = true;
+            }
+            // A token is too short-lived for a command; the environment can hold it.
+            Auth::AccessToken(_) => {}
         }
         self.encrypt = match config.encrypt {
             Encrypt::Off => "off",
@@ -80,6 +89,9 @@ impl ServerEnd {
         }
         if let Some(name) = &config.host_name_in_certificate {
             more.push(format!("HostNameInCertificate={name}"));
+        }
+        if let Some(name) = &config.server_spn {
+            more.push(format!("ServerSPN={name}"));
         }
         if config.application_intent == ApplicationIntent::ReadOnly {
             more.push("ApplicationIntent=ReadOnly".to_owned());

@@ -56,7 +56,10 @@ impl EndPage {
         is_wrong
             || !self.variable().is_empty()
             || (self.end.is_server()
-                && (!server.encrypt.is_empty() || server.trusts_certificate || !server.more.is_empty()))
+                && (server.is_integrated
+                    || !server.encrypt.is_empty()
+                    || server.trusts_certificate
+                    || !server.more.is_empty()))
     }
 
     fn is_kind(&self, kind: &str) -> bool {
@@ -151,6 +154,7 @@ fn read(form: &Form, end: &mut End) -> Result<(), Errors> {
     server.host = form.trimmed("host");
     server.database = form.trimmed("database");
     server.user = form.trimmed("user");
+    server.is_integrated = form.is_ticked("integrated");
     server.encrypt = form.trimmed("encrypt");
     server.trusts_certificate = form.is_ticked("trust");
     server.more = form.trimmed("more");
