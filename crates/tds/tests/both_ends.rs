@@ -222,7 +222,7 @@ fn an_empty_step_behind_the_login_is_passed_over_once() {
 #[test]
 fn a_ticket_may_go_in_the_clear_where_encryption_is_optional() {
     let clear = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false };
-    let mut connect = |wanted| {
+    let connect = |wanted| {
         let mut client = ClientEnd::new(clear, 9);
         client.connect(wanted, Credential::Integrated, &signing_in(b"proof")).unwrap()
     };
