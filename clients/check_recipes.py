@@ -2,7 +2,7 @@
 
     python clients/check_recipes.py --programs DIRECTORY [--airflow PYTHON] [--dagster PYTHON]
 
-PYTHON has the package in question (pip install apache-airflow apache-airflow-providers-standard; dagster). The
+PYTHON has the package in question (apache-airflow with apache-airflow-providers-standard; dagster). The
 folder /srv/jobs of the recipes becomes a temporary one, whose package copies a file.
 """
 
