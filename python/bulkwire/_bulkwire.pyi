@@ -20,6 +20,7 @@ __all__ = [
     "read_partition",
     "run_command",
     "run_copy",
+    "run_package_words",
 ]
 
 @final
