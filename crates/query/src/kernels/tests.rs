@@ -1,6 +1,6 @@
 //! Column forms and value forms of functions give the same for random rows.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
 
