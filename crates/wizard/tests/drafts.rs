@@ -30,9 +30,11 @@ fn column(source: &str, kind: &str) -> ColumnChoice {
     }
 }
 
-/// What a draft is, its words, and lines that its package must have.
-fn cases() -> Vec<(&'static str, Draft, Vec<&'static str>, Vec<&'static str>)> {
-    let mut all = Vec::new();
+/// What a draft is, the draft, its words, and lines that its package must have.
+type Case = (&'static str, Draft, Vec<&'static str>, Vec<&'static str>);
+
+fn cases() -> Vec<Case> {
+    let mut all: Vec<Case> = Vec::new();
 
     all.push((
         "a file to a table",
