@@ -195,7 +195,7 @@ def test_postgresql_goes_to_sql_server(wizard, server, tmp_path):
         page.locator("[name=kind][value=database]").check()
         address = f"postgresql://bulk@127.0.0.1:{postgresql.port}/postgres"
         page.locator("#address").fill(address)
-        page.locator("#database_password").fill(postgresql.password)
+        page.locator("#password").fill(postgresql.password)
         page.get_by_role("button", name="Test the connection and list tables").locator("visible=true").click()
         expect(page.get_by_role("status").first).to_contain_text("Connected")
         page.locator("[name=picked]").first.check()
