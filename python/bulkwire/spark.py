@@ -43,31 +43,13 @@ try:
 except ImportError as error:
     raise ImportError("bulkwire.spark needs PySpark 4.1 or later and pyarrow: pip install 'bulkwire[spark]'") from error
 
+from ._connection_string import KEYWORDS
 from ._exceptions import UsageError
 from ._job import Address, Job, TaskReceipt, column_types, flag, names, typed_options
 from ._partitions import PARTITIONS, PartitionedRead, quoted
 
 #: Options that say where to connect: keywords of `bulkwire.connect`.
-_ADDRESS = {
-    "url": str,
-    "server": str,
-    "port": int,
-    "instance": str,
-    "database": str,
-    "user": str,
-    "password": str,
-    "access_token": str,
-    "encrypt": str,
-    "trust_server_certificate": flag,
-    "server_certificate": str,
-    "host_name_in_certificate": str,
-    "application_name": str,
-    "application_intent": str,
-    "multi_subnet_failover": flag,
-    "packet_size_bytes": int,
-    "connect_timeout_seconds": int,
-    "command_timeout_seconds": int,
-}
+_ADDRESS = {"url": str, **dict.fromkeys(KEYWORDS, str)}
 
 _WRITE = {
     "table": str,

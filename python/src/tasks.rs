@@ -15,6 +15,11 @@ use crate::load_report::way;
 use crate::reader::{self, Reader};
 use crate::{failure, source};
 
+/// Stage, its columns, whether the load is done already, choices of the plan: (setting, value, reason).
+type Prepared = (String, Vec<String>, bool, Vec<(String, String, String)>);
+/// Rows; inserted, updated and unchanged ones of a stage, and how it came into the table; whether it was done before.
+type Published = (u64, Option<u64>, Option<u64>, Option<u64>, Option<&'static str>, bool);
+
 /// A job as its director describes it.
 struct Described {
     target: TableName,
@@ -82,7 +87,7 @@ pub(crate) fn prepare_tasks(
     data: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
     stage_of: (String, bool),
-) -> PyResult<(String, Vec<String>, bool, Vec<(String, String, String)>)> {
+) -> PyResult<Prepared> {
     let job = Described::from_python(py, connection, table, data, options)?;
     job.run(py, connection, (&stage_of.0, stage_of.1), |client, stage, ledger| {
         let is_done = ledger.is_some_and(|ledger| ledger.state() == LoadState::Done);
@@ -103,7 +108,6 @@ pub(crate) fn prepare_tasks(
 
 /// Publishes the rows of these attempts, each with its number of rows: (rows, inserted, updated, unchanged, way, done before).
 #[pyfunction]
-#[expect(clippy::type_complexity, reason = "the fields of a report in Python")]
 pub(crate) fn publish_tasks(
     py: Python<'_>,
     connection: &Connection,
@@ -112,7 +116,7 @@ pub(crate) fn publish_tasks(
     options: &Bound<'_, PyDict>,
     stage_of: (String, bool),
     tasks: Vec<(i64, u64)>,
-) -> PyResult<(u64, Option<u64>, Option<u64>, Option<u64>, Option<&'static str>, bool)> {
+) -> PyResult<Published> {
     let job = Described::from_python(py, connection, table, data, options)?;
     let patience = Duration::from_secs_f64(job.options.retry_for.unwrap_or(0.0));
     let tasks: Vec<TaskRows> = tasks.into_iter().map(|(task, rows)| TaskRows { task, rows }).collect();
@@ -171,7 +175,6 @@ pub(crate) fn partitions<'py>(
 /// Reads one of the `partitions`, over a connection to the same database.
 #[pyfunction]
 #[pyo3(signature = (connection, partition, *, batch_rows, guid, datetimeoffset, datetime2_7))]
-#[expect(clippy::too_many_arguments, reason = "the keywords of Python's read()")]
 pub(crate) fn read_partition(
     py: Python<'_>,
     connection: &Connection,
