@@ -119,6 +119,9 @@ pub fn infer_reader(reader: CsvReader, rows_max: Option<u64>) -> Result<Inferred
     Ok(inference.finish())
 }
 
+/// Hears of the reader, of the rows of all files so far, and of those that could not be read since.
+type Heard<'a> = dyn FnMut(&dyn BatchReader, u64, &[RejectedRow]) -> ControlFlow<()> + 'a;
+
 /// What is known of the columns of one or more texts.
 pub(crate) struct Inference {
     tallies: Vec<Tally>,
@@ -151,13 +154,13 @@ impl Inference {
     }
 
     /// Reads a file to its end, or to `rows_max` rows. Its columns are found by name if it has all of them, or else by their
-    /// places. `heard` hears after each batch of the rows of all files so far, and of those that could not be read since.
+    /// places. `heard` hears after each batch.
     fn read(
         &mut self,
         reader: &mut dyn BatchReader,
         rejects: Option<&Rejects>,
         rows_max: Option<u64>,
-        heard: &mut dyn FnMut(&dyn BatchReader, u64, &[RejectedRow]) -> ControlFlow<()>,
+        heard: &mut Heard<'_>,
     ) -> Result<ControlFlow<()>, FormatError> {
         let schema = reader.schema();
         let by_name: Option<Vec<usize>> =
