@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 //! Copied entries have the bytes of those that are made from values.
 
 use std::sync::Arc;
