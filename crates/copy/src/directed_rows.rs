@@ -221,6 +221,7 @@ impl Origins for KeptOrigins {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use arrow::array::{Int32Array, StringArray};
 

@@ -138,7 +138,7 @@ async fn sent(State(wizard): App, body: Bytes) -> Response {
                 Step::Review,
                 format!(
                     "The package is in {shown}. Run it with: bulkwire run {}",
-                    shell_line(&[shown.clone()])
+                    shell_line(std::slice::from_ref(&shown))
                 ),
             );
             to(Step::Review)
