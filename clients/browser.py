@@ -67,7 +67,7 @@ class Wizard:
         page.locator("#user").fill(server.user)
         page.locator("#password").fill(server.password if password is None else password)
         if not page.locator("[name=trust]").is_visible():
-            page.locator(".of-server summary").click()
+            page.locator(".of-login summary").click()
         page.locator("[name=trust]").check()
         if query:
             page.locator("[name=what][value=query]").check()

@@ -30,6 +30,11 @@
     }
   });
   form.querySelector("button[value=look]").hidden = true;
+  // Somebody may have typed before this script was there.
+  const isChanged = (field) => field.checked !== undefined && ["checkbox", "radio"].includes(field.type)
+    ? field.checked !== field.defaultChecked
+    : field.defaultValue !== undefined && field.value !== field.defaultValue;
+  if ([...form.elements].some(isChanged)) refresh(0);
 
   function refresh(wait) {
     clearTimeout(timer);
