@@ -39,6 +39,13 @@ def test_arguments_that_make_no_sense_end_with_2():
     assert run("laod").returncode == 2
 
 
+def test_the_wizard_is_in_it():
+    # Without a companion program to be found.
+    served = run("wizard", "--no-open", "--idle-limit", "1", env={"PATH": ""})
+    assert served.returncode == 0, served.stderr
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/start/[0-9a-f]{32}\n", served.stdout)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_it_serves_until_a_signal():
     environment = os.environ | {"BULKWIRE_SERVER_PASSWORD": "Secret-1"}
