@@ -213,6 +213,8 @@ fn decided_by(values: &[&str]) -> String {
 fn the_value_that_decided_a_type_is_named() {
     for (values, expected) in [
         (&["1", "2", "A12", "B", "3"][..], "tinyint until row 3: \"A12\""),
+        // A longer number of the same type decides nothing.
+        (&["5", "10", "200"], "like row 1: \"5\""),
         (&["1", "70000", "5", "99999"], "tinyint until row 2: \"70000\""),
         (&["1", "300", "70000"], "smallint until row 3: \"70000\""),
         (&["NULL", "2024-01-01", "2024-01-02"], "like row 2: \"2024-01-01\""),

@@ -68,7 +68,8 @@ impl Tally {
     /// Keeps the value if the column's type changes with it.
     fn note(&mut self, wider: Shape, text: &str, index: usize, place: &Place<'_>) {
         let (before, after) = (Typed::of(self.shape.settle()), Typed::of(wider.settle()));
-        if self.evidence.is_none() || before != after {
+        let is_other = before.data_type != after.data_type || before.sql_type != after.sql_type;
+        if self.evidence.is_none() || is_other {
             let before = (self.shape != Shape::Unseen).then(|| before.name());
             self.evidence = Some(Evidence::new(text, place.file, (place.row)(index), before));
         }
@@ -99,7 +100,6 @@ impl Tally {
 }
 
 /// A shape's type.
-#[derive(PartialEq, Eq)]
 struct Typed {
     data_type: DataType,
     sql_type: Option<String>,
