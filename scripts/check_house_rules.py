@@ -25,23 +25,28 @@ ARROWS = {
     "formats": {"tds", "rows"},
     "sign_in": set(),
     "kerberos": {"sign_in"},
-    "load": {"tds", "rows", "sign_in"},
+    "entra": {"sign_in"},
+    "objects": {"formats"},
+    "load": {"tds", "rows", "sign_in", "entra"},
     "store": set(),
     "tsql": {"tds"},
     "query": {"tds", "rows", "tsql"},
     "databases": {"tds", "rows", "store", "tsql", "query"},
     "introspection": {"tds", "store", "tsql", "query", "databases"},
     "executor": {"tds", "rows", "formats", "store", "tsql", "query", "databases", "introspection"},
-    "server": {"tds", "rows", "store", "tsql", "query", "databases", "executor", "sign_in"},
+    "http": set(),
+    "server": {"tds", "rows", "store", "tsql", "query", "databases", "executor", "sign_in", "entra"}
+    | {"http"},
     "copy": {"tds", "rows", "formats", "load"},
     "package": {"tds", "formats", "load", "copy"},
-    "cli": {"tds", "rows", "formats", "load", "copy", "package"},
+    "cli": {"tds", "rows", "formats", "objects", "load", "copy", "package"},
     "drivers": set(),
     "odbc": {"drivers"},
     "transform": {"tds", "rows", "load", "tsql", "query", "copy", "cli", "wizard"},
-    "wizard": {"tds", "rows", "formats", "load", "copy", "package", "cli"},
+    "wizard": {"tds", "rows", "formats", "load", "copy", "package", "cli", "http"},
     "adbc": {"tds", "rows", "load", "drivers"},
-    "python": {"tds", "rows", "formats", "load", "sign_in", "server", "copy", "transform", "cli", "adbc"},
+    "python": {"tds", "rows", "formats", "objects", "load", "sign_in", "server", "copy"}
+    | {"transform", "cli", "adbc"},
 }
 FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|todo!|unimplemented!)")

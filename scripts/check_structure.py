@@ -81,6 +81,7 @@ LAYERS = {
         "init_script",
         "options",
         "serving",
+        "metrics",
         "connection",
         "listener",
         "program",

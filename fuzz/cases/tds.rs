@@ -433,7 +433,10 @@ fn conversation_events(
     };
     let bulk_expected = choice & 8 != 0;
     let mut server = match choice & 16 {
-        0 => Conversation::new(Offer { encryption, strict_only: choice & 4 != 0 }, 1 << 16),
+        0 => Conversation::new(
+            Offer { encryption, strict_only: choice & 4 != 0, access_tokens: false },
+            1 << 16,
+        ),
         _ => logged_in(),
     };
     let (mut at, mut events, mut rows) = (0, Vec::new(), Vec::new());
@@ -474,7 +477,7 @@ fn conversation_events(
                     }
                     server.tls_established();
                 }
-                Asked::Login { .. } | Asked::SignIn(_) => {
+                Asked::Login { .. } | Asked::SignIn(_) | Asked::AccessToken(_) => {
                     if choice & 32 != 0 && matches!(event, Asked::Login { .. }) {
                         server.sign_in_continues();
                     }
@@ -499,7 +502,7 @@ fn conversation_events(
 
 /// A conversation whose login is over.
 fn logged_in() -> Conversation {
-    let offer = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false };
+    let offer = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false, access_tokens: false };
     let mut server = Conversation::new(offer, 1 << 16);
     let mut take = |packet_type, payload: &[u8]| {
         let message = frame_message(packet_type, 4096, 0, Status::NORMAL, payload);

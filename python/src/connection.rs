@@ -25,6 +25,7 @@ use crate::parameters::{self, Parameter};
 use crate::reader::{self, Reader};
 use crate::row_source::Wanted;
 use crate::source::{self, Batches, BoxedError};
+use crate::source_order::SourceOrder;
 use crate::{failure, forecast, python_value};
 
 /// The native connection; `bulkwire.Connection` is its documented face.
@@ -204,7 +205,9 @@ impl Connection {
         let options = Options::from_python(options)?;
         let measured = if options.create { source::measured(data)? } else { None };
         let source = source::open(data)?;
-        let load_options = options.load_options(source.has_names);
+        let mut load_options = LoadOptions { may_stage: true, ..options.load_options(source.has_names) };
+        load_options.source.bytes = source.bytes;
+        let order = SourceOrder::of(data)?;
         let way = options.way().map_err(|error| failure::from_error(py, error))?;
         let statement = match options.create {
             true => Some(create_statement(py, &target, &source, measured.as_ref(), &options, self.vectors)?),
@@ -233,6 +236,7 @@ impl Connection {
                 retry: RetryPolicy::lasting(Duration::from_secs_f64(options.retry_for.unwrap_or(0.0))),
                 ledger: ledger.as_ref(),
                 watch: &(),
+                order: &order,
             };
             load_whole(client, &load, schema, batches, progress)
         })?;

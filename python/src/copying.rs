@@ -8,7 +8,9 @@ use bulkwire_transform::Transformer;
 use copy::{CopyError, CopyReport as Report, CopyWatch, FailedCopy, TableOutcome, TransformEngine};
 use load::Interruption;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::pickled::pickled;
 use crate::row_function::RowFunction;
 use crate::{failure, interrupt};
 
@@ -34,7 +36,7 @@ pub(crate) struct CopyReport {
     /// Wall-clock time.
     seconds: f64,
     /// What rows did to the table, where each says so itself: counts by name.
-    actions: Option<BTreeMap<&'static str, u64>>,
+    actions: Option<BTreeMap<String, u64>>,
     /// The statement that made the table, if it was made.
     created_by: Option<String>,
     /// An earlier run had copied everything.
@@ -61,12 +63,12 @@ impl CopyReport {
             writers: report.writers,
             actions: report.actions.map(|actions| {
                 BTreeMap::from([
-                    ("inserted", actions.inserted),
-                    ("updated", actions.updated),
-                    ("deleted", actions.deleted),
-                    ("unchanged", actions.unchanged),
-                    ("missing", actions.missing),
-                    ("skipped", actions.skipped),
+                    ("inserted".to_owned(), actions.inserted),
+                    ("updated".to_owned(), actions.updated),
+                    ("deleted".to_owned(), actions.deleted),
+                    ("unchanged".to_owned(), actions.unchanged),
+                    ("missing".to_owned(), actions.missing),
+                    ("skipped".to_owned(), actions.skipped),
                 ])
             }),
             seconds: report.elapsed.as_secs_f64(),
@@ -77,8 +79,36 @@ impl CopyReport {
     }
 }
 
+pickled!(CopyReport {
+    source,
+    destination,
+    rows_read,
+    rows,
+    rejected,
+    rows_committed_before,
+    bytes,
+    writers,
+    seconds,
+    actions,
+    created_by,
+    done_before,
+    plan,
+    notes,
+});
+
+/// What pickle calls.
+#[pyfunction]
+pub(crate) fn _copy_report(fields: &Bound<'_, PyDict>) -> PyResult<CopyReport> {
+    CopyReport::of_fields(fields)
+}
+
 #[pymethods]
 impl CopyReport {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
+        let restore = py.import("bulkwire._bulkwire")?.getattr("_copy_report")?;
+        Ok((restore, (self.fields(py)?,)))
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<bulkwire.CopyReport: {} -> {}, {} rows in {:.2} s>",

@@ -17,12 +17,14 @@ mod interrupt;
 mod load_report;
 mod package_run;
 mod parameters;
+mod pickled;
 mod python_value;
 mod reader;
 mod row_function;
 mod row_source;
 mod server;
 mod source;
+mod source_order;
 mod tasks;
 
 #[pymodule]
@@ -32,11 +34,11 @@ mod _bulkwire {
     #[pymodule_export]
     use super::connection::Connection;
     #[pymodule_export]
-    use super::copying::{CopyReport, run_copy};
+    use super::copying::{_copy_report, CopyReport, run_copy};
     #[pymodule_export]
     use super::execution::Execution;
     #[pymodule_export]
-    use super::load_report::LoadReport;
+    use super::load_report::{_load_report, LoadReport};
     #[pymodule_export]
     use super::package_run::run_package_words;
     #[pymodule_export]
@@ -49,6 +51,7 @@ mod _bulkwire {
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::{PyAnyMethods, PyModuleMethods};
+        objects::register();
         // Where a Python environment keeps programs; the interpreter itself may lie elsewhere.
         let folders = module.py().import("sysconfig")?;
         if let Ok(folder) = folders.call_method1("get_path", ("scripts",))?.extract() {

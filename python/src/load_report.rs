@@ -4,6 +4,9 @@ use load::report::{bytes, grouped};
 use load::stage::How;
 use load::{LoadReport as Report, TableName, WholeReport};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::pickled::pickled;
 
 /// What a load did, and where its time went. The four phases overlap, so their sum may exceed `seconds`.
 #[pyclass(frozen, get_all, module = "bulkwire")]
@@ -39,7 +42,7 @@ pub(crate) struct LoadReport {
     /// Rows that were there already and stay as they are.
     unchanged: Option<u64>,
     /// How the stage came into the table: "switch", "rename" or "merge".
-    published_by: Option<&'static str>,
+    published_by: Option<String>,
     /// Connections that loaded.
     writers: usize,
     /// How often something was tried again.
@@ -77,7 +80,7 @@ impl LoadReport {
             inserted: published.map(|published| published.inserted),
             updated: published.map(|published| published.updated),
             unchanged: published.map(|published| published.unchanged),
-            published_by: published.map(|published| way(&published.how)),
+            published_by: published.map(|published| way(&published.how).to_owned()),
             ..Self::staged(&table, loaded.load)
         }
     }
@@ -135,7 +138,7 @@ impl LoadReport {
             ("phases", format!("{phases} (overlapping)")),
         ];
         if let (Some(inserted), Some(updated), Some(unchanged), Some(how)) =
-            (self.inserted, self.updated, self.unchanged, self.published_by)
+            (self.inserted, self.updated, self.unchanged, &self.published_by)
         {
             let counts = [(inserted, "inserted"), (updated, "updated"), (unchanged, "unchanged")];
             let counts = counts.map(|(count, word)| format!("{} {word}", grouped(count))).join(", ");
@@ -145,8 +148,42 @@ impl LoadReport {
     }
 }
 
+pickled!(LoadReport {
+    table,
+    rows,
+    batches,
+    bytes,
+    seconds,
+    read_seconds,
+    encode_seconds,
+    send_seconds,
+    wait_seconds,
+    client_cpu_seconds,
+    warnings,
+    plan,
+    inserted,
+    updated,
+    unchanged,
+    published_by,
+    writers,
+    retries,
+    rows_committed_before,
+    limited_by,
+});
+
+/// What pickle calls.
+#[pyfunction]
+pub(crate) fn _load_report(fields: &Bound<'_, PyDict>) -> PyResult<LoadReport> {
+    LoadReport::of_fields(fields)
+}
+
 #[pymethods]
 impl LoadReport {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
+        let restore = py.import("bulkwire._bulkwire")?.getattr("_load_report")?;
+        Ok((restore, (self.fields(py)?,)))
+    }
+
     /// Rows per second of wall-clock time.
     #[getter]
     fn rows_per_second(&self) -> f64 {

@@ -1,11 +1,12 @@
 //! The embedded server, in threads of the Python process.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use bulkwire_server::{
-    CertificateSource, DataLocation, EncryptionPolicy, Limits, Password, RunningServer, ServerOptions,
+    CertificateSource, DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, RunningServer,
+    ServerOptions,
 };
 use pyo3::prelude::*;
 
@@ -16,12 +17,13 @@ use crate::failure;
 pub(crate) struct Server {
     running: Mutex<Option<RunningServer>>,
     address: SocketAddr,
+    metrics_port: Option<u16>,
 }
 
 #[pymethods]
 impl Server {
     #[staticmethod]
-    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections, memory_limit, init, bulk_directories, faults))]
+    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections, memory_limit, init, bulk_directories, keytab, spn, trusted_principals, entra_key, entra_issuer, entra_audiences, entra_sign_in_url, entra_principals, faults, metrics_port))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of Python's Server()")]
     fn start(
         py: Python<'_>,
@@ -38,8 +40,28 @@ impl Server {
         memory_limit: Option<u64>,
         init: Vec<PathBuf>,
         bulk_directories: Vec<PathBuf>,
+        keytab: Option<PathBuf>,
+        spn: Option<String>,
+        trusted_principals: Vec<String>,
+        entra_key: Option<PathBuf>,
+        entra_issuer: Option<String>,
+        mut entra_audiences: Vec<String>,
+        entra_sign_in_url: Option<String>,
+        entra_principals: Vec<String>,
         faults: Option<PathBuf>,
+        metrics_port: Option<u16>,
     ) -> PyResult<Self> {
+        if entra_audiences.is_empty() {
+            entra_audiences.push(Entra::AUDIENCE.to_owned());
+        }
+        let entra = entra_key.zip(entra_issuer).map(|(keys, issuer)| Entra {
+            keys,
+            issuer,
+            audiences: entra_audiences,
+            sign_in_url: entra_sign_in_url,
+            trusted: entra_principals,
+        });
+        let kerberos = keytab.map(|keytab| Kerberos { keytab, service: spn, trusted: trusted_principals });
         let address: IpAddr = address
             .parse()
             .map_err(|_| failure::usage(py, format!("address must be an IP address, not \"{address}\"")))?;
@@ -64,7 +86,9 @@ impl Server {
             discard,
             log_requests,
             faults,
-            kerberos: None,
+            kerberos,
+            entra,
+            metrics: metrics_port.map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
             init,
             bulk_directories,
             limits: Limits {
@@ -75,7 +99,8 @@ impl Server {
         };
         let started = py.detach(|| bulkwire_server::Server::start(options));
         let running = started.map_err(|error| failure::named(py, "Error", error.to_string()))?;
-        Ok(Self { address: running.address(), running: Mutex::new(Some(running)) })
+        let metrics_port = running.metrics_address().map(|address| address.port());
+        Ok(Self { address: running.address(), metrics_port, running: Mutex::new(Some(running)) })
     }
 
     #[getter]
@@ -86,6 +111,11 @@ impl Server {
     #[getter]
     fn port(&self) -> u16 {
         self.address.port()
+    }
+
+    #[getter]
+    fn metrics_port(&self) -> Option<u16> {
+        self.metrics_port
     }
 
     /// The self-signed certificate in PEM form, `None` without TLS or after the end.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
+use formats::objects::is_object_url;
 use formats::{BatchReader, Format, FormatError, InferredSchema, Location};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
@@ -35,12 +36,14 @@ pub(crate) struct Source {
     pub(crate) has_names: bool,
     /// Whether all values are text, whose types are a guess.
     pub(crate) is_text: bool,
+    /// Bytes of a file, if that is known.
+    pub(crate) bytes: Option<u64>,
 }
 
 /// Opens a path, an object with the Arrow PyCapsule interface (stream or array), or an iterable of such objects.
 pub(crate) fn open(data: &Bound<'_, PyAny>) -> PyResult<Source> {
-    if let Some(path) = path_of(data)? {
-        return open_file(data.py(), path);
+    if let Some(location) = location_of(data)? {
+        return open_file(data.py(), location);
     }
     if let Some(slices) = frame_slices(data)? {
         return open_items(slices);
@@ -66,8 +69,8 @@ pub(crate) fn open(data: &Bound<'_, PyAny>) -> PyResult<Source> {
 /// iterator. `None` for a stream that can be read once only.
 pub(crate) fn measured(data: &Bound<'_, PyAny>) -> PyResult<Option<InferredSchema>> {
     let py = data.py();
-    if let Some(path) = path_of(data)? {
-        let (location, format, compression) = file(py, path)?;
+    if let Some(location) = location_of(data)? {
+        let (format, compression) = format_of(py, &location)?;
         let measured = py.detach(|| formats::measure(&location, &format, compression));
         return measured.map(Some).map_err(|error| failure::named(py, "SourceError", error.to_string()));
     }
@@ -83,31 +86,50 @@ pub(crate) fn measured(data: &Bound<'_, PyAny>) -> PyResult<Option<InferredSchem
 
 /// What data is called, and what it was: a file by its path and content, anything else by neither.
 pub(crate) fn identity(data: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
-    let Some(path) = path_of(data)? else { return Ok(("data".to_owned(), String::new())) };
-    let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
-    let fingerprint = formats::fingerprint(&Location::Path(path))
-        .map_err(|error| failure::named(data.py(), "SourceError", error.to_string()))?;
-    Ok((absolute.to_string_lossy().into_owned(), fingerprint.unwrap_or_default()))
+    let Some(location) = location_of(data)? else { return Ok(("data".to_owned(), String::new())) };
+    let fingerprint = data.py().detach(|| formats::fingerprint(&location));
+    let fingerprint = fingerprint
+        .map_err(|error| failure::named(data.py(), "SourceError", format!("{location}: {error}")))?;
+    let name = match &location {
+        Location::Path(path) => {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
+        }
+        other => other.to_string(),
+    };
+    Ok((name, fingerprint.unwrap_or_default()))
 }
 
 fn typed(schema: SchemaRef, batches: Batches) -> Source {
-    Source { schema, batches, has_names: true, is_text: false }
+    Source { schema, batches, has_names: true, is_text: false, bytes: None }
 }
 
-/// A `str` or a `PathLike`.
-fn path_of(data: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
-    let is_path = data.is_instance_of::<pyo3::types::PyString>() || data.hasattr("__fspath__")?;
-    is_path.then(|| data.extract()).transpose()
+/// A `str` or a `PathLike`; a `str` may be the URL of an object.
+pub(crate) fn location_of(data: &Bound<'_, PyAny>) -> PyResult<Option<Location>> {
+    let is_text = data.is_instance_of::<pyo3::types::PyString>();
+    if !is_text && !data.hasattr("__fspath__")? {
+        return Ok(None);
+    }
+    if is_text
+        && let Ok(text) = data.extract::<&str>()
+        && is_object_url(text)
+    {
+        return Ok(Some(Location::source(text)));
+    }
+    data.extract::<PathBuf>().map(|path| Some(Location::Path(path)))
 }
 
-fn file(py: Python<'_>, path: PathBuf) -> PyResult<(Location, Format, formats::Compression)> {
-    let kind = Format::from_path(&path);
-    let (format, compression) = kind.map_err(|error| failure::named(py, "SourceError", error.to_string()))?;
-    Ok((Location::Path(path), format, compression))
+fn format_of(py: Python<'_>, location: &Location) -> PyResult<(Format, formats::Compression)> {
+    Format::of(location).map_err(|error| failure::named(py, "SourceError", error.to_string()))
 }
 
-fn open_file(py: Python<'_>, path: PathBuf) -> PyResult<Source> {
-    let (location, format, compression) = file(py, path)?;
+/// A reader of a file, of which no batch has been read.
+pub(crate) fn reader(location: &Location) -> Result<Box<dyn BatchReader>, FormatError> {
+    let (format, compression) = Format::of(location)?;
+    formats::open(location, &format, compression, FILE_BATCH_ROWS)
+}
+
+fn open_file(py: Python<'_>, location: Location) -> PyResult<Source> {
+    let (format, compression) = format_of(py, &location)?;
     let mut reader: Box<dyn BatchReader> = py
         .detach(|| formats::open(&location, &format, compression, FILE_BATCH_ROWS))
         .map_err(|error| failure::named(py, "SourceError", error.to_string()))?;
@@ -117,8 +139,9 @@ fn open_file(py: Python<'_>, path: PathBuf) -> PyResult<Source> {
         Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => (true, false),
     };
     let schema = reader.schema();
+    let bytes = reader.bytes_total();
     let batches = reader.map(|batch| batch.map_err(BoxedError::from));
-    Ok(Source { schema, batches: Box::new(batches), has_names, is_text })
+    Ok(Source { schema, batches: Box::new(batches), has_names, is_text, bytes })
 }
 
 /// The batches of an object that holds Arrow data; None for any other.

@@ -125,7 +125,8 @@ impl Program {
         let load::config::Auth::SqlLogin { user, password } = &config.auth else {
             return Err("the server wants a token".into());
         };
-        let login = ["-S", "bench", "-U", user, "-P", password.expose(), "-c", "-A", "32767"];
+        let password = password.given().map_or("", |password| password.expose());
+        let login = ["-S", "bench", "-U", user, "-P", password, "-c", "-A", "32767"];
         Ok(Self {
             name: "freebcp",
             path: path.to_owned(),

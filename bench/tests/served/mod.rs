@@ -32,6 +32,8 @@ impl Served {
                 log_requests: false,
                 faults: None,
                 kerberos: None,
+                metrics: None,
+                entra: None,
                 limits: Limits::default(),
             })
             .unwrap(),

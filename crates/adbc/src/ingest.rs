@@ -6,10 +6,11 @@ use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::IngestMode;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::Schema;
+use arrow::error::ArrowError;
 use drivers::refusal::{invalid, refused};
 use load::{
-    Client, LoadError, LoadOptions, LoadWay, Mode, RetryPolicy, Strategy, TableName, WholeLoad,
-    create_table_statement, load_whole, roomy_length,
+    BoxError, Client, KeyOrder, LoadError, LoadOptions, LoadWay, Mode, OrderEvidence, RetryPolicy, Strategy,
+    TableName, WholeLoad, create_table_statement, load_whole, roomy_length,
 };
 use rows::mapping::CreateOptions;
 
@@ -67,14 +68,16 @@ impl Ingest<'_> {
         self.prepare(client, &table, &schema)?;
         let IngestOptions { writers, retry_for, .. } = self.options;
         let connections = writers.map_or(Some(1), |writers| (writers > 0).then_some(writers));
+        let options = LoadOptions { may_stage: true, ..self.options.load.clone() };
         let load = WholeLoad {
             table: &table,
             way,
-            options: &self.options.load.clone().with_writers(connections),
+            options: &options.with_writers(connections),
             writers: connections,
             retry: RetryPolicy::lasting(Duration::from_secs(retry_for.unwrap_or(0).into())),
             ledger: None,
             watch: &(),
+            order: self,
         };
         let done = load_whole(client, &load, &schema, rows, &mut |_| {});
         let done = done.map_err(|error| self.failed(error))?;
@@ -161,6 +164,15 @@ impl Ingest<'_> {
         });
         client.execute(&statement.map_err(from_load)?).map_err(from_load)?;
         Ok(())
+    }
+}
+
+impl OrderEvidence for Ingest<'_> {
+    /// One bound batch is all rows.
+    fn find(&self, order: &KeyOrder) -> std::result::Result<Option<String>, BoxError> {
+        let Some(batch) = &self.options.sample else { return Ok(None) };
+        let is_sorted = order.holds_for([Ok::<_, ArrowError>(batch.clone())])?;
+        Ok(is_sorted.then(|| "the key of the bound rows was read".to_owned()))
     }
 }
 

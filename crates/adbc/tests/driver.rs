@@ -33,6 +33,8 @@ fn server() -> RunningServer {
         log_requests: false,
         faults: None,
         kerberos: None,
+        metrics: None,
+        entra: None,
         limits: Limits::default(),
     })
     .unwrap()

@@ -29,11 +29,18 @@ pub fn run(name: &str, arguments: &[impl AsRef<OsStr>]) -> Result<ExitStatus, St
 /// The program beside this one, or else whatever the search path offers.
 fn beside(name: &str) -> PathBuf {
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
-    env::current_exe()
-        .ok()
+    own_path()
         .and_then(|own| Some(own.parent()?.join(&name)))
         .filter(|beside| beside.is_file())
         .unwrap_or_else(|| PathBuf::from(name))
+}
+
+/// This program. Without /proc, as in a bare root, Linux does not say it; a first argument with a folder does.
+fn own_path() -> Option<PathBuf> {
+    env::current_exe().ok().or_else(|| {
+        let named = PathBuf::from(env::args_os().next()?);
+        (named.components().count() > 1).then_some(named)
+    })
 }
 
 /// Replaces this process, so that signals and the process id belong to the program.
@@ -43,8 +50,9 @@ fn start(mut command: Command) -> io::Result<ExitStatus> {
     Err(command.exec())
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn start(mut command: Command) -> io::Result<ExitStatus> {
+    crate::interrupt::hand_over();
     let status = command.status()?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitStatus::FAILURE, ExitStatus))
 }

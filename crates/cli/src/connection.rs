@@ -12,9 +12,9 @@ pub fn open(flags: &ConnectionArgs) -> Result<Client, Failure> {
     let Some(url) = &flags.url else {
         return Err(Failure::Usage("no server: give --url or set BULKWIRE_URL".to_owned()));
     };
-    let mut config = Config::parse(url)?;
+    let mut config = Config::parse_and(url, &flags.keywords())?;
     for keyword in &config.ignored {
-        eprintln!("warning: {keyword} has no effect here");
+        say!("warning: {keyword} has no effect here");
     }
     apply(&mut config, flags);
     Ok(Client::connect(&config)?)

@@ -45,11 +45,11 @@ pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {
     }
     let converted = converted?;
     for suffered in &converted.suffered {
-        eprintln!("warning: {name}: {suffered}");
+        say!("warning: {name}: {suffered}");
     }
     if !arguments.quiet {
         let refused = if refused > 0 { format!(", {} refused", grouped(refused)) } else { String::new() };
-        eprintln!(
+        say!(
             "{}: {} {}{refused}, {}",
             target.location,
             grouped(converted.rows),

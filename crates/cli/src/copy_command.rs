@@ -19,10 +19,11 @@ use crate::copy_report;
 use crate::copy_source;
 use crate::copy_transformation::CopyTransformation;
 use crate::copy_watch::Line;
+use crate::event_log::{self, Batches};
 use crate::failure::Failure;
 use crate::load_command::Outcome;
 use crate::load_source::REJECTS_SHOWN_MAX;
-use crate::{interrupt, load_source, report_page};
+use crate::{load_source, report_page};
 
 /// Copies what a command line names, for other programs than the command: the words behind `bulkwire copy`. `watch` hears of all tables
 /// together, and `engine` transforms rows.
@@ -74,7 +75,8 @@ fn all_tasks(
         ends.source.interrupted_by(interruption);
         ends.destination.interrupted_by(interruption);
     }
-    let source = copy_endpoints::source_settings(arguments, &ends)?;
+    let mut source = copy_endpoints::source_settings(arguments, &ends)?;
+    source.interruption = interruption.cloned();
     // A URL in the command line may hold a password, so the command is not recorded.
     let destination = copy_endpoints::destination_settings(arguments, &ends, None)?;
     let transformation = CopyTransformation::of(arguments, engine)?;
@@ -159,7 +161,9 @@ fn tasks(
     if tasks.is_empty() {
         return Err(Failure::Usage("--exclude leaves out every table that --tables means".to_owned()));
     }
-    if let Endpoint::Files(files) = &ends.destination {
+    if let Endpoint::Files(files) = &ends.destination
+        && !formats::objects::is_object_url(&files.path)
+    {
         std::fs::create_dir_all(&files.path)
             .map_err(|source| Failure::Unreadable { file: files.path.clone(), source })?;
     }
@@ -204,16 +208,20 @@ impl Run<'_> {
             keep: &keep,
             keep_open_batch: false,
         };
+        let batches = Batches::default();
         let control = Control {
             watch: watch.unwrap_or(&line),
             commits: match watch {
                 Some(_) => &(),
-                None => &interrupt::Commits,
+                None => &batches,
             },
             tolerance: self.rejects.map(|_| &tolerance),
         };
         let done = self.transfer(source.as_mut(), destination.as_mut(), &control, &line);
         line.end();
+        if self.watch.is_none() {
+            copy_report::write_event(name, &done);
+        }
         if !self.arguments.quiet && self.arguments.output == ReportForm::Text {
             match &done {
                 Ok(_) if self.arguments.dry_run => {}
@@ -242,6 +250,9 @@ impl Run<'_> {
         let bytes = source.bytes_read();
         copy_table(source, destination, settings, control, &mut |report| {
             line.watch_bytes(bytes.clone());
+            if self.watch.is_none() {
+                copy_report::write_plan(report);
+            }
             if shows_plan {
                 line.say(&copy_report::plan(report));
             }
@@ -252,6 +263,9 @@ impl Run<'_> {
     fn refuse(&self, rejected: &Rejected<'_>, line: &Line) -> ControlFlow<()> {
         let Some(rejects) = self.rejects else { return ControlFlow::Break(()) };
         self.refused.fetch_add(1, Ordering::Relaxed);
+        if self.watch.is_none() {
+            event_log::refused(rejected);
+        }
         if !self.arguments.quiet && rejects.count() < REJECTS_SHOWN_MAX {
             line.say(&format!("refused: {}", load_source::described(rejected)));
         }
@@ -293,10 +307,10 @@ fn end(
     }
     if !arguments.quiet {
         for note in outcomes.iter().flat_map(|outcome| &outcome.afterwards) {
-            eprintln!("{note}");
+            say!("{note}");
         }
         if !is_single && arguments.output == ReportForm::Text && !arguments.dry_run {
-            eprintln!("{}", copy_report::summary(&outcomes));
+            say!("{}", copy_report::summary(&outcomes));
         }
     }
     let mut failures = Vec::new();

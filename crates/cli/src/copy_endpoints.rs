@@ -23,11 +23,12 @@ pub struct Ends {
 
 /// Reads both endpoints; the flags of the connection hold for both.
 pub fn ends(arguments: &CopyArgs) -> Result<Ends, Failure> {
+    let keywords = arguments.connection.keywords();
     let end = |text: &str| {
-        let mut endpoint = Endpoint::parse(text, arguments.connection.url.as_deref())?;
+        let mut endpoint = Endpoint::parse_and(text, arguments.connection.url.as_deref(), &keywords)?;
         if let Endpoint::SqlServer(server) = &mut endpoint {
             for keyword in &server.config.ignored {
-                eprintln!("warning: {keyword} has no effect here");
+                say!("warning: {keyword} has no effect here");
             }
             connection::apply(&mut server.config, &arguments.connection);
         }
@@ -103,6 +104,7 @@ pub fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
         ("--keep-identity", bulk.keep_identity),
         ("--check-constraints", bulk.check_constraints),
         ("--fire-triggers", bulk.fire_triggers),
+        ("--allow-encrypted-values", bulk.allow_encrypted_values),
         ("--autocommit", bulk.autocommit),
         ("--map", !columns.map.is_empty()),
         ("--by-position", columns.by_position),
@@ -188,6 +190,7 @@ pub fn source_settings(arguments: &CopyArgs, ends: &Ends) -> Result<SourceSettin
             skip_rows: arguments.format.skip_lines.unwrap_or_default(),
             columns: arguments.format.columns.clone(),
         },
+        interruption: None,
     })
 }
 
@@ -201,7 +204,7 @@ fn source_formats(arguments: &CopyArgs, destination: &Endpoint) -> Result<FileFo
         }
         return Ok(FileFormats::by(move |location, _| {
             let (format, compression) = file_format::of(location, &flags)?;
-            if matches!(location, Location::Path(path) if path.is_file()) {
+            if location.is_rereadable() {
                 file_format::look_at(location, &format, compression, &flags)?;
             }
             Ok((format, compression))
@@ -321,7 +324,7 @@ fn target_formats(flags: &FileArgs) -> Result<FileFormats, Failure> {
                 let host = layout.with_columns(columns.map(<[Column]>::to_vec))?;
                 Ok((Format::Host(Box::new(host)), compression))
             }
-            None if flags.format.is_none() && !matches!(location, Location::Path(_)) => {
+            None if flags.format.is_none() && location.path().is_none() => {
                 Err(CopyError::Usage(format!("{location} has no suffix: name its format with --to-format")))
             }
             None => Ok((file_format::of(location, &flags)?.0, compression)),

@@ -8,6 +8,7 @@ use copy::{CopyReport, FailedCopy, TableOutcome};
 use load::report::{bytes, grouped, row_words};
 use serde_json::{Value, json};
 
+use crate::event_log;
 use crate::failure::Failure;
 use crate::report_page::{self, page::Body};
 
@@ -143,40 +144,8 @@ fn table(outcome: &TableOutcome) -> Value {
     };
     let mut object = json!({ "name": outcome.name, "state": state, "afterwards": outcome.afterwards });
     let more = match &outcome.result {
-        Some(Ok(report)) => json!({
-            "source": report.source,
-            "destination": report.destination,
-            "rows_read": report.rows_read,
-            "rows": report.rows_written,
-            "rejected": report.rows_refused,
-            "rows_committed_before": report.rows_skipped,
-            "bytes_read": report.bytes_read,
-            "bytes_written": report.bytes_written,
-            "writers": report.writers,
-            "actions": report.actions.map(|actions| json!({
-                "inserted": actions.inserted,
-                "updated": actions.updated,
-                "deleted": actions.deleted,
-                "unchanged": actions.unchanged,
-                "missing": actions.missing,
-                "skipped": actions.skipped,
-            })),
-            "seconds": report.elapsed.as_secs_f64(),
-            "created_by": report.created_by,
-            "done_before": report.was_done,
-            "notes": report.notes,
-            "plan": report
-                .plan
-                .iter()
-                .map(|choice| json!({"setting": choice.setting, "value": choice.value, "reason": choice.reason}))
-                .collect::<Vec<_>>(),
-        }),
-        Some(Err(failed)) => json!({
-            "source": failed.source,
-            "destination": failed.destination,
-            "error": failed.error.to_string(),
-            "left": failed.left,
-        }),
+        Some(Ok(report)) => report_json(report),
+        Some(Err(failed)) => failure_json(failed),
         None => json!({}),
     };
     if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
@@ -186,6 +155,74 @@ fn table(outcome: &TableOutcome) -> Value {
         object.insert("error".to_owned(), error.to_string().into());
     }
     object
+}
+
+/// The report of one copy.
+fn report_json(report: &CopyReport) -> Value {
+    json!({
+        "source": report.source,
+        "destination": report.destination,
+        "rows_read": report.rows_read,
+        "rows": report.rows_written,
+        "rejected": report.rows_refused,
+        "rows_committed_before": report.rows_skipped,
+        "bytes_read": report.bytes_read,
+        "bytes_written": report.bytes_written,
+        "writers": report.writers,
+        "actions": report.actions.map(|actions| json!({
+            "inserted": actions.inserted,
+            "updated": actions.updated,
+            "deleted": actions.deleted,
+            "unchanged": actions.unchanged,
+            "missing": actions.missing,
+            "skipped": actions.skipped,
+        })),
+        "seconds": report.elapsed.as_secs_f64(),
+        "created_by": report.created_by,
+        "done_before": report.was_done,
+        "notes": report.notes,
+        "plan": report
+            .plan
+            .iter()
+            .map(|choice| json!({"setting": choice.setting, "value": choice.value, "reason": choice.reason}))
+            .collect::<Vec<_>>(),
+    })
+}
+
+fn failure_json(failed: &FailedCopy) -> Value {
+    json!({
+        "source": failed.source,
+        "destination": failed.destination,
+        "error": failed.error.to_string(),
+        "left": failed.left,
+    })
+}
+
+/// The plan as an event.
+pub fn write_plan(report: &CopyReport) {
+    if event_log::is_on() {
+        let choices = event_log::choices(&report.plan);
+        let (source, destination) = (&report.source, &report.destination);
+        let statement = &report.created_by;
+        event_log::write(
+            "plan",
+            json!({ "source": source, "destination": destination, "created_by": statement, "choices": choices }),
+        );
+    }
+}
+
+/// How a copy ended, as an event.
+pub fn write_event(name: &str, done: &Result<CopyReport, Box<FailedCopy>>) {
+    if event_log::is_on() {
+        let (event, mut fields) = match done {
+            Ok(report) => ("copied", report_json(report)),
+            Err(failed) => ("copy_failed", failure_json(failed)),
+        };
+        if let Some(fields) = fields.as_object_mut() {
+            fields.insert("name".to_owned(), name.into());
+        }
+        event_log::write(event, fields);
+    }
 }
 
 /// Writes the page of `--report`.

@@ -53,7 +53,8 @@ impl CopyTransformation {
         }
         let mut lookups = Vec::with_capacity(flags.lookups.len());
         for (name, text) in &flags.lookups {
-            let mut endpoint = Endpoint::parse(text, arguments.connection.url.as_deref())?;
+            let url = arguments.connection.url.as_deref();
+            let mut endpoint = Endpoint::parse_and(text, url, &arguments.connection.keywords())?;
             if let Endpoint::SqlServer(server) = &mut endpoint {
                 connection::apply(&mut server.config, &arguments.connection);
             }

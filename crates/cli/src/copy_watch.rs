@@ -40,7 +40,7 @@ impl Line {
 
     /// Prints above the lines of progress.
     pub fn say(&self, text: &str) {
-        self.lines.suspend(|| eprintln!("{text}"));
+        self.lines.suspend(|| say!("{text}"));
     }
 
     /// Takes the line away.

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::args::ExportArgs;
 use crate::failure::Failure;
 use crate::host_file::HostLayout;
-use crate::{connection, export_ranges, file_format, progress, read_options};
+use crate::{connection, event_log, export_ranges, file_format, progress, read_options};
 
 /// Writes a table or a query's result to a file.
 pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
@@ -79,10 +79,12 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
 }
 
 fn show(report: &ExportReport, file_bytes: u64, location: &Location, arguments: &ExportArgs) {
-    if arguments.json {
-        eprintln!("{}", figures(report, file_bytes, &location.to_string()));
+    if event_log::is_on() {
+        event_log::write("exported", figures(report, file_bytes, &location.to_string()));
+    } else if arguments.json {
+        say!("{}", figures(report, file_bytes, &location.to_string()));
     } else if !arguments.quiet {
-        eprintln!("{location}: {report}, {} in the file", load::report::bytes(file_bytes as f64));
+        say!("{location}: {report}, {} in the file", load::report::bytes(file_bytes as f64));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use formats::objects::is_object_url;
 use formats::{BatchWriter, Compression, Folder, Format, Location, PartitionedFiles, SplitFiles, Written};
 use load::read::{
     Consistency, ParallelRead, ReadOptions, ReadReport, Readers, RowSource, SplitPlan, read_into,
@@ -17,7 +18,7 @@ use crate::export_command::figures;
 use crate::failure::Failure;
 use crate::host_file::HostLayout;
 use crate::range_files::RangeFiles;
-use crate::{connection, file_format, progress, read_options};
+use crate::{connection, event_log, file_format, progress, read_options};
 
 /// Bytes of rows that a file of a range aims at.
 const FILE_BYTES: u64 = 64 << 20;
@@ -38,7 +39,7 @@ fn is_folder(arguments: &ExportArgs, file: &str) -> bool {
     arguments.split_rows.is_some()
         || arguments.partition_by.is_some()
         || file.ends_with(['/', std::path::MAIN_SEPARATOR])
-        || (file != "-" && Path::new(file).is_dir())
+        || (file != "-" && !is_object_url(file) && Path::new(file).is_dir())
 }
 
 /// Plans, reads and writes.
@@ -68,9 +69,10 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
     );
     if files_are_ranges {
         options.range_bytes = FILE_BYTES;
+        options.keeps_ranges = true;
     }
     let folder = match is_folder {
-        true => Some(Arc::new(Folder::create(Path::new(file))?)),
+        true => Some(Arc::new(Folder::named(file)?)),
         false => None,
     };
     let mut client = connection::open(&arguments.connection)?;
@@ -80,9 +82,9 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
     };
     let plan = SplitPlan::new(&mut client, source, &options)?;
     if !arguments.quiet && !arguments.json {
-        eprintln!("{plan}");
+        say!("{plan}");
     }
-    let shown = file.to_owned();
+    let shown = Location::target(file).to_string();
     let lines = plan_lines(&plan);
     let bar = progress::bar(&shown, None, arguments.quiet);
     let count = {
@@ -185,7 +187,7 @@ fn plan_lines(plan: &SplitPlan) -> Vec<serde_json::Value> {
 }
 
 fn show(report: &ReadReport, bytes: u64, file: &str, plan: &[serde_json::Value], arguments: &ExportArgs) {
-    if arguments.json {
+    if arguments.json || event_log::is_on() {
         let mut line = figures(&report.export, bytes, file);
         let more = json!({
             "readers": report.readers,
@@ -203,8 +205,11 @@ fn show(report: &ReadReport, bytes: u64, file: &str, plan: &[serde_json::Value],
         if let (Some(line), serde_json::Value::Object(more)) = (line.as_object_mut(), more) {
             line.extend(more);
         }
-        eprintln!("{line}");
+        match event_log::is_on() {
+            true => event_log::write("exported", line),
+            false => say!("{line}"),
+        }
     } else if !arguments.quiet {
-        eprintln!("{file}: {report}\n{} written", load::report::bytes(bytes as f64));
+        say!("{file}: {report}\n{} written", load::report::bytes(bytes as f64));
     }
 }

@@ -181,32 +181,32 @@ impl Failure {
         if self.is_broken_pipe() {
             return ExitStatus::SUCCESS;
         }
-        eprintln!("error: {self}");
+        say!("error: {self}");
         if let Some(load) = self.load()
             && let Some(line) = load.line
         {
-            eprintln!("  at {}, line {line}", load.file);
+            say!("  at {}, line {line}", load.file);
         }
         if let Failure::Emptied { table, .. } = self {
-            eprintln!("note: {table} was emptied before, as --truncate asks");
+            say!("note: {table} was emptied before, as --truncate asks");
         }
         if let Failure::Staged { table, left, .. } = self {
-            eprintln!("note: {table} is as it was; the load went into a stage beside it");
+            say!("note: {table} is as it was; the load went into a stage beside it");
             if let Some(stage) = left {
-                eprintln!("note: the stage {stage} could not be dropped; DROP TABLE removes it");
+                say!("note: the stage {stage} could not be dropped; DROP TABLE removes it");
             }
         }
         match self {
-            Failure::Copy(failed) => failed.left.iter().for_each(|left| eprintln!("note: {left}")),
+            Failure::Copy(failed) => failed.left.iter().for_each(|left| say!("note: {left}")),
             Failure::Tables { failures, .. } => {
                 for (name, failed) in failures {
-                    failed.left.iter().for_each(|left| eprintln!("note: {name}: {left}"));
+                    failed.left.iter().for_each(|left| say!("note: {name}: {left}"));
                 }
             }
             _ => {}
         }
         if let Some(hint) = self.hint() {
-            eprintln!("hint: {hint}");
+            say!("hint: {hint}");
         }
         match self {
             Failure::Usage(_) | Failure::Config(_) => ExitStatus::USAGE,

@@ -12,15 +12,11 @@ use crate::failure::Failure;
 /// The format and compression of a file: by the flags first, then by the suffix. Files of bcp's formats are described by
 /// [`HostLayout`](crate::host_file::HostLayout) instead.
 pub fn of(location: &Location, flags: &FileArgs) -> Result<(Format, Compression), Failure> {
-    let by_suffix = match location {
-        Location::Path(path) => Format::from_path(path),
-        _ => Ok((Format::Csv(CsvOptions::default()), Compression::None)),
-    };
-    let format = match (flags.format, location) {
+    let format = match (flags.format, location.path()) {
         (Some(name), _) => named(name)?,
-        (None, Location::Path(_)) => by_suffix?.0,
-        (None, other) => {
-            return Err(Failure::Usage(format!("{other} has no suffix: name its format with --format")));
+        (None, Some(_)) => Format::of(location)?.0,
+        (None, None) => {
+            return Err(Failure::Usage(format!("{location} has no suffix: name its format with --format")));
         }
     };
     Ok((with_csv_flags(format, flags)?, compression(location, flags)))
@@ -28,12 +24,12 @@ pub fn of(location: &Location, flags: &FileArgs) -> Result<(Format, Compression)
 
 /// How a file is stored: the flag first, then the suffix.
 pub fn compression(location: &Location, flags: &FileArgs) -> Compression {
-    match (flags.compression, location) {
+    match (flags.compression, location.path()) {
         (Some(CompressionName::None), _) => Compression::None,
         (Some(CompressionName::Gzip), _) => Compression::Gzip,
         (Some(CompressionName::Zstd), _) => Compression::Zstd,
-        (None, Location::Path(path)) => Compression::from_path(path).0,
-        (None, _) => Compression::None,
+        (None, Some(path)) => Compression::from_path(path).0,
+        (None, None) => Compression::None,
     }
 }
 
@@ -56,7 +52,7 @@ pub fn look_at(
         Contradiction::SeparatorLine { .. } => flags.no_header,
     };
     if is_named {
-        eprintln!("warning: {location}: {found}; {remedy} would read it so");
+        say!("warning: {location}: {found}; {remedy} would read it so");
         return Ok(());
     }
     let keep = match &found {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use formats::Location;
 use load::forecast::{Batches, Circumstances, Forecast, Forecaster, Measured, TimeForecast};
 use load::{Client, LoadPlan};
 use serde_json::{Value as Json, json};
@@ -57,8 +56,7 @@ pub fn beforehand(
     if !arguments.report.forecast || arguments.dry_run {
         return Ok(None);
     }
-    let is_file = matches!(&source.location, Location::Path(path) if path.is_file());
-    if !is_file || arguments.files.len() > 1 {
+    if !source.location.is_rereadable() || arguments.files.len() > 1 {
         return Err(Failure::Usage(
             "--forecast with --report reads one file twice: not a pipe, and not several files".to_owned(),
         ));

@@ -1,15 +1,17 @@
 //! Handles Ctrl-C and SIGTERM: partial files are removed, and the server rolls the open batch back when the connection ends.
 //!
-//! SIGHUP keeps its default, so that `nohup` works.
+//! SIGHUP keeps its default, so that `nohup` works. On Windows, Ctrl-C, Ctrl-Break and a closed console count as interrupts.
 
+#[cfg(windows)]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-#[cfg(unix)]
-use std::{io, process, thread};
+use std::{io, process};
 
 use load::report::{grouped, row_words};
 
+use crate::event_log;
+
 /// Exit codes of an interrupted process are this plus the signal's number, as shells have it.
-#[cfg(unix)]
 const SIGNAL_EXIT_BASE: i32 = 128;
 
 /// What an interruption leaves behind.
@@ -91,7 +93,6 @@ pub fn note_published() {
 }
 
 /// The sentence about batches, for the user.
-#[cfg(unix)]
 fn told(rows: Rows) -> String {
     if let (Some(stage), false) = (&*STAGE.lock().unwrap_or_else(PoisonError::into_inner), rows.statement) {
         return format!(
@@ -118,25 +119,51 @@ fn told(rows: Rows) -> String {
 pub fn watch(left: Left) -> io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            formats::remove_unfinished();
-            // Held until the end of the process, so that no commit begins after the message.
-            let rows = rows();
-            match left {
-                Left::Batches => eprintln!("error: interrupted; {}", told(*rows)),
-                Left::Unknown => eprintln!("error: interrupted; statements that had ended stay in effect"),
-                Left::Run => eprintln!("error: interrupted; the same command goes on where the run stopped"),
-                Left::Nothing => eprintln!("error: interrupted"),
-            }
-            process::exit(SIGNAL_EXIT_BASE + signal);
+            end(left, signal);
         }
     })?;
     Ok(())
 }
 
-/// Other systems end the process at once; a partial file may stay beside the target.
-#[cfg(not(unix))]
-pub fn watch(_: Left) -> std::io::Result<()> {
-    Ok(())
+/// Another program has taken the command over, and decides what an interrupt means.
+#[cfg(windows)]
+static HANDED_OVER: AtomicBool = AtomicBool::new(false);
+
+/// Cleans up when an interrupt ends the process.
+#[cfg(windows)]
+pub fn watch(left: Left) -> io::Result<()> {
+    const SIGINT: i32 = 2;
+    let watched = ctrlc::set_handler(move || {
+        if !HANDED_OVER.load(Ordering::SeqCst) {
+            end(left, SIGINT);
+        }
+    });
+    watched.map_err(|error| match error {
+        ctrlc::Error::System(error) => error,
+        other => io::Error::other(other),
+    })
+}
+
+/// Leaves interrupts to a program that is started next. Windows sends them to both, and this process has its exit code to pass on.
+#[cfg(windows)]
+pub fn hand_over() {
+    HANDED_OVER.store(true, Ordering::SeqCst);
+    // Where interrupts are watched already, the flag is enough.
+    let _ = watch(Left::Nothing);
+}
+
+fn end(left: Left, signal: i32) -> ! {
+    formats::remove_unfinished();
+    // Held until the end of the process, so that no commit begins after the message.
+    let rows = rows();
+    match left {
+        Left::Batches => say!("error: interrupted; {}", told(*rows)),
+        Left::Unknown => say!("error: interrupted; statements that had ended stay in effect"),
+        Left::Run => say!("error: interrupted; the same command goes on where the run stopped"),
+        Left::Nothing => say!("error: interrupted"),
+    }
+    event_log::finish_with(SIGNAL_EXIT_BASE + signal);
+    process::exit(SIGNAL_EXIT_BASE + signal);
 }

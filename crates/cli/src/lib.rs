@@ -2,6 +2,9 @@
 //!
 //! Data goes to standard output and everything else to standard error. [`ExitStatus`] lists the exit codes.
 
+#[macro_use]
+mod event_log;
+
 mod args;
 mod bcp;
 pub mod companion;
@@ -32,6 +35,7 @@ mod load_report;
 mod load_source;
 mod load_way;
 mod loads_command;
+mod manual;
 mod package_command;
 mod package_copies;
 mod package_run;
@@ -89,11 +93,12 @@ pub fn run_with(
     engine: Option<Arc<dyn TransformEngine>>,
     wizard: Option<ServeWizard>,
 ) -> ExitStatus {
+    objects::register();
     if let Some(status) = as_bcp(&words) {
         return status;
     }
     let command = loads_command::command_of(&words);
-    let arguments = Arguments::parse_from(&words);
+    let mut arguments = Arguments::parse_from(&words);
     let hand_over = || {
         let own = words.get(1..).unwrap_or_default();
         companion::run(companion::TRANSFORM, own).map_err(|reason| Failure::Companion { reason })
@@ -116,6 +121,10 @@ pub fn run_with(
         Command::Query(_) => watch_signals(Left::Unknown),
         Command::Run(_) => watch_signals(Left::Run),
         _ => watch_signals(Left::Nothing),
+    }
+    // Only now: who sees this may interrupt the command.
+    if let Some(verb) = arguments.command.begin_events() {
+        event_log::begin(verb);
     }
     let done = match arguments.command {
         Command::Load(arguments) => load(&arguments, command).map(status_of),
@@ -141,8 +150,11 @@ pub fn run_with(
             return bcp::run("bulkwire bcp", arguments.arguments.into_iter().map(Into::into));
         }
         Command::Completions { shell } => print_completions(shell).map(success),
+        Command::Manual { folder } => manual::write(&folder).map(success),
     };
-    done.unwrap_or_else(|failure| failure.report())
+    let status = done.unwrap_or_else(|failure| failure.report());
+    event_log::finish(status);
+    status
 }
 
 /// Loads, and writes the page of `--report`, if there is anything to report.
@@ -191,6 +203,6 @@ fn as_bcp(words: &[OsString]) -> Option<ExitStatus> {
 
 fn watch_signals(left: Left) {
     if let Err(error) = interrupt::watch(left) {
-        eprintln!("warning: cannot watch for signals: {error}");
+        say!("warning: cannot watch for signals: {error}");
     }
 }

@@ -12,7 +12,7 @@ use rows::mapping::{CreateOptions, StringType};
 use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::load_files::Files;
-use crate::load_source::{Kind, Source, change, check, source, tolerates_rows};
+use crate::load_source::{Kind, Source, change, check, sources, tolerates_rows};
 use crate::server_log::LoadWatch;
 use crate::{connection, file_format, load_ledger, load_report, load_way, server_side};
 
@@ -24,8 +24,7 @@ pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Fai
     if arguments.server_side {
         return server_side::run(&table, arguments).map(|()| Outcome::Whole);
     }
-    let mut sources =
-        arguments.files.iter().map(|file| source(file, arguments)).collect::<Result<Vec<_>, _>>()?;
+    let mut sources = sources(arguments)?;
     for source in &sources {
         if let Kind::Typed(format) = &source.kind {
             file_format::look_at(&source.location, format, source.compression, &arguments.format)?;
@@ -44,7 +43,7 @@ pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Fai
     }
     let rows_before = ledger.map_or(0, Ledger::rows_before);
     if rows_before > 0 && !arguments.quiet {
-        eprintln!("load continues behind {} rows that are committed", grouped(rows_before));
+        say!("load continues behind {} rows that are committed", grouped(rows_before));
     }
     if !arguments.create && !arguments.writers.is_asked() {
         // A load that failed has no further use for its connection, unless the new table is to go again.
@@ -129,7 +128,7 @@ fn drop_again(client: &mut Client, table: &TableName, arguments: &LoadArgs) {
     let statement = format!("IF NOT EXISTS (SELECT * FROM {table}) DROP TABLE {table}");
     // The error to be reported is the load's.
     if client.execute(&statement).is_ok() && !arguments.quiet {
-        eprintln!("note: {table} was made by --create and is dropped again, since no row was loaded");
+        say!("note: {table} was made by --create and is dropped again, since no row was loaded");
     }
 }
 
@@ -171,8 +170,8 @@ fn create(
         ..create_options(&measured, index, arguments)
     })?;
     if !arguments.quiet {
-        eprintln!("{statement}");
-        measured.columns.iter().filter_map(fell_to_text).for_each(|note| eprintln!("note: {note}"));
+        say!("{statement}");
+        measured.columns.iter().filter_map(fell_to_text).for_each(|note| say!("note: {note}"));
     }
     if !arguments.dry_run {
         change(client, &statement)?;

@@ -18,7 +18,7 @@ use crate::failure::{FailedLoad, Failure};
 use crate::load_report::{self, Loaded, Terms};
 use crate::load_source::{self, REJECTS_SHOWN_MAX, Source};
 use crate::server_log::LoadWatch;
-use crate::{forecast_command, interrupt, load_observation, load_options, load_order, progress};
+use crate::{event_log, forecast_command, interrupt, load_observation, load_options, load_order, progress};
 use copy::loaded_file::{LoadedFile, Reader};
 use copy::rejects;
 use copy::rejects::{Rejected, Rejects};
@@ -100,9 +100,12 @@ impl Files<'_> {
         };
         if !arguments.quiet {
             match arguments.writers.is_asked() {
-                true => eprintln!("{}", load_report::plan_text(&first.plan, &terms)),
-                false => eprintln!("{}", first.plan),
+                true => say!("{}", load_report::plan_text(&first.plan, &terms)),
+                false => say!("{}", first.plan),
             }
+        }
+        for file in &files {
+            event_log::plan(file.name, &file.plan);
         }
         if arguments.dry_run {
             for (file, reader) in files.iter().zip(readers).filter(|_| arguments.report.forecast) {
@@ -264,7 +267,7 @@ impl Files<'_> {
                 load_report::show_published(&published, &table, load.mode_word(), arguments)
             }
             Ending::AnswerLost(Some(error)) if !arguments.quiet => {
-                eprintln!("note: {table}: {error}; the stage is gone, so its rows are in the table");
+                say!("note: {table}: {error}; the stage is gone, so its rows are in the table");
                 Ok(())
             }
             Ending::AnswerLost(_) | Ending::Direct => Ok(()),
@@ -295,8 +298,9 @@ impl LoadedSource<'_> {
     ) -> ControlFlow<()> {
         let line = self.lines.as_ref().and_then(|lines| lines.line_of_row(row.origin.row + 1));
         let rejected = Rejected { line, ..rejects::of_load(self.name, self.encoding, row) };
+        event_log::refused(&rejected);
         if !quiet && rejects.count() < REJECTS_SHOWN_MAX {
-            bar.suspend(|| eprintln!("refused: {}", load_source::described(&rejected)));
+            bar.suspend(|| say!("refused: {}", load_source::described(&rejected)));
         }
         rejects.take(&rejected)
     }

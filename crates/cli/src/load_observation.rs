@@ -98,12 +98,12 @@ fn used_pages(client: &mut Client, plan: &LoadPlan) -> Option<u64> {
 
 /// Prints what the server says.
 pub fn print(afterword: &Afterword, rows: u64) {
-    lines(&afterword.observed, rows).iter().for_each(|line| eprintln!("{line}"));
+    lines(&afterword.observed, rows).iter().for_each(|line| say!("{line}"));
     let truth = afterword.observed.log_bytes;
     if let Some(forecast) = &afterword.forecast {
         let pages = afterword.pages_grown.map_or_else(|| "not known".to_owned(), grouped);
         let log = truth.map_or_else(|| "not known".to_owned(), |log| bytes(log as f64));
-        eprintln!(
+        say!(
             "forecast: {} pages (truth {pages}), log {} (truth {log})",
             grouped(forecast.pages()),
             bytes(forecast.log_bytes as f64)

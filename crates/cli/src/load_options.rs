@@ -40,6 +40,7 @@ pub fn of(
         keep_nulls: bulk.keep_nulls,
         check_constraints: bulk.check_constraints,
         fire_triggers: bulk.fire_triggers,
+        allow_encrypted_values: bulk.allow_encrypted_values,
         transaction: match bulk.autocommit {
             true => BatchTransaction::Autocommit,
             false => BatchTransaction::Explicit,

@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
-use arrow::compute::cast;
-use arrow::compute::kernels::cmp;
-use arrow::datatypes::DataType;
 use copy::loaded_file::{LoadedFile, Reader};
-use formats::{Location, Sorted};
+use formats::Sorted;
 use load::{Client, KeyOrder, LoadOptions, TableLoad};
 
-use crate::args::{LoadArgs, WriterCount};
+use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::load_source::{self, Source};
 
@@ -25,6 +21,9 @@ pub fn find(
     let mut options: Vec<LoadOptions> =
         group.iter().map(|source| load_source::options(arguments, &source.kind)).collect();
     let bytes = readers.iter().map(Reader::bytes_total).sum::<Option<u64>>();
+    for options in &mut options {
+        options.source.bytes = bytes;
+    }
     let mut known = Vec::new();
     let mut looks_sorted = !readers.is_empty();
     for ((source, reader), options) in group.iter().zip(readers).zip(&options) {
@@ -38,8 +37,7 @@ pub fn find(
         match sorted {
             Sorted::Yes(evidence) => known.push((order, evidence)),
             Sorted::No(_) => looks_sorted = false,
-            // Only the number of connections depends on it.
-            Sorted::Unknown if arguments.writers.writers == Some(WriterCount::Auto) => {
+            Sorted::Unknown if load.needs_a_look(options) => {
                 looks_sorted &= begins_sorted(client, load, source, &order, arguments)?;
             }
             Sorted::Unknown => looks_sorted = false,
@@ -52,7 +50,6 @@ pub fn find(
             .collect();
     }
     for options in &mut options {
-        options.source.bytes = bytes;
         options.source.looks_sorted = looks_sorted;
     }
     Ok(options)
@@ -66,10 +63,7 @@ fn begins_sorted(
     order: &KeyOrder,
     arguments: &LoadArgs,
 ) -> Result<bool, Failure> {
-    let (Some(index), Some((_, descending))) = (order.sources.first(), order.key.first()) else {
-        return Ok(false);
-    };
-    if !matches!(&source.location, Location::Path(path) if path.is_file()) {
+    if !source.location.is_rereadable() {
         return Ok(false);
     }
     let reader = load_source::open(client, load.table(), source, arguments)?;
@@ -77,21 +71,5 @@ fn begins_sorted(
     let Some(Ok(batch)) = LoadedFile::new(&source.name, reader, Arc::default()).next() else {
         return Ok(false);
     };
-    let values = batch.batch().columns().get(*index).map(by_size);
-    Ok(values.is_some_and(|values| is_sorted(&values, *descending)))
-}
-
-/// Text that is numbers as numbers.
-fn by_size(values: &ArrayRef) -> ArrayRef {
-    match cast(values, &DataType::Float64) {
-        Ok(numbers) if numbers.null_count() == values.null_count() => numbers,
-        _ => Arc::clone(values),
-    }
-}
-
-fn is_sorted(values: &ArrayRef, descending: bool) -> bool {
-    let Some(pairs) = values.len().checked_sub(1) else { return false };
-    let (before, after) = (values.slice(0, pairs), values.slice(1, pairs));
-    let (low, high) = if descending { (after, before) } else { (before, after) };
-    values.null_count() == 0 && cmp::lt_eq(&low, &high).is_ok_and(|sorted| sorted.true_count() == pairs)
+    Ok(order.seems_kept_by([batch.batch()]))
 }

@@ -8,6 +8,7 @@ use load::{Ledger, LoadPlan, ParallelReport, Published, RetryPolicy, Writers};
 use serde_json::json;
 
 use crate::args::LoadArgs;
+use crate::event_log;
 use crate::failure::Failure;
 use crate::load_observation::{self, Afterword};
 use crate::report_page;
@@ -78,25 +79,26 @@ pub fn plan_text(plan: &LoadPlan, terms: &Terms<'_>) -> String {
 /// Says that there was nothing to do.
 pub fn show_done(ledger: &Ledger, names: &[&str], arguments: &LoadArgs) -> Result<(), Failure> {
     let id = ledger.load_id();
+    let line = json!({
+        "file": names.join(", "),
+        "done_before": true,
+        "load_id": id,
+        "rows": 0,
+        "rows_committed_before": ledger.rows_before(),
+    });
     if arguments.json {
-        let line = json!({
-            "file": names.join(", "),
-            "done_before": true,
-            "load_id": id,
-            "rows": 0,
-            "rows_committed_before": ledger.rows_before(),
-        });
         print_json(&line)?;
     }
+    event_log::write("loaded", line);
     if !arguments.quiet {
-        eprintln!("load \"{id}\" is done already, and nothing was loaded; --load-id gives it another name");
+        say!("load \"{id}\" is done already, and nothing was loaded; --load-id gives it another name");
     }
     Ok(())
 }
 
 /// Says what a load did. `is_asked`: the command line says something of writers, so that the report does too.
 pub fn show(loaded: &Loaded<'_>, is_asked: bool, arguments: &LoadArgs) -> Result<(), Failure> {
-    let Loaded { name, report, afterword, logged, refused, ledger } = *loaded;
+    let Loaded { name, report, afterword, logged, refused, .. } = *loaded;
     if arguments.report.report.is_some() {
         report_page::note(&report_page::Section {
             name,
@@ -108,61 +110,70 @@ pub fn show(loaded: &Loaded<'_>, is_asked: bool, arguments: &LoadArgs) -> Result
             logging: logged.iter().map(Logged::line).collect(),
         });
     }
+    if event_log::is_on() {
+        event_log::write("loaded", report_json(loaded));
+    }
     if arguments.json {
-        let phases = report.load.phases;
-        let mut line = json!({
-            "file": name,
-            "done_before": false,
-            "load_id": ledger.map(Ledger::load_id),
-            "rows": report.load.rows,
-            "rejected": refused,
-            "batches": report.load.batches,
-            "bytes_on_wire": report.load.bytes_on_wire,
-            "seconds": report.load.elapsed.as_secs_f64(),
-            "phase_seconds": {
-                "read": phases.read.as_secs_f64(),
-                "encode": phases.encode.as_secs_f64(),
-                "send": phases.send.as_secs_f64(),
-                "wait": phases.wait.as_secs_f64(),
-            },
-            "client_cpu_seconds": report.load.client_cpu.map(|cpu| cpu.as_secs_f64()),
-            "messages": report.load.messages,
-            "writers": report.writers,
-            "writer_steps": report.steps.iter().map(|step| json!({
-                "at_seconds": step.at.as_secs_f64(),
-                "writers": step.writers,
-                "bytes_per_second": step.bytes_per_second,
-                "kept": step.kept,
-            })).collect::<Vec<_>>(),
-            "rows_committed_before": report.rows_skipped,
-            "retries": report.retries,
-            "retry_notes": report.retry_notes.iter().map(|note| json!({
-                "at_seconds": note.at.as_secs_f64(),
-                "writer": note.writer,
-                "reason": note.reason,
-                "error": note.error,
-                "waited_seconds": note.waited.as_secs_f64(),
-            })).collect::<Vec<_>>(),
-            "limited_by": report.limit.to_string(),
-            "logging": logged.iter().map(Logged::json).collect::<Vec<_>>(),
-        });
-        load_observation::add_json(&mut line, afterword);
-        print_json(&line)?;
+        print_json(&report_json(loaded))?;
     } else if !arguments.quiet {
         match is_asked {
-            true => eprintln!("{name}: {report}"),
-            false => eprintln!("{name}: {}", report.load),
+            true => say!("{name}: {report}"),
+            false => say!("{name}: {}", report.load),
         }
         for logged in logged {
-            eprintln!("logging: {}", logged.line());
+            say!("logging: {}", logged.line());
         }
         load_observation::print(afterword, report.load.rows);
         if refused > 0 {
             let were = if refused == 1 { "row was" } else { "rows were" };
-            eprintln!("{name}: {} {were} refused", grouped(refused));
+            say!("{name}: {} {were} refused", grouped(refused));
         }
     }
     Ok(())
+}
+
+/// The report of a load.
+fn report_json(loaded: &Loaded<'_>) -> serde_json::Value {
+    let Loaded { name, report, afterword, logged, refused, ledger } = *loaded;
+    let phases = report.load.phases;
+    let mut line = json!({
+        "file": name,
+        "done_before": false,
+        "load_id": ledger.map(Ledger::load_id),
+        "rows": report.load.rows,
+        "rejected": refused,
+        "batches": report.load.batches,
+        "bytes_on_wire": report.load.bytes_on_wire,
+        "seconds": report.load.elapsed.as_secs_f64(),
+        "phase_seconds": {
+            "read": phases.read.as_secs_f64(),
+            "encode": phases.encode.as_secs_f64(),
+            "send": phases.send.as_secs_f64(),
+            "wait": phases.wait.as_secs_f64(),
+        },
+        "client_cpu_seconds": report.load.client_cpu.map(|cpu| cpu.as_secs_f64()),
+        "messages": report.load.messages,
+        "writers": report.writers,
+        "writer_steps": report.steps.iter().map(|step| json!({
+            "at_seconds": step.at.as_secs_f64(),
+            "writers": step.writers,
+            "bytes_per_second": step.bytes_per_second,
+            "kept": step.kept,
+        })).collect::<Vec<_>>(),
+        "rows_committed_before": report.rows_skipped,
+        "retries": report.retries,
+        "retry_notes": report.retry_notes.iter().map(|note| json!({
+            "at_seconds": note.at.as_secs_f64(),
+            "writer": note.writer,
+            "reason": note.reason,
+            "error": note.error,
+            "waited_seconds": note.waited.as_secs_f64(),
+        })).collect::<Vec<_>>(),
+        "limited_by": report.limit.to_string(),
+        "logging": logged.iter().map(Logged::json).collect::<Vec<_>>(),
+    });
+    load_observation::add_json(&mut line, afterword);
+    line
 }
 
 /// Says how a stage came into its table.
@@ -172,25 +183,28 @@ pub fn show_published(
     mode: &str,
     arguments: &LoadArgs,
 ) -> Result<(), Failure> {
+    let how = match &published.how {
+        How::Switched => "switch",
+        How::Renamed { .. } => "rename",
+        How::Merged | How::Directed => "merge",
+        How::Inserted => "insert",
+    };
+    let line = json!({
+        "table": table,
+        "mode": mode,
+        "published_by": how,
+        "inserted": published.inserted,
+        "updated": published.updated,
+        "unchanged": published.unchanged,
+    });
+    if event_log::is_on() {
+        event_log::write("published", line.clone());
+    }
     if arguments.json {
-        let how = match &published.how {
-            How::Switched => "switch",
-            How::Renamed { .. } => "rename",
-            How::Merged | How::Directed => "merge",
-            How::Inserted => "insert",
-        };
-        let line = json!({
-            "table": table,
-            "mode": mode,
-            "published_by": how,
-            "inserted": published.inserted,
-            "updated": published.updated,
-            "unchanged": published.unchanged,
-        });
         print_json(&line)
     } else {
         if !arguments.quiet {
-            eprintln!("{table}: {published}");
+            say!("{table}: {published}");
         }
         Ok(())
     }
@@ -199,16 +213,14 @@ pub fn show_published(
 /// A load that failed, as `--json` has it.
 pub fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<(), Failure> {
     let Some(load) = failure.load() else { return Ok(()) };
-    if !arguments.json {
-        return Ok(());
-    }
     let line = json!({
         "file": load.file,
         "error": load.error.to_string(),
         "rows_committed": load.error.rows_committed,
         "rows_in_doubt": load.error.rows_in_doubt,
     });
-    print_json(&line)
+    event_log::write("load_failed", line.clone());
+    if arguments.json { print_json(&line) } else { Ok(()) }
 }
 
 fn print_json(line: &serde_json::Value) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use std::io;
 
 use formats::bcp::HostReader;
+use formats::objects::is_object_url;
 use formats::{Compression, CsvOptions, Format, Location, RowLines};
 use load::{Client, LoadOptions, TableName};
 use rows::Mapping;
@@ -66,19 +67,33 @@ pub(crate) fn rejects_failure(arguments: &LoadArgs, source: io::Error) -> Failur
 /// Opens a file and lets it go: one that is missing or of another kind is found before the table is touched. A pipe is
 /// left alone, since it can be opened only once.
 pub(crate) fn check(source: &Source) -> Result<(), Failure> {
-    match &source.location {
-        Location::Path(path) if path.is_file() || !path.exists() => {
-            if let Kind::Typed(format) = &source.kind {
-                formats::open(&source.location, format, source.compression, READ_BATCH_ROWS)?;
-            }
-            Ok(())
-        }
-        _ => Ok(()),
+    let may_open = match &source.location {
+        Location::Path(path) => path.is_file() || !path.exists(),
+        Location::Object(_) => true,
+        Location::Stdin | Location::Stdout | Location::Spooled(_) => false,
+    };
+    if let (true, Kind::Typed(format)) = (may_open, &source.kind) {
+        formats::open(&source.location, format, source.compression, READ_BATCH_ROWS)?;
     }
+    Ok(())
 }
 
-pub(crate) fn source(file: &str, arguments: &LoadArgs) -> Result<Source, Failure> {
-    let location = Location::source(file);
+/// The files of the command line; a URL may be that of a folder, or a pattern.
+pub(crate) fn sources(arguments: &LoadArgs) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for file in &arguments.files {
+        let locations = match is_object_url(file) {
+            true => copy::files_of(file)?,
+            false => vec![Location::source(file)],
+        };
+        for location in locations {
+            sources.push(source(location, arguments)?);
+        }
+    }
+    Ok(sources)
+}
+
+fn source(location: Location, arguments: &LoadArgs) -> Result<Source, Failure> {
     let compression = file_format::compression(&location, &arguments.format);
     if let Some(layout) = HostLayout::of(&arguments.format)? {
         if arguments.create || arguments.max_row_bytes.is_some() {

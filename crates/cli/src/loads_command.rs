@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::Parser;
+use formats::objects::shown_url;
 use load::report::grouped;
+use load::stage::FoundStage;
 use load::{Client, LedgerLoad, LedgerPlace, LoadState, Stage};
 use serde_json::json;
 
@@ -30,6 +32,8 @@ pub fn command_of(words: &[OsString]) -> Option<String> {
     let mut words = words.iter().skip(1).map(|word| word.to_str());
     while let Some(word) = words.next() {
         match word? {
+            // The query of a URL may be a signature, and without it nothing can be continued.
+            word if shown_url(word) != word => return None,
             "--url" => {
                 words.next();
             }
@@ -60,10 +64,12 @@ fn list(arguments: &LoadsListArgs) -> Result<(), Failure> {
         }
     }
     let orphans = stages.iter().filter(|stage| loads.iter().all(|load| load.load_id != stage.load_id));
+    let orphans = orphans.map(|stage| Ok((stage, stage_word(stage, &mut client)?)));
+    let orphans = orphans.collect::<Result<Vec<_>, load::Error>>()?;
     if arguments.json {
-        for stage in orphans {
+        for (stage, state) in orphans {
             let line = json!({
-                "load_id": stage.load_id, "target": stage.target, "mode": stage.mode, "state": "broken off",
+                "load_id": stage.load_id, "target": stage.target, "mode": stage.mode, "state": state,
                 "rows": stage.rows, "started": stage.created, "stage": stage.name.to_string(),
             });
             writeln!(out, "{line}").map_err(failed)?;
@@ -91,10 +97,10 @@ fn list(arguments: &LoadsListArgs) -> Result<(), Failure> {
             last_commit.clone(),
         ]);
     }
-    for stage in orphans {
+    for (stage, state) in orphans {
         let rows = grouped(stage.rows);
         let (load_id, target, mode) = (stage.load_id.clone(), stage.target.clone(), stage.mode.clone());
-        table.push([load_id, target, mode, "broken off".to_owned(), rows, String::new()]);
+        table.push([load_id, target, mode, state.to_owned(), rows, String::new()]);
     }
     table.write(&mut out).map_err(failed)
 }
@@ -104,6 +110,16 @@ fn state_word(state: LoadState) -> &'static str {
         LoadState::Loading => "unfinished",
         LoadState::Done => "done",
     }
+}
+
+/// What is known of a load that the ledger does not know, by its stage.
+fn stage_word(stage: &FoundStage, client: &mut Client) -> Result<&'static str, load::Error> {
+    Ok(match stage.is_in_use(client)? {
+        true => "running",
+        // Its job is between two tasks, or gone.
+        false if stage.is_of_tasks() => "idle",
+        false => "broken off",
+    })
 }
 
 /// Runs the command line that began the load.

@@ -54,11 +54,7 @@ fn report(path: &Path, checked: &Checked, as_json: bool) -> Result<bool, Failure
     print_findings(path, checked);
     if let Some(package) = &checked.package {
         let (tasks, name) = (package.steps.len(), &package.name);
-        eprintln!(
-            "{}: {name} is sound, {tasks} {}",
-            path.display(),
-            if tasks == 1 { "task" } else { "tasks" }
-        );
+        say!("{}: {name} is sound, {tasks} {}", path.display(), if tasks == 1 { "task" } else { "tasks" });
     }
     Ok(checked.package.is_some())
 }
@@ -66,18 +62,13 @@ fn report(path: &Path, checked: &Checked, as_json: bool) -> Result<bool, Failure
 /// Prints findings on standard error, as compilers do.
 pub fn print_findings(path: &Path, checked: &Checked) {
     for finding in &checked.findings {
-        eprintln!("{}:{finding}", path.display());
+        say!("{}:{finding}", path.display());
     }
     let count = |severity| checked.findings.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if errors > 0 {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
-        eprintln!(
-            "{}: {errors} error{}, {warnings} warning{}",
-            path.display(),
-            plural(errors),
-            plural(warnings)
-        );
+        say!("{}: {errors} error{}, {warnings} warning{}", path.display(), plural(errors), plural(warnings));
     }
 }
 
@@ -100,7 +91,7 @@ fn import(file: &Path, to: Option<&Path>, force: bool) -> Result<ExitStatus, Fai
             .open(to)
             .and_then(|mut out| out.write_all(imported.text.as_bytes()));
         written.map_err(|source| Failure::Output { file: to.display().to_string(), source })?;
-        eprintln!(
+        say!(
             "{}: {} tasks, {} connections, {} variables",
             to.display(),
             imported.tasks,
@@ -109,12 +100,10 @@ fn import(file: &Path, to: Option<&Path>, force: bool) -> Result<ExitStatus, Fai
         );
     }
     for part in &imported.left_out {
-        eprintln!("not translated: {part}");
+        say!("not translated: {part}");
     }
     if !imported.left_out.is_empty() {
-        eprintln!(
-            "each of them is a comment in the package; `bulkwire package check` says what is still missing"
-        );
+        say!("each of them is a comment in the package; `bulkwire package check` says what is still missing");
     }
     Ok(ExitStatus::SUCCESS)
 }

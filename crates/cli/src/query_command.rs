@@ -98,7 +98,7 @@ fn run_batch(
         // On a terminal, messages come after the rows that they followed, and before the error.
         out.flush().map_err(query_output::output)?;
         for message in stream.take_messages() {
-            eprintln!("{}", message.message);
+            say!("{}", message.message);
         }
         printed?;
         if !stream.next_result()? {

@@ -9,6 +9,7 @@ use package::{DryRun, Event, Loaded, Observer, Outcome, RunError, RunOptions, Ru
 
 use crate::ExitStatus;
 use crate::args::RunArgs;
+use crate::event_log::{self, RunEvents};
 use crate::failure::Failure;
 use crate::package_command::{checked, print_findings};
 use crate::package_copies::PackageCopies;
@@ -42,12 +43,15 @@ pub fn run(
     if !arguments.quiet {
         heard.push(Box::new(RunProgress));
     }
+    if event_log::is_on() {
+        heard.push(Box::new(RunEvents));
+    }
     if let Some(log) = &arguments.log {
         heard.push(Box::new(RunLog::open(log)?));
     }
     let report = match package::run(&loaded, &options, &All(heard)) {
         Err(error @ RunError::Journal(package::journal::JournalError::Locked(_))) => {
-            eprintln!("error: {error}");
+            say!("error: {error}");
             return Ok(ExitStatus::UNDER_WAY);
         }
         ran => ran.map_err(failure)?,
@@ -60,10 +64,10 @@ pub fn run(
             .map_err(|source| Failure::Stream { stream: "output", source })?;
     }
     if !arguments.quiet {
-        eprintln!("{}", summary(&report));
+        say!("{}", summary(&report));
     } else {
         for task in report.tasks.iter().filter(|task| task.outcome.is_failure()) {
-            eprintln!("error: {}: {}", task.task, task.message.as_deref().unwrap_or(task.outcome.word()));
+            say!("error: {}: {}", task.task, task.message.as_deref().unwrap_or(task.outcome.word()));
         }
     }
     Ok(status(&report))

@@ -30,7 +30,7 @@ impl Observer for RunLog {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // A full disk must not end a run whose own journal can still be written.
         if let Err(error) = file.write_all(line.as_bytes()) {
-            eprintln!("warning: the log cannot be written: {error}");
+            say!("warning: the log cannot be written: {error}");
         }
     }
 }

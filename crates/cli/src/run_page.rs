@@ -22,7 +22,7 @@ const FAILED: usize = 1;
 /// Writes the page of a run. What cannot be written is only said: the run is over.
 pub fn write(path: &Path, report: &RunReport) {
     if let Err(failure) = write_page(path, &page(report)) {
-        eprintln!("warning: the run is over, but {failure}");
+        say!("warning: the run is over, but {failure}");
     }
 }
 

@@ -12,18 +12,18 @@ impl Observer for RunProgress {
     fn event(&self, event: &Event<'_>) {
         match event {
             Event::Run { run, is_continued, .. } => {
-                eprintln!("run {run}{}", if *is_continued { ", continued" } else { "" });
+                say!("run {run}{}", if *is_continued { ", continued" } else { "" });
             }
             Event::Begin { task, kind, label } => {
                 let label = if label.is_empty() { String::new() } else { format!(" for {label}") };
-                eprintln!("{task}: begins ({kind}{label})");
+                say!("{task}: begins ({kind}{label})");
             }
             Event::Rows { .. } => {}
-            Event::Note { task, note } => eprintln!("{task}: {note}"),
+            Event::Note { task, note } => say!("{task}: {note}"),
             Event::Retry { task, attempt, wait, reason } => {
-                eprintln!("{task}: {reason}; attempt {attempt} comes in {}", time(*wait));
+                say!("{task}: {reason}; attempt {attempt} comes in {}", time(*wait));
             }
-            Event::End(report) => eprintln!("{}", line(report)),
+            Event::End(report) => say!("{}", line(report)),
             Event::Over { .. } => {}
         }
     }

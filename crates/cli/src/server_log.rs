@@ -3,17 +3,18 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use load::report::grouped;
-use load::{Client, CommitWatch};
+use load::{Client, CommitWatch, CommittedBatch, RetryNote};
 use serde_json::{Value as Json, json};
 use tds::Value;
 
-use crate::interrupt::Commits;
+use crate::event_log::Batches;
 
 /// Watches the loads of a command: notes commits for the message of an interruption, and asks each writer's session at its end how its
 /// rows were logged.
 #[derive(Default)]
 pub struct LoadWatch {
     seen: Mutex<Seen>,
+    batches: Batches,
 }
 
 #[derive(Default)]
@@ -42,14 +43,27 @@ pub struct Logged {
 
 impl CommitWatch for LoadWatch {
     fn begins(&self, rows: u64) {
-        Commits.begins(rows);
+        self.batches.begins(rows);
     }
 
     fn ended(&self, rows: u64, committed: bool) {
-        Commits.ended(rows, committed);
+        self.batches.ended(rows, committed);
+    }
+
+    fn batch(&self, batch: &CommittedBatch) {
+        self.batches.batch(batch);
+    }
+
+    fn tries_again(&self, number: u64, note: &RetryNote) {
+        self.batches.tries_again(number, note);
+    }
+
+    fn writer_begins(&self) {
+        self.batches.writer_begins();
     }
 
     fn writer_ends(&self, client: Option<&mut Client>) {
+        self.batches.writer_ends(None);
         let Some(client) = client else { return };
         let last_load = self.lock().last_load;
         let (newest, logged) = logged_by(client, last_load);

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::args::{Choice, FormatName, LoadArgs};
 use crate::failure::Failure;
-use crate::{connection, file_format, interrupt};
+use crate::{connection, event_log, file_format, interrupt};
 
 /// The default row terminator: a line feed alone, on every operating system of the server.
 const ROW_TERMINATOR: &str = "0x0a";
@@ -25,7 +25,7 @@ pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
     });
     let statements = statements.collect::<Result<Vec<_>, Failure>>()?;
     if arguments.dry_run {
-        statements.iter().for_each(|(_, statement)| eprintln!("{statement}"));
+        statements.iter().for_each(|(_, statement)| say!("{statement}"));
         return Ok(());
     }
     let mut client = connection::open(&arguments.connection)?;
@@ -34,23 +34,24 @@ pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
     }
     for (file, statement) in statements {
         if !arguments.quiet {
-            eprintln!("{statement}");
+            say!("{statement}");
         }
         let started = Instant::now();
         let done = execute(&mut client, &statement)?;
         interrupt::note_rows(done.rows_affected);
         let seconds = started.elapsed().as_secs_f64();
         let messages: Vec<&str> = done.messages.iter().map(|message| message.message.as_str()).collect();
+        let line =
+            json!({ "file": file, "rows": done.rows_affected, "seconds": seconds, "messages": messages });
         if arguments.json {
-            let line =
-                json!({ "file": file, "rows": done.rows_affected, "seconds": seconds, "messages": messages });
             writeln!(io::stdout(), "{line}")
                 .map_err(|source| Failure::Stream { stream: "output", source })?;
         } else if !arguments.quiet {
-            messages.iter().for_each(|message| eprintln!("{message}"));
+            messages.iter().for_each(|message| say!("{message}"));
             let rows = done.rows_affected;
-            eprintln!("{file}: {} {}, {seconds:.3} s", grouped(rows), row_words(rows).0);
+            say!("{file}: {} {}, {seconds:.3} s", grouped(rows), row_words(rows).0);
         }
+        event_log::write("loaded", line);
     }
     Ok(())
 }
@@ -64,6 +65,12 @@ fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failur
     if file == "-" {
         return Err(Failure::Usage(
             "--server-side takes paths that the server sees, not standard input".to_owned(),
+        ));
+    }
+    if arguments.bulk.allow_encrypted_values {
+        return Err(Failure::Usage(
+            "--allow-encrypted-values is for rows that this command sends; BULK INSERT has no such option"
+                .to_owned(),
         ));
     }
     let flags = &arguments.format;

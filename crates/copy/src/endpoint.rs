@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use formats::objects::{is_object_url, shown_url};
 use load::{Config, Interruption, TableName};
 
 use crate::error::CopyError;
@@ -26,10 +27,10 @@ pub struct SqlServerEndpoint {
     pub table: Option<TableName>,
 }
 
-/// A file, several by a pattern, a directory, or `-`.
+/// A file, several by a pattern, a directory, objects by their URL, or `-`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEndpoint {
-    /// The path as it was given.
+    /// The path or URL as it was given.
     pub path: String,
     /// The sheet of a workbook (`book.xlsx#Sheet`).
     pub sheet: Option<String>,
@@ -77,12 +78,21 @@ impl Endpoint {
     /// # Errors
     /// What is wanted instead.
     pub fn parse(text: &str, url: Option<&str>) -> Result<Self, CopyError> {
+        Self::parse_and(text, url, &[])
+    }
+
+    /// Reads an endpoint, with further keywords and their values for the connection of a SQL Server.
+    ///
+    /// # Errors
+    /// What is wanted instead.
+    pub fn parse_and(text: &str, url: Option<&str>, further: &[(&str, String)]) -> Result<Self, CopyError> {
         if text.is_empty() {
             return Err(CopyError::Usage("an endpoint is empty; `-` is standard input or output".to_owned()));
         }
         let scheme = scheme_of(text);
         match scheme.as_deref() {
-            Some("mssql" | "sqlserver") => sql_server(text, url).map(Box::new).map(Self::SqlServer),
+            Some("mssql" | "sqlserver") => sql_server(text, url, further).map(Box::new).map(Self::SqlServer),
+            Some(_) if is_object_url(text) => Ok(Self::Files(FileEndpoint::parse(text))),
             Some("file") => {
                 let path = text.split_once(':').map_or(text, |(_, path)| path);
                 Ok(Self::Files(FileEndpoint::parse(path.strip_prefix("//").unwrap_or(path))))
@@ -91,7 +101,7 @@ impl Endpoint {
                 Ok(Self::Database(DatabaseEndpoint::parse(scheme, text)))
             }
             Some(scheme) if text.contains("://") => Err(CopyError::Usage(format!(
-                "{scheme}:// is not understood. Endpoints are mssql://user@host/database/schema.table, {}, or files",
+                "{scheme}:// is not understood. Endpoints are mssql://user@host/database/schema.table, {}, files, or objects (s3://, az://, gs://, https://)",
                 DATABASE_SCHEMES.map(|scheme| format!("{scheme}:")).join(", ")
             ))),
             _ => Ok(Self::Files(FileEndpoint::parse(text))),
@@ -168,8 +178,10 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SqlServer(endpoint) => endpoint.fmt(f),
-            Self::Files(FileEndpoint { path, sheet: None }) => f.write_str(path),
-            Self::Files(FileEndpoint { path, sheet: Some(sheet) }) => write!(f, "{path}#{sheet}"),
+            Self::Files(FileEndpoint { path, sheet: None }) => f.write_str(&shown_url(path)),
+            Self::Files(FileEndpoint { path, sheet: Some(sheet) }) => {
+                write!(f, "{}#{sheet}", shown_url(path))
+            }
             Self::Database(endpoint) => endpoint.fmt(f),
         }
     }
@@ -185,7 +197,11 @@ fn scheme_of(text: &str) -> Option<String> {
 }
 
 /// `mssql://user@host:port/database/schema.table?keyword=value`, or `mssql:schema.table` with the connection of `url`.
-fn sql_server(text: &str, url: Option<&str>) -> Result<SqlServerEndpoint, CopyError> {
+fn sql_server(
+    text: &str,
+    url: Option<&str>,
+    further: &[(&str, String)],
+) -> Result<SqlServerEndpoint, CopyError> {
     let (_, rest) = text.split_once(':').unwrap_or_default();
     let table = |text: &str| {
         let table = text.parse::<TableName>();
@@ -193,7 +209,7 @@ fn sql_server(text: &str, url: Option<&str>) -> Result<SqlServerEndpoint, CopyEr
     };
     let config = |text: &str| {
         let shown = "the connection".to_owned();
-        Config::parse(text).map_err(|source| CopyError::Config { endpoint: shown, source })
+        Config::parse_and(text, further).map_err(|source| CopyError::Config { endpoint: shown, source })
     };
     let Some(authority) = rest.strip_prefix("//") else {
         let Some(url) = url else {
@@ -272,6 +288,7 @@ mod tests {
             ("a:b.csv", "file a:b.csv None"),
             ("in#1.csv", "file in#1.csv None"),
             ("book.xlsx#Q1 2026", "file book.xlsx Some(\"Q1 2026\")"),
+            ("s3://bucket/dir/*.csv", "file s3://bucket/dir/*.csv None"),
             ("file:///tmp/a.csv", "file /tmp/a.csv None"),
             ("sqlite:shop.db#orders", "database sqlite:#orders"),
             ("postgresql://u:secret@h/db?table=t", "database postgresql:"),
@@ -286,7 +303,7 @@ mod tests {
     fn what_is_no_endpoint_is_refused() {
         for (text, part) in [
             ("", "empty"),
-            ("s3://bucket/x", "s3:// is not understood"),
+            ("ftp://host/x", "ftp:// is not understood"),
             ("mssql://sa:pw@h/db/a.b.c.d", "at most database, schema and table"),
             ("mssql://sa:pw@h/db/a%zz", "two hex digits"),
         ] {

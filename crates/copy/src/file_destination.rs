@@ -9,7 +9,9 @@ use std::{
 use arrow::datatypes::SchemaRef;
 use crossbeam_channel::bounded;
 use formats::{
-    BatchWriter, Compression, Folder, Format, Location, PartitionedFiles, SplitFiles, bcp::columns_of,
+    BatchWriter, Compression, Folder, Format, Location, PartitionedFiles, SplitFiles,
+    bcp::columns_of,
+    objects::{is_object_url, is_web_url, shown_url},
 };
 use load::{Choice, SourceBatch};
 
@@ -54,7 +56,7 @@ impl FileDestination {
     /// # Errors
     /// Several files cannot go to standard output.
     pub fn new(path: &str, write: FileWrite) -> Result<Self, CopyError> {
-        if path.contains(['*', '?']) {
+        if path.contains(['*', '?']) && !is_web_url(path) {
             return Err(CopyError::Usage(format!(
                 "{path}: a pattern cannot take rows; name a file, or a directory with '/' at its end"
             )));
@@ -81,7 +83,22 @@ impl FileDestination {
     fn location(&self) -> Location {
         match self.is_folder() {
             true => Location::Path("part.parquet".into()),
-            false => Location::target(&self.path),
+            false => match (Location::target(&self.path), self.write.create) {
+                (Location::Object(object), Create::Always) => Location::Object(object.only_new()),
+                (location, _) => location,
+            },
+        }
+    }
+
+    /// Whether there is something that would be replaced.
+    fn exists(&self) -> Result<bool, CopyError> {
+        match self.location() {
+            _ if self.is_folder() => Ok(false),
+            Location::Path(path) => Ok(path.exists()),
+            Location::Object(object) => {
+                object.exists().map_err(|error| CopyError::endpoint(object.to_string(), error))
+            }
+            _ => Ok(false),
         }
     }
 
@@ -99,7 +116,7 @@ impl FileDestination {
         if matches!(format, Format::Host(_)) {
             return Err(CopyError::Usage("a directory takes CSV, Parquet and Arrow files".to_owned()));
         }
-        let folder = Arc::new(Folder::create(Path::new(&self.path))?);
+        let folder = Arc::new(Folder::named(&self.path)?);
         self.folder = Some(Arc::clone(&folder));
         Ok(match (&self.write.partition_by, self.write.split_rows) {
             (Some(column), _) => {
@@ -115,14 +132,14 @@ impl FileDestination {
 
 /// Whether a path means a directory: there is one, or it ends like one.
 pub fn is_directory(path: &str) -> bool {
-    path.ends_with(['/', MAIN_SEPARATOR]) || (path != "-" && Path::new(path).is_dir())
+    path.ends_with(['/', MAIN_SEPARATOR]) || (path != "-" && !is_object_url(path) && Path::new(path).is_dir())
 }
 
 impl Destination for FileDestination {
     fn name(&self) -> String {
         match self.path.as_str() {
             "-" => Location::Stdout.to_string(),
-            path => path.to_owned(),
+            path => shown_url(path),
         }
     }
 
@@ -137,13 +154,13 @@ impl Destination for FileDestination {
 
     fn prepare(&mut self, source: &mut dyn Source, is_dry: bool) -> Result<Prepared, CopyError> {
         let form = self.form()?;
-        let exists = self.path != "-" && !self.is_folder() && Path::new(&self.path).exists();
+        let exists = self.exists()?;
         match self.write.create {
             Create::Always if exists => {
-                return Err(CopyError::Usage(format!("{}: there is such a file already", self.path)));
+                return Err(CopyError::Usage(format!("{}: there is such a file already", self.name())));
             }
             Create::Never if !exists => {
-                return Err(CopyError::Usage(format!("{}: there is no such file to replace", self.path)));
+                return Err(CopyError::Usage(format!("{}: there is no such file to replace", self.name())));
             }
             _ => {}
         }

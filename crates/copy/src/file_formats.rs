@@ -40,9 +40,9 @@ impl FileFormats {
 
 impl Default for FileFormats {
     fn default() -> Self {
-        Self::by(|location, _| match location {
-            Location::Path(path) => Ok(Format::from_path(path)?),
-            other => Err(CopyError::Usage(format!("{other} has no suffix: name its format"))),
+        Self::by(|location, _| match location.path() {
+            Some(_) => Ok(Format::of(location)?),
+            None => Err(CopyError::Usage(format!("{location} has no suffix: name its format"))),
         })
     }
 }

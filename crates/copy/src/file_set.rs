@@ -5,17 +5,20 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use formats::Location;
+use formats::{Location, objects::is_object_url};
 
-use crate::error::CopyError;
+use crate::{error::CopyError, object_set::objects_of};
 
-/// The files of a path, in the order of their names.
+/// The files of a path or the objects of a URL, in the order of their names.
 ///
 /// # Errors
 /// There is none, or a directory cannot be read.
 pub fn files_of(path: &str) -> Result<Vec<Location>, CopyError> {
     if path == "-" {
         return Ok(vec![Location::Stdin]);
+    }
+    if is_object_url(path) {
+        return objects_of(path);
     }
     let plain = Path::new(path);
     if plain.is_dir() {
@@ -37,7 +40,7 @@ fn named(mut found: Vec<PathBuf>, nothing: impl Fn() -> String) -> Result<Vec<Lo
     Ok(found.into_iter().map(Location::Path).collect())
 }
 
-fn is_pattern(path: &str) -> bool {
+pub(crate) fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '['])
 }
 
@@ -126,7 +129,7 @@ fn below(path: &Path, found: &mut Vec<PathBuf>) -> Result<(), CopyError> {
 }
 
 /// Whether a name fits a pattern of `*`, `?` and `[a-z]` (`[!a-z]` for any other).
-fn is_like(pattern: &str, name: &str) -> bool {
+pub(crate) fn is_like(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut at, mut place) = (0, 0);

@@ -9,8 +9,8 @@ use std::{
 };
 
 use arrow::datatypes::{DataType, Schema, SchemaRef};
-use formats::{Compression, Format, InferredSchema, Location, Sorted};
-use load::{KeyOrder, SourceBatch, SourceIdentity};
+use formats::{Compression, Format, InferredSchema, Location, Sorted, objects::shown_url};
+use load::{Interruption, KeyOrder, SourceBatch, SourceIdentity};
 
 use crate::{
     endpoint::FileEndpoint,
@@ -39,6 +39,7 @@ pub struct FileSource {
     /// The reader that described the source, if it is the only one that there can be.
     pending: Option<Reader>,
     measured: Option<InferredSchema>,
+    interruption: Option<Interruption>,
 }
 
 #[derive(Debug, Clone)]
@@ -61,7 +62,7 @@ impl FileSource {
         Ok(Self {
             name: match endpoint.path.as_str() {
                 "-" => Location::Stdin.to_string(),
-                path => path.to_owned(),
+                path => shown_url(path),
             },
             files: files.collect::<Result<_, CopyError>>()?,
             places: Places::default(),
@@ -70,7 +71,14 @@ impl FileSource {
             is_spent: false,
             pending: None,
             measured: None,
+            interruption: None,
         })
+    }
+
+    /// Text is no longer read for its types when this is asked for.
+    #[must_use]
+    pub fn interrupted_by(self, interruption: Option<Interruption>) -> Self {
+        Self { interruption, ..self }
     }
 
     fn first(&self) -> Result<&OneFile, CopyError> {
@@ -126,7 +134,12 @@ impl FileSource {
         if self.measured.is_none() {
             let files: Vec<_> =
                 self.files.iter().map(|file| (&file.location, &file.format, file.compression)).collect();
-            self.measured = Some(formats::measure_all(&files, self.collects)?);
+            let is_over = || self.interruption.as_ref().is_some_and(Interruption::is_asked);
+            let measured = formats::measure_until(&files, self.collects, &is_over)?;
+            if is_over() {
+                return Err(CopyError::Cancelled);
+            }
+            self.measured = Some(measured);
         }
         self.measured.as_ref().ok_or_else(|| CopyError::Usage(format!("{} means no file", self.name)))
     }
@@ -151,10 +164,7 @@ impl Source for FileSource {
         if form.is_typed && self.is_text() && !self.is_pipe() {
             schema = Arc::new(self.measured()?.schema());
         }
-        let sizes = self.files.iter().map(|file| match &file.location {
-            Location::Path(path) => path.metadata().ok().filter(|data| data.is_file()).map(|data| data.len()),
-            _ => None,
-        });
+        let sizes = self.files.iter().map(|file| file.location.length());
         Ok(Description {
             schema,
             rows: None,

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use load::{TableName, read::ReadOptions};
+use formats::objects::is_object_url;
+use load::{Interruption, TableName, read::ReadOptions};
 
 use crate::{
     database,
@@ -14,8 +15,9 @@ use crate::{
     file_source::FileSource,
     listed_table::ListedTable,
     server::{server_tables, table_name},
-    server_destination::{ServerDestination, ServerWrite},
+    server_destination::ServerDestination,
     server_source::ServerSource,
+    server_write::ServerWrite,
     source::Source,
     workbook::{SheetSettings, SheetSource},
 };
@@ -31,6 +33,8 @@ pub struct SourceSettings {
     pub formats: FileFormats,
     /// How a sheet is read.
     pub sheet: SheetSettings,
+    /// Ends the look at all rows of text files.
+    pub interruption: Option<Interruption>,
 }
 
 /// What options say of a destination.
@@ -62,7 +66,10 @@ impl Endpoint {
                 }
                 match is_workbook(&files.path) {
                     true => Ok(Box::new(SheetSource::new(files, settings.sheet.clone()))),
-                    false => Ok(Box::new(FileSource::new(files, &settings.formats)?)),
+                    false => Ok(Box::new(
+                        FileSource::new(files, &settings.formats)?
+                            .interrupted_by(settings.interruption.clone()),
+                    )),
                 }
             }
             Self::Database(endpoint) => database::source(endpoint, settings.query.as_deref()),
@@ -188,6 +195,9 @@ impl Endpoint {
                     )
                 };
                 source.table.is_some() && key(source) == key(destination)
+            }
+            (Self::Files(source), Self::Files(destination)) if is_object_url(&source.path) => {
+                source == destination
             }
             (Self::Files(source), Self::Files(destination)) => {
                 let path = |endpoint: &FileEndpoint| Path::new(&endpoint.path).canonicalize().ok();

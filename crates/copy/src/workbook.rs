@@ -14,6 +14,7 @@ use arrow::{
 };
 use calamine::{Data, ExcelDateTime, Range, Reader as _, open_workbook_auto};
 use formats::Location;
+use formats::objects::{is_object_url, shown_url};
 use load::{Origin, Origins, SourceBatch, SourceIdentity, UnreadRow};
 
 use crate::{
@@ -120,6 +121,10 @@ impl SheetSource {
 impl Sheet {
     fn read(path: &str, settings: &SheetSettings) -> Result<Self, CopyError> {
         let failed = |error: &dyn fmt::Display| CopyError::endpoint(path, error.to_string());
+        if is_object_url(path) {
+            let refused = "workbooks are read from files only; copy the object to a file first";
+            return Err(CopyError::endpoint(shown_url(path), refused));
+        }
         if !Path::new(path).exists() {
             let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
             return Err(CopyError::endpoint(path, missing));

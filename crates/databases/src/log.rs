@@ -2,15 +2,17 @@
 //!
 //! Requests and errors are events of `tracing` inside the spans of their session and request (the program subscribes to them).
 //! Lines inform the person who watches a server. Their reader may be slow, or gone, so a thread of its own writes them, and
-//! requests never wait for it.
+//! requests never wait for it. A program may read them too: then each line is a JSON object.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use chrono::{SecondsFormat, Utc};
+use serde_json::{Map, Value};
 use tsql::SqlError;
 
 use crate::secrets;
@@ -27,6 +29,7 @@ enum Entry {
 }
 
 static QUEUE: OnceLock<Option<SyncSender<Entry>>> = OnceLock::new();
+static IS_JSON: AtomicBool = AtomicBool::new(false);
 static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
 
 fn queue() -> Option<&'static SyncSender<Entry>> {
@@ -45,7 +48,8 @@ fn write(entries: &Receiver<Entry>) {
             Entry::Line(text) => {
                 let left_out = LEFT_OUT.swap(0, Ordering::Relaxed);
                 if left_out > 0 {
-                    let _ = writeln!(io::stderr().lock(), "({left_out} lines of the log were left out here)");
+                    let gap = shown("WARN", format!("({left_out} lines of the log were left out here)"));
+                    let _ = writeln!(io::stderr().lock(), "{gap}");
                 }
                 let _ = writeln!(io::stderr().lock(), "{text}");
             }
@@ -54,9 +58,44 @@ fn write(entries: &Receiver<Entry>) {
     }
 }
 
+/// Has lines written as JSON from now on.
+pub fn set_json(is_json: bool) {
+    IS_JSON.store(is_json, Ordering::Relaxed);
+}
+
+/// The beginning of a line in JSON: when it was written, and how grave it is.
+pub fn json_head(level: &str) -> Map<String, Value> {
+    let now = Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true);
+    [("timestamp", now.as_str()), ("level", level)]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), Value::from(value)))
+        .collect()
+}
+
+/// A text as it is written.
+fn shown(level: &str, text: String) -> String {
+    if !IS_JSON.load(Ordering::Relaxed) {
+        return text;
+    }
+    let mut line = json_head(level);
+    line.insert("message".to_owned(), Value::from(text));
+    Value::Object(line).to_string()
+}
+
 /// Writes a line, asynchronously.
 pub fn line(text: String) {
-    let sent = queue().map(|queue| queue.try_send(Entry::Line(text)));
+    written_line(shown("INFO", text));
+}
+
+/// Writes the last line, which says why the program ends, before it returns.
+pub fn last_line(text: String) {
+    flush();
+    let _ = writeln!(io::stderr(), "{}", shown("ERROR", text));
+}
+
+/// Writes a line that has its form already, asynchronously.
+pub fn written_line(line: String) {
+    let sent = queue().map(|queue| queue.try_send(Entry::Line(line)));
     if let Some(Err(TrySendError::Full(_))) | None = sent {
         LEFT_OUT.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,23 +1,48 @@
-//! Several readers of one open file, each at a place of its own.
+//! Several readers of one open file or object, each at a place of its own.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Reads an open file from an offset on, and counts what it reads. Unlike a cloned handle it shares no position with other
-/// readers.
+use crate::objects::Windows;
+use crate::witness::Witness;
+
+/// Reads an open file or object from an offset on, and counts what it reads. Unlike a cloned handle it shares no position with
+/// other readers.
 #[derive(Clone)]
 pub(crate) struct AtOffset {
-    file: Arc<File>,
+    stored: Stored,
     offset: u64,
     bytes: Arc<AtomicU64>,
+}
+
+#[derive(Clone)]
+enum Stored {
+    File(Arc<File>),
+    Object(Arc<Windows>),
 }
 
 impl AtOffset {
     /// Reads from the start; what is read is added to `bytes`.
     pub(crate) fn new(file: Arc<File>, bytes: Arc<AtomicU64>) -> Self {
-        Self { file, offset: 0, bytes }
+        Self { stored: Stored::File(file), offset: 0, bytes }
+    }
+
+    /// Reads an object from the start; what is read is added to `bytes`.
+    pub(crate) fn of_object(windows: Arc<Windows>, bytes: Arc<AtomicU64>) -> Self {
+        Self { stored: Stored::Object(windows), offset: 0, bytes }
+    }
+
+    /// The same, all of which will be read. An object is fetched ahead of its readers then; `parts` are what is read together.
+    pub(crate) fn whole(&self, parts: impl IntoIterator<Item = Range<u64>>) -> Self {
+        match &self.stored {
+            Stored::File(_) => self.clone(),
+            Stored::Object(windows) => {
+                Self { stored: Stored::Object(Arc::new(windows.whole(parts))), ..self.clone() }
+            }
+        }
     }
 
     /// Reads from `offset` on.
@@ -30,9 +55,20 @@ impl AtOffset {
         Self { bytes: Arc::default(), ..self.clone() }
     }
 
-    /// The file.
-    pub(crate) fn file(&self) -> &File {
-        &self.file
+    /// Its length in bytes.
+    pub(crate) fn length(&self) -> io::Result<u64> {
+        match &self.stored {
+            Stored::File(file) => Ok(file.metadata()?.len()),
+            Stored::Object(windows) => Ok(windows.length()),
+        }
+    }
+
+    /// What notices changes; an object is asked for in one version.
+    pub(crate) fn witness(&self) -> io::Result<Option<Witness>> {
+        match &self.stored {
+            Stored::File(file) => Witness::of(file),
+            Stored::Object(_) => Ok(None),
+        }
     }
 
     /// Counts the bytes that are read.
@@ -43,7 +79,10 @@ impl AtOffset {
 
 impl Read for AtOffset {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = read_at(&self.file, into, self.offset)?;
+        let read = match &self.stored {
+            Stored::File(file) => read_at(file, into, self.offset)?,
+            Stored::Object(windows) => windows.read_at(into, self.offset)?,
+        };
         self.offset += read as u64;
         self.bytes.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
@@ -55,7 +94,7 @@ impl Seek for AtOffset {
         let (from, by) = match to {
             SeekFrom::Start(offset) => (offset, 0),
             SeekFrom::Current(by) => (self.offset, by),
-            SeekFrom::End(by) => (self.file.metadata()?.len(), by),
+            SeekFrom::End(by) => (self.length()?, by),
         };
         let before = || io::Error::new(io::ErrorKind::InvalidInput, "a place before the file's start");
         self.offset = from.checked_add_signed(by).ok_or_else(before)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::errors::Result as ParquetResult;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
 use crate::at_offset::AtOffset;
@@ -13,15 +14,33 @@ use crate::{Compression, FormatError, Location};
 
 /// A file that is read at any place, and counts what is read from it.
 #[derive(Clone)]
-pub(crate) struct CountedChunks(pub(crate) AtOffset);
+pub(crate) struct CountedChunks {
+    pub(crate) source: AtOffset,
+    length: u64,
+}
 
 impl CountedChunks {
     pub(crate) fn open(location: &Location, compression: Compression) -> Result<Self, FormatError> {
-        let file = match (location, compression) {
-            (Location::Path(_) | Location::Spooled(_), Compression::None) => location.open_file()?,
-            _ => spool(location, compression)?.open_file()?,
+        let source = match compression == Compression::None && location.can_seek()? {
+            true => location.open_seekable(Arc::default())?,
+            false => spool(location, compression)?.open_seekable(Arc::default())?,
         };
-        Ok(Self(AtOffset::new(Arc::new(file), Arc::default())))
+        let length = source.length()?;
+        Ok(Self { source, length })
+    }
+
+    /// The same, without being counted.
+    pub(crate) fn uncounted(&self) -> Self {
+        Self { source: self.source.uncounted(), length: self.length }
+    }
+
+    /// The same, all of which will be read, row group by row group.
+    pub(crate) fn whole(&self, metadata: &ParquetMetaData) -> Self {
+        let parts = metadata.row_groups().iter().filter_map(|group| {
+            let starts = group.columns().iter().map(|column| column.byte_range().0);
+            Some(starts.min()?..u64::MAX)
+        });
+        Self { source: self.source.whole(parts), length: self.length }
     }
 }
 
@@ -34,7 +53,7 @@ pub(crate) fn spool(location: &Location, compression: Compression) -> Result<Loc
 
 impl Length for CountedChunks {
     fn len(&self) -> u64 {
-        Length::len(self.0.file())
+        self.length
     }
 }
 
@@ -42,19 +61,19 @@ impl ChunkReader for CountedChunks {
     type T = BufReader<AtOffset>;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        Ok(BufReader::new(self.0.at(start)))
+        Ok(BufReader::new(self.source.at(start)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         // A corrupt footer may claim any length.
-        let available = Length::len(self.0.file()).saturating_sub(start);
+        let available = self.length.saturating_sub(start);
         if length as u64 > available {
             return Err(parquet::errors::ParquetError::EOF(format!(
                 "{length} bytes expected at offset {start}, {available} left"
             )));
         }
         let mut buffer = vec![0; length];
-        self.0.at(start).read_exact(&mut buffer)?;
+        self.source.at(start).read_exact(&mut buffer)?;
         Ok(buffer.into())
     }
 }

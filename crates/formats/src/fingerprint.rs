@@ -11,12 +11,17 @@ use crate::location::Location;
 const BLOCKS: u64 = 64;
 const BLOCK_BYTES: u64 = 64 * 1024;
 
-/// Size and a checksum of blocks of a file; `None` for a pipe, which can be read only once. A small file is read whole.
+/// Size and a checksum of blocks of a file; `None` for a pipe, which can be read only once. A small file is read whole. The
+/// fingerprint of an object is what its store says of its version; `None` if that is nothing.
 ///
 /// # Errors
 /// Those of opening and reading.
 pub fn fingerprint(location: &Location) -> io::Result<Option<String>> {
-    let Location::Path(path) = location else { return Ok(None) };
+    let path = match location {
+        Location::Path(path) => path,
+        Location::Object(object) => return Ok(object.open()?.fingerprint()),
+        Location::Stdin | Location::Stdout | Location::Spooled(_) => return Ok(None),
+    };
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {

@@ -3,18 +3,43 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::objects::{ObjectFolder, ObjectLocation, is_object_url};
 use crate::unfinished::Unfinished;
 use crate::{FormatError, Location};
 
 /// A directory that is filled under a temporary name beside its own. If it is dropped unfinished, it is deleted with its files.
+/// The objects of a store's folder are published together, or given up.
 #[derive(Debug)]
-pub struct Folder {
+pub struct Folder(Place);
+
+#[derive(Debug)]
+enum Place {
+    Directory(Directory),
+    Objects(Arc<ObjectFolder>),
+}
+
+#[derive(Debug)]
+struct Directory {
     partial: Unfinished,
     path: PathBuf,
 }
 
 impl Folder {
+    /// Starts a directory, or a folder of objects, as a user names it.
+    ///
+    /// # Errors
+    /// It exists and is not empty, or cannot be written.
+    pub fn named(argument: &str) -> Result<Self, FormatError> {
+        if !is_object_url(argument) {
+            return Self::create(Path::new(argument));
+        }
+        let folder = ObjectFolder::create(argument);
+        let folder = folder.map_err(|error| FormatError::from(error).in_file(argument))?;
+        Ok(Self(Place::Objects(Arc::new(folder))))
+    }
+
     /// Starts a directory.
     ///
     /// # Errors
@@ -42,7 +67,10 @@ impl Folder {
             partial.push(format!(".{}-{attempt}.partial", std::process::id()));
             let partial = path.with_file_name(partial);
             match fs::create_dir(&partial) {
-                Ok(()) => return Ok(Self { partial: Unfinished::new(partial), path }),
+                Ok(()) => {
+                    let partial = Unfinished::new(partial);
+                    return Ok(Self(Place::Directory(Directory { partial, path })));
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(fail(error)),
             }
@@ -55,7 +83,14 @@ impl Folder {
     /// # Errors
     /// A directory that cannot be made.
     pub fn file(&self, inside: &Path) -> Result<Location, FormatError> {
-        let path = self.partial.path().join(inside);
+        let directory = match &self.0 {
+            Place::Directory(directory) => directory,
+            Place::Objects(folder) => {
+                let url = folder.object(inside);
+                return Ok(Location::Object(ObjectLocation::in_folder(&url, Arc::clone(folder))));
+            }
+        };
+        let path = directory.partial.path().join(inside);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)
                 .map_err(|error| FormatError::from(error).in_file(&parent.display().to_string()))?;
@@ -63,22 +98,29 @@ impl Folder {
         Ok(Location::Path(path))
     }
 
-    /// Gives the directory its name.
+    /// Gives the directory its name, or has the objects appear.
     ///
     /// # Errors
-    /// Something has taken the name meanwhile.
+    /// Something has taken the name meanwhile, or the store refuses.
     pub fn finish(self) -> Result<(), FormatError> {
-        let fail = |error: io::Error| FormatError::from(error).in_file(&self.path.display().to_string());
-        match fs::remove_dir(&self.path) {
+        let directory = match &self.0 {
+            Place::Directory(directory) => directory,
+            Place::Objects(folder) => {
+                return folder.publish().map_err(|error| FormatError::from(error).in_file(folder.url()));
+            }
+        };
+        let Directory { partial, path } = directory;
+        let fail = |error: io::Error| FormatError::from(error).in_file(&path.display().to_string());
+        match fs::remove_dir(path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(fail(error)),
         }
-        fs::rename(self.partial.path(), &self.path).map_err(fail)
+        fs::rename(partial.path(), path).map_err(fail)
     }
 }
 
-impl Drop for Folder {
+impl Drop for Directory {
     fn drop(&mut self) {
         // Finished, it is not there any more. Otherwise nobody is left to tell if this fails.
         let _ = fs::remove_dir_all(self.partial.path());

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::bcp::HostFormat;
-use crate::{Compression, CsvOptions, FormatError, IpcContainer, IpcOptions, ParquetOptions, Reason};
+use crate::{
+    Compression, CsvOptions, FormatError, IpcContainer, IpcOptions, Location, ParquetOptions, Reason,
+};
 
 /// A file format with its options.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +21,19 @@ pub enum Format {
 }
 
 impl Format {
+    /// The format of a file by its name, and how it is compressed.
+    ///
+    /// # Errors
+    /// It has no name, or the suffix names no format.
+    pub fn of(location: &Location) -> Result<(Self, Compression), FormatError> {
+        let unknown = || FormatError::new(Reason::UnknownSuffix);
+        let found = location.path().ok_or_else(unknown).and_then(Self::from_path);
+        found.map_err(|mut error| {
+            error.place.file = Some(location.to_string());
+            error
+        })
+    }
+
     /// Format and compression by the suffixes of a path. `.csv` and `.txt` are text with commas, `.tsv` text with tabs,
     /// `.parquet` is Parquet. `.arrow`, `.feather` and `.ipc` are IPC files, `.arrows` is an IPC stream. Each may be followed by
     /// `.gz` or `.zst`.

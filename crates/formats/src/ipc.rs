@@ -121,18 +121,18 @@ impl IpcReader {
         let mut witness = None;
         let schema;
         let batches = if is_file {
-            let seekable = match (location, compression) {
-                (Location::Path(_) | Location::Spooled(_), Compression::None) if bytes_total.is_some() => {
-                    location.clone()
-                }
-                _ => Location::Spooled(Spooled::fill(&mut input, name.to_owned())?),
+            let is_seekable =
+                compression == Compression::None && bytes_total.is_some() && location.can_seek()?;
+            let seekable = match is_seekable {
+                true => location.clone(),
+                false => Location::Spooled(Spooled::fill(&mut input, name.to_owned())?),
             };
-            let file = seekable.open_file()?;
-            claims::check_file(&mut BufReader::new(&file))?;
-            witness = Witness::of(&file)?;
-            bytes_total = Some(file.metadata()?.len());
             bytes_read = Arc::default();
-            let source = AtOffset::new(Arc::new(file), Arc::clone(&bytes_read));
+            let places = seekable.open_seekable(Arc::clone(&bytes_read))?;
+            claims::check_file(&mut BufReader::new(places.uncounted()))?;
+            witness = places.witness()?;
+            bytes_total = Some(places.length()?);
+            let source = places.whole([]);
             let reader = FileReader::try_new(BufReader::new(source.clone()), None)?;
             schema = reader.schema();
             Batches::File { reader: Box::new(reader), source }

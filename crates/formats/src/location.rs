@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::FormatError;
+use crate::at_offset::AtOffset;
+use crate::objects::{Ahead, ObjectFolder, ObjectLocation, Upload, Windows, is_object_url, stores};
 use crate::unfinished::Unfinished;
 use crate::witness::Watched;
 
@@ -22,6 +24,8 @@ pub enum Location {
     Stdout,
     /// A pipe's content kept in a temporary file, so that it can be read more than once.
     Spooled(Spooled),
+    /// An object of a store or of a web server.
+    Object(ObjectLocation),
 }
 
 /// A temporary file that is deleted with its last handle.
@@ -33,14 +37,49 @@ pub struct Spooled {
 }
 
 impl Location {
-    /// A source as a user names it: a path, or `-` for standard input.
+    /// A source as a user names it: a path, a URL, or `-` for standard input.
     pub fn source(argument: &str) -> Self {
-        if argument == "-" { Self::Stdin } else { Self::Path(argument.into()) }
+        if argument == "-" { Self::Stdin } else { Self::named(argument) }
     }
 
-    /// A target as a user names it: a path, or `-` for standard output.
+    /// A target as a user names it: a path, a URL, or `-` for standard output.
     pub fn target(argument: &str) -> Self {
-        if argument == "-" { Self::Stdout } else { Self::Path(argument.into()) }
+        if argument == "-" { Self::Stdout } else { Self::named(argument) }
+    }
+
+    fn named(argument: &str) -> Self {
+        match is_object_url(argument) {
+            true => Self::Object(ObjectLocation::new(argument)),
+            false => Self::Path(argument.into()),
+        }
+    }
+
+    /// What names the file, for suffixes: the path, or that of the URL.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Path(path) => Some(path),
+            Self::Object(object) => Some(object.path()),
+            Self::Stdin | Self::Stdout | Self::Spooled(_) => None,
+        }
+    }
+
+    /// Whether it can be read again and again: a file, and not a pipe or a device.
+    pub fn is_rereadable(&self) -> bool {
+        match self {
+            Self::Path(path) => path.is_file(),
+            Self::Spooled(_) | Self::Object(_) => true,
+            Self::Stdin | Self::Stdout => false,
+        }
+    }
+
+    /// Its length in bytes, if that is known before it is read.
+    pub fn length(&self) -> Option<u64> {
+        match self {
+            Self::Path(path) => path.metadata().ok().filter(|data| data.is_file()).map(|data| data.len()),
+            Self::Spooled(spooled) => spooled.file.as_file().metadata().ok().map(|data| data.len()),
+            Self::Object(object) => object.length(),
+            Self::Stdin | Self::Stdout => None,
+        }
     }
 
     /// A location that can be opened again and again: standard input is copied to a temporary file, anything else is
@@ -60,6 +99,15 @@ impl Location {
         let bytes_read = Arc::new(AtomicU64::new(0));
         let (input, bytes_total): (Box<dyn Read + Send>, _) = match self {
             Self::Stdin => (Box::new(io::stdin()), None),
+            Self::Object(location) => {
+                let object = location.open().map_err(|error| self.error(error))?;
+                match object.length() {
+                    Some(length) if object.has_ranges() => {
+                        (Box::new(Ahead::new(object, length)), Some(length))
+                    }
+                    length => (object.stream().map_err(|error| self.error(error))?, length),
+                }
+            }
             _ => {
                 let file = self.open_file()?;
                 let metadata = file.metadata().map_err(|error| self.error(error))?;
@@ -71,12 +119,38 @@ impl Location {
         Ok(Source { input: Box::new(input), bytes_read, bytes_total, name: self.to_string() })
     }
 
-    /// Opens a location that can seek.
-    pub(crate) fn open_file(&self) -> Result<File, FormatError> {
+    /// Opens a location that can seek; what is read is added to `bytes`.
+    pub(crate) fn open_seekable(&self, bytes: Arc<AtomicU64>) -> Result<AtOffset, FormatError> {
+        if let Self::Object(location) = self {
+            let object = location.open().map_err(|error| self.error(error))?;
+            return match object.length().filter(|_| object.has_ranges()) {
+                Some(length) => Ok(AtOffset::of_object(Arc::new(Windows::new(object, length)), bytes)),
+                None => Err(FormatError::option("location", format!("{self} cannot be read by ranges"))),
+            };
+        }
+        let file = self.open_file().map_err(|error| error.in_file(&self.to_string()))?;
+        Ok(AtOffset::new(Arc::new(file), bytes))
+    }
+
+    /// Whether any place of it can be read without reading what is before.
+    pub(crate) fn can_seek(&self) -> Result<bool, FormatError> {
+        match self {
+            Self::Path(_) | Self::Spooled(_) => Ok(true),
+            Self::Stdin | Self::Stdout => Ok(false),
+            Self::Object(location) => {
+                let object = location.open().map_err(|error| self.error(error))?;
+                Ok(object.has_ranges() && object.length().is_some())
+            }
+        }
+    }
+
+    fn open_file(&self) -> Result<File, FormatError> {
         match self {
             Self::Path(path) => File::open(path).map_err(|error| self.error(error)),
             Self::Spooled(spooled) => spooled.file.reopen().map_err(|error| self.error(error)),
-            Self::Stdin | Self::Stdout => Err(FormatError::option("location", format!("{self} cannot seek"))),
+            Self::Stdin | Self::Stdout | Self::Object(_) => {
+                Err(FormatError::option("location", format!("{self} cannot seek")))
+            }
         }
     }
 
@@ -85,11 +159,12 @@ impl Location {
         let sink = match self {
             Self::Stdout => Sink::Direct(Box::new(io::stdout())),
             Self::Path(path) => Sink::create(path).map_err(|error| self.error(error))?,
+            Self::Object(object) => Sink::upload(object).map_err(|error| self.error(error))?,
             Self::Stdin | Self::Spooled(_) => {
                 return Err(FormatError::option("location", format!("{self} cannot be written")));
             }
         };
-        Ok(Target { sink, bytes: 0 })
+        Ok(Target { sink, name: self.to_string(), bytes: 0 })
     }
 
     fn error(&self, error: io::Error) -> FormatError {
@@ -104,6 +179,7 @@ impl fmt::Display for Location {
             Self::Stdin => f.write_str("standard input"),
             Self::Stdout => f.write_str("standard output"),
             Self::Spooled(spooled) => f.write_str(&spooled.name),
+            Self::Object(object) => object.fmt(f),
         }
     }
 }
@@ -149,12 +225,14 @@ impl<R: io::Seek> io::Seek for Counted<R> {
 /// A file on its way to its final name. Dropped unfinished, it is removed.
 pub(crate) struct Target {
     sink: Sink,
+    name: String,
     bytes: u64,
 }
 
 enum Sink {
     Direct(Box<dyn Write + Send>),
     Renamed { file: File, partial: Partial, path: PathBuf },
+    Upload { upload: Upload, folder: Option<Arc<ObjectFolder>> },
 }
 
 /// The temporary name; the file behind it goes when this is dropped.
@@ -164,12 +242,21 @@ impl Target {
     /// Puts the file in place. Returns its size in bytes.
     pub(crate) fn finish(mut self) -> Result<u64, FormatError> {
         self.flush()?;
-        if let Sink::Renamed { file, partial, path } = self.sink {
-            drop(file);
-            fs::rename(partial.0.path(), &path)
-                .map_err(|error| FormatError::from(error).in_file(&path.display().to_string()))?;
-            // Dropping the partial name now finds nothing to remove.
-            drop(partial);
+        let fail = |error: io::Error| FormatError::from(error).in_file(&self.name);
+        match self.sink {
+            Sink::Direct(_) => {}
+            Sink::Renamed { file, partial, path } => {
+                drop(file);
+                fs::rename(partial.0.path(), &path)
+                    .map_err(|error| FormatError::from(error).in_file(&path.display().to_string()))?;
+                // Dropping the partial name now finds nothing to remove.
+                drop(partial);
+            }
+            Sink::Upload { upload, folder: None } => upload.finish().map_err(fail)?,
+            Sink::Upload { mut upload, folder: Some(folder) } => {
+                upload.writer().seal().map_err(fail)?;
+                folder.add(upload);
+            }
         }
         Ok(self.bytes)
     }
@@ -180,6 +267,7 @@ impl Write for Target {
         let count = match &mut self.sink {
             Sink::Direct(output) => output.write(buffer),
             Sink::Renamed { file, .. } => file.write(buffer),
+            Sink::Upload { upload, .. } => upload.writer().write(buffer),
         }?;
         self.bytes += count as u64;
         Ok(count)
@@ -189,11 +277,19 @@ impl Write for Target {
         match &mut self.sink {
             Sink::Direct(output) => output.flush(),
             Sink::Renamed { file, .. } => file.flush(),
+            // What is left is sent when the object is finished: a part has a least size.
+            Sink::Upload { .. } => Ok(()),
         }
     }
 }
 
 impl Sink {
+    fn upload(object: &ObjectLocation) -> io::Result<Self> {
+        let folder = object.folder().cloned();
+        let writer = stores()?.create(object.url(), object.must_be_new(), folder.is_some())?;
+        Ok(Self::Upload { upload: Upload::new(writer), folder })
+    }
+
     fn create(path: &Path) -> io::Result<Self> {
         // A link keeps pointing where it points; a device or pipe cannot be replaced by renaming, so it is written.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -58,6 +58,18 @@ pub fn measure_all(
     sources: &[(&Location, &Format, Compression)],
     skips_bad_rows: bool,
 ) -> Result<InferredSchema, FormatError> {
+    measure_until(sources, skips_bad_rows, &|| false)
+}
+
+/// The same; between two batches of text it is asked whether to end. What was read until then is the result.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_until(
+    sources: &[(&Location, &Format, Compression)],
+    skips_bad_rows: bool,
+    is_over: &dyn Fn() -> bool,
+) -> Result<InferredSchema, FormatError> {
     let single = |(location, format, compression): &(&Location, &Format, Compression)| match skips_bad_rows {
         true => measure_readable(location, format, *compression),
         false => measure(location, format, *compression),
@@ -71,7 +83,7 @@ pub fn measure_all(
         .collect();
     match (texts, sources) {
         (_, []) => Ok(InferredSchema::of_nothing()),
-        (_, [source]) => single(source),
+        (None, [source]) => single(source),
         (Some(texts), _) => {
             let mut inference: Option<Inference> = None;
             for (location, options, compression) in texts {
@@ -79,7 +91,8 @@ pub fn measure_all(
                 if skips_bad_rows {
                     reader.rejects();
                 }
-                inference.get_or_insert_with(|| Inference::of(&reader.schema())).read_text(reader, None)?;
+                let inference = inference.get_or_insert_with(|| Inference::of(&reader.schema()));
+                inference.read_text_until(reader, None, is_over)?;
             }
             Ok(inference.map(Inference::finish).unwrap_or_else(|| finish(Vec::new(), 0)))
         }

@@ -67,6 +67,8 @@ pub struct ParquetReader {
     schema: SchemaRef,
     batches: Batches,
     chunks: CountedChunks,
+    /// The same file for looks at single columns.
+    places: CountedChunks,
     metadata: ArrowReaderMetadata,
     batch_rows: usize,
     /// Threads that are to read, before they have begun.
@@ -102,16 +104,19 @@ impl ParquetReader {
 
     fn from_chunks(chunks: CountedChunks, name: &str, batch_rows: usize) -> Result<Self, FormatError> {
         let bytes_total = chunks.len();
-        let witness = Witness::of(chunks.0.file())?;
+        let witness = chunks.source.witness()?;
         let metadata = ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::default())?;
+        let places = chunks;
+        let chunks = places.whole(metadata.metadata());
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone());
         let batches = builder.with_batch_size(batch_rows).build()?;
         Ok(Self {
             file: name.to_owned(),
             schema: Arc::clone(metadata.schema()),
             batches: Batches::Here(batches),
-            bytes_read: chunks.0.counter(),
+            bytes_read: chunks.source.counter(),
             chunks,
+            places,
             metadata,
             batch_rows,
             threads: 1,
@@ -187,7 +192,7 @@ impl BatchReader for ParquetReader {
 
     fn sorted_by(&self, columns: &[SortColumn], strictly: bool) -> Result<Sorted, FormatError> {
         // What is read here is read again with the rows.
-        let chunks = CountedChunks(self.chunks.0.uncounted());
+        let chunks = self.places.uncounted();
         let sorted = contained(|| order::sorted_by(&chunks, &self.metadata, columns, strictly));
         sorted.map_err(|error| error.in_file(&self.file))
     }

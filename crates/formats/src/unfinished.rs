@@ -5,15 +5,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::objects::abandon_uploads;
+
 static PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Removes every partial and temporary file and directory that this process has begun and not finished. For use right before the
+/// Removes every partial and temporary file and directory that this process has begun and not finished, and gives up its uploads. For use right before the
 /// process ends from outside its normal course, as on Ctrl-C, when nothing is dropped.
 pub fn remove_unfinished() {
     for path in paths().iter() {
         // Nobody is left to tell if this fails.
         let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     }
+    abandon_uploads();
 }
 
 /// A file or directory that goes if the process is interrupted while this lives.

@@ -3,7 +3,7 @@
 
 use formats::bcp::{HostFormat, HostReadOptions, HostReader};
 use formats::csv::CsvReader;
-use formats::sniff::{Content, SniffedText, sniff_bytes};
+use formats::sniff::{Content, Layout, Positions, SniffedText, sniff_bytes};
 
 fn text(bytes: &[u8]) -> SniffedText {
     match sniff_bytes(bytes, true, "file").unwrap().content {
@@ -151,6 +151,34 @@ fn columns_of_fixed_width() {
     );
     assert_eq!(text(file).csv_options(), None);
     assert_eq!(rows_by_format_file(file), (3, 0));
+}
+
+/// UTF-16 with its mark.
+fn utf16(text: &str) -> Vec<u8> {
+    format!("\u{FEFF}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn columns_of_fixed_width_in_utf_16_are_counted_in_units() {
+    // A character beyond the first 65,536 is a pair of units, as nchar(8) counts it.
+    let by_units = utf16("0001Ann 😀  2026-03-14\n0002Bob     2026-03-15\n0003Cy😀😀  2026-03-16\n");
+    let found = text(&by_units);
+    let Layout::FixedWidth { positions, breaks, width } = &found.layout else { panic!("{:?}", found.layout) };
+    assert_eq!((*positions, breaks.as_slice(), *width), (Positions::Utf16Units, [4, 12].as_slice(), 22));
+    assert_eq!(found.preview[2], ["0003", "Cy😀😀  ", "2026-03-16"]);
+    assert_eq!(rows_by_format_file(&by_units), (3, 0));
+    assert!(report(&by_units).contains("fixed width     22 units of UTF-16: 4 + 8 + 10"));
+    // Format files cannot count characters.
+    let by_characters = utf16("0001Ann 😀  2026-03-14\n0002Bob    2026-03-15\n0003Cy😀😀   2026-03-16\n");
+    let found = text(&by_characters);
+    let Layout::FixedWidth { positions, breaks, .. } = &found.layout else { panic!("{:?}", found.layout) };
+    assert_eq!((*positions, breaks.as_slice()), (Positions::Characters, [4, 11].as_slice()));
+    assert_eq!(found.format_file(), None);
+    // Neither can they count characters of UTF-8, wherever the first one of several bytes stands.
+    let mut late: String = (0..50).map(|row| format!("{row:04}Smith     2026-03-14\n")).collect();
+    assert!(text(late.as_bytes()).format_file().is_some());
+    late += "0050Müller    2026-03-14\n";
+    assert_eq!(text(late.as_bytes()).format_file(), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use databases::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
+use databases::instance::counts::Counts;
 use databases::instance::kept_texts::KeptText;
 use databases::instance::loads::FinishedLoad;
 use databases::instance::registry::OpenSession;
@@ -89,6 +90,8 @@ pub struct Facts {
     pub loads: Box<dyn Fn() -> Vec<FinishedLoad> + Send + Sync>,
     /// Waits that belong to no database.
     pub waits: Box<dyn Fn() -> Vec<WaitCount> + Send + Sync>,
+    /// What the server counts of clients.
+    pub counts: Option<Arc<Counts>>,
     /// Ticks of 100 ns since 0001-01-01 UTC when the statement began.
     pub now: i64,
     /// Identity value of the last INSERT of this scope.
@@ -165,6 +168,7 @@ impl Facts {
             kept_texts: Box::new(Vec::new),
             loads: Box::new(Vec::new),
             waits: Box::new(Vec::new),
+            counts: None,
             now: now(),
             scope_identity: None,
             row_count: 0,

@@ -56,6 +56,11 @@ impl CancelHandle {
     pub fn cancel(&self) -> io::Result<()> {
         self.0.cancel()
     }
+
+    /// Bytes that the connection has received since it was made.
+    pub(crate) fn bytes_received(&self) -> u64 {
+        self.0.bytes_received()
+    }
 }
 
 /// What a batch did.

@@ -1,7 +1,15 @@
 //! The order of a source's rows that spares the server the sort by a table's clustered key.
 
-use arrow::datatypes::{DataType, Schema};
-use rows::Plan;
+use std::error::Error;
+
+use arrow::{
+    array::{Array, ArrayRef},
+    compute::cast,
+    datatypes::{DataType, Schema},
+    error::ArrowError,
+    record_batch::RecordBatch,
+};
+use rows::{Plan, RowOrder};
 use tds::SqlType;
 
 use crate::{
@@ -56,7 +64,67 @@ impl KeyOrder {
             is_kept,
         })
     }
+
+    /// Whether all rows of these batches come in the order.
+    ///
+    /// # Errors
+    /// Those of the batches, and of values that cannot be compared.
+    pub fn holds_for<E: From<ArrowError>>(
+        &self,
+        batches: impl IntoIterator<Item = Result<RecordBatch, E>>,
+    ) -> Result<bool, E> {
+        let columns =
+            self.sources.iter().zip(&self.key).map(|(source, (_, descending))| (*source, *descending));
+        let mut order = RowOrder::new(columns, self.is_unique);
+        for batch in batches {
+            if order.first_unsorted(&batch?)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a source that begins with these rows looks sorted: by the first column of the key, text that is numbers as
+    /// numbers.
+    pub fn seems_kept_by<'a>(&self, batches: impl IntoIterator<Item = &'a RecordBatch>) -> bool {
+        let (Some(source), Some((_, descending))) = (self.sources.first(), self.key.first()) else {
+            return false;
+        };
+        let mut order = RowOrder::new([(0, *descending)], false);
+        let mut batches = batches.into_iter().peekable();
+        batches.peek().is_some()
+            && batches.all(|batch| {
+                let Some(values) = batch.columns().get(*source).map(by_size) else { return false };
+                let values = RecordBatch::try_from_iter([("key", values)]);
+                values.is_ok_and(|values| {
+                    values.columns().iter().all(|values| values.null_count() == 0)
+                        && order.first_unsorted(&values).is_ok_and(|row| row.is_none())
+                })
+            })
+    }
 }
+
+/// Text that is numbers as numbers.
+fn by_size(values: &ArrayRef) -> ArrayRef {
+    match cast(values, &DataType::Float64) {
+        Ok(numbers) if numbers.null_count() == values.null_count() => numbers,
+        _ => ArrayRef::clone(values),
+    }
+}
+
+/// Knows of a source whether its rows come in an order, or can find out without using them up.
+pub trait OrderEvidence: Sync {
+    /// How it is known that all rows come in the order; `None` if they do not, or if it is not known.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    fn find(&self, _order: &KeyOrder) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+        Ok(None)
+    }
+}
+
+/// Nothing is known.
+impl OrderEvidence for () {}
 
 /// What remains of two different values on their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

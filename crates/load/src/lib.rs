@@ -56,6 +56,7 @@ mod describe;
 mod doubt;
 mod error;
 mod export;
+mod federated;
 mod interruption;
 mod kerberos;
 mod key_order;
@@ -72,6 +73,7 @@ pub mod retry;
 mod session;
 mod shared_client;
 mod source;
+mod source_head;
 mod table_load;
 mod table_name;
 mod task_stage;
@@ -94,16 +96,16 @@ pub use error::{Error, ServerError};
 pub use export::{export, table_query};
 pub use forecast::{Circumstances, Forecast, Forecaster};
 pub use interruption::Interruption;
-pub use key_order::KeyOrder;
+pub use key_order::{KeyOrder, OrderEvidence};
 pub use load::load;
 pub use load_error::{FailedBatch, LoadError, Progress};
 pub use login::{Encryption, LoginError, ServerInfo};
 pub use observation::{Observation, Observed};
 pub use options::{BatchTransaction, Connections, LoadOptions, SourceFacts};
 pub use parallel::{
-    BoxError, CommitWatch, CommittedChunk, Ledger, LedgerLoad, LedgerPlace, Limit, LoadIdentity, LoadState,
-    ParallelOptions, ParallelReport, ParallelSource, RampStep, RetryNote, RowRanges, SourceBatches,
-    SourceIdentity, Writers, load_parallel,
+    BoxError, CommitWatch, CommittedBatch, CommittedChunk, Ledger, LedgerLoad, LedgerPlace, Limit,
+    LoadIdentity, LoadState, ParallelOptions, ParallelReport, ParallelSource, RampStep, RetryNote, RowRanges,
+    SourceBatches, SourceIdentity, Writers, load_parallel,
 };
 pub use plan::{Choice, CountRule, LoadPlan};
 pub use reject::{RejectReason, RejectedRow, Tolerance};

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use entra::{EntraError, Identity};
 use rustls::ClientConnection;
-use sign_in::{Dialogue, SignInError};
+use sign_in::{Dialogue, PasswordError, SignInError};
 use tds::{
-    EncryptionOutcome, FeatureRequest, FedAuthRequest, Login7, NegotiationError, PacketType, Prelogin,
-    ProgramVersion, Routing, ServerMessage, Status, TdsVersion,
+    EncryptionOutcome, FeatureRequest, FedAuthRequest, FedAuthToken, Login7, NegotiationError, PacketType,
+    Prelogin, ProgramVersion, Routing, ServerMessage, Status, TdsVersion,
     conversation::client::{
         Action, Connecting, Credential, LoginOutcome, LoginProblem, LoginStep, Tls, WantedEncryption,
     },
@@ -17,8 +18,9 @@ use tds::{
 use tracing::{error_span, info, warn};
 
 use crate::{
-    config::{ApplicationIntent, Auth, Config, Encrypt, VectorSupport},
+    config::{ApplicationIntent, Auth, Config, Encrypt, Secret, VectorSupport},
     error::{Error, ServerError},
+    federated::{self, Wish},
     kerberos, platform,
     session::Session,
     tcp::{self, Deadline},
@@ -28,6 +30,9 @@ use crate::{
 
 /// Redirections followed before giving up; a gateway sends a client on once, rarely twice.
 const REDIRECTS_MAX: usize = 10;
+/// Which of the protocol's ways to a token is gone: with what an application has, or with a person.
+const WORKFLOW_PASSWORD: u8 = 1;
+const WORKFLOW_INTERACTIVE: u8 = 3;
 /// Packet sizes asked for: the largest multiples of four that fit the protocol, and a TLS record.
 const PACKET_SIZE_CLEAR_BYTES: u16 = 32764;
 const PACKET_SIZE_ENCRYPTED_BYTES: u16 = 16380;
@@ -81,6 +86,12 @@ pub enum LoginError {
     /// There is no sign-in with a Kerberos ticket.
     #[error(transparent)]
     SignIn(#[from] SignInError),
+    /// There is no password.
+    #[error("no password: {0}")]
+    Password(#[from] PasswordError),
+    /// There is no access token.
+    #[error("Microsoft Entra: {0}")]
+    Entra(#[from] EntraError),
     /// The server took the ticket and did not show that it can read it, and no certificate says who it is either.
     #[error(
         "the server did not prove who it is: neither by its answer to the Kerberos ticket, nor by a certificate"
@@ -126,7 +137,12 @@ pub enum Encryption {
 
 /// Connects and logs in.
 pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
-    let deadline = Deadline::after(config.connect_timeout);
+    // A command may wait for a person, so it comes before the clock is started.
+    let password = match &config.auth {
+        Auth::SqlLogin { user, password } => Some(password.obtain(user).map_err(LoginError::Password)?),
+        _ => None,
+    };
+    let mut deadline = Deadline::after(config.connect_timeout);
     let port = match (&config.instance, config.port) {
         (Some(instance), None) => {
             let patience = deadline.remaining(&config.host)?;
@@ -144,13 +160,17 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
     for _ in 0..=REDIRECTS_MAX {
         let span =
             error_span!("connection", server = place.host, port = place.port, database = place.database);
-        let outcome = span.in_scope(|| Attempt::open(config, &place, deadline)?.log_in());
+        let outcome = span.in_scope(|| Attempt::open(config, &place, password.as_ref(), deadline)?.log_in());
         let _entered = span.enter();
         match outcome.inspect_err(|error| warn!(%error, "no session"))? {
             Outcome::Ready(session, info) => {
                 let ServerInfo { encryption, packet_size_bytes, program, .. } = &info;
                 info!(?encryption, packet_size_bytes, program, "connected");
                 return Ok((*session, info));
+            }
+            Outcome::PersonAwaited(identity, token_place) => {
+                federated::wait_for_person(config, &identity, &token_place).map_err(LoginError::Entra)?;
+                deadline = Deadline::after(config.connect_timeout);
             }
             Outcome::Routed(routing) => {
                 info!(server = routing.server, port = routing.port, "redirected");
@@ -189,11 +209,15 @@ impl Place {
 enum Outcome {
     Ready(Box<Session>, ServerInfo),
     Routed(Routing),
+    /// Connect again when a person has signed in.
+    PersonAwaited(Box<Identity>, entra::Place),
 }
 
 struct Attempt<'a> {
     config: &'a Config,
     place: &'a Place,
+    /// The password of a SQL login.
+    password: Option<&'a Secret>,
     deadline: Deadline,
     transport: Transport,
     /// The other side of a sign-in with a ticket.
@@ -201,18 +225,23 @@ struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    fn open(config: &'a Config, place: &'a Place, deadline: Deadline) -> Result<Self, Error> {
+    fn open(
+        config: &'a Config,
+        place: &'a Place,
+        password: Option<&'a Secret>,
+        deadline: Deadline,
+    ) -> Result<Self, Error> {
         let stream = tcp::connect(&place.host, place.port, config.multi_subnet_failover, deadline)?;
         let left = deadline.remaining(&place.host)?;
         let mut transport = Transport::new(stream);
         transport.set_silence(left).map_err(|source| Error::io("connecting", source))?;
         transport.set_deadline(left.map(|left| Instant::now() + left));
-        Ok(Self { config, place, deadline, transport, sign_in: None })
+        Ok(Self { config, place, password, deadline, transport, sign_in: None })
     }
 
     /// From the connected socket to a session, or on to another server.
     fn log_in(mut self) -> Result<Outcome, Error> {
-        let (wanted, credential) = (wanted(self.config.encrypt), credential(&self.config.auth));
+        let (wanted, credential) = (wanted(self.config), credential(&self.config.auth));
         let question = Prelogin {
             version: program_version(),
             instance: Some(
@@ -278,7 +307,9 @@ impl<'a> Attempt<'a> {
     /// The answer to LOGIN7.
     fn read_answer(self, mut connecting: Connecting, encryption: Encryption) -> Result<Outcome, Error> {
         let packet_size_asked_bytes = self.packet_size_asked_bytes(encryption);
-        let (place, deadline, mut sign_in) = (self.place, self.deadline, self.sign_in);
+        let (config, place, deadline, mut sign_in) = (self.config, self.place, self.deadline, self.sign_in);
+        let nonce = connecting.prelogin_answer().nonce;
+        let mut token_place = None;
         let is_verified = encryption != Encryption::None && !self.config.trust_server_certificate;
         let mut session = Session::new(self.transport, login_version(encryption));
         loop {
@@ -287,9 +318,26 @@ impl<'a> Attempt<'a> {
                 connecting.login_token(token)?;
             }
             if let Some(refusal) = session.take_errors() {
+                if let (Auth::Entra(identity), Some(place)) = (&config.auth, &token_place) {
+                    entra::forget(identity, place);
+                }
                 return Err(LoginError::Refused(refusal).into());
             }
             let step = connecting.login_answered()?;
+            if let (LoginStep::AccessToken(info), Auth::Entra(identity)) = (&step, &config.auth) {
+                let end = deadline.remaining(&place.host)?.map(|left| Instant::now() + left);
+                match federated::answer(config, identity, info, end).map_err(LoginError::Entra)? {
+                    Wish::Granted(place, token) => {
+                        let message = FedAuthToken::new(token.expose(), nonce).encode()?;
+                        session.transport.send(PacketType::FedAuthToken, Status::NORMAL, &message)?;
+                        token_place = Some(place);
+                    }
+                    Wish::Postponed(place) => {
+                        return Ok(Outcome::PersonAwaited(Box::new(identity.clone()), place));
+                    }
+                }
+                continue;
+            }
             let (LoginStep::Reply(token) | LoginStep::Decided(Some(token))) = &step else { break };
             let Some(sign_in) = &mut sign_in else { break };
             let reply = sign_in.step(token, deadline.remaining(&place.host)?).map_err(LoginError::SignIn)?;
@@ -298,7 +346,7 @@ impl<'a> Attempt<'a> {
                 LoginStep::Reply(_) => {
                     session.transport.send(PacketType::Sspi, Status::NORMAL, &reply.token)?;
                 }
-                LoginStep::Decided(_) => break,
+                LoginStep::Decided(_) | LoginStep::AccessToken(_) => break,
             }
         }
         let (ack, features) = match connecting.outcome()? {
@@ -375,9 +423,14 @@ impl<'a> Attempt<'a> {
             login.type_flags |= type_flags::READ_ONLY_INTENT;
         }
         match &config.auth {
-            Auth::SqlLogin { user, password } => {
+            Auth::SqlLogin { user, .. } => {
                 login.user_name.clone_from(user);
-                login.password = password.expose().into();
+                login.password = self.password.map_or("", Secret::expose).into();
+            }
+            Auth::Entra(identity) => {
+                let echo = prelogin.fed_auth_required == Some(true);
+                let workflow = if identity.needs_person() { WORKFLOW_INTERACTIVE } else { WORKFLOW_PASSWORD };
+                login.features.insert(0, FeatureRequest::FedAuth(FedAuthRequest::Adal { echo, workflow }));
             }
             Auth::AccessToken(token) => {
                 let echo = prelogin.fed_auth_required == Some(true);
@@ -399,9 +452,11 @@ fn login_version(encryption: Encryption) -> TdsVersion {
     if encryption == Encryption::Strict { TdsVersion::V8_0 } else { TdsVersion::V7_4 }
 }
 
-fn wanted(encrypt: Encrypt) -> WantedEncryption {
-    match encrypt {
+fn wanted(config: &Config) -> WantedEncryption {
+    match config.encrypt {
         Encrypt::Off => WantedEncryption::None,
+        // The token goes after the login, so that the encryption must not end there.
+        Encrypt::Login if matches!(config.auth, Auth::Entra(_)) => WantedEncryption::Full,
         Encrypt::Login => WantedEncryption::Login,
         Encrypt::Required => WantedEncryption::Full,
         Encrypt::Strict => WantedEncryption::Strict,
@@ -412,6 +467,7 @@ fn credential(auth: &Auth) -> Credential {
     match auth {
         Auth::SqlLogin { .. } => Credential::Password,
         Auth::AccessToken(_) => Credential::Token,
+        Auth::Entra(_) => Credential::Federated,
         Auth::Integrated { .. } => Credential::Integrated,
     }
 }

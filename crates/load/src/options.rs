@@ -56,6 +56,8 @@ pub struct LoadOptions {
     pub check_constraints: bool,
     /// Fire INSERT triggers, once a batch.
     pub fire_triggers: bool,
+    /// Columns of Always Encrypted take ciphertext as it is, which the user must be allowed to send.
+    pub allow_encrypted_values: bool,
     /// The order that the source's rows are promised to have: column, descending.
     pub order: Vec<(String, bool)>,
     /// What is known of the source before it is read.

@@ -16,6 +16,8 @@ use crate::{
     table_name::TableName,
 };
 
+/// Has the server take ciphertext for encrypted columns.
+const ENCRYPTED_VALUES_HINT: &str = "ALLOW_ENCRYPTED_VALUE_MODIFICATIONS";
 /// Bytes that a batch aims at: long enough that its commit does not count, short enough to be rolled back quickly.
 const BATCH_BYTES: u64 = 32 << 20;
 const BATCH_ROWS_MIN: u64 = 10_000;
@@ -161,7 +163,7 @@ impl LoadPlan {
                 true => options.order.clone(),
                 false => Vec::new(),
             },
-            as_written: None,
+            as_written: options.allow_encrypted_values.then(|| ENCRYPTED_VALUES_HINT.to_owned()),
         };
         let table = target.name.clone();
         Ok(Self {
@@ -374,11 +376,22 @@ fn batch_rows(target: &TableDescription, plan: &Plan, options: &LoadOptions) -> 
             "a full row group, compressed without passing through the delta store".to_owned(),
         );
     }
-    let row_bytes: u64 =
-        1 + plan.columns().iter().map(|column| estimated_len(&column.type_info)).sum::<u64>();
-    let rows =
-        (BATCH_BYTES / row_bytes / BATCH_ROWS_MIN * BATCH_ROWS_MIN).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
+    let (rows, row_bytes) = usual_batch(plan.columns().iter().map(|column| &column.type_info));
     (rows, format!("about {} MiB at an estimated {row_bytes} bytes a row", (rows * row_bytes) >> 20))
+}
+
+/// Rows of a batch of such columns, and the bytes that a row is estimated to have.
+fn usual_batch<'a>(columns: impl Iterator<Item = &'a TypeInfo>) -> (u64, u64) {
+    let row_bytes = 1 + columns.map(estimated_len).sum::<u64>();
+    let rows = BATCH_BYTES / row_bytes / BATCH_ROWS_MIN * BATCH_ROWS_MIN;
+    (rows.clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX), row_bytes)
+}
+
+/// Bytes that a batch is estimated to have if its number of rows is not given.
+pub(crate) fn batch_bytes(target: &TableDescription, options: &LoadOptions) -> u64 {
+    let columns = target.loadable_columns(options.keep_identity);
+    let (rows, row_bytes) = usual_batch(columns.iter().map(|column| &column.type_info));
+    rows.saturating_mul(row_bytes)
 }
 
 pub(crate) fn estimated_len(info: &TypeInfo) -> u64 {
@@ -455,6 +468,13 @@ fn constraint_choices(
             false => "constraints are not checked and become untrusted; --check-constraints checks them",
         };
         choose("CHECK_CONSTRAINTS", on_off(options.check_constraints), reason);
+    }
+    if options.allow_encrypted_values {
+        choose(
+            ENCRYPTED_VALUES_HINT,
+            on_off(true),
+            "as asked; the server takes ciphertext without a look at its keys",
+        );
     }
     let triggers = target.triggers.iter().filter(|trigger| !trigger.is_disabled).count();
     if triggers > 0 || options.fire_triggers {

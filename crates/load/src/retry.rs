@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use entra::EntraError;
+
 use crate::{error::Error, login::LoginError};
 
 /// Transient errors of the server, with a description.
@@ -144,6 +146,9 @@ pub fn transient(error: &Error) -> Option<Transient> {
             LoginError::Refused(refused) => {
                 let known = refused.messages().find(|message| meaning(message.number).is_some());
                 known.map(|message| Transient::Server(message.number))
+            }
+            LoginError::Entra(EntraError::Unreachable { .. } | EntraError::TimedOut(_)) => {
+                Some(Transient::Connection)
             }
             _ => None,
         },

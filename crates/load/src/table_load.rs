@@ -11,7 +11,7 @@ use crate::{
     error::Error,
     key_order::KeyOrder,
     load_error::{LoadError, Progress},
-    options::LoadOptions,
+    options::{LoadOptions, SourceFacts},
     parallel::{Ledger, LoadState, ParallelOptions, ParallelReport, ParallelSource, load_parallel},
     plan::LoadPlan,
     retry::RetryPolicy,
@@ -102,6 +102,18 @@ impl<'a> TableLoad<'a> {
             return Ok(None);
         }
         Ok(KeyOrder::of(self.look(client)?, schema, options))
+    }
+
+    /// Whether the way of the rows depends on how many there are and whether they look sorted, which is not known yet.
+    pub fn needs_a_look(&self, options: &LoadOptions) -> bool {
+        let source = SourceFacts { bytes: options.source.bytes.or(Some(u64::MAX)), ..SourceFacts::default() };
+        let large = LoadOptions { source, ..options.clone() };
+        self.ledger.is_none()
+            && self.way.strategy == Strategy::Auto
+            && self
+                .target
+                .as_ref()
+                .is_some_and(|target| heap_first_is_worth_it(target, &self.way.mode, &large))
     }
 
     /// Looks at the table and chooses the way of the rows, by the first source; later calls change nothing.

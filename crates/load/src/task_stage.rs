@@ -18,7 +18,10 @@ use crate::{
     parallel::{CommittedChunk, Ledger, LoadState},
     plan::{Choice, LoadPlan},
     retry::{RetryPolicy, transient, transient_connecting},
-    stage::{Mode, Published, Route, Stage, StageError, StageKind, StagePlan, owner_statements, with_suffix},
+    stage::{
+        Mode, Published, Route, STREAM, Stage, StageError, StageKind, StagePlan, TASKS, owner_statements,
+        with_suffix,
+    },
     table_load::LoadWay,
     table_name::{TableName, literal, quoted},
 };
@@ -26,9 +29,6 @@ use crate::{
 /// The column of a task stage that says which attempt brought a row.
 pub const TASK_COLUMN: &str = "bulkwire_task";
 
-/// The strategies that the properties of task stages name: for one publication, and for one after the other.
-const ONCE: &str = "tasks";
-const STREAM: &str = "stream";
 const MARK: &str = "__bulkwire_tasks_";
 /// The temporary table with the numbers of the attempts that count.
 const CHOSEN: &str = "#bulkwire_tasks";
@@ -204,7 +204,7 @@ impl TaskStage {
             quoted(TASK_COLUMN),
         );
         let target = self.target.name.to_string();
-        let strategy = if self.stays { STREAM } else { ONCE };
+        let strategy = if self.stays { STREAM } else { TASKS };
         for statement in owner_statements(&self.name, &self.load_id, &target, self.mode, strategy) {
             statements += &statement;
             statements += ";\n";

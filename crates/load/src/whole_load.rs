@@ -1,17 +1,19 @@
 //! A load of one source from its plan to its end, for callers that show nothing in between.
 
-use arrow::{datatypes::Schema, record_batch::RecordBatch};
+use arrow::{datatypes::Schema, error::ArrowError, record_batch::RecordBatch};
 
 use crate::{
     client::Client,
     error::Error,
+    key_order::OrderEvidence,
     load_error::{LoadError, Progress},
     options::LoadOptions,
     parallel::{BoxError, CommitWatch, Ledger, ParallelOptions, ParallelReport, ParallelSource, Writers},
     plan::LoadPlan,
     retry::RetryPolicy,
     source::SourceBatch,
-    stage::Published,
+    source_head::SourceHead,
+    stage::{Published, SEEN_BYTES_MIN},
     table_load::{Ending, LoadWay, TableLoad},
     table_name::TableName,
 };
@@ -32,6 +34,8 @@ pub struct WholeLoad<'a> {
     pub ledger: Option<&'a Ledger>,
     /// Hears of every commit.
     pub watch: &'a dyn CommitWatch,
+    /// What is known of the order of the rows.
+    pub order: &'a dyn OrderEvidence,
 }
 
 /// What a whole load did.
@@ -62,14 +66,16 @@ where
     S: Iterator<Item = Result<RecordBatch, E>> + Send,
     E: Into<BoxError>,
 {
-    let WholeLoad { table, way, options, ledger, .. } = load;
+    let WholeLoad { table, way, ledger, .. } = load;
     let mut steps = TableLoad::new((*table).clone(), way.clone(), *ledger);
+    let mut source = SourceHead::new(source.map(|batch| batch.map_err(Into::into)));
+    let options = &foreseen(client, load, &mut steps, schema, &mut source).map_err(nothing)?;
     steps.choose(client, schema, options).map_err(nothing)?;
     if steps.is_done() {
         let plan = steps.plan(client, schema, options).map_err(nothing)?;
         return Ok(WholeReport { table: steps.target_name().clone(), plan, loaded: None, published: None });
     }
-    let done = run(client, load, &mut steps, schema, source, progress);
+    let done = run(client, load, options, &mut steps, schema, source, progress);
     if let Err(error) = &done {
         // The first error matters more; what is left of the stage can be found.
         let _ = steps.give_up(client, error.rows_in_doubt > 0);
@@ -77,24 +83,60 @@ where
     done
 }
 
-fn run<S, E>(
+/// The options, with what is known of the source, or seen by reading ahead where the way of the rows depends on it.
+fn foreseen<S>(
     client: &mut Client,
     load: &WholeLoad<'_>,
+    steps: &mut TableLoad<'_>,
+    schema: &Schema,
+    source: &mut SourceHead<S>,
+) -> Result<LoadOptions, Error>
+where
+    S: Iterator<Item = Result<RecordBatch, BoxError>>,
+{
+    let mut options = load.options.clone();
+    // A transaction of the caller's takes no table that it has not asked for.
+    options.may_stage &= !client.in_transaction();
+    if steps.is_done() {
+        return Ok(options);
+    }
+    let Some(order) = steps.key_order(client, schema, &options)? else { return Ok(options) };
+    if order.is_kept
+        && let Some(evidence) = load.order.find(&order).map_err(Error::Source)?
+    {
+        return Ok(options.in_order(&order, evidence));
+    }
+    if steps.needs_a_look(&options) {
+        let wanted = if options.source.bytes.is_some() { 1 } else { SEEN_BYTES_MIN };
+        let (bytes, is_all) = source.read_ahead(wanted);
+        let seen = || source.batches().cloned().map(Ok::<_, ArrowError>);
+        if is_all && order.is_kept && order.holds_for(seen()).map_err(|error| Error::Source(error.into()))? {
+            return Ok(options.in_order(&order, "all rows were read ahead".to_owned()));
+        }
+        options.source.bytes.get_or_insert(bytes);
+        options.source.looks_sorted = order.seems_kept_by(source.batches());
+    }
+    Ok(options)
+}
+
+fn run<S>(
+    client: &mut Client,
+    load: &WholeLoad<'_>,
+    load_options: &LoadOptions,
     steps: &mut TableLoad<'_>,
     schema: &Schema,
     source: S,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<WholeReport, LoadError>
 where
-    S: Iterator<Item = Result<RecordBatch, E>> + Send,
-    E: Into<BoxError>,
+    S: Iterator<Item = Result<RecordBatch, BoxError>> + Send,
 {
     steps.make_stage(client).map_err(nothing)?;
-    let mut plan = steps.plan(client, schema, load.options).map_err(nothing)?;
+    let mut plan = steps.plan(client, schema, load_options).map_err(nothing)?;
     if steps.empties() {
         // Only now: data that does not fit the table must not cost its rows. Empty, it has another plan.
         steps.empty(client).map_err(nothing)?;
-        plan = steps.plan(client, schema, load.options).map_err(nothing)?;
+        plan = steps.plan(client, schema, load_options).map_err(nothing)?;
         plan.rows_before = load.ledger.is_none().then_some(0);
     }
     let options = ParallelOptions {
@@ -104,7 +146,7 @@ where
         time_limit: None,
         watch: load.watch,
     };
-    let batches = source.map(|batch| batch.map(SourceBatch::from).map_err(Into::into));
+    let batches = source.map(|batch| batch.map(SourceBatch::from));
     let source = ParallelSource { plan: plan.clone(), tolerance: None, batches: Box::new(batches) };
     let loaded = steps.load(client, vec![source], &options, progress)?;
     let ending = steps.finish(client, load.retry, &mut |_| {}).map_err(|error| match steps.stage() {

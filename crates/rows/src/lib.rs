@@ -8,6 +8,7 @@
 //! | [`insert_bulk`] | the text of `INSERT BULK` |
 //! | [`decode`] | the columnar gather: ROW tokens to columns |
 //! | [`foreign`](CheckedReader) | checks of batches that another library made |
+//! | [`RowOrder`] | whether rows come in an order |
 //! | [`text`] | SQL Server's spellings of values, read and written |
 //!
 //! [`Plan::bind`] checks every value before a byte is written, and its error names row, column and value. A [`BoundBatch`] only
@@ -24,6 +25,7 @@ mod foreign;
 pub mod insert_bulk;
 pub mod mapping;
 mod plan;
+mod row_order;
 pub mod text;
 
 pub use cast::{CastOptions, Refusal};
@@ -34,3 +36,4 @@ pub use foreign::{CheckedReader, UnsoundArrow, check_foreign};
 pub use insert_bulk::{BulkHints, insert_bulk_statement};
 pub use mapping::Form;
 pub use plan::{Mapping, Plan, PlanError, PlanNote};
+pub use row_order::RowOrder;

@@ -3,6 +3,7 @@
 //! | Room | What it is |
 //! |---|---|
 //! | `listener`, `transport`, `connection` | the wire: accepts, speaks TDS |
+//! | `metrics` | metrics and health over HTTP, for who runs the server |
 //! | `init_script`, `faults`, `serving` | scripts before the first client, faults on purpose, what connections share |
 //!
 //! The crate `executor` runs what connections read, `databases` keeps it.
@@ -14,6 +15,7 @@ mod connection;
 mod faults;
 mod init_script;
 mod listener;
+mod metrics;
 mod options;
 mod program;
 mod serving;
@@ -23,6 +25,6 @@ pub use databases::file_access::FileAccess;
 pub use faults::{FaultFileError, FaultPlan};
 pub use init_script::InitError;
 pub use listener::{RunningServer, Server, StartError};
-pub use options::{DataLocation, EncryptionPolicy, Kerberos, Limits, Password, ServerOptions};
+pub use options::{DataLocation, EncryptionPolicy, Entra, Kerberos, Limits, Password, ServerOptions};
 pub use program::run_program;
 pub use transport::{CertificateError, CertificateSource};

@@ -6,15 +6,17 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::time::{Duration, Instant, SystemTime};
+use std::{fs, io, thread};
 
 use databases::file_access::FileAccess;
 use databases::instance::Instance;
+use databases::instance::counts::Counts;
 use databases::log;
 use databases::memory::{MemoryBudget, Shares, StoreQuota, default_limit};
 use databases::secrets;
 use databases::storage::{Databases, OpenError};
+use entra::Verifier;
 use recovering::Recovering;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
@@ -29,7 +31,8 @@ use crate::connection;
 use crate::faults::{FaultFileError, FaultPlan, Faults};
 use crate::init_script;
 use crate::init_script::InitError;
-use crate::options::{DataLocation, ServerOptions};
+use crate::metrics::{Endpoint, Health};
+use crate::options::{DataLocation, Entra, ServerOptions};
 use crate::serving::{FIRST_SPID, Front, Guesses, Shared, SpillDirectory};
 use crate::transport::{CertificateError, TlsIdentity};
 
@@ -65,6 +68,22 @@ pub enum StartError {
     /// Tickets cannot be accepted.
     #[error("cannot accept Kerberos tickets: {0}")]
     Kerberos(#[from] sign_in::SignInError),
+    /// The address for metrics and health cannot be listened on.
+    #[error("cannot serve metrics at {address}: {source}")]
+    Metrics {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// Access tokens cannot be accepted.
+    #[error("cannot accept access tokens: {} {reason}", path.display())]
+    Entra {
+        /// The file of keys.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A directory for bulk files does not exist or is not a directory.
     #[error("cannot use a directory for bulk files: {0}")]
     BulkDirectory(io::Error),
@@ -92,6 +111,14 @@ const RELEASE_TIME_MAX: Duration = Duration::from_secs(10);
 /// From one look at its locks to the next.
 const RELEASE_PAUSE: Duration = Duration::from_millis(2);
 
+/// What checks access tokens by the keys of a file.
+fn verifier(settings: &Entra) -> Result<Verifier, StartError> {
+    let unusable = |reason: String| StartError::Entra { path: settings.keys.clone(), reason };
+    let file = fs::read(&settings.keys).map_err(|error| unusable(format!("cannot be read: {error}")))?;
+    Verifier::new(&file, settings.issuer.clone(), settings.audiences.iter().cloned())
+        .map_err(|error| unusable(error.to_string()))
+}
+
 /// A server.
 pub struct Server;
 
@@ -108,6 +135,7 @@ impl Server {
         if let Some(kerberos) = &options.kerberos {
             drop(connection::try_keys(kerberos, options.limits.login_timeout)?);
         }
+        let verifier = options.entra.as_ref().map(verifier).transpose()?;
         let runtime = server_runtime("bulkwire-server", BLOCKING_THREADS_MIN).map_err(StartError::Runtime)?;
         let threads = options.limits.connections.max(BLOCKING_THREADS_MIN);
         let work = server_runtime("bulkwire-work", threads).map_err(StartError::Runtime)?;
@@ -120,8 +148,16 @@ impl Server {
         info!(address = %local, "listening");
         let guesses = Guesses::new(options.limits.failed_login_delay);
         let next_spid = AtomicU16::new(FIRST_SPID);
-        let front = Arc::new(Front { options, identity, guesses, faults, next_spid });
+        let (counts, started) = (Arc::<Counts>::default(), SystemTime::now());
+        let front =
+            Arc::new(Front { options, identity, guesses, verifier, faults, next_spid, counts, started });
         let options = &front.options;
+        let health = Arc::<Health>::default();
+        let endpoint = options.metrics.map(|address| {
+            let began = Endpoint::begin(&runtime, address, &front, &health);
+            began.map_err(|source| StartError::Metrics { address, source })
+        });
+        let endpoint = endpoint.transpose()?;
         let recovering = Recovering::begin(&runtime, &listener, &front, local);
         let shares = Shares::of(options.limits.memory_bytes.unwrap_or_else(default_limit));
         let memory = MemoryBudget::new(shares.statement_bytes);
@@ -131,11 +167,13 @@ impl Server {
         let instance = Instance::new(store)
             .and_then(|instance| instance.with_memory(&memory, spill_directory.path()))
             .map_err(StartError::Data)?
+            .with_counts(&front.counts)
             .with_files(files);
         if let Some(limits) = options.limits.resources {
             instance.store().limit_all(limits);
         }
         recovering.end(&runtime);
+        health.note_open();
         let instance = Arc::new(instance);
         for script in &front.options.init {
             run_script(&work, script.clone(), &instance, front.options.user.clone())?;
@@ -143,21 +181,26 @@ impl Server {
         let shared = Arc::new(Shared {
             front,
             instance,
+            memory,
             connections: AtomicUsize::new(0),
             work: work.handle().clone(),
             _spill_directory: spill_directory,
         });
+        health.note_serving(&shared);
         let (stop, stopped) = watch::channel(false);
         let task = runtime.spawn(accept(listener, Arc::clone(&shared), stopped));
         let _released = Released(shared.options.data.clone());
         let runtimes = Some((runtime, work));
-        Ok(RunningServer { address: local, shared, stop, runtimes, task: Some(task), _released })
+        let task = Some(task);
+        Ok(RunningServer { address: local, endpoint, health, shared, stop, runtimes, task, _released })
     }
 }
 
 /// A server that runs; dropping it stops it.
 pub struct RunningServer {
     address: SocketAddr,
+    endpoint: Option<Endpoint>,
+    health: Arc<Health>,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
     /// For sockets, and for requests.
@@ -186,6 +229,11 @@ impl RunningServer {
         self.address
     }
 
+    /// The address of metrics and health, with the port it was given.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.endpoint.as_ref().map(|endpoint| endpoint.address)
+    }
+
     /// Sessions that are logged in.
     pub fn sessions(&self) -> usize {
         self.shared.instance.sessions().count()
@@ -212,6 +260,7 @@ impl RunningServer {
     }
 
     fn shut_down(&mut self) {
+        self.health.note_stopping();
         // No receiver is left only if the accept loop has ended already.
         let _ = self.stop.send(true);
         let (Some((runtime, work)), Some(task)) = (self.runtimes.take(), self.task.take()) else { return };
@@ -293,7 +342,11 @@ async fn accept(listener: Arc<TcpListener>, shared: Arc<Shared>, mut stopped: wa
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((socket, peer)) => {
-                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                    shared.counts.connections.add(1);
+                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                        shared.counts.connections_refused.add(1);
+                        continue;
+                    };
                     let open = OpenConnection::new(Arc::clone(&shared));
                     connections.spawn(async move {
                         serve(socket, peer, &open.shared).await;

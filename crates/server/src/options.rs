@@ -32,8 +32,12 @@ pub struct ServerOptions {
     pub bulk_directories: Vec<PathBuf>,
     /// Accept Kerberos tickets.
     pub kerberos: Option<Kerberos>,
+    /// Accept access tokens of Microsoft Entra, or of another issuer.
+    pub entra: Option<Entra>,
     /// A file of faults to inject, so that clients can test what they do about them.
     pub faults: Option<PathBuf>,
+    /// Where metrics and health are served over HTTP; `None`: nowhere. Port 0 takes a free one.
+    pub metrics: Option<SocketAddr>,
     /// Limits of what clients can make the server hold.
     pub limits: Limits,
 }
@@ -53,6 +57,31 @@ impl Kerberos {
     /// Whether this principal may log in.
     pub fn trusts(&self, principal: &str) -> bool {
         self.trusted.iter().any(|pattern| matches(pattern, principal))
+    }
+}
+
+/// Which access tokens are accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entra {
+    /// The file with the issuer's public keys: PEM, or a JSON Web Key Set.
+    pub keys: PathBuf,
+    /// Who has signed the tokens, as they say.
+    pub issuer: String,
+    /// What the tokens are for; one of these. Clients that ask are given the first.
+    pub audiences: Vec<String>,
+    /// Where clients get a token, if not at the issuer.
+    pub sign_in_url: Option<String>,
+    /// Who may log in: names of users and IDs of applications, in which `*` stands for any characters.
+    pub trusted: Vec<String>,
+}
+
+impl Entra {
+    /// What tokens for Azure SQL are for.
+    pub const AUDIENCE: &str = "https://database.windows.net/";
+
+    /// Whether this user or application may log in.
+    pub fn trusts(&self, name: &str) -> bool {
+        self.trusted.iter().any(|pattern| matches(pattern, name))
     }
 }
 

@@ -8,6 +8,7 @@ use std::{fs, io, io::Write};
 use crate::CertificateSource;
 use crate::DataLocation;
 use crate::EncryptionPolicy;
+use crate::Entra;
 use crate::Kerberos;
 use crate::Limits;
 use crate::Password;
@@ -49,6 +50,9 @@ struct Arguments {
     /// The login's password; without one a random password is made and shown
     #[arg(long, env = "BULKWIRE_SERVER_PASSWORD", hide_env_values = true)]
     password: Option<String>,
+    /// A file whose only line is the login's password
+    #[arg(long, value_name = "FILE", conflicts_with = "password")]
+    password_file: Option<PathBuf>,
     /// Which connections to accept
     #[arg(long, value_enum, default_value = "optional")]
     encryption: Encryption,
@@ -76,6 +80,22 @@ struct Arguments {
     /// Let this principal log in with a ticket: user@REALM, where * stands for any characters; may be given several times
     #[arg(long, value_name = "PATTERN", requires = "keytab")]
     trusted_principal: Vec<String>,
+    /// Accept access tokens of Microsoft Entra that these public keys verify: PEM, or a JSON Web Key Set
+    #[arg(long, value_name = "FILE", requires_all = ["entra_issuer", "entra_principal"])]
+    entra_key: Option<PathBuf>,
+    /// Who has signed the tokens: their claim `iss`
+    #[arg(long, value_name = "TEXT", requires = "entra_key")]
+    entra_issuer: Option<String>,
+    /// What the tokens are for: their claim `aud`; may be given several times [default: https://database.windows.net/]
+    #[arg(long, value_name = "TEXT", requires = "entra_key")]
+    entra_audience: Vec<String>,
+    /// Where clients that ask get a token [default: the issuer]
+    #[arg(long, value_name = "URL", requires = "entra_key")]
+    entra_sign_in_url: Option<String>,
+    /// Let this user or application log in with a token: a name or client ID, where * stands for any characters; may be given
+    /// several times
+    #[arg(long, value_name = "PATTERN", requires = "entra_key")]
+    entra_principal: Vec<String>,
     /// Inject the faults that a file of rules names (delays, caps, cuts, lost answers, errors): for testing what clients do about them
     #[arg(long, value_name = "FILE.json")]
     faults: Option<PathBuf>,
@@ -85,6 +105,15 @@ struct Arguments {
     /// Trace sessions, requests and errors on standard error, down to this level: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", env = "BULKWIRE_LOG", default_value = "off")]
     log_level: LevelFilter,
+    /// Write standard error as text, or as a JSON object for each line
+    #[arg(long, value_enum, value_name = "FORMAT", env = "BULKWIRE_LOG_FORMAT", default_value = "text")]
+    log_format: LogFormat,
+    /// Serve metrics and health over HTTP at this port: /metrics for Prometheus, /health, /live; 0 takes a free port
+    #[arg(long, value_name = "PORT")]
+    metrics_port: Option<u16>,
+    /// Address of that port. Who can reach it needs no password
+    #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), requires = "metrics_port")]
+    metrics_address: IpAddr,
     /// Hold each database to the log rate and processors of a tier as it was in 2014: Basic, S0, S1, S2, S3, P1, P2, P3, Web
     /// (needs pages)
     #[arg(long, value_name = "TIER", value_parser = service_tier)]
@@ -101,6 +130,9 @@ struct Arguments {
     /// Connections at one time
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
+    /// Write the manual page into this folder and stop: for packages
+    #[arg(long, value_name = "DIR", exclusive = true, hide = true)]
+    manual: Option<PathBuf>,
 }
 
 fn service_tier(name: &str) -> Result<ServiceTier, String> {
@@ -115,6 +147,15 @@ fn processors(text: &str) -> Result<f64, String> {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("not a positive number".to_owned()),
     }
+}
+
+/// How standard error is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
 }
 
 /// What clients must agree to.
@@ -133,11 +174,19 @@ enum Encryption {
 /// Runs the server with a command line, the program's name first, until a signal stops it. Errors are printed, and
 /// false is returned. Wrong arguments, `--help` and `--version` end the process.
 pub fn run_program(words: Vec<OsString>) -> bool {
-    serve(Arguments::parse_from(words)).inspect_err(told).is_ok()
+    let arguments = Arguments::parse_from(words);
+    log::set_json(arguments.log_format == LogFormat::Json);
+    let done = match &arguments.manual {
+        Some(folder) => {
+            manual::write(folder).map_err(|source| Failure::Manual { folder: folder.clone(), source })
+        }
+        None => serve(arguments),
+    };
+    done.inspect_err(explain).is_ok()
 }
 
-fn told(error: &Failure) {
-    let _ = writeln!(io::stderr(), "error: {error}");
+fn explain(error: &Failure) {
+    log::last_line(format!("error: {error}"));
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -146,14 +195,22 @@ enum Failure {
     Start(#[from] StartError),
     #[error("cannot write {}: {source}", path.display())]
     CertificateOut { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", folder.display())]
+    Manual { folder: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Password(#[from] sign_in::PasswordError),
     #[error("cannot wait for a signal: {0}")]
     Signal(io::Error),
 }
 
 fn serve(arguments: Arguments) -> Result<(), Failure> {
-    trace::subscribe(arguments.log_level);
-    let made = arguments.password.is_none().then(|| uuid::Uuid::new_v4().simple().to_string());
-    let password = arguments.password.clone().or_else(|| made.clone()).unwrap_or_default();
+    trace::subscribe(arguments.log_level, arguments.log_format);
+    let of_file =
+        arguments.password_file.clone().map(|file| sign_in::Password::File(file).obtain(&arguments.user));
+    let of_file = of_file.transpose()?.map(|password| password.expose().to_owned());
+    let given = arguments.password.clone().or(of_file);
+    let made = given.is_none().then(|| uuid::Uuid::new_v4().simple().to_string());
+    let password = given.or_else(|| made.clone()).unwrap_or_default();
     let certificate_out = arguments.certificate_out.clone();
     let server = Server::start(options(arguments, password))?;
     if let (Some(path), Some(pem)) = (certificate_out, server.certificate_pem()) {
@@ -165,7 +222,10 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         log::flush();
     }
     // The parent process may have closed the server's output.
-    let _ = writeln!(io::stdout(), "listening on {}", server.url());
+    let metrics = server.metrics_address().map(|address| format!("metrics at http://{address}/metrics\n"));
+    // At once: who has seen the first line finds the second.
+    let ready = format!("listening on {}\n{}", server.url(), metrics.unwrap_or_default());
+    let _ = io::stdout().write_all(ready.as_bytes());
     let _ = io::stdout().flush();
     wait_for_signal().map_err(Failure::Signal)?;
     server.stop();
@@ -194,6 +254,14 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         false => DataLocation::Directory { path: arguments.data, sync: !arguments.no_sync },
     };
     let (service, trusted) = (arguments.spn, arguments.trusted_principal);
+    let mut audiences = arguments.entra_audience;
+    if audiences.is_empty() {
+        audiences.push(Entra::AUDIENCE.to_owned());
+    }
+    let (sign_in_url, trusted_names) = (arguments.entra_sign_in_url, arguments.entra_principal);
+    let entra = arguments.entra_key.zip(arguments.entra_issuer);
+    let entra =
+        entra.map(|(keys, issuer)| Entra { keys, issuer, audiences, sign_in_url, trusted: trusted_names });
     let kerberos = arguments.keytab.map(|keytab| Kerberos { keytab, service, trusted });
     ServerOptions {
         listen: SocketAddr::new(arguments.address, arguments.port),
@@ -208,6 +276,8 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         log_requests: arguments.log_requests,
         faults: arguments.faults,
         kerberos,
+        metrics: arguments.metrics_port.map(|port| SocketAddr::new(arguments.metrics_address, port)),
+        entra,
         limits: Limits {
             connections: arguments.max_connections,
             memory_bytes: arguments.memory_limit,
@@ -235,6 +305,8 @@ fn wait_for_signal() -> io::Result<()> {
     })
 }
 
+mod json_events;
+mod manual;
 mod trace;
 
 #[cfg(test)]

@@ -241,6 +241,7 @@ fn a_load_tells_how_many_rows_it_copied_and_why_it_decoded_the_others() {
     assert_no_error(&client.batch(
         "CREATE TABLE plain (a nvarchar(20) NULL);
          CREATE TABLE keyed (a nvarchar(20) NOT NULL); CREATE INDEX i ON keyed (a);
+         CREATE TABLE filtered (a nvarchar(20) NOT NULL); CREATE INDEX i ON filtered (a) WHERE a > N'b';
          CREATE TABLE checked (a nvarchar(20) NULL CHECK (LEN(a) < 40))",
     ));
     let last = "FROM sys.dm_bulkwire_loads WHERE load_id = (SELECT MAX(load_id) FROM sys.dm_bulkwire_loads)";
@@ -262,6 +263,19 @@ fn a_load_tells_how_many_rows_it_copied_and_why_it_decoded_the_others() {
     assert_eq!(rows_loaded(&load(&mut client, "plain", declared, &mixed)), Some(20_001));
     told(&mut client, 20_000, "VALUES");
     assert_eq!(rows_loaded(&load(&mut client, "keyed", declared, &many)), Some(20_000));
+    told(&mut client, 20_000, "NULL");
+    // Decoded rows between copied ones have addresses of their own.
+    let third =
+        [rows("abd", 10_000), nvarchar_row("\u{1F600}").repeat(100), nvarchar_row("abe").repeat(10_000)];
+    assert_eq!(rows_loaded(&load(&mut client, "keyed", declared, &third.concat())), Some(20_100));
+    for (condition, expected) in
+        [("a = N'abc'", 20_000), ("a = N'abd'", 10_000), ("a = N'abe'", 10_000), ("a > N'abe'", 100)]
+    {
+        let by_index = format!("SELECT COUNT(*) FROM keyed WITH (INDEX(i)) WHERE {condition}");
+        assert_eq!(scalar(&mut client, &by_index), expected, "{condition}");
+    }
+    assert_no_error(&client.batch("DBCC CHECKTABLE ('keyed') WITH NO_INFOMSGS"));
+    assert_eq!(rows_loaded(&load(&mut client, "filtered", declared, &many)), Some(20_000));
     told(&mut client, 0, "INDEXES");
     assert_eq!(rows_loaded(&load(&mut client, "checked", declared, &many)), Some(20_000));
     told(&mut client, 20_000, "NULL");

@@ -4,11 +4,12 @@
 mod client;
 mod served;
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use bulkwire_server::{DataLocation, Server};
+use bulkwire_server::{DataLocation, Server, ServerOptions};
 use client::Client;
 use served::*;
 use tds::token::Token;
@@ -106,6 +107,14 @@ fn an_attention_ends_a_statement_that_is_being_planned() {
     assert_eq!(count(&mut client), 3);
 }
 
+fn health(address: SocketAddr) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 #[test]
 fn a_login_while_databases_recover_is_refused_with_922() {
     let folder = tempfile::tempdir().unwrap();
@@ -122,11 +131,16 @@ fn a_login_while_databases_recover_is_refused_with_922() {
             databases += more;
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let options = options(port, data.clone());
+        let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let options = ServerOptions { metrics: Some(metrics), ..options(port, data.clone()) };
         let opening = thread::spawn(move || Server::start(options).unwrap());
         let told = loop {
-            if std::net::TcpStream::connect(port).is_ok() {
-                break error_numbers(&Client::connect(port).log_in(&login()));
+            if TcpStream::connect(port).is_ok() {
+                let refused = error_numbers(&Client::connect(port).log_in(&login()));
+                if !refused.is_empty() && !opening.is_finished() {
+                    assert!(health(metrics).starts_with("HTTP/1.1 503 "));
+                }
+                break refused;
             }
             thread::sleep(Duration::from_millis(1));
         };

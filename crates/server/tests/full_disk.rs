@@ -213,11 +213,17 @@ async fn without_room_for_its_log_a_database_of_pages_takes_nothing_until_there_
         assert!(matches!(lines.as_slice(), [line] if line.starts_with("error 9002: ")), "{batch}: {lines:?}");
     }
     assert_eq!(lines(&mut session_one, "SELECT id FROM t ORDER BY id").await, ["1", "2"]);
+    let obstacles = instance.store().obstacles();
+    assert!(matches!(obstacles.as_slice(), [(name, _)] if name == "master"), "{obstacles:?}");
     room.store(u64::MAX, Ordering::SeqCst);
+    // Nobody has to write for it to be seen.
+    assert_eq!(instance.store().obstacles(), []);
     is_done(&mut session_one, "INSERT INTO t VALUES (3)").await;
     drop((session_one, instance));
     let instance = open(folder.path(), &room);
     let mut session_two = session(&instance);
     assert_eq!(lines(&mut session_two, "SELECT id FROM t ORDER BY id").await, ["1", "2", "3"]);
     is_done(&mut session_two, "INSERT INTO t VALUES (4)").await;
+    instance.store().master().engine().shut("the log has failed");
+    assert_eq!(instance.store().obstacles(), [("master".to_owned(), "the log has failed".to_owned())]);
 }

@@ -205,6 +205,8 @@ fn server_for(messages: &[Captured]) -> (RunningServer, Login7) {
         log_requests: false,
         faults: None,
         kerberos: None,
+        metrics: None,
+        entra: None,
         limits: Limits { failed_login_delay: Duration::ZERO, ..Limits::default() },
     });
     (server.unwrap(), login)

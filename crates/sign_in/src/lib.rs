@@ -1,12 +1,18 @@
-//! Talks to `bulkwire-kerberos`, the program that makes and checks Kerberos tokens with the system's GSSAPI.
+//! What proves who a client is: passwords and where they come from, and Kerberos tokens.
 //!
-//! It is a program of its own so that nothing else is linked to that library. A process serves one login: it reads a
+//! A [`Dialogue`] talks to `bulkwire-kerberos`, the program that makes and checks Kerberos tokens with the system's GSSAPI. It is
+//! a program of its own so that nothing else is linked to that library. A process serves one login: it reads a
 //! [`Request`], answers with a [`Reply`] for each token, and ends with the login. Both are lines of JSON.
 
+pub mod command;
 mod dialogue;
 mod message;
+mod password;
 mod program;
+mod secret;
 
 pub use dialogue::{Dialogue, SignInError, Step};
 pub use message::{LINE_MAX_BYTES, Reply, Request, Role, decoded, encoded};
+pub use password::{Password, PasswordError};
 pub use program::{PROGRAM, PROGRAM_VARIABLE, look_in, program};
+pub use secret::Secret;

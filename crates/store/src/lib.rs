@@ -72,11 +72,12 @@ pub use engine::estimate::SavingsEstimate;
 pub use engine::file_groups::EngineFiles;
 pub use engine::global::commit_together;
 pub use engine::pages::{PageStatistics, ScanDetail};
+pub use engine::resources::{lock_usage, log_obstacle};
 pub use engine::space::{AllocationUnitSpace, LogReuseWait, LogSpace};
 pub use engine::{Engine, MEMORY_CACHE_BYTES, Usage};
 pub use error::{EngineError, LockError};
 pub use figures::{Counters, FileIo, SessionWaits, WaitCount, WaitType, Waits};
-pub use lock::{LockMode, LockRow, LockStatus, Resource};
+pub use lock::{LockMode, LockRow, LockStatus, LockUsage, Resource};
 pub use log::{
     LogContext, LogCount, LogFlushes, LogOperation, LogOptions, LogReader, LogRow, VirtualLogFile,
 };

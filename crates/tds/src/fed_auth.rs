@@ -43,8 +43,7 @@ pub enum FedAuthRequest {
 impl FedAuthRequest {
     /// A request that carries an access token (a JWT).
     pub fn with_access_token(access_token: &str, echo: bool) -> Self {
-        let token = access_token.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-        Self::SecurityToken { echo, token: Secret::new(token), nonce: None }
+        Self::SecurityToken { echo, token: Secret::new(utf16(access_token)), nonce: None }
     }
 
     pub(crate) fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -97,6 +96,11 @@ pub struct FedAuthToken {
 }
 
 impl FedAuthToken {
+    /// A message with an access token (a JWT).
+    pub fn new(access_token: &str, nonce: Option<[u8; 32]>) -> Self {
+        Self { token: Secret::new(utf16(access_token)), nonce }
+    }
+
     /// The payload of the message.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut w = Writer::new();
@@ -164,10 +168,9 @@ impl FedAuthInfo {
 
     /// Writes what follows the token byte, its length included.
     pub(crate) fn encode(&self, w: &mut Writer) {
-        let text = |text: &String| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         let mut entries = Vec::new();
-        entries.extend(self.sts_url.as_ref().map(|url| (Self::STS_URL, text(url))));
-        entries.extend(self.service_principal.as_ref().map(|name| (Self::SERVICE_PRINCIPAL, text(name))));
+        entries.extend(self.sts_url.as_ref().map(|url| (Self::STS_URL, utf16(url))));
+        entries.extend(self.service_principal.as_ref().map(|name| (Self::SERVICE_PRINCIPAL, utf16(name))));
         entries.extend(self.other.iter().cloned());
         let mark = w.begin_u32();
         let count = w.length_u32(entries.len(), "FEDAUTHINFO count");
@@ -186,6 +189,10 @@ impl FedAuthInfo {
         }
         w.end_u32(mark, "FEDAUTHINFO");
     }
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
 fn optional_nonce(r: &mut Reader<'_>) -> Result<Option<[u8; 32]>, DecodeError> {

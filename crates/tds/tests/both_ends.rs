@@ -17,7 +17,8 @@ use proptest::prelude::*;
 use support::{fixture, messages};
 use wire::*;
 
-const AVAILABLE: Offer = Offer { encryption: EncryptionPolicy::Available, strict_only: false };
+const AVAILABLE: Offer =
+    Offer { encryption: EncryptionPolicy::Available, strict_only: false, access_tokens: false };
 const PIECES: [usize; 9] = [1, 2, 3, 7, 8, 9, 511, 4096, usize::MAX];
 
 fn login() -> Login7 {
@@ -76,7 +77,7 @@ fn every_wish_meets_every_offer() {
             (Required, true, Strict, "granted Stands"),
         ] {
             let place = format!("{encryption:?} {strict_only} {wanted:?} in pieces of {piece}");
-            let mut client = ClientEnd::new(Offer { encryption, strict_only }, piece);
+            let mut client = ClientEnd::new(Offer { encryption, strict_only, access_tokens: false }, piece);
             let got = match client.connect(wanted, Credential::Password, &login()) {
                 Some(Ok(LoginOutcome::Granted { .. })) => {
                     let login = client.server.log.last().unwrap();
@@ -99,7 +100,7 @@ fn every_wish_meets_every_offer() {
 
 #[test]
 fn an_access_token_never_goes_in_the_clear() {
-    let clear = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false };
+    let clear = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false, access_tokens: false };
     for wanted in [WantedEncryption::None, WantedEncryption::Login] {
         let mut client = ClientEnd::new(clear, 9);
         let outcome = client.connect(wanted, Credential::Token, &login()).unwrap();
@@ -221,13 +222,75 @@ fn an_empty_step_behind_the_login_is_passed_over_once() {
 
 #[test]
 fn a_ticket_may_go_in_the_clear_where_encryption_is_optional() {
-    let clear = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false };
+    let clear = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false, access_tokens: false };
     let connect = |wanted| {
         let mut client = ClientEnd::new(clear, 9);
         client.connect(wanted, Credential::Integrated, &signing_in(b"proof")).unwrap()
     };
     assert!(matches!(connect(WantedEncryption::Login), Ok(LoginOutcome::Granted { .. })));
     assert!(matches!(connect(WantedEncryption::Full), Err(LoginProblem::Encryption(_))));
+}
+
+/// A login that asks where to get a token.
+fn asking_for_a_token(echo: bool) -> Login7 {
+    let feature = FeatureRequest::FedAuth(FedAuthRequest::Adal { echo, workflow: 1 });
+    Login7 { packet_size_bytes: 600, features: vec![feature], ..Login7::default() }
+}
+
+#[test]
+fn a_token_follows_the_login_and_never_in_the_clear() {
+    let offer = |encryption| Offer { encryption, strict_only: false, access_tokens: true };
+    let connect = |client: &mut ClientEnd, wanted| {
+        client.connect(wanted, Credential::Federated, &asking_for_a_token(true)).unwrap()
+    };
+    for piece in PIECES {
+        for wanted in [WantedEncryption::Full, WantedEncryption::Strict] {
+            let mut client = ClientEnd::new(offer(EncryptionPolicy::Available), piece);
+            // Longer than a packet.
+            client.access_token =
+                if piece == 1 { "good" } else { include_str!("both_ends.rs").split_at(900).0 };
+            let outcome = connect(&mut client, wanted);
+            assert!(matches!(outcome, Ok(LoginOutcome::Granted { .. })), "{outcome:?}");
+            let [.., asked, token] = client.server.log.as_slice() else { panic!() };
+            assert_eq!(asked, "asks for a token, echo true");
+            assert_eq!(token, &format!("access token {} Stands", client.access_token));
+            client.ask("SELECT 1", Status::NORMAL);
+            assert_eq!(counts(&client.read_answer().unwrap().0), [7]);
+        }
+    }
+    let mut client = ClientEnd::new(offer(EncryptionPolicy::Available), 9);
+    assert!(matches!(connect(&mut client, WantedEncryption::Login), Err(LoginProblem::ClearToken)));
+    let mut client = ClientEnd::new(offer(EncryptionPolicy::Unavailable), 9);
+    assert!(matches!(connect(&mut client, WantedEncryption::None), Err(LoginProblem::ClearToken)));
+    // A server that asks twice, and one that grants the login and says nothing of the token.
+    for (token, expected) in [("again", "not a given token"), ("unheard", "did not acknowledge")] {
+        let mut client = ClientEnd::new(offer(EncryptionPolicy::Available), 9);
+        client.access_token = token;
+        let outcome = connect(&mut client, WantedEncryption::Full);
+        assert!(
+            matches!(outcome, Err(LoginProblem::FederatedSignIn { reason }) if reason.contains(expected)),
+            "{outcome:?}"
+        );
+    }
+    // A server that asks for a token although a password was sent.
+    let mut client = ClientEnd::new(offer(EncryptionPolicy::Available), 9);
+    let outcome = client.connect(WantedEncryption::Full, Credential::Password, &asking_for_a_token(true));
+    assert!(matches!(outcome, Some(Err(LoginProblem::FederatedSignIn { .. }))), "{outcome:?}");
+}
+
+#[test]
+fn a_server_says_before_the_login_whether_it_takes_tokens() {
+    for access_tokens in [false, true] {
+        let offer = Offer { access_tokens, ..AVAILABLE };
+        for asked in [None, Some(false), Some(true)] {
+            let mut server = Conversation::new(offer, 1 << 12);
+            let question = Prelogin { fed_auth_required: asked, ..Prelogin::default() };
+            server.next(&message(PacketType::Prelogin, &question.encode().unwrap())).unwrap();
+            let answer = server.answer_prelogin(ProgramVersion::default()).unwrap();
+            let reply = Prelogin::decode(&answer.packets[8..]).unwrap();
+            assert_eq!(reply.fed_auth_required, asked.map(|asked| asked && access_tokens));
+        }
+    }
 }
 
 /// What a login's answer may be other than a grant.
@@ -365,20 +428,25 @@ fn server_after(till: &str) -> Conversation {
         assert_eq!(consumed, bytes.len());
         match event {
             Event::Prelogin => drop(server.answer_prelogin(ProgramVersion::default()).unwrap()),
-            Event::Login { login, .. } => match login.sspi.as_slice() {
-                b"more" => server.sign_in_continues(),
+            Event::Login { login, .. } => match (login.sspi.as_slice(), login.features.as_slice()) {
+                (b"more", _) => server.sign_in_continues(),
+                (_, [FeatureRequest::FedAuth(_)]) => server.access_token_asked(),
                 _ => server.logged_in(),
             },
             _ => {}
         }
     };
-    let asked = if till == "sign-in" { signing_in(b"more") } else { login() };
+    let asked = match till {
+        "sign-in" => signing_in(b"more"),
+        "token" => asking_for_a_token(false),
+        _ => login(),
+    };
     let not_supported = Prelogin { encryption: Some(EncryptionOption::NotSupported), ..Prelogin::default() };
     let batch = SqlBatch::new("SELECT 1", TdsVersion::V7_4, 0).encode().unwrap();
     let steps = [
         ("prelogin", message(PacketType::Prelogin, &not_supported.encode().unwrap())),
         (
-            if till == "sign-in" { till } else { "login" },
+            if matches!(till, "sign-in" | "token") { till } else { "login" },
             message(PacketType::Login7, &asked.encode().unwrap()),
         ),
         ("request", message(PacketType::SqlBatch, &batch)),
@@ -412,12 +480,15 @@ fn what_comes_in_the_wrong_order_is_refused_with_what_and_where() {
         ("prelogin", SqlBatch, b"", "SqlBatch before login"),
         ("prelogin", Prelogin, &prelogin, "Prelogin before login"),
         ("prelogin", Attention, b"", "Attention before login"),
-        // Integrated authentication begins in LOGIN7, and tokens of Entra come there too.
+        // Integrated authentication begins in LOGIN7, and tokens of Entra come there, or when they are asked for.
         ("prelogin", Sspi, b"", "Sspi before login"),
         ("prelogin", FedAuthToken, b"", "FedAuthToken before login"),
         ("sign-in", SqlBatch, b"", "SqlBatch in place of a step of integrated authentication"),
         ("sign-in", Attention, b"", "Attention in place of a step of integrated authentication"),
         ("sign-in", Login7, &login, "Login7 in place of a step of integrated authentication"),
+        ("token", SqlBatch, b"", "SqlBatch in place of an access token"),
+        ("token", Attention, b"", "Attention in place of an access token"),
+        ("token", Login7, &login, "Login7 in place of an access token"),
         ("request", SqlBatch, b"", "SqlBatch before the answer to the last request"),
         ("request", Rpc, b"", "Rpc before the answer to the last request"),
         ("request", PacketType::BulkLoad, b"", "BulkLoad before the answer to the last request"),
@@ -569,7 +640,7 @@ fn captured_clients_keep_to_the_conversation() {
 
 /// Shows a capture to a server's end, message by message as its client waited for answers.
 fn replay(place: &str, mut bytes: &[u8], messages: &[(MessageHead, Vec<u8>)], piece: usize) {
-    let clear = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false };
+    let clear = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false, access_tokens: false };
     let mut server = Conversation::new(clear, 1 << 24);
     let mut packets = MessageReader::new(32767, 1 << 24);
     for (index, (head, payload)) in messages.iter().enumerate() {
@@ -711,8 +782,8 @@ proptest! {
                         break;
                     }
                     Event::Prelogin => drop(server.answer_prelogin(ProgramVersion::default())),
-                    Event::Login { .. } | Event::SignIn(_) if bulk => server.logged_in(),
-                    Event::Login { .. } | Event::SignIn(_) => {
+                    Event::Login { .. } | Event::SignIn(_) | Event::AccessToken(_) if bulk => server.logged_in(),
+                    Event::Login { .. } | Event::SignIn(_) | Event::AccessToken(_) => {
                         server.sign_in_continues();
                         server.logged_in();
                     }

@@ -7,6 +7,11 @@ use std::sync::Arc;
 use bulkwire_cli::companion;
 use bulkwire_transform::{Transformer, wizard};
 
+/// Musl's allocator takes one lock for all threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let words = env::args_os().collect();
     let serve = |arguments: &[String]| companion::run(companion::SERVER, arguments);

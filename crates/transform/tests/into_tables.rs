@@ -34,6 +34,8 @@ impl Fixture {
             log_requests: false,
             faults: None,
             kerberos: None,
+            metrics: None,
+            entra: None,
             limits: Limits::default(),
         };
         Self { server: Server::start(options).unwrap(), folder: tempfile::tempdir().unwrap() }

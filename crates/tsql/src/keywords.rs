@@ -296,6 +296,7 @@ others {
     ElasticPool "ELASTIC_POOL",
     Elements "ELEMENTS",
     Enable "ENABLE",
+    Encrypted "ENCRYPTED",
     Explicit "EXPLICIT",
     Filegroup "FILEGROUP",
     Filestream "FILESTREAM",

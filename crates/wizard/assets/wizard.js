@@ -65,10 +65,14 @@ for (const radio of document.querySelectorAll("[name=picked]")) {
 
 // Parts of a page that take a while.
 for (const part of document.querySelectorAll("[data-load]")) {
-  fetch(part.dataset.load)
+  const stop = new AbortController();
+  part.querySelector("[data-stop]")?.addEventListener("click", () => stop.abort());
+  fetch(part.dataset.load, { signal: stop.signal })
     .then((answer) => answer.text())
     .then((text) => { part.innerHTML = text; })
-    .catch(() => { part.textContent = "The wizard does not answer any more."; })
+    .catch(() => {
+      part.textContent = stop.signal.aborted ? "Stopped. The copy can be run all the same." : "The wizard does not answer any more.";
+    })
     .finally(() => part.removeAttribute("aria-busy"));
 }
 

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`Draft`] | everything that the pages collect; its words, and its package |
 //! | [`security`] | who may talk to the server: token, cookie, host, origin |
-//! | [`server`], [`connection`] | the listener on 127.0.0.1, and HTTP over a socket |
+//! | [`server`] | the listener on 127.0.0.1, and when it ends |
 //! | [`pages`] | one file a step: what it shows, and what it takes |
 //! | [`text`], [`preview`] | what text files look like under choices; the first rows of a copy |
 //! | `browse` | files and tables to choose from |
@@ -14,7 +14,6 @@
 
 mod assets;
 mod browse;
-pub mod connection;
 pub mod draft;
 mod errors;
 mod form;

@@ -8,15 +8,21 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
+use bulkwire_http::Limits;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 
 use crate::security::{self, Guard, NoRandomness};
 use crate::wizard::{Engine, Wizard};
-use crate::{assets, connection, pages};
+use crate::{assets, pages};
 
-/// Connections at a time.
-const CONNECTIONS_LIMIT: usize = 64;
+/// For one browser: forms with a query or many tables, and connections that it keeps for its next request.
+const LIMITS: Limits = Limits {
+    connections: 64,
+    head_bytes: 32 << 10,
+    body_bytes: 8 << 20,
+    head_time: Duration::from_secs(60),
+    transfer_time: Duration::from_secs(30),
+};
 /// How often it is asked whether anybody is still there.
 const IDLE_CHECK: Duration = Duration::from_millis(500);
 
@@ -81,29 +87,18 @@ async fn listen(options: &Options, wizard: Arc<Wizard>) -> Result<(), ServeError
             open(&address);
         }
     }
-    let router = router(&wizard, guard);
-    let slots = Arc::new(Semaphore::new(CONNECTIONS_LIMIT));
-    let mut checks = tokio::time::interval(IDLE_CHECK);
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => {
-                // A connection that could not be accepted is the client's loss.
-                let Ok((stream, _)) = accepted else { continue };
-                let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else { continue };
-                let router = router.clone();
-                tokio::spawn(async move {
-                    connection::serve(stream, router).await;
-                    drop(slot);
-                });
-            }
-            _ = checks.tick() => {
-                if options.idle_limit.is_some_and(|limit| wizard.idle() >= limit) {
-                    eprintln!("The wizard ends: nobody has used it for a while.");
-                    return Ok(());
-                }
-            }
+    let serving = bulkwire_http::serve(listener, router(&wizard, guard), LIMITS);
+    let unused = async {
+        let mut checks = tokio::time::interval(IDLE_CHECK);
+        while options.idle_limit.is_none_or(|limit| wizard.idle() < limit) {
+            checks.tick().await;
         }
+    };
+    tokio::select! {
+        () = serving => {}
+        () = unused => eprintln!("The wizard ends: nobody has used it for a while."),
     }
+    Ok(())
 }
 
 /// All pages behind the guard.

@@ -33,6 +33,9 @@ pub struct BulkArgs {
     /// Fire insert triggers
     #[arg(long, help_heading = "Load")]
     pub fire_triggers: bool,
+    /// Load ciphertext into columns of Always Encrypted as it is, for a user with ALLOW_ENCRYPTED_VALUE_MODIFICATIONS
+    #[arg(long, help_heading = "Load")]
+    pub allow_encrypted_values: bool,
     /// Let the bulk statement of a batch commit by itself. Saves two round trips, and works with servers that lack requests to
     /// begin and commit; but a wrong count is found too late to roll the batch back
     #[arg(long, help_heading = "Load")]

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{
-    BulkArgs, ColumnArgs, CompressionName, ConnectionArgs, ConversionArgs, FileArgs, FormArgs, FormatName,
-    ModeArgs, ReaderArgs, RefusalArgs, TransformArgs, WriterArgs,
+    BulkArgs, ColumnArgs, CompressionName, ConnectionArgs, ConversionArgs, EventArgs, FileArgs, FormArgs,
+    FormatName, ModeArgs, ReaderArgs, RefusalArgs, TransformArgs, WriterArgs,
 };
 
 /// Copies rows from any source to any destination.
 ///
 /// Endpoints are mssql://user@host:port/database/schema.table, mssql:schema.table (with the server of --url), files, patterns such as
-/// 'in/*.csv', directories, workbooks (book.xlsx#Sheet), `-`, and other databases (postgresql://host/db#table, sqlite:FILE#table,
+/// 'in/*.csv', directories, objects (s3://bucket/key, az://, gs://, https://), workbooks (book.xlsx#Sheet), `-`, and other databases (postgresql://host/db#table, sqlite:FILE#table,
 /// duckdb:FILE#table, adbc:DRIVER?uri=...#table, odbc:Driver={...};...#table).
 #[derive(Debug, Args)]
 pub struct CopyArgs {
@@ -101,6 +101,8 @@ pub struct CopyArgs {
     /// No plan, no progress, no report
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub events: EventArgs,
 }
 
 impl CopyArgs {

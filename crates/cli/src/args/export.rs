@@ -1,12 +1,12 @@
 //! Flags of `bulkwire export`.
 
-use super::{ConnectionArgs, FileArgs, FormArgs, ReaderArgs};
+use super::{ConnectionArgs, EventArgs, FileArgs, FormArgs, ReaderArgs};
 use clap::Args;
 
 /// `bulkwire export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// TABLE FILE, or only FILE with --query; `-` is standard output, and a name that ends with `/` is a directory of files
+    /// TABLE FILE, or only FILE with --query; `-` is standard output, FILE may be a URL (s3://, az://, gs://), and a name that ends with `/` is a directory of files
     #[arg(required = true, num_args = 1..=2, value_name = "TABLE> <FILE")]
     pub target: Vec<String>,
     /// Export this query's result instead of a table
@@ -35,4 +35,6 @@ pub struct ExportArgs {
     /// No plan, no progress, no report
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub events: EventArgs,
 }

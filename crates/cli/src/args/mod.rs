@@ -5,6 +5,7 @@ mod connection;
 mod conversions;
 mod convert;
 mod copy;
+mod events;
 mod export;
 mod files;
 mod loads;
@@ -30,6 +31,7 @@ pub use connection::ConnectionArgs;
 pub use conversions::{ColumnArgs, ConversionArgs};
 pub use convert::ConvertArgs;
 pub use copy::{CopyArgs, ReportForm};
+pub use events::EventArgs;
 pub use export::ExportArgs;
 pub use files::{CompressionName, FileArgs, FormatName};
 pub use loads::{LoadsAction, LoadsArgs, LoadsListArgs, LoadsNamedArgs};
@@ -94,6 +96,11 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Write the manual pages into a folder, for man(1)
+    Manual {
+        /// The folder, such as ~/.local/share/man/man1
+        folder: PathBuf,
+    },
 }
 
 /// `bulkwire load`.
@@ -101,7 +108,7 @@ pub enum Command {
 pub struct LoadArgs {
     /// Target table, as T-SQL spells it: name, schema.name or database.schema.name
     pub table: String,
-    /// Files to load in turn; `-` is standard input
+    /// Files or URLs (s3://, az://, gs://, https://) to load in turn; `-` is standard input
     #[arg(required = true)]
     pub files: Vec<String>,
     #[command(flatten)]
@@ -149,6 +156,8 @@ pub struct LoadArgs {
     /// No plan, no progress, no report
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub events: EventArgs,
 }
 
 /// `bulkwire query`.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::EventArgs;
+
 /// `bulkwire run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -48,6 +50,8 @@ pub struct RunArgs {
     /// No progress
     #[arg(long, short, help_heading = "Report")]
     pub quiet: bool,
+    #[command(flatten)]
+    pub events: EventArgs,
     /// Print order, variables and what each task would do, and stop; secrets are left out
     #[arg(long)]
     pub dry_run: bool,

@@ -90,6 +90,8 @@ pub struct Login {
     pub user: Option<String>,
     /// `-P`; an empty one for `-P` without a value
     pub password: Option<String>,
+    /// `--password-file`, `--authentication` and the like, as keywords of a connection string
+    pub keywords: Vec<(&'static str, String)>,
     /// `-T`
     pub trusted: bool,
     /// `-G`
@@ -533,6 +535,10 @@ impl Draft {
             database: self.value('d'),
             user: self.value('U'),
             password: self.value('P'),
+            keywords: KEYWORDS
+                .iter()
+                .filter_map(|(option, keyword)| Some((*keyword, self.long_value(option)?)))
+                .collect(),
             trusted: self.has('T'),
             entra: self.has('G'),
             encryption,
@@ -546,6 +552,15 @@ impl Draft {
         })
     }
 }
+
+/// Options that say who the client is, and the keywords of connection strings that they stand for.
+const KEYWORDS: [(&str, &str); 5] = [
+    ("password-file", "Password File"),
+    ("password-command", "Password Command"),
+    ("password-keyring", "Password Keyring"),
+    ("authentication", "Authentication"),
+    ("authority", "Authority"),
+];
 
 /// Rows that may be refused before a copy fails.
 pub const MAX_ERRORS_DEFAULT: i64 = 10;

@@ -165,10 +165,7 @@ impl Copy<'_> {
     }
 
     fn compression(&self) -> Compression {
-        match self.location {
-            Location::Path(path) => Compression::from_path(path).0,
-            _ => Compression::None,
-        }
+        self.location.path().map_or(Compression::None, |path| Compression::from_path(path).0)
     }
 
     fn read_options(&self) -> Result<HostReadOptions, End> {

@@ -145,10 +145,7 @@ fn writer(
     columns: &[Column],
     schema: &Schema,
 ) -> Result<HostWriter, End> {
-    let compression = match location {
-        Location::Path(path) => Compression::from_path(path).0,
-        _ => Compression::None,
-    };
+    let compression = location.path().map_or(Compression::None, |path| Compression::from_path(path).0);
     let options = HostWriteOptions {
         code_page: layout::code_page(job.code_page)?,
         native_version: layout::native_version(job),

@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{self, BufRead, IsTerminal};
 
-use load::config::{ApplicationIntent, Auth, Encrypt, Secret};
+use load::config::{ApplicationIntent, Auth, Encrypt, Password, Secret};
 use load::{Client, Config, ConfigError};
 
 use super::arguments::{Encryption, Job, Login};
@@ -117,7 +117,10 @@ fn base(login: &Login) -> Result<Config, SessionError> {
         (None, true) => Err(SessionError::Setting("-D needs -S with the name of a data source".to_owned())),
         (Some(server), false) => Ok(Config::parse(&format!("Server={};{credentials}", braced(server)))?),
         (None, false) => match env::var("BULKWIRE_URL") {
-            Ok(url) if !url.is_empty() => Ok(Config::parse(&url)?),
+            Ok(url) if !url.is_empty() => {
+                let whole = login.user.is_none() && login.password.is_none();
+                Ok(Config::parse_and(&url, if whole { &login.keywords } else { &[] })?)
+            }
             _ => Ok(Config::parse(&format!("Server=localhost;{credentials}"))?),
         },
     }
@@ -130,6 +133,12 @@ pub fn braced(value: &str) -> String {
 
 fn auth(job: &Job, config: &Config) -> Result<Auth, SessionError> {
     let login = &job.login;
+    if (login.entra || login.trusted) && !login.keywords.is_empty() {
+        let option = if login.entra { "-G" } else { "-T" };
+        return Err(SessionError::Setting(format!(
+            "{option} excludes --authentication, --authority, --password-file, --password-command and --password-keyring"
+        )));
+    }
     if login.entra {
         return entra(login);
     }
@@ -155,6 +164,9 @@ fn auth(job: &Job, config: &Config) -> Result<Auth, SessionError> {
     if named.is_none() && matches!(config.auth, Auth::Integrated { .. }) {
         return Ok(config.auth.clone());
     }
+    if !login.keywords.is_empty() {
+        return by_keywords(login, config);
+    }
     let user = match named {
         Some(user) => user,
         None => env::var("USER").or_else(|_| env::var("USERNAME")).map_err(|_| {
@@ -168,15 +180,27 @@ fn auth(job: &Job, config: &Config) -> Result<Auth, SessionError> {
         Some(password) => password,
         None => ask_password(job)?,
     };
-    Ok(Auth::SqlLogin { user, password: Secret::new(password) })
+    Ok(Auth::SqlLogin { user, password: Password::Given(Secret::new(password)) })
+}
+
+/// `--password-file`, `--authentication` and the like, with `-U` and `-P`: a connection string says the same.
+fn by_keywords(login: &Login, config: &Config) -> Result<Auth, SessionError> {
+    let mut settings = login.keywords.clone();
+    let of_source = match &config.auth {
+        Auth::SqlLogin { user, .. } if login.is_data_source && user != "nobody" => Some(user.clone()),
+        _ => None,
+    };
+    settings.extend(login.user.clone().or(of_source).map(|user| ("User ID", user)));
+    settings.extend(login.password.clone().map(|password| ("Password", password)));
+    Ok(Config::parse_and("Server=none", &settings)?.auth)
 }
 
 /// `-G`: only with a token that was obtained elsewhere.
 fn entra(login: &Login) -> Result<Auth, SessionError> {
     if login.user.is_some() {
         return Err(SessionError::Setting(
-            "-G with -U signs in at Microsoft Entra, which bulkwire does not do; obtain a token for \
-             https://database.windows.net/ and name its file with -G -P FILE"
+            "-G with -U sends a person's password to Microsoft Entra, which bulkwire does not do; use --authentication with \
+             ActiveDirectoryServicePrincipal or ActiveDirectoryDeviceCodeFlow, or name the file of a token with -G -P FILE"
                 .to_owned(),
         ));
     }
@@ -184,7 +208,8 @@ fn entra(login: &Login) -> Result<Auth, SessionError> {
         Some(file) => token_file(file)?,
         None => env::var(load::config::ACCESS_TOKEN_VARIABLE).map_err(|_| {
             SessionError::Setting(
-                "-G needs -P with the file of an access token, or BULKWIRE_ACCESS_TOKEN; integrated sign-in is not possible"
+                "-G needs -P with the file of an access token, or BULKWIRE_ACCESS_TOKEN; --authentication=ActiveDirectoryDefault takes \
+                 what the environment offers"
                     .to_owned(),
             )
         })?,
@@ -235,7 +260,7 @@ fn refuse_conflicts(config: &Config) -> Result<(), SessionError> {
     {
         return conflict("--no-encryption sees no certificate: it excludes -J and -H");
     }
-    if config.encrypt == Encrypt::Off && matches!(config.auth, Auth::AccessToken(_)) {
+    if config.encrypt == Encrypt::Off && matches!(config.auth, Auth::AccessToken(_) | Auth::Entra(_)) {
         return conflict("an access token is never sent in the clear: --no-encryption excludes it");
     }
     if config.server_certificate.is_some() && config.trust_server_certificate {

@@ -112,6 +112,31 @@ pub const LONG_SWITCHES: &[LongSwitch] = &[
         usage: "SECONDS  how long the server may be silent, 0 without limit (default: 600)",
     },
     LongSwitch {
+        name: "password-file",
+        takes_value: true,
+        usage: "FILE  a file whose only line is the password",
+    },
+    LongSwitch {
+        name: "password-command",
+        takes_value: true,
+        usage: "COMMAND  a command whose first line of output is the password",
+    },
+    LongSwitch {
+        name: "password-keyring",
+        takes_value: true,
+        usage: "SERVICE  the service under which the system's keyring has the password",
+    },
+    LongSwitch {
+        name: "authentication",
+        takes_value: true,
+        usage: "METHOD  ActiveDirectoryServicePrincipal, ActiveDirectoryDefault and the like",
+    },
+    LongSwitch {
+        name: "authority",
+        takes_value: true,
+        usage: "URL  the one place that gives access tokens, if it is none of Microsoft's",
+    },
+    LongSwitch {
         name: "no-encryption",
         takes_value: false,
         usage: "send everything in the clear, the password too",

@@ -67,7 +67,7 @@ pub fn write_body(path: &Path, title: &str, body: Body) {
 
 fn said(written: Result<(), Failure>) {
     if let Err(failure) = written {
-        eprintln!("warning: the rows are loaded, but {failure}");
+        say!("warning: the rows are loaded, but {failure}");
     }
 }
 

@@ -190,7 +190,7 @@ fn a_sorted_parquet_file_is_loaded_in_order_without_being_told_so() {
 }
 
 #[test]
-fn several_connections_fill_a_heap_before_the_key_where_that_pays() {
+fn rows_out_of_order_fill_a_heap_before_the_key_where_that_pays() {
     let fixture = Fixture::new();
     // Few rows, but enough bytes.
     const WIDE: u64 = 4_500;
@@ -225,9 +225,13 @@ fn several_connections_fill_a_heap_before_the_key_where_that_pays() {
     // The plan's own number of connections leaves sorted rows to one of them.
     assert!(!load("sorted.csv", create, &["--writers", "auto"]));
     assert!(load("sorted.csv", create, &["--writers", "2"]));
+    // One connection would sort and merge each of several batches.
+    assert!(load("scattered.csv", create, &[]));
+    assert!(load("scattered.csv", create, &["--writers", "1"]));
+    assert!(!load("sorted.csv", create, &[]));
     for flags in [
-        &[][..],
-        &["--writers", "1"],
+        &["--batch-rows", "2000"][..],
+        &["--strategy", "direct"],
         &["--writers", "2", "--strategy", "direct"],
         &["--writers", "2", "--table-lock=off"],
         &["--writers", "2", "--sole-writer"],

@@ -215,7 +215,7 @@ fn what_cannot_be_copied_is_said_before_anything_changes() {
         (&["mssql:", "b.csv", "--tables", "t"], 2, "takes one table"),
         (&["mssql:", "out/", "--tables", "nope.*"], 2, "has no such table"),
         (&["a.csv", "--tables", "t", "out/"], 2, "--tables chooses tables of a database"),
-        (&["s3://bucket/a", "b.csv"], 2, "s3:// is not understood"),
+        (&["ftp://host/a", "b.csv"], 2, "ftp:// is not understood"),
         (&["a.csv", "book.xlsx"], 2, "workbooks are read and not written"),
         (&["a.csv", "-", "--output", "json"], 2, "standard output"),
         (&["mssql:t", "-"], 2, "--to-format"),

@@ -45,6 +45,8 @@ impl Fixture {
             log_requests: false,
             faults: None,
             kerberos: None,
+            metrics: None,
+            entra: None,
             limits: Limits::default(),
         };
         change(&mut options);
@@ -104,6 +106,14 @@ impl Fixture {
             .env_remove("BULKWIRE_URL")
             .env("BULKWIRE_PASSWORD", PASSWORD)
             .env(variable.0, variable.1);
+        self.run_command(command, "")
+    }
+
+    /// Runs the command without a connection string and a password, but with these variables.
+    pub fn run_with_variables(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
+        command.args(arguments).env_remove("BULKWIRE_URL").env_remove("BULKWIRE_PASSWORD");
+        command.envs(variables.iter().copied());
         self.run_command(command, "")
     }
 

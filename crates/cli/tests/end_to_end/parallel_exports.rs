@@ -223,6 +223,23 @@ fn rows_that_lie_unevenly_are_found_by_a_scan_of_the_key() {
 }
 
 #[test]
+fn a_number_of_readers_that_is_to_be_found_reads_small_ranges_several_at_a_time() {
+    let fixture = Fixture::new();
+    for (number, key) in ["k", "k DESC"].into_iter().enumerate() {
+        let table = format!("t{number}");
+        fixture.sql(&format!(
+            "CREATE TABLE {table} (k int NULL, filler char(400) NOT NULL); CREATE CLUSTERED INDEX c ON {table} ({key});
+             INSERT INTO {table} SELECT NULLIF(value % 19000, 7), CONCAT('row ', value) FROM GENERATE_SERIES(1, 20000)"
+        ));
+        let told = same_rows(&fixture, &table, &["--readers", "auto"]);
+        assert!(told["ranges"].as_u64().unwrap() > 10, "{told}");
+        assert!(told["plan"].to_string().contains("neighbours at a time"), "{told}");
+        let told = same_rows(&fixture, &table, &["--readers", "2"]);
+        assert!(!told["plan"].to_string().contains("neighbours at a time"), "{told}");
+    }
+}
+
+#[test]
 fn a_query_is_split_by_a_column() {
     let fixture = Fixture::new();
     fixture.sql("SELECT value AS n, CONCAT(N'name ', value) AS s INTO t FROM GENERATE_SERIES(1, 3000)");

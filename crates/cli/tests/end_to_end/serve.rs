@@ -228,3 +228,28 @@ fn a_log_that_nobody_reads_does_not_stop_the_server() {
     process.kill().unwrap();
     process.wait().unwrap();
 }
+
+#[test]
+fn standard_error_may_be_json() {
+    let fixture = Fixture::new();
+    let options = ["--port", "0", "--log-format", "json", "--log-level", "info", "--log-requests"];
+    let server = Serving::start(&options).unwrap();
+    server.rows(&fixture, "SELECT 'secret' AS x; SELECT 1 / 0 WHERE 1 = 0");
+    let lines = server.stop();
+    let lines: Vec<serde_json::Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect();
+    assert!(lines.iter().all(|line| line["timestamp"].is_string() && line["level"].is_string()), "{lines:?}");
+    let answered = lines.iter().find(|line| line["message"] == "answered").unwrap();
+    assert_eq!(
+        (answered["request"]["kind"].as_str(), answered["session"]["user"].as_str()),
+        (Some("batch"), Some("sa"))
+    );
+    assert!(answered["session"]["spid"].is_u64() && answered["rows"].is_u64(), "{answered}");
+    assert!(lines.iter().any(|line| line["message"].as_str().is_some_and(|text| text.contains("LOGIN7"))));
+    let (code, _, stderr) =
+        Serving::start(&["--port", "0", "--log-format", "json", "--init", "nowhere.sql"]).err().unwrap();
+    let line: serde_json::Value = serde_json::from_str(stderr.trim()).unwrap();
+    assert_eq!((code, line["level"].as_str()), (1, Some("ERROR")), "{stderr}");
+}

@@ -102,6 +102,7 @@ fn a_thousand_small_loads_describe_their_table_once() {
         retry: RetryPolicy::NONE,
         ledger: None,
         watch: &(),
+        order: &(),
     };
     let started = Instant::now();
     let mut of_first = 0;

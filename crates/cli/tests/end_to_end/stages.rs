@@ -520,6 +520,7 @@ fn upserts_into_one_table_at_the_same_time_take_turns() {
                         retry: RetryPolicy::NONE,
                         ledger: None,
                         watch: &(),
+                        order: &(),
                     };
                     let source = [Ok::<_, std::io::Error>(rows.clone())].into_iter();
                     let done = load::load_whole(&mut client, &load, &rows.schema(), source, &mut |_| {});
@@ -591,4 +592,65 @@ fn rows_that_came_meanwhile_do_not_make_a_load_fail_that_chose_its_stage_itself(
         assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t WHERE w = 'y' AND x = id + 1"), 100);
         assert_eq!(Stage::find_all(&mut client).unwrap(), []);
     }
+}
+
+/// What a load of these rows, of about 7.6 kB each, has chosen: whether a stage, and whether ORDER.
+fn chosen(client: &mut Client, ids: &[i32], writers: Option<usize>, options: &LoadOptions) -> (bool, bool) {
+    let filler = "x".repeat(7_600);
+    let batches: Vec<RecordBatch> = ids
+        .chunks(500)
+        .map(|ids| {
+            let texts: ArrayRef = Arc::new(StringArray::from_iter_values(ids.iter().map(|_| &filler)));
+            let ids: ArrayRef = Arc::new(Int32Array::from(ids.to_vec()));
+            RecordBatch::try_from_iter([("id", ids), ("v", texts)]).unwrap()
+        })
+        .collect();
+    let load = WholeLoad {
+        table: &table("dbo.t"),
+        way: LoadWay::default(),
+        options: &LoadOptions { may_stage: true, ..options.clone() }.with_writers(writers),
+        writers,
+        retry: RetryPolicy::NONE,
+        ledger: None,
+        watch: &(),
+        order: &(),
+    };
+    let schema = batches[0].schema();
+    let source = batches.into_iter().map(Ok::<_, std::io::Error>);
+    let done = load::load_whole(client, &load, &schema, source, &mut |_| {}).unwrap();
+    let plan = done.plan.to_string();
+    let (rows, sum) = (ids.len() as i64, ids.iter().map(|id| i64::from(*id)).sum::<i64>());
+    assert_eq!(count(client, "SELECT COUNT_BIG(*) FROM dbo.t"), rows);
+    assert_eq!(count(client, "SELECT SUM(CAST(id AS bigint)) FROM dbo.t"), sum);
+    assert_eq!(done.published.is_some(), plan.contains("heap-then-key"), "{plan}");
+    client.execute("TRUNCATE TABLE dbo.t").unwrap();
+    (done.published.is_some(), !done.plan.hints.order.is_empty())
+}
+
+#[test]
+fn rows_that_come_as_a_stream_are_looked_at_before_their_way_is_chosen() {
+    // More than a batch of a table with rows of this estimate, and more than is read ahead.
+    const MANY: i32 = 9_000;
+    let fixture = Fixture::new();
+    let mut client = client(&fixture);
+    fixture.sql("CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v varchar(8000) NOT NULL)");
+    let rising = |count: i32| (0..count).collect::<Vec<_>>();
+    let scattered = |count: i32| (0..count).map(|row| row * 7919 % count).collect::<Vec<_>>();
+    let defaults = LoadOptions::default();
+    for writers in [Some(1), Some(2), None] {
+        assert_eq!(chosen(&mut client, &scattered(MANY), writers, &defaults), (true, false), "{writers:?}");
+        // Few rows are all read ahead, and then their order is known.
+        assert_eq!(chosen(&mut client, &scattered(200), writers, &defaults), (false, false), "{writers:?}");
+        assert_eq!(chosen(&mut client, &rising(200), writers, &defaults), (false, true), "{writers:?}");
+    }
+    for writers in [Some(1), None] {
+        assert_eq!(chosen(&mut client, &rising(MANY), writers, &defaults), (false, false), "{writers:?}");
+    }
+    // A number of rows says when they are to be seen.
+    let batches = LoadOptions { batch_rows: Some(1_000), ..LoadOptions::default() };
+    assert_eq!(chosen(&mut client, &scattered(MANY), Some(1), &batches), (false, false));
+    client.begin(tds::Isolation::Current).unwrap();
+    assert_eq!(chosen(&mut client, &scattered(MANY), Some(1), &defaults), (false, false));
+    client.rollback().unwrap();
+    assert_eq!(Stage::find_all(&mut client).unwrap(), []);
 }

@@ -1,6 +1,7 @@
 //! What all sessions share: the store, the engine, the catalogue's cache, counters.
 
 pub mod application_locks;
+pub mod counts;
 pub mod identities;
 pub mod isolation_level;
 pub mod kept_texts;
@@ -26,6 +27,7 @@ use crate::catalogue::{
 };
 use crate::file_access::FileAccess;
 use crate::instance::application_locks::ApplicationLocks;
+use crate::instance::counts::Counts;
 use crate::instance::kept_texts::StatementCache;
 use crate::instance::loads::RecentLoads;
 use crate::instance::registry::Sessions;
@@ -68,6 +70,7 @@ pub struct Instance {
     loads: RecentLoads,
     /// Waits that belong to no database.
     waits: Waits,
+    counts: Arc<Counts>,
 }
 
 impl std::fmt::Debug for Instance {
@@ -101,6 +104,7 @@ impl Instance {
             max_dop: AtomicU16::new(0),
             loads: RecentLoads::default(),
             waits: Waits::default(),
+            counts: Arc::default(),
         };
         instance.restore_service()?;
         let mut last = OBJECT_ID_FIRST;
@@ -133,6 +137,17 @@ impl Instance {
     /// Waits that belong to no database.
     pub fn waits(&self) -> &Waits {
         &self.waits
+    }
+
+    /// What is counted of clients.
+    pub fn counts(&self) -> &Arc<Counts> {
+        &self.counts
+    }
+
+    /// Counts where its listener has counted before.
+    pub fn with_counts(mut self, counts: &Arc<Counts>) -> Instance {
+        self.counts = Arc::clone(counts);
+        self
     }
 
     /// A number that no other session's temporary objects have.

@@ -19,11 +19,11 @@ use crate::storage::folders::{Folders, MARK, folder_name};
 use crate::storage::table_info::TableId;
 use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::RwLock;
-use store::MemoryQuota;
 use store::{
     Engine, EngineError, EngineOptions, Host, OnRecovery, RecoveryProgress, RecoveryStep, ResourceLimits,
     Transaction as EngineTransaction,
 };
+use store::{MemoryQuota, log_obstacle};
 
 /// What a folder has in which there is a database.
 const CONTROL: &str = "control";
@@ -262,6 +262,19 @@ impl Databases {
     /// Everything committed so far: of each database, from when it is first asked for.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.clone())
+    }
+
+    /// The databases that nothing can be written to now, tempdb among them, and why. The names are in lower case.
+    pub fn obstacles(&self) -> Vec<(String, String)> {
+        let stores: Vec<_> = {
+            let stores = self.shared.stores.read();
+            let named = stores.by_name.iter();
+            named
+                .filter_map(|(name, number)| Some((name.clone(), stores.by_number.get(number)?.clone())))
+                .collect()
+        };
+        let found = stores.into_iter();
+        found.filter_map(|(name, store)| Some((name, log_obstacle(store.engine())?))).collect()
     }
 
     /// The figures of all databases for the management views.

@@ -1,6 +1,6 @@
 //! What the management views, DBCC and the procedures about space show of databases of pages.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use store::catalogue::Table;
 use store::page::{PageId, UnitId};
 use store::{
-    AllocationUnitSpace, Compression, Engine, EngineError, PageStatistics, SavingsEstimate, ScanDetail,
-    Snapshot,
+    AllocationUnitSpace, CacheCounts, Compression, Engine, EngineError, PageStatistics, SavingsEstimate,
+    ScanDetail, Snapshot, WaitCount,
 };
 
 use crate::catalogue::{TableDefinition, name_key, store_key};
@@ -48,6 +48,39 @@ impl DatabaseFigures {
     pub fn all(&self) -> impl Iterator<Item = &Figures> {
         self.0.values().map(|(database, figures)| figures.get_or_init(|| database.figures()))
     }
+}
+
+/// The waits of several databases and of none, by the name of their type.
+pub fn waits_by_type(waits: impl Iterator<Item = WaitCount>) -> BTreeMap<&'static str, WaitCount> {
+    let mut sums: BTreeMap<&'static str, WaitCount> = BTreeMap::new();
+    for wait in waits {
+        let sum = sums.entry(wait.wait.name()).or_insert(WaitCount {
+            wait: wait.wait,
+            count: 0,
+            total: Duration::ZERO,
+            longest: Duration::ZERO,
+            signal: Duration::ZERO,
+        });
+        sum.count += wait.count;
+        sum.total += wait.total;
+        sum.longest = wait.longest.max(sum.longest);
+        sum.signal += wait.signal;
+    }
+    sums
+}
+
+/// The caches of several databases as one. They share a limit.
+pub fn all_caches(caches: impl Iterator<Item = CacheCounts>) -> Option<CacheCounts> {
+    caches.reduce(|sum, cache| CacheCounts {
+        pages: sum.pages + cache.pages,
+        dirty_pages: sum.dirty_pages + cache.dirty_pages,
+        limit_pages: sum.limit_pages.max(cache.limit_pages),
+        most_pages: sum.most_pages + cache.most_pages,
+        lookups: sum.lookups + cache.lookups,
+        misses: sum.misses + cache.misses,
+        evictions: sum.evictions + cache.evictions,
+        written_back: sum.written_back + cache.written_back,
+    })
 }
 
 /// Which of a table's indexes pages belong to.

@@ -38,7 +38,10 @@ pub use databases::Databases;
 pub use databases_transaction::{Savepoint, Snapshot, Transaction};
 pub use directory::OpenError;
 pub use error::StoreError;
-pub use figures::{DatabaseFigures, Figures, IndexPages, LOG_FILE_ID, file_id, index_of, page_text};
+pub use figures::{
+    DatabaseFigures, Figures, IndexPages, LOG_FILE_ID, all_caches, file_id, index_of, page_text,
+    waits_by_type,
+};
 pub use folders::{DirectoryFolders, Folders, MARK};
 pub(crate) use key_width::stored_bytes;
 pub use key_width::{KeyWidth, is_key_column};

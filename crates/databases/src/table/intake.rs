@@ -45,7 +45,7 @@ pub enum DecodeReason {
     LargeValues,
     /// A column's values are converted: its type or collation is another one on the wire.
     Conversion,
-    /// The table is a heap with an index, whose entries lead to the places of rows.
+    /// The table is a heap with a filtered or compressed index, whose entries are made of the rows' columns.
     Indexes,
     /// The table is compressed.
     Compression,

@@ -78,6 +78,8 @@ pub struct Session {
     pub(crate) bulk_fires: Option<BulkFires>,
     /// Whether the receiver of the answers takes borrowed page rows.
     pub(crate) takes_page_rows: bool,
+    /// Statements that the server's count does not have yet.
+    pub(crate) statements: u64,
 }
 
 /// What `@@ROWCOUNT` and its siblings say.
@@ -133,6 +135,7 @@ impl Session {
             trigger_stack: Vec::new(),
             bulk_fires: None,
             takes_page_rows: false,
+            statements: 0,
         })
     }
 

@@ -143,14 +143,23 @@ impl Inference {
     }
 
     /// Reads a text to its end, or to `rows_max` rows.
-    pub(crate) fn read_text(
+    pub(crate) fn read_text(&mut self, reader: CsvReader, rows_max: Option<u64>) -> Result<(), FormatError> {
+        self.read_text_until(reader, rows_max, &|| false)
+    }
+
+    /// The same; between two batches it is asked whether to end.
+    pub(crate) fn read_text_until(
         &mut self,
         mut reader: CsvReader,
         rows_max: Option<u64>,
+        is_over: &dyn Fn() -> bool,
     ) -> Result<(), FormatError> {
         let rejects = reader.handed_back().cloned();
-        let mut nobody = |_: &dyn BatchReader, _, _: &[RejectedRow]| ControlFlow::Continue(());
-        self.read(&mut reader, rejects.as_ref(), rows_max, &mut nobody).map(drop)
+        let mut heard = |_: &dyn BatchReader, _, _: &[RejectedRow]| match is_over() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        self.read(&mut reader, rejects.as_ref(), rows_max, &mut heard).map(drop)
     }
 
     /// Reads a file to its end, or to `rows_max` rows. Its columns are found by name if it has all of them, or else by their

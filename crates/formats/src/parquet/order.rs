@@ -1,12 +1,11 @@
 //! Whether the rows of a Parquet file are sorted: what its footer says, checked against the columns themselves.
 
-use arrow::array::{Array, ArrayRef, BooleanArray, make_comparator};
+use arrow::array::{Array, make_comparator};
 use arrow::compute::SortOptions;
-use arrow::compute::kernels::cmp;
-use arrow::record_batch::RecordBatch;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use rows::RowOrder;
 
 use crate::FormatError;
 use crate::counted_chunks::CountedChunks;
@@ -35,9 +34,9 @@ pub(super) fn sorted_by(
     let batches = builder.with_projection(mask).with_batch_size(COMPARED_ROWS).build()?;
     let compared = columns.iter().filter_map(|column| {
         let place = places.iter().position(|place| *place == column.index)?;
-        Some((place, options(column)))
+        Some((place, column.descending))
     });
-    let mut order = Order { columns: compared.collect(), strictly, last: Vec::new(), rows: 0 };
+    let mut order = RowOrder::new(compared, strictly);
     for batch in batches {
         if let Some(row) = order.first_unsorted(&batch?)? {
             return Ok(Sorted::No(format!("its row {row} is not in that order")));
@@ -47,11 +46,6 @@ pub(super) fn sorted_by(
         true => "the file says so, and its key was read",
         false => "the file's key was read",
     }))
-}
-
-/// How SQL Server sorts a column: NULL comes before all values.
-fn options(column: &SortColumn) -> SortOptions {
-    SortOptions { descending: column.descending, nulls_first: !column.descending }
 }
 
 /// Whether every row group claims to be sorted by the columns, and maybe by more.
@@ -88,66 +82,4 @@ fn groups_rise(metadata: &ArrowReaderMetadata, column: &SortColumn) -> Result<bo
         ([before, after], true) => compare(*after, *before).is_le(),
         _ => true,
     }))
-}
-
-/// Compares rows with those before them, batch by batch.
-struct Order {
-    columns: Vec<(usize, SortOptions)>,
-    strictly: bool,
-    /// The last row of the batches before.
-    last: Vec<ArrayRef>,
-    rows: u64,
-}
-
-impl Order {
-    /// The number, from 1, of the first row that does not follow the one before it.
-    fn first_unsorted(&mut self, batch: &RecordBatch) -> Result<Option<u64>, FormatError> {
-        let rows = batch.num_rows();
-        let arrays: Vec<ArrayRef> =
-            self.columns.iter().filter_map(|(place, _)| batch.columns().get(*place).cloned()).collect();
-        if rows == 0 {
-            return Ok(None);
-        }
-        let slices = |start: usize, length: usize| -> Vec<ArrayRef> {
-            arrays.iter().map(|array| array.slice(start, length)).collect()
-        };
-        let within = slices(0, rows - 1);
-        let pairs = [(std::mem::take(&mut self.last), slices(0, 1), 0), (within, slices(1, rows - 1), 1)];
-        for (before, after, start) in pairs {
-            if !before.is_empty()
-                && let Some(index) = self.first_not_after(&before, &after)?
-            {
-                return Ok(Some(self.rows + start + index as u64 + 1));
-            }
-        }
-        self.last = slices(rows - 1, 1);
-        self.rows += rows as u64;
-        Ok(None)
-    }
-
-    /// The first index at which a row of `after` does not come behind that of `before`.
-    fn first_not_after(&self, before: &[ArrayRef], after: &[ArrayRef]) -> Result<Option<usize>, FormatError> {
-        if let ([before], [after], [(_, options)]) = (before, after, self.columns.as_slice())
-            && before.null_count() + after.null_count() == 0
-        {
-            let (low, high) = if options.descending { (after, before) } else { (before, after) };
-            let sorted = if self.strictly { cmp::lt(low, high)? } else { cmp::lt_eq(low, high)? };
-            return Ok(first_false(&sorted));
-        }
-        let compare = before.iter().zip(after).zip(&self.columns);
-        let compare = compare.map(|((before, after), (_, options))| make_comparator(before, after, *options));
-        let compare = compare.collect::<Result<Vec<_>, _>>()?;
-        let rows = before.first().map_or(0, |array| array.len());
-        Ok((0..rows).find(|row| {
-            let order = compare.iter().map(|compare| compare(*row, *row)).find(|order| order.is_ne());
-            !order.map_or(!self.strictly, std::cmp::Ordering::is_lt)
-        }))
-    }
-}
-
-fn first_false(flags: &BooleanArray) -> Option<usize> {
-    if flags.true_count() == flags.len() {
-        return None;
-    }
-    (0..flags.len()).find(|index| !flags.value(*index))
 }

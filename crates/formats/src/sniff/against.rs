@@ -40,12 +40,7 @@ pub fn contradiction(
     options: &CsvOptions,
 ) -> Result<Option<Contradiction>, FormatError> {
     use std::io::Read as _;
-    let rereadable = match location {
-        Location::Path(path) => path.is_file(),
-        Location::Spooled(_) => true,
-        Location::Stdin | Location::Stdout => false,
-    };
-    if !rereadable {
+    if !location.is_rereadable() {
         return Ok(None);
     }
     let file = location.to_string();

@@ -1,11 +1,22 @@
 //! The positions at which columns of fixed width begin.
 
+/// What positions in a line count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Positions {
+    /// Characters.
+    Characters,
+    /// Units of UTF-16: a character beyond the first 65,536 has two.
+    Utf16Units,
+}
+
 /// Where columns of fixed width begin, and in how many lines that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedColumns {
-    /// The start of each column but the first, in characters from 0.
+    /// What positions count.
+    pub positions: Positions,
+    /// The start of each column but the first, as a position from 0.
     pub breaks: Vec<usize>,
-    /// Characters of the longest line.
+    /// The length of the longest line.
     pub width: usize,
     /// Lines of another length.
     pub odd_rows: usize,
@@ -17,7 +28,7 @@ const LINES_MAX: usize = 2000;
 impl FixedColumns {
     /// The line's columns, padding included.
     pub(super) fn divide(&self, line: &str) -> Vec<String> {
-        let characters: Vec<char> = line.chars().collect();
+        let characters = self.positions.of(line);
         let mut edges = vec![0];
         edges.extend_from_slice(&self.breaks);
         edges.push(self.width.max(characters.len()));
@@ -26,16 +37,30 @@ impl FixedColumns {
             .map(|pair| {
                 let end = pair[1].min(characters.len());
                 let start = pair[0].min(end);
-                characters.get(start..end).unwrap_or_default().iter().collect()
+                characters.get(start..end).unwrap_or_default().iter().flatten().collect()
             })
             .collect()
     }
 }
 
+impl Positions {
+    /// What stands at each position: a character, or the rest of the one before.
+    fn of(self, line: &str) -> Vec<Option<char>> {
+        let mut found = Vec::with_capacity(line.len());
+        for character in line.chars() {
+            found.push(Some(character));
+            if self == Self::Utf16Units && character.len_utf16() == 2 {
+                found.push(None);
+            }
+        }
+        found
+    }
+}
+
 /// Columns of lines of equal length: they begin behind a position that is blank in all lines, and where digits meet letters
 /// in all of them. `None` if lines differ in length or nothing divides them.
-pub fn fixed_columns(lines: &[&str]) -> Option<FixedColumns> {
-    let lines: Vec<Vec<char>> = lines.iter().take(LINES_MAX).map(|line| line.chars().collect()).collect();
+pub fn fixed_columns(lines: &[&str], positions: Positions) -> Option<FixedColumns> {
+    let lines: Vec<_> = lines.iter().take(LINES_MAX).map(|line| positions.of(line)).collect();
     let width = lines.iter().map(Vec::len).max()?;
     let regular = lines.iter().filter(|line| line.len() == width).count();
     // Blanks at the ends of lines are often gone.
@@ -43,7 +68,10 @@ pub fn fixed_columns(lines: &[&str]) -> Option<FixedColumns> {
     if lines.len() < 2 || width < 2 || !(regular * 10 >= lines.len() * 9 || padded) {
         return None;
     }
-    let at = |line: &Vec<char>, position: usize| line.get(position).copied().unwrap_or(' ');
+    // The rest of a character divides nothing.
+    let at = |line: &Vec<Option<char>>, position: usize| {
+        line.get(position).map_or(' ', |character| character.unwrap_or('\0'))
+    };
     let blank = |position: usize| lines.iter().all(|line| at(line, position) == ' ');
     let meets = |position: usize| {
         let kind = |character: char| match character {
@@ -71,5 +99,5 @@ pub fn fixed_columns(lines: &[&str]) -> Option<FixedColumns> {
     if breaks.is_empty() {
         return None;
     }
-    Some(FixedColumns { breaks, width, odd_rows: lines.len() - regular })
+    Some(FixedColumns { positions, breaks, width, odd_rows: lines.len() - regular })
 }

@@ -18,7 +18,7 @@ use crate::csv::{CsvReader, RowTerminator};
 use crate::infer::{InferredSchema, infer_reader};
 use crate::{Compression, CsvOptions, Encoding, FormatError, Location};
 pub use against::{Contradiction, contradiction};
-pub use fixed_width::{FixedColumns, fixed_columns};
+pub use fixed_width::{FixedColumns, Positions, fixed_columns};
 use sample::Sample;
 
 /// What a file looks like.
@@ -72,6 +72,8 @@ pub struct SniffedText {
     pub odd_rows: usize,
     /// The first rows, divided as guessed.
     pub preview: Vec<Vec<String>>,
+    /// Whether a character is a byte, or two in UTF-16, throughout the head of the file.
+    pub is_ascii: bool,
     /// Reasons why the guess may be wrong.
     pub doubts: Vec<String>,
 }
@@ -86,11 +88,13 @@ pub enum Layout {
         /// The quote character, if fields are quoted.
         quote: Option<u8>,
     },
-    /// By position: the start of each column but the first, in characters from 0, and the length of a row.
+    /// By position: the start of each column but the first, and the length of a row.
     FixedWidth {
-        /// Where columns begin.
+        /// What positions count.
+        positions: Positions,
+        /// Where columns begin, from 0.
         breaks: Vec<usize>,
-        /// Characters in a row.
+        /// The length of a row.
         width: usize,
     },
     /// Not at all.
@@ -187,10 +191,13 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
         }
         None => {
             let lines: Vec<&str> = text.split(line_end.as_str()).filter(|line| !line.is_empty()).collect();
-            match fixed_columns(&lines) {
+            let wide = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+            let by_units = wide.then(|| fixed_columns(&lines, Positions::Utf16Units)).flatten();
+            match by_units.or_else(|| fixed_columns(&lines, Positions::Characters)) {
                 Some(fixed) => {
                     let rows = lines.iter().map(|line| fixed.divide(line)).collect();
-                    (Layout::FixedWidth { breaks: fixed.breaks, width: fixed.width }, rows, fixed.odd_rows)
+                    let FixedColumns { positions, breaks, width, odd_rows } = fixed;
+                    (Layout::FixedWidth { positions, breaks, width }, rows, odd_rows)
                 }
                 None => (Layout::OneColumn, lines.iter().map(|line| vec![(*line).to_owned()]).collect(), 0),
             }
@@ -223,6 +230,7 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
         header,
         odd_rows,
         preview,
+        is_ascii: text.is_ascii(),
         doubts,
     })
 }
@@ -356,10 +364,12 @@ impl SniffedText {
             match &self.layout {
                 Layout::Delimited { quote: Some(_), .. } => return None,
                 Layout::Delimited { delimiter, .. } if index < last => field.terminator = ending(delimiter),
-                Layout::FixedWidth { breaks, width } => {
-                    if self.encoding == Encoding::Utf8
-                        && !self.preview.iter().flatten().all(|cell| cell.is_ascii())
-                    {
+                Layout::FixedWidth { positions, breaks, width } => {
+                    let counts_bytes = match (self.encoding, positions) {
+                        (Encoding::Utf8, _) => self.is_ascii,
+                        (_, positions) => !wide || *positions == Positions::Utf16Units,
+                    };
+                    if !counts_bytes {
                         return None;
                     }
                     let start =
@@ -421,13 +431,17 @@ impl fmt::Display for SniffedText {
                     .map_or("no quotes".to_owned(), |quote| format!("quoted with {}", char::from(quote)));
                 writeln!(f, "  delimiter       {} ({quoted})", terminator::escape(delimiter.as_bytes()))?;
             }
-            Layout::FixedWidth { breaks, width } => {
+            Layout::FixedWidth { positions, breaks, width } => {
                 let mut edges = vec![0];
                 edges.extend_from_slice(breaks);
                 edges.push(*width);
                 let widths: Vec<String> =
                     edges.windows(2).map(|pair| (pair[1] - pair[0]).to_string()).collect();
-                writeln!(f, "  fixed width     {} characters: {}", width, widths.join(" + "))?;
+                let counted = match positions {
+                    Positions::Utf16Units if !self.is_ascii => "units of UTF-16",
+                    _ => "characters",
+                };
+                writeln!(f, "  fixed width     {width} {counted}: {}", widths.join(" + "))?;
             }
             Layout::OneColumn => writeln!(f, "  delimiter       none")?,
         }

@@ -1,13 +1,12 @@
 //! Current activity: waits, locks, requests, counters, and the use of a service tier.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use databases::catalogue::TableDefinition;
-use databases::storage::{Figures, file_id};
+use databases::storage::{Figures, all_caches, file_id, waits_by_type};
 use query::Datum;
-use store::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier, WaitType};
+use store::{LockRow, LockStatus, Resource, ServiceTier, WaitType, lock_usage};
 
 use crate::system_views::entry::{Context, Entry};
 use crate::view::{View, int, moment, text};
@@ -128,22 +127,14 @@ fn milliseconds(time: Duration) -> Datum {
 
 fn wait_stats(context: &Context<'_>, view: &mut View) {
     // Those of all databases, and those of none.
-    let mut sums: BTreeMap<&str, (u64, [Duration; 3])> = BTreeMap::new();
     let waits = context.facts.all_figures().flat_map(|figures| figures.engine().waits());
-    for wait in waits.chain((context.facts.waits)()) {
-        let (count, [total, longest, signal]) = sums.entry(wait.wait.name()).or_default();
-        *count += wait.count;
-        *total += wait.total;
-        *longest = wait.longest.max(*longest);
-        *signal += wait.signal;
-    }
-    for (name, (count, [total, longest, signal])) in sums {
+    for (name, wait) in waits_by_type(waits.chain((context.facts.waits)())) {
         view.add([
             ("wait_type", text(name)),
-            ("waiting_tasks_count", Datum::Int(count as i64)),
-            ("wait_time_ms", milliseconds(total)),
-            ("max_wait_time_ms", milliseconds(longest)),
-            ("signal_wait_time_ms", milliseconds(signal)),
+            ("waiting_tasks_count", Datum::Int(wait.count as i64)),
+            ("wait_time_ms", milliseconds(wait.total)),
+            ("max_wait_time_ms", milliseconds(wait.longest)),
+            ("signal_wait_time_ms", milliseconds(wait.signal)),
         ]);
     }
 }
@@ -185,21 +176,41 @@ fn performance_counters(context: &Context<'_>, view: &mut View) {
     };
     let sessions = (context.facts.sessions)().len();
     add("General Statistics", "User Connections", "", sessions as u64, NOW);
-    let caches: Vec<_> = context.facts.all_figures().map(|figures| figures.engine().cache_counts()).collect();
-    // One limit is that of all of them.
-    let Some(limit_pages) = caches.iter().map(|cache| cache.limit_pages).max() else { return };
-    let sum = |of: fn(&CacheCounts) -> u64| caches.iter().map(of).sum::<u64>();
-    let (lookups, misses) = (sum(|cache| cache.lookups), sum(|cache| cache.misses));
+    if let Some(counts) = &context.facts.counts {
+        add("General Statistics", "Logins/sec", "", counts.logins.get(), PER_SECOND);
+        add("SQL Statistics", "Batch Requests/sec", "", counts.batch_requests(), PER_SECOND);
+        add(
+            "SQL Errors",
+            "Errors/sec",
+            "_Total",
+            counts.errors().map(|(_, errors)| errors).sum(),
+            PER_SECOND,
+        );
+    }
+    let caches = context.facts.all_figures().map(|figures| figures.engine().cache_counts());
+    let Some(cache) = all_caches(caches) else { return };
     for (counter, value, kind) in [
-        ("Buffer cache hit ratio", lookups.saturating_sub(misses), SHARE),
-        ("Buffer cache hit ratio base", lookups, BASE),
-        ("Page lookups/sec", lookups, PER_SECOND),
-        ("Database pages", sum(|cache| cache.pages), NOW),
-        ("Target pages", limit_pages, NOW),
-        ("Page reads/sec", misses, PER_SECOND),
-        ("Page writes/sec", sum(|cache| cache.written_back), PER_SECOND),
+        ("Buffer cache hit ratio", cache.lookups.saturating_sub(cache.misses), SHARE),
+        ("Buffer cache hit ratio base", cache.lookups, BASE),
+        ("Page lookups/sec", cache.lookups, PER_SECOND),
+        ("Database pages", cache.pages, NOW),
+        ("Target pages", cache.limit_pages, NOW),
+        ("Page reads/sec", cache.misses, PER_SECOND),
+        ("Page writes/sec", cache.written_back, PER_SECOND),
     ] {
         add("Buffer Manager", counter, "", value, kind);
+    }
+    let locks: Vec<_> = context.facts.all_figures().map(|figures| lock_usage(figures.engine())).collect();
+    let lock_waits = context.facts.all_figures().flat_map(|figures| figures.engine().waits());
+    let lock_waits: Vec<_> = lock_waits.filter(|wait| matches!(wait.wait, WaitType::Lock(_))).collect();
+    let wait_time = lock_waits.iter().map(|wait| wait.total).sum::<Duration>();
+    for (counter, value, kind) in [
+        ("Lock Timeouts (timeout > 0)/sec", locks.iter().map(|lock| lock.timeouts).sum(), PER_SECOND),
+        ("Lock Wait Time (ms)", u64::try_from(wait_time.as_millis()).unwrap_or(u64::MAX), NOW),
+        ("Lock Waits/sec", lock_waits.iter().map(|wait| wait.count).sum(), PER_SECOND),
+        ("Number of Deadlocks/sec", locks.iter().map(|lock| lock.deadlocks).sum(), PER_SECOND),
+    ] {
+        add("Locks", counter, "_Total", value, kind);
     }
     let databases = context.facts.directory.databases.iter();
     let counted = databases
@@ -231,14 +242,13 @@ fn database_counters(figures: &Figures) -> Vec<(&'static str, u64, i32)> {
     let engine = figures.engine();
     let (counters, flushes, log) = (engine.counters(), engine.log_flushes(), engine.log_space());
     let data_pages: u64 = engine.data_files().iter().map(|file| file.size_pages).sum();
-    let open = engine.locks().iter().map(|lock| lock.transaction).collect::<std::collections::BTreeSet<_>>();
     let write_log = engine.waits().into_iter().find(|wait| wait.wait.name() == "WRITELOG");
     vec![
         ("Data File(s) Size (KB)", data_pages * 8, NOW),
         ("Log File(s) Size (KB)", log.total_bytes / 1024, NOW),
         ("Log File(s) Used Size (KB)", log.used_bytes / 1024, NOW),
         ("Percent Log Used", log.used_percent as u64, NOW),
-        ("Active Transactions", open.len() as u64, NOW),
+        ("Active Transactions", lock_usage(engine).transactions, NOW),
         ("Transactions/sec", counters.transactions, PER_SECOND),
         ("Bulk Copy Rows/sec", counters.bulk_rows, PER_SECOND),
         ("Bulk Copy Throughput/sec", counters.bulk_bytes / 1024, PER_SECOND),

@@ -1,9 +1,9 @@
 //! How to reach a server: connection strings, URLs, and secrets from the environment.
 
+mod authentication;
 mod error;
 mod keyword;
 mod keyword_string;
-mod secret;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -13,8 +13,9 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use crate::interruption::Interruption;
 
+pub use entra::{Identity, Proof, Way};
 pub use error::ConfigError;
-pub use secret::Secret;
+pub use sign_in::{Password, Secret};
 
 /// The port of a default instance.
 pub const DEFAULT_PORT: u16 = 1433;
@@ -34,11 +35,13 @@ pub enum Auth {
     SqlLogin {
         /// The login.
         user: String,
-        /// Its password; may be empty.
-        password: Secret,
+        /// Its password, or the place that has it.
+        password: Password,
     },
     /// A Microsoft Entra access token for the resource `https://database.windows.net/`, obtained elsewhere.
     AccessToken(Secret),
+    /// A Microsoft Entra access token that is got when a connection is opened, at the place that the server names.
+    Entra(Identity),
     /// A Kerberos ticket.
     Integrated {
         /// Whose ticket: `user@REALM`. The default one if absent.
@@ -149,14 +152,33 @@ impl Config {
 
     /// Parses like [`parse`](Self::parse), but takes environment variables from the caller.
     pub fn parse_with(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let settings = if url::is_url(text) { url::parse(text)? } else { keyword_string::parse(text)? };
-        settings::resolve(settings, environment)
+        settings::resolve(split(text)?, environment)
+    }
+
+    /// Parses like [`parse`](Self::parse), with further keywords and their values. They do not replace those of the text: two
+    /// different values are refused.
+    pub fn parse_and(text: &str, further: &[(&str, String)]) -> Result<Self, ConfigError> {
+        let mut settings = split(text)?;
+        for (name, value) in further {
+            let keyword = keyword::Keyword::find(name).ok_or_else(|| keyword::Keyword::unknown(name))?;
+            settings.push((keyword, value.clone(), 0));
+        }
+        settings::resolve(settings, &|name| std::env::var(name).ok())
+    }
+
+    /// The keywords that lead to the same authentication again, but for the user and secrets.
+    pub fn authentication_settings(&self) -> Vec<(&'static str, String)> {
+        authentication::settings(&self.auth)
     }
 
     /// The port to connect to when no instance has to be looked up.
     pub fn port_or_default(&self) -> u16 {
         self.port.unwrap_or(DEFAULT_PORT)
     }
+}
+
+fn split(text: &str) -> Result<Vec<keyword_string::Setting>, ConfigError> {
+    if url::is_url(text) { url::parse(text) } else { keyword_string::parse(text) }
 }
 
 impl fmt::Display for Config {

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    ACCESS_TOKEN_VARIABLE, ApplicationIntent, Auth, COMMAND_TIMEOUT, CONNECT_TIMEOUT, Config, ConfigError,
-    Encrypt, PASSWORD_VARIABLE, Secret, VectorSupport, keyword::Keyword, keyword_string::Setting,
+    ApplicationIntent, Auth, COMMAND_TIMEOUT, CONNECT_TIMEOUT, Config, ConfigError, Encrypt, VectorSupport,
+    authentication, keyword::Keyword, keyword_string::Setting,
 };
 
-type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Resolves the settings of either syntax.
 pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> Result<Config, ConfigError> {
@@ -37,7 +37,7 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
         port: target.port,
         instance: target.instance,
         database: values.take_filled(Keyword::Database),
-        auth: values.auth(environment)?,
+        auth: authentication::auth(&mut values, environment)?,
         server_spn: values.take_filled(Keyword::ServerSpn),
         encrypt,
         trust_server_certificate: values.boolean(Keyword::TrustServerCertificate)?.unwrap_or(false),
@@ -62,7 +62,8 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
     Ok(config)
 }
 
-struct Values {
+/// Settings that nobody has looked at yet.
+pub(super) struct Values {
     values: BTreeMap<Keyword, String>,
     ignored: Vec<String>,
 }
@@ -86,11 +87,11 @@ impl Values {
         Ok(this)
     }
 
-    fn take(&mut self, keyword: Keyword) -> Option<String> {
+    pub(super) fn take(&mut self, keyword: Keyword) -> Option<String> {
         self.values.remove(&keyword)
     }
 
-    fn take_filled(&mut self, keyword: Keyword) -> Option<String> {
+    pub(super) fn take_filled(&mut self, keyword: Keyword) -> Option<String> {
         self.take(keyword).filter(|value| !value.is_empty())
     }
 
@@ -163,76 +164,14 @@ impl Values {
         }
     }
 
-    fn auth(&mut self, environment: Environment<'_>) -> Result<Auth, ConfigError> {
-        if self.integrated()? {
-            return self.ticket();
-        }
-        let method = self.take_filled(Keyword::Authentication);
-        let token_asked = match method.as_deref().map(|m| m.replace(' ', "").to_ascii_lowercase()).as_deref()
-        {
-            None | Some("sqlpassword" | "notspecified") => false,
-            Some("accesstoken" | "activedirectoryaccesstoken") => true,
-            Some(_) => {
-                return Err(ConfigError::Unsupported {
-                    keyword: Keyword::Authentication.name(),
-                    reason: "only SqlPassword and AccessToken are; obtain a token for https://database.windows.net/ and give it as \
-                             Access Token or in BULKWIRE_ACCESS_TOKEN",
-                });
-            }
-        };
-        let user = self.take_filled(Keyword::User);
-        let password = self.take(Keyword::Password);
-        let token = self.take_filled(Keyword::AccessToken);
-        if token.is_some() && (user.is_some() || password.is_some()) {
-            return Err(ConfigError::Conflict {
-                reason: "Access Token excludes User ID and Password: the token names the user",
-            });
-        }
-        if token.is_some() || token_asked || user.is_none() {
-            let token =
-                token.or_else(|| environment(ACCESS_TOKEN_VARIABLE)).filter(|token| !token.is_empty());
-            return token.map(|token| Auth::AccessToken(Secret::new(token))).ok_or(ConfigError::Missing {
-                what: if token_asked { "Access Token" } else { "User ID" },
-                hint: "give User ID and Password, or an Access Token (also in BULKWIRE_ACCESS_TOKEN), or Integrated Security=true \
-                       for a Kerberos ticket",
-            });
-        }
-        let password = password.or_else(|| environment(PASSWORD_VARIABLE));
-        match (user, password) {
-            (Some(user), Some(password)) => Ok(Auth::SqlLogin { user, password: Secret::new(password) }),
-            _ => Err(ConfigError::Missing {
-                what: "Password",
-                hint: "give Password, or set BULKWIRE_PASSWORD",
-            }),
-        }
-    }
-
-    fn integrated(&mut self) -> Result<bool, ConfigError> {
-        let keyword = Keyword::IntegratedSecurity;
-        let Some(value) = self.take_filled(keyword) else { return Ok(false) };
-        match value.to_ascii_lowercase().as_str() {
-            "sspi" | "yes" | "true" | "1" | "on" => Ok(true),
-            "no" | "false" | "0" | "off" => Ok(false),
-            _ => Err(ConfigError::InvalidValue {
-                keyword: keyword.name(),
-                value,
-                expected: "SSPI (yes, true) or no",
-            }),
-        }
-    }
-
-    /// A Kerberos ticket instead of a secret of the string.
-    fn ticket(&mut self) -> Result<Auth, ConfigError> {
-        let secret = self.take_filled(Keyword::Password).or_else(|| self.take_filled(Keyword::AccessToken));
-        if secret.is_some() || self.take_filled(Keyword::Authentication).is_some() {
-            return Err(ConfigError::Conflict {
-                reason: "Integrated Security signs in with a Kerberos ticket; it excludes Password, Access Token and Authentication",
-            });
-        }
-        Ok(Auth::Integrated { principal: self.take_filled(Keyword::User) })
-    }
-
     fn refuse_unsupported(&mut self) -> Result<(), ConfigError> {
+        let keyword = Keyword::ColumnEncryption;
+        if self.take_filled(keyword).is_some_and(|value| !value.eq_ignore_ascii_case("disabled")) {
+            return Err(ConfigError::Unsupported {
+                keyword: keyword.name(),
+                reason: "bulkwire has no column keys; without it encrypted columns are read as ciphertext",
+            });
+        }
         if self.boolean(Keyword::Mars)?.unwrap_or(false) {
             return Err(ConfigError::Unsupported {
                 keyword: Keyword::Mars.name(),
@@ -269,7 +208,7 @@ fn refuse_conflicts(config: &Config) -> Result<(), ConfigError> {
             "ServerSPN is the service that a Kerberos ticket is for: it needs Integrated Security=true",
         );
     }
-    if config.encrypt == Encrypt::Off && matches!(config.auth, Auth::AccessToken(_)) {
+    if config.encrypt == Encrypt::Off && matches!(config.auth, Auth::AccessToken(_) | Auth::Entra(_)) {
         return conflict("an access token is never sent in the clear; drop Encrypt=Off");
     }
     Ok(())

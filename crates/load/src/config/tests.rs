@@ -25,8 +25,14 @@ fn show(config: &Config) -> String {
     field("instance", config.instance.clone());
     field("db", config.database.clone());
     match &config.auth {
-        Auth::SqlLogin { user, password } => field("login", Some(format!("{user}/{}", password.expose()))),
+        Auth::SqlLogin { user, password } => field("login", Some(format!("{user}/{}", shown(password)))),
         Auth::AccessToken(token) => field("token", Some(token.expose().to_owned())),
+        Auth::Entra(Identity { way, authority, tenant, resource }) => {
+            field("entra", Some(entra(way)));
+            field("tenant", tenant.clone());
+            field("authority", authority.clone());
+            field("resource", resource.clone());
+        }
         Auth::Integrated { principal } => {
             field("ticket", Some(principal.clone().unwrap_or_else(|| "default".to_owned())))
         }
@@ -53,6 +59,32 @@ fn show(config: &Config) -> String {
     field("command", command.map(|t| format!("{t:?}")));
     field("ignored", (!config.ignored.is_empty()).then(|| config.ignored.join("+")));
     out.join(" ")
+}
+
+fn shown(password: &Password) -> String {
+    match password {
+        Password::Given(secret) => secret.expose().to_owned(),
+        Password::File(file) => format!("file:{}", file.display()),
+        Password::Command(line) => format!("command:{line}"),
+        Password::Keyring(service) => format!("keyring:{service}"),
+    }
+}
+
+fn entra(way: &Way) -> String {
+    let or_none = |client: &Option<String>| client.clone().unwrap_or_else(|| "-".to_owned());
+    match way {
+        Way::ServicePrincipal { client, proof: Proof::Secret(password) } => {
+            format!("app/{client}/{}", shown(password))
+        }
+        Way::ServicePrincipal { client, proof: Proof::Certificate(file) } => {
+            format!("app/{client}/certificate:{}", file.display())
+        }
+        Way::ManagedIdentity { client } => format!("managed/{}", or_none(client)),
+        Way::WorkloadIdentity { client, file } => format!("workload/{}/{file:?}", or_none(client)),
+        Way::AzureCli => "az".to_owned(),
+        Way::DeviceCode { client } => format!("device/{}", or_none(client)),
+        Way::Default { client } => format!("default/{}", or_none(client)),
+    }
 }
 
 #[test]
@@ -88,6 +120,33 @@ fn keyword_strings() {
         ("Server=h;Uid=a;Pwd=p;Uid=a", "h login=a/p"),
         ("Server=h;AccessToken=eyJ0", "h token=eyJ0"),
         ("Server=h;Authentication=ActiveDirectoryAccessToken;Access Token=t", "h token=t"),
+        ("Server=h;Uid=a;Password File=/run/pw", "h login=a/file:/run/pw"),
+        ("Server=h;Uid=a;PasswordCommand={pass show db; true}", "h login=a/command:pass show db; true"),
+        ("Server=h;Uid=a;password_keyring=db", "h login=a/keyring:db"),
+        ("Server=h;Authentication=SqlPassword;Uid=a;Pwd=p", "h login=a/p"),
+        ("Server=h;Authentication=ActiveDirectoryServicePrincipalAccessToken;Pwd=t", "h token=t"),
+        ("Server=h;Authentication=Active Directory Service Principal;Uid=app;Pwd=s", "h entra=app/app/s"),
+        (
+            "Server=h;fedauth=ActiveDirectoryServicePrincipal;Uid=app@t-1;Pwd=s",
+            "h entra=app/app/s tenant=t-1",
+        ),
+        (
+            "Server=h;Authentication=ActiveDirectoryServicePrincipal;Client ID=app;Tenant ID=t;PasswordFile=/s;Authority=sts.x;Resource=api://y",
+            "h entra=app/app/file:/s tenant=t authority=sts.x resource=api://y",
+        ),
+        (
+            "Server=h;Authentication=ActiveDirectoryServicePrincipalCertificate;Uid=app;Client Certificate=/c.pem",
+            "h entra=app/app/certificate:/c.pem",
+        ),
+        ("Server=h;Authentication=ActiveDirectoryMSI", "h entra=managed/-"),
+        ("Server=h;Authentication=ActiveDirectoryManagedIdentity;Uid=c", "h entra=managed/c"),
+        (
+            "Server=h;Authentication=ActiveDirectoryWorkloadIdentity;Federated Token File=/t",
+            "h entra=workload/-/Some(\"/t\")",
+        ),
+        ("Server=h;Authentication=ActiveDirectoryAzCli", "h entra=az"),
+        ("Server=h;Authentication=Active Directory Device Code Flow;Client ID=c", "h entra=device/c"),
+        ("Server=h;Authentication=ActiveDirectoryDefault", "h entra=default/-"),
         ("Server=h;Uid=a;Pwd=p;Encrypt=no", "h login=a/p encrypt=Login"),
         ("Server=h;Uid=a;Pwd=p;Encrypt=Optional", "h login=a/p encrypt=Login"),
         ("Server=h;Uid=a;Pwd=p;Encrypt=Mandatory;TrustServerCertificate=True", "h login=a/p trust=yes"),
@@ -112,6 +171,7 @@ fn keyword_strings() {
         ("Server=h;Uid=a;Pwd=p;vectorTypeSupport=v1", "h login=a/p vectors=Float32"),
         ("Server=h;Uid=a;Pwd=p;Vector Type Support=OFF", "h login=a/p vectors=Off"),
         ("Server=h;Uid=a;Pwd=p;VectorTypeSupport=v2", "h login=a/p"),
+        ("Server=h;Uid=a;Pwd=p;ColumnEncryption=Disabled", "h login=a/p"),
         ("Server=h;Uid=a;Pwd=p;Connection Timeout=0", "h login=a/p connect=None"),
         (
             "Driver={ODBC Driver 18 for SQL Server};Server=h;Uid=a;Pwd=p;Pooling=false;Trusted_Connection=no",
@@ -165,7 +225,42 @@ fn refusals_name_what_is_wrong() {
         ("Server=h;Integrated Security=SSPI;Uid=a;Pwd=p", "excludes Password"),
         ("Server=h;Trusted_Connection=yes;Access Token=t", "excludes Password, Access Token"),
         ("Server=h;Uid=a;Pwd=p;ServerSPN=MSSQLSvc/h", "needs Integrated Security=true"),
-        ("Server=h;Authentication=Active Directory Interactive", "Authentication is not supported"),
+        ("Server=h;Authentication=Active Directory Interactive", "opens no browser"),
+        ("Server=h;Authentication=ActiveDirectoryPassword;Uid=a;Pwd=p", "past every second factor"),
+        ("Server=h;Authentication=ActiveDirectoryIntegrated", "ActiveDirectoryDefault"),
+        ("Server=h;Authentication=Magic", "Authentication=Magic: expected SqlPassword"),
+        ("Server=h;Authentication=ActiveDirectoryServicePrincipal;Pwd=s", "User ID is missing"),
+        ("Server=h;Authentication=ActiveDirectoryServicePrincipal;Uid=app", "Password is missing"),
+        (
+            "Server=h;Authentication=ActiveDirectoryServicePrincipalCertificate;Uid=app;Pwd=s",
+            "Client Certificate is missing",
+        ),
+        (
+            "Server=h;Authentication=ActiveDirectoryServicePrincipal;Uid=a;Pwd=s;Client Certificate=c",
+            "exclude each other",
+        ),
+        (
+            "Server=h;Authentication=ActiveDirectoryServicePrincipal;Uid=a;Client ID=b;Pwd=s",
+            "both name the application",
+        ),
+        ("Server=h;Authentication=ActiveDirectoryMSI;Pwd=s", "takes no password"),
+        ("Server=h;Authentication=ActiveDirectoryMSI;Access Token=t", "Access Token is not supported"),
+        (
+            "Server=h;Authentication=ActiveDirectoryDeviceCodeFlow;Uid=ann",
+            "asks for the person in the browser",
+        ),
+        ("Server=h;Authentication=ActiveDirectoryAzCli;Uid=ann", "az login"),
+        (
+            "Server=h;Authentication=ActiveDirectoryDefault;Federated Token File=t",
+            "Federated Token File is not supported",
+        ),
+        ("Server=h;Authentication=ActiveDirectoryDefault;Encrypt=off", "never sent in the clear"),
+        ("Server=h;Uid=a;Pwd=p;Tenant ID=t", "Tenant ID is not supported"),
+        ("Server=h;Integrated Security=yes;Authority=x", "Authority is not supported"),
+        ("Server=h;Uid=a;Pwd=p;Password File=f", "exclude one another"),
+        ("Server=h;Uid=a;Password Command=c;Password Keyring=f", "exclude one another"),
+        ("Server=h;Trusted_Connection=yes;Password File=f", "excludes Password"),
+        ("Server=h;Uid=a;Pwd=p;Column Encryption Setting=Enabled", "read as ciphertext"),
         ("Server=h;Uid=a;Pwd=p;MARS_Connection=yes", "MultipleActiveResultSets is not supported"),
         (
             "Server=h;Uid=a;Pwd=p;Encrypt=Strict;TrustServerCertificate=yes",
@@ -219,6 +314,9 @@ fn no_secret_is_ever_printed() {
         "Server=h;Uid=a;Pwd=hunter2;Pwd=other",
         "Server=h;Uid=a;Pwd=hunter2;Encrypt=banana",
         "Server=h;Access Token=hunter2",
+        "Server=h;Authentication=ActiveDirectoryServicePrincipal;Uid=a;Pwd=hunter2",
+        "Server=h;Authentication=ActiveDirectoryMSI;Uid=a;Pwd=hunter2",
+        "Server=h;Authentication=Magic;Pwd=hunter2",
         "Server=h;Access Token=hunter2;Uid=a",
         "mssql://a:hunter2@h/d",
         "mssql://a:hunter2%@h/d",
@@ -237,6 +335,33 @@ fn no_secret_is_ever_printed() {
         };
         assert!(!printed.contains(SECRET), "{text} prints {printed}");
     }
+}
+
+#[test]
+fn authentication_is_spelled_again_without_its_secrets() {
+    for text in [
+        "Password File=/run/pw;Uid=a",
+        "Authentication=ActiveDirectoryServicePrincipal;Tenant ID=t;Authority=sts.x;Resource=api://y;Client Certificate=/c;Uid=app",
+        "Authentication=ActiveDirectoryServicePrincipal;Password Keyring=k;Uid=app",
+        "Authentication=ActiveDirectoryWorkloadIdentity;Client ID=c;Federated Token File=/t",
+        "Authentication=ActiveDirectoryManagedIdentity;Client ID=c",
+        "Authentication=ActiveDirectoryAzCli",
+        "Authentication=ActiveDirectoryDeviceCodeFlow",
+        "Authentication=ActiveDirectoryDefault",
+    ] {
+        let config = parse(&format!("Server=h;{text}")).unwrap();
+        let again: Vec<String> = config
+            .authentication_settings()
+            .into_iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let user = text.split(';').find(|setting| setting.starts_with("Uid")).unwrap_or_default();
+        let same = parse(&format!("Server=h;{};{user}", again.join(";"))).unwrap();
+        assert_eq!(same.auth, config.auth, "{text}");
+    }
+    let secret =
+        parse("Server=h;Authentication=ActiveDirectoryServicePrincipal;Uid=app;Pwd=hunter2").unwrap();
+    assert!(!format!("{:?}", secret.authentication_settings()).contains("hunter2"));
 }
 
 #[test]
@@ -263,7 +388,7 @@ proptest::proptest! {
         ];
         for value in quoted {
             let config = parse(&format!("Pwd={value};Server=h;Uid=a")).unwrap();
-            proptest::prop_assert_eq!(&config.auth, &Auth::SqlLogin { user: "a".to_owned(), password: Secret::new(password.clone()) });
+            proptest::prop_assert_eq!(&config.auth, &Auth::SqlLogin { user: "a".to_owned(), password: Password::Given(Secret::new(password.clone())) });
         }
     }
 }

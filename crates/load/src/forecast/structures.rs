@@ -13,7 +13,7 @@ use super::{
     record::{RecordColumn, RecordForm, compressed_lengths, plain_lengths, shrunk},
     sample::{Sample, Values, absent},
     stored_kind::StoredKind,
-    tree::{Merged, Upper, merge, upper_levels},
+    tree::{Coming, Merged, Upper, merge, upper_levels},
 };
 use crate::stage::Compression;
 
@@ -327,8 +327,7 @@ impl Work<'_> {
         let (mut merged, mut built, mut way) = (None, None, self.way(false));
         let adds_row_by_row = is_few && self.definition.is_embedded;
         let leaves = if batch_ends.len() > 1 || adds_row_by_row {
-            let (whole, first) =
-                self.merged(ordered, &lengths, fill_percent, adds_row_by_row, kind == "index");
+            let (whole, first) = self.merged(ordered, &lengths, fill_percent, adds_row_by_row);
             let leaves = whole.leaves.clone();
             merged = Some(whole);
             built = Some(first);
@@ -369,7 +368,6 @@ impl Work<'_> {
         lengths: &[u16],
         fill_percent: u8,
         row_by_row: bool,
-        rewrites: bool,
     ) -> (Merged, Filled) {
         let mut ranks = vec![u32::MAX; self.rows];
         for (rank, row) in ordered.order.iter().enumerate() {
@@ -387,9 +385,11 @@ impl Work<'_> {
         let ratio = if whole.compressed_pages > 0.0 { whole.bytes / plain.max(1.0) } else { 1.0 };
         let scaled: Vec<u16> =
             lengths.iter().map(|length| (f64::from(*length) * ratio).max(1.0) as u16).collect();
+        let compresses = whole.compressed_pages > 0.0;
+        let coming = Coming { lengths, stored: &scaled, compresses };
         if row_by_row {
             let rows: Vec<Vec<u32>> = ranks_of(0..self.rows).into_iter().map(|row| vec![row]).collect();
-            return (merge(&scaled, None, &rows, rewrites), Filled::default());
+            return (merge(coming, None, &rows), Filled::default());
         }
         let mut start = 0;
         let mut batches = Vec::new();
@@ -402,7 +402,8 @@ impl Work<'_> {
         let first = batches.remove(0);
         let first_lengths = first.iter().filter_map(|rank| scaled.get(*rank as usize).copied());
         let built = fill(first_lengths, fill_percent, 0);
-        (merge(&scaled, Some((&first, &built)), &batches, rewrites), built)
+        let is_logged = self.way(false) != Way::Minimal;
+        (merge(coming, Some((&first, &built, is_logged)), &batches), built)
     }
 
     fn key_column<'v>(

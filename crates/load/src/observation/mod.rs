@@ -10,7 +10,12 @@ use std::{
 
 pub use self::answers::SessionWait;
 use self::answers::{SessionWaits, log_bytes, session_waits};
-use crate::{client::Client, load_error::Progress, parallel::CommitWatch, report::LoadReport};
+use crate::{
+    client::Client,
+    load_error::Progress,
+    parallel::{CommitWatch, CommittedBatch, RetryNote},
+    report::LoadReport,
+};
 
 /// Samples that are kept; when there are more, every second one goes.
 const SAMPLES_MAX: usize = 512;
@@ -163,6 +168,14 @@ impl CommitWatch for Observation<'_> {
 
     fn ended(&self, rows: u64, committed: bool) {
         self.inner.ended(rows, committed);
+    }
+
+    fn batch(&self, batch: &CommittedBatch) {
+        self.inner.batch(batch);
+    }
+
+    fn tries_again(&self, number: u64, note: &RetryNote) {
+        self.inner.tries_again(number, note);
     }
 
     fn writer_begins(&self) {

@@ -44,11 +44,14 @@ use self::{
 };
 pub use self::{
     ledger::{CommittedChunk, Ledger, LedgerLoad, LedgerPlace, LoadIdentity, LoadState, SourceIdentity},
-    options::{BoxError, CommitWatch, ParallelOptions, ParallelSource, SourceBatches, Writers},
+    options::{
+        BoxError, CommitWatch, CommittedBatch, ParallelOptions, ParallelSource, SourceBatches, Writers,
+    },
     ramp::RampStep,
     ranges::RowRanges,
     report::{Limit, ParallelReport, RetryNote},
 };
+pub(crate) use self::{ramp::Ramp as ConnectionRamp, state::Pace};
 use crate::{
     client::Client,
     config::Config,

@@ -31,13 +31,18 @@ pub(super) struct WriterEffort {
 #[derive(Default)]
 pub(super) struct Sums {
     pub(super) rows: u64,
+    pub(super) bytes: u64,
     pub(super) checksum: crc32fast::Hasher,
+    /// When the first of them was sent.
+    pub(super) since: Option<Instant>,
 }
 
 impl Sums {
     /// Adds rows that are sent; only a ledger asks for their checksum.
     pub(super) fn add(&mut self, rows: u64, bytes: &[u8], shared: &Shared<'_>) {
         self.rows += rows;
+        self.bytes += bytes.len() as u64;
+        self.since.get_or_insert_with(Instant::now);
         if shared.ledger.is_some() {
             self.checksum.update(bytes);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::ledger::Ledger;
+use super::{ledger::Ledger, report::RetryNote};
 use crate::{client::Client, plan::LoadPlan, reject::Tolerance, retry::RetryPolicy, source::SourceBatch};
 
 /// Errors of a source.
@@ -51,10 +51,24 @@ pub trait CommitWatch: Sync {
     fn begins(&self, _rows: u64) {}
     /// The commit of this many rows has ended: they are committed, or they are not. A commit in doubt has not ended.
     fn ended(&self, _rows: u64, _committed: bool) {}
+    /// A batch is committed.
+    fn batch(&self, _batch: &CommittedBatch) {}
+    /// Something has failed and will be tried again, for the so-manieth time of this load, from 1.
+    fn tries_again(&self, _number: u64, _note: &RetryNote) {}
     /// A writer has its first connection.
     fn writer_begins(&self) {}
     /// A writer is done. Without a client its connection is broken; otherwise the session may be asked for its figures.
     fn writer_ends(&self, _client: Option<&mut Client>) {}
+}
+
+/// A batch that is committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommittedBatch {
+    /// Its rows.
+    pub rows: u64,
+    /// Bytes of its rows as they were sent, and the time from the first of them to the confirmation. None where the answer was
+    /// lost, and the ledger has the batch.
+    pub sent: Option<(u64, Duration)>,
 }
 
 /// Nobody hears.

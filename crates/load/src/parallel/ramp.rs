@@ -15,7 +15,7 @@ const GAIN_MIN: f64 = 1.25;
 
 /// Decides how many writers a load has.
 #[derive(Debug)]
-pub(super) struct Ramp {
+pub(crate) struct Ramp {
     most: usize,
     wanted: usize,
     /// Throughput of the last number of writers that was kept.
@@ -39,12 +39,12 @@ pub struct RampStep {
 
 impl Ramp {
     /// Begins with one writer, and goes up to `most`.
-    pub(super) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self { most: most.max(1), wanted: 1, before: None, settled: most <= 1, steps: Vec::new() }
     }
 
     /// Judges the present number of writers by their pace, `at` this time of the load: the number that there should be.
-    pub(super) fn wanted(&mut self, at: Duration, pace: Pace) -> usize {
+    pub(crate) fn wanted(&mut self, at: Duration, pace: Pace) -> usize {
         if self.settled || pace.chunks < (self.wanted * CHUNKS_JUDGED).max(CHUNKS_MIN) || pace.busy.is_zero()
         {
             return self.wanted;
@@ -76,7 +76,16 @@ impl Ramp {
         (self.most, self.wanted, self.settled) = (running.max(1), running.max(1), true);
     }
 
+    /// Whether the number stays.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled
+    }
+
     /// What was tried.
+    pub(crate) fn steps(&self) -> &[RampStep] {
+        &self.steps
+    }
+
     pub(super) fn into_steps(self) -> Vec<RampStep> {
         self.steps
     }

@@ -96,14 +96,14 @@ pub(super) struct Counters {
 
 /// How fast writers are while there are so many of them.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Grows with every change of their number.
-    pub(super) epoch: u64,
+    pub(crate) epoch: u64,
     /// Chunks that were begun and committed since.
-    pub(super) chunks: usize,
-    pub(super) bytes: u64,
+    pub(crate) chunks: usize,
+    pub(crate) bytes: u64,
     /// The time that they took, those of different writers added up.
-    pub(super) busy: Duration,
+    pub(crate) busy: Duration,
 }
 
 /// What ended a load.
@@ -251,11 +251,13 @@ impl<'a> Shared<'a> {
     }
 
     pub(super) fn note_retry(&self, writer: usize, reason: Transient, error: &Error, waited: Duration) {
-        self.counters.retries.fetch_add(1, Ordering::Relaxed);
+        let number = self.counters.retries.fetch_add(1, Ordering::Relaxed) + 1;
+        let (at, error) = (self.started.elapsed(), error.to_string());
+        let note = RetryNote { at, writer, reason: reason.to_string(), error, waited };
+        self.watch.tries_again(number, &note);
         let mut notes = lock(&self.notes);
         if notes.retries.len() < NOTES_MAX {
-            let (at, error) = (self.started.elapsed(), error.to_string());
-            notes.retries.push(RetryNote { at, writer, reason: reason.to_string(), error, waited });
+            notes.retries.push(note);
         }
     }
 

@@ -17,6 +17,7 @@ use super::{
     ledger::{CommittedChunk, Ledger},
     line::Line,
     open_chunk::{Open, Sums, WriterEffort, begin, close, commits_itself, count_wire, doubtful},
+    options::CommittedBatch,
     state::{Cut, Shared},
 };
 use crate::{
@@ -475,7 +476,7 @@ impl<'a> Writer<'a, '_> {
         let done = match is_committed {
             Ok(true) => {
                 self.roll_back();
-                self.count_committed(held.len() as u64);
+                self.note_batch(CommittedBatch { rows: held.len() as u64, sent: None });
                 return Ok(());
             }
             Ok(false) => self.send_held(chunk, held).and_then(|sums| self.commit(chunk, &sums, rows)),
@@ -533,7 +534,7 @@ impl<'a> Writer<'a, '_> {
         let Some(client) = line.client() else {
             return Err(Error::internal("a commit without a connection"));
         };
-        let Sums { rows: row_count, checksum } = sums;
+        let Sums { rows: row_count, checksum, bytes, since } = sums;
         let checksum = checksum.clone().finalize();
         let entry = |ledger: &Ledger| {
             ledger.entry(chunk.source, &CommittedChunk { rows, row_count: *row_count, checksum })
@@ -559,13 +560,15 @@ impl<'a> Writer<'a, '_> {
         self.commit = started.elapsed();
         effort.wait += self.commit;
         committed?;
-        self.count_committed(*row_count);
+        let sent = since.map(|since| (*bytes, since.elapsed()));
+        self.note_batch(CommittedBatch { rows: *row_count, sent });
         Ok(())
     }
 
-    fn count_committed(&self, rows: u64) {
-        self.shared.counters.rows_committed.fetch_add(rows, Ordering::SeqCst);
+    fn note_batch(&self, batch: CommittedBatch) {
+        self.shared.counters.rows_committed.fetch_add(batch.rows, Ordering::SeqCst);
         self.shared.counters.batches.fetch_add(1, Ordering::SeqCst);
+        self.shared.watch.batch(&batch);
     }
 
     /// Leaves no transaction behind but the caller's; what cannot be rolled back goes with its connection.

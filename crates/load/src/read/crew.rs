@@ -1,6 +1,7 @@
 //! The readers of a read: which ranges are left, how many readers may work, and why all of them stop.
 
 use std::{
+    ops::Range,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -13,11 +14,23 @@ use crate::{client::CancelHandle, error::Error, shared_client::Waited};
 
 /// How long the last readers get to hear that they are to stop, before they hear it again.
 const PULSE: Duration = Duration::from_millis(100);
+/// Into so many parts for each reader what is left is divided at least, where ranges are joined.
+const SHARES_A_READER: usize = 4;
 
 pub(crate) struct Crew {
     state: Mutex<State>,
     changed: Condvar,
     ranges: usize,
+    joining: Joining,
+}
+
+/// Which ranges may be read as one.
+#[derive(Debug, Clone)]
+pub(crate) struct Joining {
+    /// Neighbours among these may.
+    pub(crate) joinable: Range<usize>,
+    /// So many at most.
+    pub(crate) most: usize,
 }
 
 struct State {
@@ -28,26 +41,40 @@ struct State {
     present: usize,
     /// Readers that have taken a range.
     worked: usize,
+    /// Which readers have one now.
+    at_work: Vec<bool>,
     stopped: bool,
     failure: Option<Error>,
     handles: Vec<Option<CancelHandle>>,
+    /// What each reader's connection had received before its first statement; `None`: rows have come since.
+    before_rows: Vec<Option<u64>>,
     /// What the first statement returned; all others must return the same.
     columns: Option<(Vec<Column>, SchemaRef)>,
 }
 
+impl State {
+    fn set_at_work(&mut self, reader: usize, is_at_work: bool) {
+        if let Some(at_work) = self.at_work.get_mut(reader) {
+            *at_work = is_at_work;
+        }
+    }
+}
+
 impl Crew {
-    pub(crate) fn new(ranges: usize, readers: usize, allowed: usize) -> Self {
+    pub(crate) fn new(ranges: usize, readers: usize, allowed: usize, joining: Joining) -> Self {
         let state = State {
             next_range: 0,
             allowed,
             present: readers,
             worked: 0,
+            at_work: vec![false; readers],
             stopped: false,
             failure: None,
             handles: vec![None; readers],
+            before_rows: vec![Some(0); readers],
             columns: None,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new(), ranges }
+        Self { state: Mutex::new(state), changed: Condvar::new(), ranges, joining }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -62,23 +89,55 @@ impl Crew {
         self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// The next range for a reader; `None` when there is none. A reader beyond those allowed waits until it may.
-    pub(crate) fn take_range(&self, reader: usize) -> Option<usize> {
+    /// The next ranges for a reader, to be read as one; `None` when there are none. A reader beyond those allowed waits until
+    /// it may.
+    pub(crate) fn take_ranges(&self, reader: usize) -> Option<Range<usize>> {
         let mut state = self.lock();
+        state.set_at_work(reader, false);
         loop {
             if state.stopped || state.next_range >= self.ranges {
                 return None;
             }
             if reader < state.allowed {
-                let range = state.next_range;
-                state.next_range += 1;
+                let taken = state.next_range..state.next_range + self.run(&state);
+                state.next_range = taken.end;
                 state.worked = state.worked.max(reader + 1);
+                state.set_at_work(reader, true);
                 drop(state);
                 self.changed.notify_all();
-                return Some(range);
+                return Some(taken);
             }
             state = self.wait(state);
         }
+    }
+
+    /// How many ranges a reader takes at a time: fewer towards the end, so that all readers have work until then.
+    fn run(&self, state: &State) -> usize {
+        let Joining { joinable, most } = &self.joining;
+        if !joinable.contains(&state.next_range) {
+            return 1;
+        }
+        let left = joinable.end - state.next_range;
+        (left / (state.allowed.max(1) * SHARES_A_READER)).clamp(1, (*most).max(1))
+    }
+
+    /// Readers that have ranges.
+    pub(crate) fn at_work(&self) -> usize {
+        self.lock().at_work.iter().filter(|at_work| **at_work).count()
+    }
+
+    /// Bytes that the readers' connections have received, and how many of them have received rows.
+    pub(crate) fn received(&self) -> (u64, usize) {
+        let mut state = self.lock();
+        let State { handles, before_rows, .. } = &mut *state;
+        let (mut bytes, mut begun) = (0, 0);
+        for (handle, before) in handles.iter().zip(before_rows) {
+            let received = handle.as_ref().map_or(0, CancelHandle::bytes_received);
+            *before = before.filter(|before| received <= *before);
+            bytes += received;
+            begun += usize::from(before.is_none());
+        }
+        (bytes, begun)
     }
 
     /// Lets so many readers work; those above end their range first.
@@ -88,7 +147,11 @@ impl Crew {
     }
 
     pub(crate) fn register(&self, reader: usize, handle: CancelHandle) {
-        if let Some(place) = self.lock().handles.get_mut(reader) {
+        let mut state = self.lock();
+        if let Some(Some(before)) = state.before_rows.get_mut(reader) {
+            *before = handle.bytes_received();
+        }
+        if let Some(place) = state.handles.get_mut(reader) {
             *place = Some(handle);
         }
     }
@@ -97,6 +160,7 @@ impl Crew {
     pub(crate) fn leave(&self, reader: usize) {
         let mut state = self.lock();
         state.present = state.present.saturating_sub(1);
+        state.set_at_work(reader, false);
         if let Some(place) = state.handles.get_mut(reader) {
             *place = None;
         }

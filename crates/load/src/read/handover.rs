@@ -54,8 +54,8 @@ struct State {
     /// How many ranges may be open at a time.
     window: usize,
     stopped: bool,
-    /// Bytes that were taken, and how long the consumer was busy elsewhere while rows were there.
-    taken_bytes: u64,
+    /// The consumer waits for rows.
+    is_waited_for: bool,
 }
 
 #[derive(Default)]
@@ -69,8 +69,13 @@ struct Queue {
 
 impl Handover {
     pub(crate) fn new(total: usize, window: usize) -> Self {
-        let state =
-            State { head: 0, queues: VecDeque::new(), window: window.max(1), stopped: false, taken_bytes: 0 };
+        let state = State {
+            head: 0,
+            queues: VecDeque::new(),
+            window: window.max(1),
+            stopped: false,
+            is_waited_for: false,
+        };
         Self { state: Mutex::new(state), changed: Condvar::new(), total }
     }
 
@@ -82,9 +87,9 @@ impl Handover {
         self.changed.notify_all();
     }
 
-    /// Bytes of batches that were taken.
-    pub(crate) fn taken_bytes(&self) -> u64 {
-        self.lock().taken_bytes
+    /// Whether the consumer waits for rows.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.lock().is_waited_for
     }
 
     /// Waits at most `patience` (or until there is one) for the next batch; `None` behind the last, or after a stop.
@@ -92,6 +97,7 @@ impl Handover {
         let end = patience.map(|patience| Instant::now() + patience);
         let mut state = self.lock();
         loop {
+            state.is_waited_for = false;
             if state.stopped || state.head >= self.total {
                 return Waited::Ready(None);
             }
@@ -99,7 +105,6 @@ impl Handover {
                 if let Some((batch, bytes)) = queue.batches.pop_front() {
                     queue.bytes -= bytes;
                     queue.is_taken = true;
-                    state.taken_bytes += bytes;
                     drop(state);
                     self.changed.notify_all();
                     return Waited::Ready(Some(batch));
@@ -111,6 +116,8 @@ impl Handover {
                     continue;
                 }
             }
+            // Also while the consumer looks after something else for a moment, having found nothing.
+            state.is_waited_for = true;
             state = match end.map(|end| end.saturating_duration_since(Instant::now())) {
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(Duration::ZERO) => return Waited::NotYet,

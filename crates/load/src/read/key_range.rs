@@ -80,6 +80,17 @@ impl KeyRange {
         ranges
     }
 
+    /// Two ranges and all between them as one; `None` unless both are of values.
+    pub(crate) fn joined(&self, last: &Self, is_descending: bool) -> Option<Self> {
+        let (low, high) = if is_descending { (last, self) } else { (self, last) };
+        match (low, high) {
+            (Self::Values { from, .. }, Self::Values { before, .. }) => {
+                Some(Self::Values { from: from.clone(), before: before.clone() })
+            }
+            _ => None,
+        }
+    }
+
     /// The range as a condition.
     pub(crate) fn condition(&self, key: Option<&SplitKey>) -> Condition {
         let mut condition = Condition::default();
@@ -181,6 +192,28 @@ mod tests {
                 if row.is_some() {
                     prop_assert!(last <= Some(at));
                     last = Some(at);
+                }
+            }
+        }
+
+        #[test]
+        fn joined_ranges_have_the_rows_of_all(
+            boundaries in proptest::collection::btree_set(-50..50_i32, 1..20),
+            ends: (prop::sample::Index, prop::sample::Index),
+            nullable: bool,
+            descending: bool,
+        ) {
+            let key = key(nullable, descending);
+            let ranges = KeyRange::between(boundaries.into_iter().map(Value::Int).collect(), &key);
+            let (a, b) = (ends.0.index(ranges.len()), ends.1.index(ranges.len()));
+            let (first, last) = (a.min(b), a.max(b));
+            let part = &ranges[first..=last];
+            let joined = ranges[first].joined(&ranges[last], descending);
+            prop_assert_eq!(joined.is_none(), part.contains(&KeyRange::Nulls));
+            if let Some(joined) = joined {
+                for row in (-60..60).map(Some).chain([None]) {
+                    let expected = part.iter().any(|range| holds(range, &key, row));
+                    prop_assert_eq!(holds(&joined, &key, row), expected, "{:?}", row);
                 }
             }
         }

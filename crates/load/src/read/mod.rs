@@ -7,7 +7,8 @@
 //! | [`ParallelRead`] | readers that run, and their rows in the order of the ranges |
 //! | [`RangeSink`] | takes the rows if they are not needed in order |
 //! | `consistency` | one point in time for all readers |
-//! | `crew` | how many readers are at work |
+//! | `crew` | which ranges are left, and how many readers are at work |
+//! | `reader_ramp` | the number of readers, found by measuring |
 //! | [`Partition`] | a range that another process can read |
 
 mod boundaries;
@@ -23,6 +24,7 @@ mod options;
 mod parallel_read;
 mod partition;
 mod reader;
+mod reader_ramp;
 mod report;
 mod row_source;
 mod split_plan;

@@ -81,6 +81,8 @@ pub struct ReadOptions {
     pub ranges: Option<usize>,
     /// Estimated bytes that a range should have.
     pub range_bytes: u64,
+    /// Each range is a result of its own: neighbours are not read as one.
+    pub keeps_ranges: bool,
     /// What all readers see.
     pub consistency: Consistency,
     /// Short statements, and no transaction beyond one.
@@ -103,6 +105,7 @@ impl Default for ReadOptions {
             split_by: None,
             ranges: None,
             range_bytes: RANGE_BYTES,
+            keeps_ranges: false,
             consistency: Consistency::None,
             gentle: None,
             form: Form::default(),

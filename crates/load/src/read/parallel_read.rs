@@ -17,6 +17,7 @@ use super::{
     handover::{Handover, RangeSink},
     options::{AUTO_READERS_MAX, READERS_MAX, ReadOptions, Readers},
     reader::Reading,
+    reader_ramp::{Consumer, add_readers},
     report::{ReadReport, Shares, limit},
     split_plan::SplitPlan,
 };
@@ -27,11 +28,6 @@ use crate::{
 
 /// Ranges that may be open for each reader: the one that it reads, and one that it has read ahead.
 const OPEN_A_READER: usize = 2;
-/// How much faster the rows must come for more readers to stay.
-pub(crate) const GAIN: f64 = 1.1;
-/// How long new readers have to connect and begin, and how long speed is measured then.
-const SETTLING: Duration = Duration::from_millis(300);
-const MEASURED: Duration = Duration::from_millis(500);
 
 /// Rows read by several connections, in the order of the plan's ranges. If it is dropped before its end, it cancels all queries
 /// and waits until they have ended.
@@ -64,7 +60,7 @@ pub fn read_into(
     sink: Arc<dyn RangeSink>,
 ) -> Result<(ReadReport, SchemaRef), Error> {
     let config = client.sibling_config();
-    let crowd = Crowd::start(config, Some(client), plan, options, sink, Box::new(|_| {}), None)?;
+    let crowd = Crowd::start(config, Some(client), plan, options, sink, None)?;
     crowd.reading.crew.wait_for_all();
     let schema = match crowd.reading.crew.columns(None) {
         Waited::Ready(Some((_, schema))) => schema,
@@ -95,13 +91,15 @@ impl ParallelRead {
             Readers::Count(count) => count,
             Readers::Auto => 1,
         };
-        let handover = Arc::new(Handover::new(plan.ranges.len(), first * OPEN_A_READER));
+        // Small ranges are read several at a time.
+        let open_a_reader = OPEN_A_READER * plan.joined_max;
+        let handover = Arc::new(Handover::new(plan.ranges.len(), first * open_a_reader));
         let sink: Arc<dyn RangeSink> = Arc::clone(&handover) as _;
         let widened = Arc::clone(&handover);
-        let widen = Box::new(move |readers: usize| widened.widen(readers * OPEN_A_READER));
-        let measured = Arc::clone(&handover);
-        let taken: Box<dyn Fn() -> u64 + Send> = Box::new(move || measured.taken_bytes());
-        let readers = Crowd::start(config, client, plan, options, sink, widen, Some(taken))?;
+        let widen = Box::new(move |readers: usize| widened.widen(readers * open_a_reader));
+        let watched = Arc::clone(&handover);
+        let consumer = Consumer { widen, is_idle: Box::new(move || watched.is_waited_for()) };
+        let readers = Crowd::start(config, client, plan, options, sink, Some(consumer))?;
         let cpu = CpuWatch::start();
         Ok(Self { readers, handover, waited: Duration::ZERO, cpu, has_ended: false })
     }
@@ -170,8 +168,7 @@ impl Crowd {
         plan: SplitPlan,
         options: &ReadOptions,
         sink: Arc<dyn RangeSink>,
-        widen: Box<dyn Fn(usize) + Send>,
-        taken: Option<Box<dyn Fn() -> u64 + Send>>,
+        consumer: Option<Consumer>,
     ) -> Result<Self, Error> {
         let started = Instant::now();
         let ranges = plan.ranges.len();
@@ -192,7 +189,7 @@ impl Crowd {
             _ => vec![client],
         };
         let is_auto = plan.readers == Readers::Auto;
-        let crew = Crew::new(ranges, most, first);
+        let crew = Crew::new(ranges, most, first, plan.joining());
         let reading =
             Arc::new(Reading::new(config, plan, options.form.clone(), options.retry_for, sink, crew));
         for client in sessions.iter_mut().flatten() {
@@ -215,13 +212,7 @@ impl Crowd {
         }
         if is_auto && most > 1 {
             let reading = Arc::clone(&crowd.reading);
-            let add = move || {
-                let taken = || match &taken {
-                    Some(taken) => taken(),
-                    None => reading.figures().batch_bytes,
-                };
-                add_readers(&reading, most, &taken, &*widen, &trials);
-            };
+            let add = move || add_readers(&reading, most, consumer.as_ref(), &trials);
             let thread = thread::Builder::new().name("bulkwire-readers".to_owned()).spawn(add);
             crowd.threads.push(thread.map_err(|error| Error::io("starting a reader", error))?);
         }
@@ -304,43 +295,5 @@ impl Drop for Crowd {
             // A panic over there has been reported there.
             let _ = thread.join();
         }
-    }
-}
-
-/// Doubles the readers while that makes the rows come faster, and takes the last ones back if it did not.
-fn add_readers(
-    reading: &Reading,
-    most: usize,
-    taken: &dyn Fn() -> u64,
-    widen: &dyn Fn(usize),
-    trials: &Mutex<Vec<(usize, f64)>>,
-) {
-    let crew = &reading.crew;
-    let measure = || {
-        if !crew.watch(SETTLING) {
-            return None;
-        }
-        let (before, started) = (taken(), Instant::now());
-        let runs_on = crew.watch(MEASURED) && crew.has_ranges();
-        let speed = taken().saturating_sub(before) as f64 / started.elapsed().as_secs_f64().max(1e-9);
-        runs_on.then_some(speed)
-    };
-    let note = |readers: usize, speed: f64| {
-        trials.lock().unwrap_or_else(PoisonError::into_inner).push((readers, speed));
-    };
-    let mut readers = 1;
-    let Some(mut speed) = measure() else { return };
-    note(readers, speed);
-    while readers < most {
-        let more = (readers * 2).min(most);
-        widen(more);
-        crew.allow(more);
-        let Some(faster) = measure() else { return };
-        note(more, faster);
-        if faster < speed * GAIN {
-            crew.allow(readers);
-            return;
-        }
-        (readers, speed) = (more, faster);
     }
 }

@@ -1,7 +1,11 @@
 //! One reader: takes range after range, and reads each to its end, over a new connection if the old one breaks.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    ops::Range,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -42,6 +46,8 @@ pub(crate) struct Reading {
     pub(crate) retry_for: Duration,
     pub(crate) sink: Arc<dyn RangeSink>,
     pub(crate) crew: Crew,
+    /// Readers that wait until the sink takes rows of theirs.
+    waiting: AtomicUsize,
     figures: Mutex<Figures>,
 }
 
@@ -91,7 +97,16 @@ impl Reading {
         sink: Arc<dyn RangeSink>,
         crew: Crew,
     ) -> Self {
-        Self { config, plan, form, retry_for, sink, crew, figures: Mutex::default() }
+        Self {
+            config,
+            plan,
+            form,
+            retry_for,
+            sink,
+            crew,
+            waiting: AtomicUsize::new(0),
+            figures: Mutex::default(),
+        }
     }
 
     pub(crate) fn figures(&self) -> MutexGuard<'_, Figures> {
@@ -107,11 +122,11 @@ impl Reading {
     /// A reader's thread.
     pub(crate) fn work(&self, reader: usize, mut session: Option<Client>) {
         let cpu = CpuWatch::start();
-        while let Some(range) = self.crew.take_range(reader) {
-            if !self.sink.begin(range) {
+        while let Some(ranges) = self.crew.take_ranges(reader) {
+            if !self.at_sink(|sink| sink.begin(ranges.start)) {
                 break;
             }
-            match self.read_range(reader, &mut session, range) {
+            match self.read_ranges(reader, &mut session, &ranges) {
                 Ok(Ended::Complete) => {}
                 Ok(Ended::Stopped) => break,
                 Err(error) => {
@@ -128,15 +143,40 @@ impl Reading {
         self.crew.leave(reader);
     }
 
-    fn read_range(&self, reader: usize, session: &mut Option<Client>, range: usize) -> Result<Ended, Error> {
+    /// Has the sink do something that may have to wait.
+    fn at_sink<T>(&self, work: impl FnOnce(&dyn RangeSink) -> T) -> T {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let done = work(&*self.sink);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        done
+    }
+
+    /// Readers that wait for the sink.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Reads neighbouring ranges as one; to the sink, all their rows are of the first.
+    fn read_ranges(
+        &self,
+        reader: usize,
+        session: &mut Option<Client>,
+        ranges: &Range<usize>,
+    ) -> Result<Ended, Error> {
+        let range = ranges.start;
+        let Some(bounds) = self.plan.joined(ranges) else {
+            return Err(Error::internal("ranges that the plan has not"));
+        };
         let mut place = Place::default();
         let mut failing_since: Option<Instant> = None;
         let mut wait = FIRST_WAIT;
         loop {
             let before = place.pushed;
-            let error = match self.attempt(reader, session, range, &mut place) {
+            let error = match self.attempt(reader, session, (range, &bounds), &mut place) {
                 Ok(Ended::Complete) => {
-                    self.sink.complete(range).map_err(Error::Sink)?;
+                    for range in ranges.clone() {
+                        self.sink.complete(range).map_err(Error::Sink)?;
+                    }
                     return Ok(Ended::Complete);
                 }
                 Ok(Ended::Stopped) => return Ok(Ended::Stopped),
@@ -182,7 +222,7 @@ impl Reading {
         &self,
         reader: usize,
         session: &mut Option<Client>,
-        range: usize,
+        (range, bounds): (usize, &KeyRange),
         place: &mut Place,
     ) -> Result<Ended, Error> {
         let client = match session {
@@ -190,9 +230,6 @@ impl Reading {
             none => none.insert(self.connect()?),
         };
         self.crew.register(reader, client.cancel_handle());
-        let Some(bounds) = self.plan.ranges.get(range) else {
-            return Err(Error::internal("a range that the plan has not"));
-        };
         match (self.plan.gentle, &self.plan.key) {
             (Some(gentle), Some(key)) if *bounds != KeyRange::Nulls => {
                 self.read_gently(client, range, bounds, key, gentle, place)
@@ -358,15 +395,14 @@ impl Reading {
     }
 
     fn push(&self, range: usize, batch: RecordBatch) -> Result<bool, Error> {
-        let (rows, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+        let rows = batch.num_rows() as u64;
         let started = Instant::now();
-        let taken = self.sink.push(range, batch).map_err(Error::Sink)?;
+        let taken = self.at_sink(|sink| sink.push(range, batch)).map_err(Error::Sink)?;
         let mut figures = self.figures();
         figures.pushing += started.elapsed();
         if taken {
             figures.rows += rows;
             figures.batches += 1;
-            figures.batch_bytes += bytes;
         }
         Ok(taken)
     }

@@ -24,6 +24,9 @@ pub struct ReadReport {
     pub limit: String,
 }
 
+/// Less is no gain worth a word.
+const GAIN: f64 = 1.1;
+
 /// What is known at the end of what kept a read from being faster.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares {
@@ -39,7 +42,7 @@ pub(crate) struct Shares {
 pub(crate) fn limit(shares: Shares, trials: &[(usize, f64)]) -> String {
     const MOST: f64 = 0.8;
     let measured = match trials {
-        [.., (before, slow), (after, fast)] if fast < &(slow * super::parallel_read::GAIN) => {
+        [.., (before, slow), (after, fast)] if fast < &(slow * GAIN) => {
             format!(" ({after} readers brought {:+.0} % against {before})", (fast / slow - 1.0) * 100.0)
         }
         _ => String::new(),
@@ -86,7 +89,6 @@ pub(crate) struct Figures {
     pub(crate) rows: u64,
     pub(crate) batches: u64,
     pub(crate) bytes_on_wire: u64,
-    pub(crate) batch_bytes: u64,
     pub(crate) wait: Duration,
     pub(crate) busy: Duration,
     pub(crate) pushing: Duration,

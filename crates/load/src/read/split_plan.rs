@@ -1,12 +1,13 @@
 //! The plan of a read: its ranges and number of readers, with reasons.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use tds::{Column, SqlType};
 
 use super::{
     boundaries::{self, Boundaries, Search},
     consistency::Consistency,
+    crew::Joining,
     error::ReadError,
     key::SplitKey,
     key_range::{Condition, KeyRange},
@@ -29,6 +30,9 @@ const RANGE_ROWS_MIN: u64 = 64;
 /// More readers than ranges are idle: so many ranges for each make the work even.
 const RANGES_A_READER: usize = 4;
 const RANGES_MAX: usize = 16_384;
+/// For a number of readers that is to be found, ranges may be so small and so many.
+const SMALL_RANGE_BYTES: u64 = 512 << 10;
+const SMALL_RANGES_MAX: usize = 256;
 /// Bytes that a record batch aims at.
 const BATCH_BYTES: u64 = 4 << 20;
 const BATCH_ROWS_MIN: usize = 1024;
@@ -56,6 +60,8 @@ pub struct SplitPlan {
     pub choices: Vec<Choice>,
     /// ORDER BY of every statement, or nothing.
     pub(crate) order: String,
+    /// So many neighbouring ranges may be read as one, while many are left.
+    pub(crate) joined_max: usize,
     /// The columns of a unique key in whose order rows come: where to go on behind a row.
     pub(crate) unique_key: Vec<SplitKey>,
 }
@@ -119,6 +125,7 @@ impl SplitPlan {
             ranges: vec![KeyRange::All],
             choices: Vec::new(),
             order: String::new(),
+            joined_max: 1,
             unique_key: Vec::new(),
             source,
         };
@@ -165,6 +172,25 @@ impl SplitPlan {
         }
     }
 
+    /// Which ranges may be read as one.
+    pub(crate) fn joining(&self) -> Joining {
+        let is_values = |range: &KeyRange| matches!(range, KeyRange::Values { .. });
+        let first = self.ranges.iter().position(is_values).unwrap_or_default();
+        let end = self.ranges.iter().rposition(is_values).map_or(first, |last| last + 1);
+        Joining { joinable: first..end, most: self.joined_max }
+    }
+
+    /// The rows of neighbouring ranges as one range.
+    pub(crate) fn joined(&self, ranges: &Range<usize>) -> Option<KeyRange> {
+        let first = self.ranges.get(ranges.start)?;
+        let last = self.ranges.get(ranges.end.checked_sub(1)?)?;
+        match (&self.key, ranges.len()) {
+            (_, 1) => Some(first.clone()),
+            (Some(key), _) => first.joined(last, key.is_descending),
+            (None, _) => None,
+        }
+    }
+
     /// Finds the ranges.
     fn split(
         &mut self,
@@ -183,7 +209,7 @@ impl SplitPlan {
             self.key = Some(key);
             return Ok(());
         }
-        let ranges = wanted(rows, row_bytes, options);
+        let (ranges, joined_max) = wanted(rows, row_bytes, options);
         let no_scan = match (options.gentle, options.readers) {
             (Some(_), _) => Some("a statement over all keys would not be gentle"),
             (None, Readers::Auto) => {
@@ -197,7 +223,12 @@ impl SplitPlan {
                 self.ranges = KeyRange::between(values, &key);
                 self.choose("split", format!("by [{}]", key.name), reason);
                 let count = self.ranges.len();
-                self.choose("ranges", grouped(count as u64), found);
+                self.joined_max = joined_max;
+                let joined = match joined_max {
+                    1 => String::new(),
+                    most => format!("; a reader takes up to {most} neighbours at a time"),
+                };
+                self.choose("ranges", grouped(count as u64), found + &joined);
             }
             Err(found) => {
                 if self.gentle.is_some() {
@@ -296,8 +327,23 @@ impl fmt::Display for SplitPlan {
     }
 }
 
-/// How many ranges to aim at.
-fn wanted(rows: Option<u64>, row_bytes: u64, options: &ReadOptions) -> usize {
+/// How many ranges to aim at, and how many of them may be read as one.
+fn wanted(rows: Option<u64>, row_bytes: u64, options: &ReadOptions) -> (usize, usize) {
+    let wanted = wanted_ranges(rows, row_bytes, options);
+    let joins = options.readers == Readers::Auto
+        && options.ranges.is_none()
+        && options.gentle.is_none()
+        && !options.keeps_ranges;
+    let Some(rows) = rows.filter(|_| joins) else { return (wanted, 1) };
+    // How many readers there will be is not known yet: small ranges keep many busy to the end.
+    let bytes = rows.saturating_mul(row_bytes);
+    let small = usize::try_from(bytes / SMALL_RANGE_BYTES).unwrap_or(SMALL_RANGES_MAX);
+    let ranges = wanted.max(small.min(SMALL_RANGES_MAX));
+    let range_bytes = (bytes / ranges as u64).max(1);
+    (ranges, usize::try_from(options.range_bytes / range_bytes).unwrap_or(1).max(1))
+}
+
+fn wanted_ranges(rows: Option<u64>, row_bytes: u64, options: &ReadOptions) -> usize {
     let readers = match options.readers {
         Readers::Count(count) => count.min(READERS_MAX),
         Readers::Auto => 1,

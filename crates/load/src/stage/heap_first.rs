@@ -7,30 +7,46 @@ use crate::{
     describe::{Storage, TableDescription},
     error::Error,
     options::{Connections, LoadOptions},
+    plan::batch_bytes,
     table_name::{TableName, literal},
 };
 
 /// Smaller sources are about one batch, which a table lock and one sort serve as well.
 const SOURCE_BYTES_MIN: u64 = 32 << 20;
 
+/// So much of a source has to be seen before it is known that a heap could pay.
+pub(crate) const SEEN_BYTES_MIN: u64 = SOURCE_BYTES_MIN;
+
 /// Why a heap comes first.
-pub(super) const REASON: &str = "several connections fill a heap side by side, and the key is built once; in the table itself each batch \
-     would be merged among the rows of the others";
+pub(super) fn reason(options: &LoadOptions) -> &'static str {
+    match options.connections {
+        Connections::One => {
+            "the rows are several batches out of order: a heap takes them as they come, and the key is built once; in the \
+             table itself each batch would be sorted and merged among the rows of the others"
+        }
+        Connections::Several | Connections::Auto => {
+            "several connections fill a heap side by side, and the key is built once; in the table itself each batch \
+             would be merged among the rows of the others"
+        }
+    }
+}
 
 /// Whether a heap should come first, as far as the description of the table tells. What could turn out differently from a
 /// load into the table itself excludes it: constraints, triggers, identities.
 pub(crate) fn is_worth_it(target: &TableDescription, mode: &Mode, options: &LoadOptions) -> bool {
-    let has_several = match options.connections {
-        Connections::One => false,
-        Connections::Several => true,
+    let bytes_min = match options.connections {
+        // Rows that come in order are added at the tree's end, whatever the number of batches. A number of rows that was
+        // asked for says when they are to be seen.
+        Connections::One if options.source.looks_sorted || options.batch_rows.is_some() => None,
+        Connections::One => Some(batch_bytes(target, options)),
+        Connections::Several => Some(SOURCE_BYTES_MIN),
         // Sorted rows are built by one connection as fast, and cost the server less.
-        Connections::Auto => !options.source.looks_sorted,
+        Connections::Auto => (!options.source.looks_sorted).then_some(SOURCE_BYTES_MIN),
     };
-    let is_large = options.source.bytes.is_some_and(|bytes| bytes >= SOURCE_BYTES_MIN);
+    let is_large = options.source.bytes.zip(bytes_min).is_some_and(|(bytes, least)| bytes >= least);
     let has_constraints = target.constraints.iter().any(|constraint| !constraint.is_disabled);
     *mode == Mode::Append
         && options.may_stage
-        && has_several
         && is_large
         && target.storage == Storage::Clustered
         && !target.is_view

@@ -26,7 +26,7 @@ mod type_text;
 
 pub use action::{ACTION_COLUMN, RowAction};
 pub use error::StageError;
-pub(crate) use heap_first::is_worth_it as heap_first_is_worth_it;
+pub(crate) use heap_first::{SEEN_BYTES_MIN, is_worth_it as heap_first_is_worth_it};
 pub use merge::{Merge, MergeKind, Merged};
 pub use mode::{Mode, Strategy};
 pub use obstacle::{Obstacle, ObstacleKind};
@@ -40,5 +40,5 @@ pub use shape::{
 pub use staged::{FoundStage, Stage, StageKind};
 pub(crate) use {
     script::with_suffix,
-    staged::{digits, owner_statements},
+    staged::{STREAM, TASKS, digits, owner_statements},
 };

@@ -63,7 +63,7 @@ impl StagePlan {
             let shape = Box::new(shape);
             let kind = StageKind::Swap { shape, keys_first: false, replaces: false, inserts_otherwise: true };
             let (strategy, route) = (Strategy::HeapThenKey, Route::Stage(kind));
-            let choices = choices(target, &mode, strategy, heap_first::REASON, &route);
+            let choices = choices(target, &mode, strategy, heap_first::reason(options), &route);
             return Ok(Self { mode, strategy, route, choices });
         }
         let (strategy, mut reason) = decide(target, &mode, strategy)?;

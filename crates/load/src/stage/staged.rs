@@ -2,7 +2,7 @@
 
 use std::{collections::hash_map::RandomState, fmt, hash::BuildHasher};
 
-use tds::Isolation;
+use tds::{Isolation, Value};
 
 use super::{
     error::StageError,
@@ -27,6 +27,11 @@ const LOAD_PROPERTY: &str = "bulkwire.load";
 const TARGET_PROPERTY: &str = "bulkwire.target";
 const MODE_PROPERTY: &str = "bulkwire.mode";
 const STRATEGY_PROPERTY: &str = "bulkwire.strategy";
+/// The strategies of stages that take the rows of tasks: for one publication, and for one after the other.
+pub(crate) const TASKS: &str = "tasks";
+pub(crate) const STREAM: &str = "stream";
+/// "Invalid object name" (sys.messages).
+const NO_OBJECT: i32 = 208;
 
 /// The table in which the rows of one load wait until the target takes them, whether it has been made or not.
 ///
@@ -111,8 +116,6 @@ impl Stage {
     /// Whether the target has the stage's rows, after the answer to the commit of [`publish`](Self::publish) was lost. Asks over
     /// another connection, and waits for the end of that transaction.
     pub fn was_published(&self, lost: &Client) -> Result<bool, Error> {
-        /// "Invalid object name" (sys.messages).
-        const NO_OBJECT: i32 = 208;
         let mut client = lost.sibling()?;
         match client.query_values(&format!("SELECT TOP (1) 1 AS found FROM {} WITH (TABLOCKX)", self.name)) {
             Ok(_) => Ok(false),
@@ -295,6 +298,36 @@ fn property(table: &TableName, procedure: &str, name: &str, value: Option<&str>)
 }
 
 impl FoundStage {
+    /// Whether the stage takes the rows of tasks, whose connections come and go.
+    pub fn is_of_tasks(&self) -> bool {
+        [TASKS, STREAM].contains(&self.strategy.as_str())
+    }
+
+    /// Whether a connection loads into the stage, or publishes it, at this moment.
+    ///
+    /// # Errors
+    /// Those of the statements.
+    pub fn is_in_use(&self, client: &mut Client) -> Result<bool, Error> {
+        // Nothing goes with an exclusive lock. It is not waited for, and ends with its statement.
+        let asked = client.query_values(&format!(
+            "DECLARE @found int, @is_locked bit = 0;\nSET LOCK_TIMEOUT 0;\n\
+             BEGIN TRY SELECT TOP (1) @found = 1 FROM {} WITH (TABLOCKX) END TRY\n\
+             BEGIN CATCH SET @is_locked = 1; IF ERROR_NUMBER() <> 1222 THROW; END CATCH;\n\
+             SET LOCK_TIMEOUT -1;\nSELECT @is_locked AS is_locked",
+            self.name
+        ));
+        match asked {
+            // It was published meanwhile.
+            Err(error) if error.server_message().is_some_and(|message| message.number == NO_OBJECT) => {
+                Ok(false)
+            }
+            asked => Ok(matches!(
+                asked?.last().and_then(|table| table.rows.first()).and_then(|row| row.first()),
+                Some(Value::Bit(true))
+            )),
+        }
+    }
+
     /// Drops the stage. Rows that were not published are lost.
     pub fn drop(&self, client: &mut Client) -> Result<(), Error> {
         client.execute(&drop_statement(&self.name)).map(|_| ())

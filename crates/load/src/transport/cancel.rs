@@ -32,6 +32,11 @@ impl Canceller {
         shared
     }
 
+    /// Bytes received since connecting.
+    pub(crate) fn bytes_received(&self) -> u64 {
+        self.shared.bytes_received.load(Ordering::Relaxed)
+    }
+
     /// Asks the server to stop (MS-TDS 2.2.1.7). While the answer is awaited, an attention is sent at once; while a
     /// request is still being written, its writer ends it. Without a request under way nothing happens. The thread
     /// that waits for the request gets [`Error::Cancelled`](crate::Error::Cancelled).

@@ -23,8 +23,13 @@ pub(super) fn append(block: &[u8], start: usize, length: usize, out: &mut Vec<u8
             return rest(block.get(at..end).unwrap_or_default(), (at - start) / 2, before, out);
         };
         let left = ((end - at) / 2).min(UNITS);
-        let (is_ascii, bytes) = narrow(source, left);
-        let ascii = if is_ascii { left } else { ascii_units(source).min(left) };
+        let (beyond, bytes) = narrow(source, left);
+        if beyond != 0 && beyond < 0x800 {
+            append_short(source, &bytes, left, out);
+            at += 2 * left;
+            continue;
+        }
+        let ascii = if beyond == 0 { left } else { ascii_units(source).min(left) };
         let ends = out.len() + ascii;
         out.extend_from_slice(&bytes);
         out.truncate(ends);
@@ -48,9 +53,9 @@ pub(super) fn append_all(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> 
     append(bytes, 0, bytes.len(), out)
 }
 
-/// The low bytes of 16 units, and whether the first `units` (at most 16) are ASCII.
+/// The bits beyond ASCII that the first `units` (at most 16) have together, and the low bytes of all 16.
 #[inline]
-fn narrow(source: &[u8; BLOCK_BYTES], units: usize) -> (bool, [u8; UNITS]) {
+fn narrow(source: &[u8; BLOCK_BYTES], units: usize) -> (u16, [u8; UNITS]) {
     let mut low = [0u8; UNITS];
     let mut beyond = 0u16;
     let masks = &HEAD_MASKS[units % (UNITS + 1)];
@@ -59,7 +64,48 @@ fn narrow(source: &[u8; BLOCK_BYTES], units: usize) -> (bool, [u8; UNITS]) {
         beyond |= unit & mask;
         *slot = unit as u8;
     }
-    (beyond == 0, low)
+    (beyond, low)
+}
+
+/// Appends the first `units` of a block, none of which is beyond 7FF; `low` has the low bytes of all. The bytes between two
+/// characters of two bytes are copied in one piece of fixed size.
+#[inline]
+fn append_short(source: &[u8; BLOCK_BYTES], low: &[u8; UNITS], units: usize, out: &mut Vec<u8>) {
+    let mut padded = [0u8; 2 * UNITS];
+    if let Some(head) = padded.first_chunk_mut() {
+        *head = *low;
+    }
+    let mut beyond = beyond_ascii(source) & ((1u32 << units) - 1);
+    let mut from = 0;
+    let copy = |from: usize, to: usize, out: &mut Vec<u8>| {
+        let end = out.len() + (to - from);
+        let piece: Option<&[u8; UNITS]> = padded.get(from..).and_then(<[u8]>::first_chunk);
+        out.extend_from_slice(piece.unwrap_or(&[0; UNITS]));
+        out.truncate(end);
+    };
+    while beyond != 0 {
+        let at = beyond.trailing_zeros() as usize;
+        copy(from, at, out);
+        let unit = source.as_chunks::<2>().0.get(at).map_or(0, |unit| u16::from_le_bytes(*unit));
+        out.extend_from_slice(&two_bytes(unit));
+        from = at + 1;
+        beyond &= beyond - 1;
+    }
+    copy(from, units, out);
+}
+
+/// A bit for each unit that is beyond ASCII.
+#[inline]
+fn beyond_ascii(source: &[u8; BLOCK_BYTES]) -> u32 {
+    const HIGHEST: u64 = 0x8000_8000_8000_8000;
+    source.as_chunks::<8>().0.iter().enumerate().fold(0, |bits, (index, word)| {
+        let beyond = u64::from_le_bytes(*word) & NOT_ASCII;
+        // The highest bit of each unit that has any.
+        let highest = (((beyond & !HIGHEST) + !HIGHEST) | beyond) & HIGHEST;
+        // Moves the bits side by side.
+        let four = (highest >> 15).wrapping_mul(0x0001_0002_0004_0008) >> 48;
+        bits | ((four & 0xf) as u32) << (4 * index)
+    })
 }
 
 /// For each count of units, the bits that must be clear in each unit of a block.

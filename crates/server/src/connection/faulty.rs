@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use databases::instance::counts::Counts;
 use executor::session::request::Request;
 use tds::Value;
 use tds::rpc::RpcRequest;
@@ -45,12 +46,17 @@ pub(super) enum Loss {
 
 impl FaultyLine {
     /// Applies the rules for a socket before its login.
-    pub fn open(socket: TcpStream, faults: &Arc<Faults>, spid: u16) -> (Line, Broken, FaultyLine) {
+    pub fn open(
+        socket: TcpStream,
+        counts: &Arc<Counts>,
+        faults: &Arc<Faults>,
+        spid: u16,
+    ) -> (Line, Broken, FaultyLine) {
         let connection = faults.connection(spid);
         let control = Arc::new(LineControl::new(connection.name()));
         let mut line = FaultyLine { faults: connection, control: Arc::clone(&control) };
         line.take_line_faults();
-        let (socket, broken) = Line::new(socket, faults.concern_lines().then_some(control));
+        let (socket, broken) = Line::new(socket, counts, faults.concern_lines().then_some(control));
         (socket, broken, line)
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use databases::instance::Instance;
+use databases::instance::counts::LoginRefusal;
 use databases::instance::login::LoginSettings;
 use databases::log;
 use executor::session::Session;
@@ -12,6 +13,8 @@ use executor::statements::open_session;
 use tds::conversation::server::{
     AfterPrelogin, Conversation, Event, Offer, granted_packet_size, spoken_version,
 };
+use tds::feature::FeatureRequest;
+use tds::fed_auth::FedAuthRequest;
 use tds::login::{Login7, option_flags2};
 use tds::packet::PACKET_SIZE_INITIAL_BYTES;
 use tds::prelogin::EncryptionPolicy as Offered;
@@ -24,6 +27,7 @@ use tracing::{Span, info, warn};
 use tsql::SqlError;
 
 use crate::connection::ConnectionError;
+use crate::connection::access_token;
 use crate::connection::faulty;
 use crate::connection::faulty::{Course, FaultyLine, Loss};
 use crate::connection::login_reply;
@@ -64,11 +68,11 @@ pub(super) async fn open(
     let first = first.get(..seen).unwrap_or_default();
     let (line, broken, faults) = match &shared.faults {
         None => {
-            let (line, broken) = Line::new(socket, None);
+            let (line, broken) = Line::new(socket, &shared.counts, None);
             (line, broken, None)
         }
         Some(faults) => {
-            let (line, broken, faults) = FaultyLine::open(socket, faults, spid);
+            let (line, broken, faults) = FaultyLine::open(socket, &shared.counts, faults, spid);
             (line, broken, Some(faults))
         }
     };
@@ -98,13 +102,14 @@ pub(super) async fn open(
     let mut reader = PacketReader::new(transport, conversation);
     let Some((Event::Login { login, leave_tls }, _)) = reader.event().await? else { return Ok(None) };
     let (mut transport, conversation) = reader.into_parts();
+    let login_was_encrypted = transport.is_encrypted();
     if leave_tls {
         transport = transport.into_clear();
     }
     if shared.options.log_requests {
         request_log::login(spid, &login, transport.is_encrypted());
     }
-    let peer = Peer { address, spid, broken, faults };
+    let peer = Peer { address, spid, login_was_encrypted, broken, faults };
     log_in(transport, conversation, *login, shared, instance, peer).await
 }
 
@@ -116,15 +121,39 @@ fn offer(shared: &Front) -> Offer {
         (Some(_), EncryptionPolicy::Optional) => Offered::Available,
         (Some(_), EncryptionPolicy::Required | EncryptionPolicy::Strict) => Offered::Required,
     };
-    Offer { encryption, strict_only }
+    Offer { encryption, strict_only, access_tokens: shared.verifier.is_some() }
 }
 
 /// Who is at the other end.
 struct Peer {
     address: IpAddr,
     spid: u16,
+    /// Whether LOGIN7 was, which is not yet to say that the rest is.
+    login_was_encrypted: bool,
     broken: Broken,
     faults: Option<FaultyLine>,
+}
+
+/// By what a client says that it is somebody.
+#[derive(Clone, Copy)]
+enum Proof<'a> {
+    Password,
+    Ticket,
+    Token(&'a FedAuthRequest),
+}
+
+impl<'a> Proof<'a> {
+    fn of(login: &'a Login7) -> Self {
+        let token = login.features.iter().find_map(|feature| match feature {
+            FeatureRequest::FedAuth(request) => Some(request),
+            _ => None,
+        });
+        match token {
+            _ if login.option_flags2 & option_flags2::INTEGRATED_SECURITY != 0 => Self::Ticket,
+            Some(request) => Self::Token(request),
+            None => Self::Password,
+        }
+    }
 }
 
 /// What a client says it is, checked.
@@ -138,15 +167,20 @@ enum Claim {
 }
 
 impl Claim {
-    fn wrong(user: String, integrated: bool) -> Self {
-        let error = match integrated {
-            true => SqlError::new(
+    fn wrong(user: String, proof: Proof<'_>) -> Self {
+        // Whose token it is says nobody but the token.
+        let user = match proof {
+            Proof::Token(_) => "<token-identified principal>".to_owned(),
+            Proof::Ticket | Proof::Password => user,
+        };
+        let error = match proof {
+            Proof::Ticket => SqlError::new(
                 18452,
                 14,
                 1,
                 "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication.",
             ),
-            false => login_reply::login_failed(&user),
+            Proof::Token(_) | Proof::Password => login_reply::login_failed(&user),
         };
         Self::Wrong { user, error }
     }
@@ -157,7 +191,7 @@ fn password(login: &Login7, shared: &Front) -> Claim {
     let known = login.user_name.eq_ignore_ascii_case(&shared.options.user);
     match shared.options.password.matches(login.password.expose()) && known {
         true => Claim::Proven { user: shared.options.user.clone(), token: Vec::new() },
-        false => Claim::wrong(login.user_name.clone(), false),
+        false => Claim::wrong(login.user_name.clone(), Proof::Password),
     }
 }
 
@@ -170,7 +204,7 @@ async fn ticket(
     claimed: (TdsVersion, u16),
 ) -> Result<(Conversation, Claim), ConnectionError> {
     let Some(kerberos) = &shared.options.kerberos else {
-        return Ok((conversation, Claim::wrong(String::new(), true)));
+        return Ok((conversation, Claim::wrong(String::new(), Proof::Ticket)));
     };
     let limit = shared.options.limits.login_timeout;
     let token = login.sspi.clone();
@@ -187,9 +221,41 @@ async fn ticket(
             // The client learns no more than that it is not known here.
             warn!(%error, "no sign-in");
             log::line(format!("[{}] {error}", claimed.1));
-            Claim::wrong(String::new(), true)
+            Claim::wrong(String::new(), Proof::Ticket)
         }
         sign_in::Outcome::Left => Claim::Withdrawn,
+    };
+    Ok((conversation, claim))
+}
+
+/// Has an access token checked.
+async fn token(
+    transport: &mut Transport,
+    conversation: Conversation,
+    request: &FedAuthRequest,
+    login_was_encrypted: bool,
+    shared: &Front,
+    claimed: (TdsVersion, u16),
+) -> Result<(Conversation, Claim), ConnectionError> {
+    let refused = || Claim::wrong(String::new(), Proof::Token(request));
+    let (Some(settings), Some(verifier)) = (&shared.options.entra, &shared.verifier) else {
+        return Ok((conversation, refused()));
+    };
+    let keys = (settings, verifier);
+    let (conversation, outcome) =
+        access_token::accept(transport, conversation, request, login_was_encrypted, keys, claimed).await?;
+    let claim = match outcome {
+        access_token::Outcome::Known(user) if settings.trusts(&user) => {
+            Claim::Proven { user, token: Vec::new() }
+        }
+        access_token::Outcome::Known(user) => Claim::Wrong { error: login_reply::login_failed(&user), user },
+        access_token::Outcome::Unknown(reason) => {
+            // The client learns no more than that it is not known here.
+            warn!(reason, "no sign-in");
+            log::line(format!("[{}] {reason}", claimed.1));
+            refused()
+        }
+        access_token::Outcome::Left => Claim::Withdrawn,
     };
     Ok((conversation, claim))
 }
@@ -201,7 +267,7 @@ async fn log_in(
     login: Login7,
     shared: &Front,
     instance: Option<&Arc<Instance>>,
-    Peer { address, spid, broken, mut faults }: Peer,
+    Peer { address, spid, login_was_encrypted, broken, mut faults }: Peer,
 ) -> Result<Option<Connection>, ConnectionError> {
     let is_encrypted = transport.is_encrypted();
     let packet_size = granted_packet_size(login.packet_size_bytes, is_encrypted);
@@ -223,23 +289,30 @@ async fn log_in(
         }
         return Ok(None);
     }
-    let integrated = login.option_flags2 & option_flags2::INTEGRATED_SECURITY != 0;
+    let proof = Proof::of(&login);
+    let claimed = (version, spid);
     let claim = match shared.guesses.turn(address, Instant::now()) {
         Some(wait) => {
             if !wait.is_zero() {
                 sleep(wait).await;
             }
-            match integrated {
-                true => {
-                    let claimed = (version, spid);
+            match proof {
+                Proof::Ticket => {
                     let (same, claim) = ticket(&mut transport, conversation, &login, shared, claimed).await?;
                     conversation = same;
                     claim
                 }
-                false => password(&login, shared),
+                Proof::Token(request) => {
+                    let (same, claim) =
+                        token(&mut transport, conversation, request, login_was_encrypted, shared, claimed)
+                            .await?;
+                    conversation = same;
+                    claim
+                }
+                Proof::Password => password(&login, shared),
             }
         }
-        None => Claim::wrong(login.user_name.clone(), integrated),
+        None => Claim::wrong(login.user_name.clone(), proof),
     };
     let mut writer = ResponseWriter::new(&mut transport, PACKET_SIZE_INITIAL_BYTES, spid);
     let user = match claim {
@@ -254,6 +327,8 @@ async fn log_in(
         }
         Claim::Wrong { user, error } => {
             shared.guesses.failed(address, Instant::now());
+            shared.counts.logins_refused(LoginRefusal::Credentials).add(1);
+            shared.counts.note_error(error.class);
             sleep(shared.options.limits.failed_login_delay).await;
             login_reply::failed(&mut writer, version, &user, error)?;
             writer.finish().await?;
@@ -282,6 +357,9 @@ async fn log_in(
             session
         }
         Err(error) => {
+            let refusal = instance.map_or(LoginRefusal::Recovering, |_| LoginRefusal::Database);
+            shared.counts.logins_refused(refusal).add(1);
+            shared.counts.note_error(error.class);
             login_reply::refused(&mut writer, version, &user, Some(error))?;
             writer.finish().await?;
             transport.shutdown().await?;
@@ -292,6 +370,7 @@ async fn log_in(
     login_reply::accepted(&mut writer, &login, version, &session, packet_size)?;
     writer.finish().await?;
     conversation.logged_in();
+    shared.counts.logins.add(1);
     let span = Span::current();
     span.record("user", user.as_str());
     span.record("database", session.database());

@@ -75,6 +75,10 @@ pub(super) fn accepted<W: AsyncWrite + Unpin>(
     // UTF-8 collations and vectors can be stored; nothing else that clients offer is acknowledged, because each of the
     // other features changes what they expect or send.
     let mut acks = Vec::new();
+    // A login with a token got here because the token is good. There is no nonce to sign.
+    if login.features.iter().any(|asked| matches!(asked, FeatureRequest::FedAuth(_))) {
+        acks.push(FeatureAck { id: feature::feature_id::FED_AUTH, data: Vec::new() });
+    }
     if login.features.iter().any(|asked| matches!(asked, FeatureRequest::Utf8Support)) {
         acks.push(FeatureAck { id: feature::feature_id::UTF8_SUPPORT, data: vec![1] });
     }

@@ -1,5 +1,6 @@
 //! One connection: PRELOGIN, TLS, LOGIN7, then requests until the client leaves.
 
+mod access_token;
 mod bulk_receiver;
 mod discard;
 mod error;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use databases::instance::counts::RequestKind;
 use databases::instance::registry::Killed;
 use executor::session::bulk_target::BulkTarget;
 use executor::session::early_events::EarlyEvents;
@@ -38,7 +39,7 @@ use crate::connection::handshake::Connection;
 use crate::connection::packet_reader::PacketReader;
 use crate::connection::request_log;
 use crate::connection::response_writer::{Fate, ResponseWriter};
-use crate::connection::responses::{ResponseEncoder, env_change};
+use crate::connection::responses::{Answer, ResponseEncoder, env_change};
 use crate::connection::store_sink::StoreSink;
 use crate::connection::trace;
 use crate::serving::Shared;
@@ -243,6 +244,7 @@ impl Requests {
 
     /// Answers with an error after which the connection is closed.
     async fn fail(&mut self, error: SqlError) -> Result<(), ConnectionError> {
+        self.shared.counts.note_error(error.class);
         let message = self.shared.instance.server_message(error);
         let status = if message.is_fatal() { DoneStatus::SERVER_ERROR } else { DoneStatus::ERROR };
         self.writer.tokens(|w| Token::Error(message).encode(w, self.version))?;
@@ -281,6 +283,7 @@ impl Requests {
         changes: Vec<SessionChange>,
     ) -> Result<bool, ConnectionError> {
         let began = Instant::now();
+        let kind = kind_of(&request);
         let mut encoder = ResponseEncoder::new(self.version, self.vectors);
         for change in changes {
             encoder.event(Response::Change(change), &mut self.writer).await?;
@@ -308,10 +311,7 @@ impl Requests {
             }
             if let Poll::Ready(session) = done {
                 self.session = Some(session);
-                trace::answered(encoder.answer(), false, began);
-                if self.shared.options.log_requests {
-                    request_log::answered(self.spid, encoder.answer(), self.secret, false, began.elapsed());
-                }
+                self.note_answer(kind, encoder.answer(), false, began);
                 let fatal = encoder.finish(&mut self.writer).await?;
                 self.reader.conversation().answered(false);
                 return Ok(!fatal);
@@ -365,16 +365,32 @@ impl Requests {
             encoder.event(Response::Error(message), &mut self.writer).await?;
         }
         self.bulk = bulk.filter(|_| !attention);
-        trace::answered(encoder.answer(), attention, began);
-        if self.shared.options.log_requests {
-            request_log::answered(self.spid, encoder.answer(), self.secret, attention, began.elapsed());
-        }
+        self.note_answer(kind, encoder.answer(), attention, began);
         let fatal = encoder.finish(&mut self.writer).await?;
         self.acknowledge(self.bulk.is_some()).await?;
         Ok(!fatal)
     }
 
+    /// Counts an answer, and logs it.
+    fn note_answer(&self, kind: RequestKind, answer: &Answer, is_cancelled: bool, began: Instant) {
+        self.shared.counts.requests(kind).add(began.elapsed());
+        self.count(answer);
+        trace::answered(answer, is_cancelled, began);
+        if self.shared.options.log_requests {
+            request_log::answered(self.spid, answer, self.secret, is_cancelled, began.elapsed());
+        }
+    }
+
+    /// Counts what an answer has, and nothing where it has nothing.
+    fn count(&self, answer: &Answer) {
+        if answer.rows_sent > 0 {
+            self.shared.counts.rows_sent.add(answer.rows_sent);
+        }
+        answer.error_classes.iter().for_each(|class| self.shared.counts.note_error(*class));
+    }
+
     async fn bulk_load(&mut self, target: BulkTarget) -> Result<bool, ConnectionError> {
+        let began = Instant::now();
         let mut session = self.session()?;
         let cancellation = Cancellation::new();
         session.watch(&cancellation);
@@ -438,6 +454,7 @@ impl Requests {
             Err(error) => return Err(error),
         };
         let Ok(mut session) = returned.await else { return Err(self.lost("no session").await) };
+        self.shared.counts.requests(RequestKind::BulkLoad).add(began.elapsed());
         let open = self.bulk_done(received, &mut session).await;
         session.seat.note_request(false);
         self.session = Some(session);
@@ -467,6 +484,7 @@ impl Requests {
                     return Ok(true);
                 }
                 session.note_bulk(rows);
+                self.shared.counts.rows_loaded.add(rows);
                 let load = notice_of_load(session).filter(|_| !self.shared.options.discard);
                 for notice in notice_of_duplicates(session).into_iter().chain(load) {
                     let notice = self.shared.instance.server_message(notice);
@@ -479,6 +497,7 @@ impl Requests {
                     request_log::bulk(self.spid, &error.to_string());
                 }
                 let change = session.note_failure(&error);
+                self.shared.counts.note_error(error.class);
                 let message = self.shared.instance.server_message(error);
                 open = !message.is_fatal();
                 self.change(change)?;
@@ -515,7 +534,8 @@ impl Requests {
             Ok::<_, ConnectionError>(encoder)
         };
         let (stays, encoder) = tokio::join!(fire_after_bulk(session, events, Cancellation::new()), written);
-        let encoder = encoder?;
+        let mut encoder = encoder?;
+        self.count(encoder.answer());
         match stays {
             true => encoder.release_all(&mut self.writer)?,
             false => {
@@ -549,5 +569,15 @@ impl Requests {
         let command = if status.contains(DoneStatus::COUNT) { command::BULK_INSERT } else { 0 };
         let done = Token::Done(Done { status, command, row_count: rows });
         self.writer.tokens(|w| done.encode(w, self.version))
+    }
+}
+
+fn kind_of(request: &Request) -> RequestKind {
+    match request {
+        Request::Batch(_) => RequestKind::Batch,
+        Request::Rpc(_) => RequestKind::Call,
+        Request::Transaction(_) => RequestKind::Transaction,
+        // Rows that nothing has announced.
+        Request::Refused(_) => RequestKind::BulkLoad,
     }
 }

@@ -47,8 +47,19 @@ pub(super) struct ResponseEncoder {
 pub(super) struct Answer {
     /// Rows of all results, and rows that statements have affected.
     pub rows: u64,
+    /// Rows of results that were sent.
+    pub rows_sent: u64,
     /// The first error.
     pub error: Option<tds::ServerMessage>,
+    /// The classes of all errors.
+    pub error_classes: Vec<u8>,
+}
+
+impl Answer {
+    fn note_error(&mut self, message: &tds::ServerMessage) {
+        self.error_classes.push(message.class);
+        self.error.get_or_insert_with(|| message.clone());
+    }
 }
 
 impl ResponseEncoder {
@@ -93,7 +104,7 @@ impl ResponseEncoder {
                     procedure: String::new(),
                     line: 1,
                 };
-                self.answer.error.get_or_insert_with(|| message.clone());
+                self.answer.note_error(&message);
                 self.token(&Token::Error(message), writer)
             }
             encoded => encoded,
@@ -117,6 +128,7 @@ impl ResponseEncoder {
             Response::Batch(batch) => self.batch(&batch, writer).await?,
             Response::PageRows(rows) => {
                 self.rows += rows.rows() as u64;
+                self.answer.rows_sent += rows.rows() as u64;
                 append_rows(&rows, writer.buffer());
             }
             Response::ReturnStatus(status) => self.token(&Token::ReturnStatus(status), writer)?,
@@ -124,7 +136,7 @@ impl ResponseEncoder {
             Response::Info(message) => self.token(&Token::Info(message), writer)?,
             Response::Error(message) => {
                 self.fatal |= message.is_fatal();
-                self.answer.error.get_or_insert_with(|| message.clone());
+                self.answer.note_error(&message);
                 self.token(&Token::Error(message), writer)?;
             }
             Response::Change(change) => self.token(&Token::EnvChange(env_change(change)), writer)?,
@@ -154,7 +166,7 @@ impl ResponseEncoder {
 
     /// Ends this part of an answer, of which more follows.
     pub fn release_all<W: AsyncWrite + Unpin>(
-        mut self,
+        &mut self,
         writer: &mut ResponseWriter<W>,
     ) -> Result<(), ConnectionError> {
         self.release(writer, true)
@@ -238,6 +250,7 @@ impl ResponseEncoder {
         let bound = if bytes > LONG_BYTES { waiting(bind) } else { bind() };
         let bound = bound.map_err(|error| ConnectionError::Row(error.to_string()))?;
         self.rows += batch.num_rows() as u64;
+        self.answer.rows_sent += batch.num_rows() as u64;
         let row_bytes = (batch.get_array_memory_size() / batch.num_rows().max(1)).max(1);
         let step = (STEP_BYTES / row_bytes).clamp(1, ROWS_PER_STEP);
         let mut first = 0;

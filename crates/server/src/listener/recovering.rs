@@ -64,6 +64,7 @@ async fn refuse(
             Some(_) = refused.join_next() => {}
             accepted = listener.accept(), if refused.len() < front.options.limits.connections => {
                 let Ok((socket, _)) = accepted else { continue };
+                front.counts.connections.add(1);
                 let front = Arc::clone(&front);
                 let spid = front.spid();
                 // Who has left before being refused misses nothing.

@@ -8,19 +8,29 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
+use super::LogFormat;
+use super::json_events::JsonEvents;
+
 /// What the names of this project's crates begin with; others' events are left out.
 const OWN: &str = "bulkwire";
 
 /// Has events of this level and of graver ones written. A server within another program leaves that to it.
-pub(super) fn subscribe(level: LevelFilter) {
+pub(super) fn subscribe(level: LevelFilter, format: LogFormat) {
     if level == LevelFilter::OFF {
         return;
     }
-    let lines = fmt::layer().with_ansi(false).with_writer(|| Line);
-    let subscriber =
-        tracing_subscriber::registry().with(lines.with_filter(Targets::new().with_target(OWN, level)));
+    let own = Targets::new().with_target(OWN, level);
+    let registry = tracing_subscriber::registry();
     // Somebody in this process may have subscribed before: then these events are theirs.
-    let _ = tracing::subscriber::set_global_default(subscriber);
+    let _ = match format {
+        LogFormat::Text => {
+            let lines = fmt::layer().with_ansi(false).with_writer(|| Line);
+            tracing::subscriber::set_global_default(registry.with(lines.with_filter(own)))
+        }
+        LogFormat::Json => {
+            tracing::subscriber::set_global_default(registry.with(JsonEvents.with_filter(own)))
+        }
+    };
 }
 
 /// Takes one event at a time, and never waits for its reader.
@@ -28,7 +38,7 @@ struct Line;
 
 impl Write for Line {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        log::line(String::from_utf8_lossy(event).trim_end().to_owned());
+        log::written_line(String::from_utf8_lossy(event).trim_end().to_owned());
         Ok(event.len())
     }
 

@@ -6,8 +6,12 @@ mod spill_directory;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use databases::instance::Instance;
+use databases::instance::counts::Counts;
+use databases::memory::MemoryBudget;
+use entra::Verifier;
 use tokio::runtime::Handle;
 
 pub(crate) use guesses::Guesses;
@@ -25,8 +29,13 @@ pub(crate) struct Front {
     pub options: ServerOptions,
     pub identity: Option<TlsIdentity>,
     pub guesses: Guesses,
+    /// Checks access tokens, if any are taken.
+    pub verifier: Option<Verifier>,
     pub faults: Option<Arc<Faults>>,
     pub next_spid: AtomicU16,
+    pub counts: Arc<Counts>,
+    /// When the server began.
+    pub started: SystemTime,
 }
 
 /// What all connections of a server share.
@@ -35,6 +44,8 @@ pub(crate) struct Shared {
     /// Removed when the last connection and the server have ended, while the data directory is still this server's.
     pub _spill_directory: SpillDirectory,
     pub instance: Arc<Instance>,
+    /// What statements may hold.
+    pub memory: Arc<MemoryBudget>,
     /// Where requests run, apart from the threads that serve sockets.
     pub work: Handle,
     pub connections: AtomicUsize,

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 
+use databases::instance::counts::Counts;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -22,9 +23,12 @@ pub(crate) enum Line {
     Relayed(DuplexStream),
 }
 
-/// A socket that may be watched while nobody reads it.
+/// A socket that may be watched while nobody reads it. Its bytes are counted.
 #[derive(Clone)]
-pub(crate) struct Socket(Arc<TcpStream>);
+pub(crate) struct Socket {
+    stream: Arc<TcpStream>,
+    counts: Arc<Counts>,
+}
 
 /// Notices that a connection is broken, also while its bytes are left unread. It does not keep the socket open.
 pub(crate) struct Broken {
@@ -34,9 +38,9 @@ pub(crate) struct Broken {
 
 impl Line {
     /// A socket, with a relay if there is a control for one, and a watcher of its end.
-    pub fn new(socket: TcpStream, control: Option<Arc<LineControl>>) -> (Line, Broken) {
-        let socket = Socket(Arc::new(socket));
-        let broken = Broken { socket: Arc::downgrade(&socket.0), control: control.clone() };
+    pub fn new(socket: TcpStream, counts: &Arc<Counts>, control: Option<Arc<LineControl>>) -> (Line, Broken) {
+        let socket = Socket { stream: Arc::new(socket), counts: Arc::clone(counts) };
+        let broken = Broken { socket: Arc::downgrade(&socket.stream), control: control.clone() };
         let line = match control {
             None => Line::Socket(socket),
             Some(control) => {
@@ -52,7 +56,7 @@ impl Line {
 impl Socket {
     /// The socket itself.
     pub fn inner(&self) -> &TcpStream {
-        &self.0
+        &self.stream
     }
 }
 
@@ -78,10 +82,11 @@ impl Broken {
 impl AsyncRead for Socket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
-            ready!(self.0.poll_read_ready(cx))?;
-            match self.0.try_read(buf.initialize_unfilled()) {
+            ready!(self.stream.poll_read_ready(cx))?;
+            match self.stream.try_read(buf.initialize_unfilled()) {
                 Ok(read) => {
                     buf.advance(read);
+                    self.counts.bytes_received.add(read as u64);
                     return Poll::Ready(Ok(()));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -94,10 +99,13 @@ impl AsyncRead for Socket {
 impl AsyncWrite for Socket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.0.poll_write_ready(cx))?;
-            match self.0.try_write(bytes) {
+            ready!(self.stream.poll_write_ready(cx))?;
+            match self.stream.try_write(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                written => return Poll::Ready(written),
+                written => {
+                    self.counts.bytes_sent.add(written.as_ref().map_or(0, |written| *written as u64));
+                    return Poll::Ready(written);
+                }
             }
         }
     }
@@ -107,7 +115,7 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(socket2::SockRef::from(&*self.0).shutdown(std::net::Shutdown::Write))
+        Poll::Ready(socket2::SockRef::from(&*self.stream).shutdown(std::net::Shutdown::Write))
     }
 }
 

@@ -8,6 +8,9 @@ SELECT DISTINCT RTRIM(object_name) FROM sys.dm_os_performance_counters ORDER BY 
 SQLServer:Buffer Manager
 SQLServer:Databases
 SQLServer:General Statistics
+SQLServer:Locks
+SQLServer:SQL Errors
+SQLServer:SQL Statistics
 
 SELECT RTRIM(instance_name), COUNT(*) FROM sys.dm_os_performance_counters WHERE counter_name = 'Log Flushes/sec' GROUP BY instance_name ORDER BY 1
 ----

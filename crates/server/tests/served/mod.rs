@@ -55,6 +55,8 @@ pub fn options(listen: SocketAddr, data: DataLocation) -> ServerOptions {
         log_requests: false,
         faults: None,
         kerberos: None,
+        metrics: None,
+        entra: None,
         limits: limits(),
     }
 }

@@ -56,8 +56,9 @@ impl Table {
 
     /// A copier of wire rows of a form into its pages. # Errors Why rows of this form must be decoded instead.
     pub fn wire_row_copier(&self, form: WireForm<'_>) -> Result<WireRowCopier, CopyRefusal> {
-        // Entries of a heap's indexes need the addresses of its rows, which they get later.
-        if self.clustered.is_none() && !self.indexes.is_empty() {
+        // Rows of a heap are decoded before they have addresses, if any of its indexes needs their columns.
+        let is_copied = |index: &Index| index.entry_copier(&self.layout).is_some();
+        if self.clustered.is_none() && !self.indexes.iter().all(is_copied) {
             return Err(CopyRefusal::Keys);
         }
         WireRowCopier::new(&self.layout, form)

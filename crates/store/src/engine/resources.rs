@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Engine;
 use crate::database::governor::{ResourceLimits, ResourceSample};
-use crate::lock::LockRow;
+use crate::lock::{LockRow, LockUsage};
 
 impl Engine {
     /// Sets the limits of the database from now on; None: no limits. Utilisation is counted from zero again.
@@ -33,4 +33,14 @@ impl Engine {
     pub fn locks(&self) -> Vec<LockRow> {
         self.shared.locks.rows()
     }
+}
+
+/// How many locks a database has, and how many requests for one were given up.
+pub fn lock_usage(engine: &Engine) -> LockUsage {
+    engine.shared.locks.usage()
+}
+
+/// Why nothing can be written to the log of a database now; None if it can. Where space was wanting, it is asked for again.
+pub fn log_obstacle(engine: &Engine) -> Option<String> {
+    engine.shared.pager.log.obstacle()
 }

@@ -146,6 +146,16 @@ impl PageBlock {
         self.offsets.len()
     }
 
+    /// Adds rows of which PAGE compression makes pages, from `first` on. Returns how many found room; if they are fewer, the block is
+    /// full.
+    pub fn append_cells(&mut self, grid: &Grid, lengths: &[u16], first: usize) -> usize {
+        let views = grid.views();
+        let costs = costs_of(&views);
+        let views: Vec<_> =
+            views.iter().zip(&costs).map(|(view, costs)| CellView { costs, ..*view }).collect();
+        self.compress_rows(Rows { views: &views, lengths }, first)
+    }
+
     fn append_compressed(&mut self, batch: &BoundBatch<'_>, first: usize) -> usize {
         self.compress_rows(Rows { views: &batch.cells(), lengths: batch.lengths() }, first)
     }
@@ -161,18 +171,7 @@ impl PageBlock {
             }
             rest = after;
         }
-        let views = grid.views();
-        let costs: Vec<Vec<u16>> = views
-            .iter()
-            .map(|view| {
-                let mut costs = Vec::with_capacity(lengths.len());
-                push_costs(view, &mut costs);
-                costs
-            })
-            .collect();
-        let views: Vec<_> =
-            views.iter().zip(&costs).map(|(view, costs)| CellView { costs, ..*view }).collect();
-        self.compress_rows(Rows { views: &views, lengths }, 0)
+        self.append_cells(&grid, lengths, 0)
     }
 
     /// Rows wait until they are enough for a page; those of the block's last page go on waiting.
@@ -265,6 +264,16 @@ impl PageBlock {
         let free = CAPACITY_BYTES - (self.used - HEADER_BYTES) - self.slots * SLOT_BYTES;
         page::set_fill(bytes, self.slots as u16, self.used, free);
     }
+}
+
+/// What each value costs its record, by column.
+fn costs_of(views: &[CellView<'_>]) -> Vec<Vec<u16>> {
+    let costs = views.iter().map(|view| {
+        let mut costs = Vec::with_capacity(view.codes.len());
+        push_costs(view, &mut costs);
+        costs
+    });
+    costs.collect()
 }
 
 /// Bytes of rows and slots that a page is to have at most with this fill factor.

@@ -6,14 +6,16 @@ use arrow::array::RecordBatch;
 
 use super::block::PageBlock;
 use super::fragments::{FragmentWriter, write_pages};
-use super::large::LargeValueWriter;
+use super::large::{LargeValueReader, LargeValueWriter};
+use crate::cache::pager::Pager;
 use crate::catalogue::{Filled, Table};
 use crate::database::shared::Shared;
 use crate::error::EngineError;
 use crate::figures::count;
 use crate::page::unit::UnitKind;
 use crate::page::unit::{ExtentUse, Run};
-use crate::page::{self, EXTENT_PAGES, ExtentId, PageId, RowId};
+use crate::page::{self, EXTENT_PAGES, ExtentId, Page, PageId, RowId};
+use crate::record::layout::Layout;
 use crate::record::{BoundBatch, Records, WireRowCopier, WireRows};
 
 /// Extents of rows that are written at once: 1 MB.
@@ -31,10 +33,25 @@ pub(crate) struct HeapLoad {
     filled: Filled,
     rows_in_block: u64,
     /// Rows in the block, if their addresses are wanted, and those that have got theirs.
-    waiting: Option<Vec<RecordBatch>>,
-    located: Vec<(RecordBatch, Vec<RowId>)>,
+    waiting: Option<Vec<Waiting>>,
+    located: Vec<(LocatedRows, Vec<RowId>)>,
     /// Records on their way into the block.
     records: Records,
+}
+
+/// Rows in the block that have no addresses yet.
+#[derive(Debug)]
+enum Waiting {
+    Batch(RecordBatch),
+    /// So many that came as records, which are in the block.
+    Records(usize),
+}
+
+/// Rows that have addresses.
+#[derive(Debug)]
+pub(crate) enum LocatedRows {
+    Batch(RecordBatch),
+    Records(Records),
 }
 
 impl HeapLoad {
@@ -63,6 +80,16 @@ impl HeapLoad {
         }
     }
 
+    /// Reads the large values of its rows that are written.
+    pub fn large_values(&self) -> LargeValueReader<'_, Pager> {
+        LargeValueReader { source: &self.shared.pager }
+    }
+
+    /// The form of its rows.
+    pub fn layout(&self) -> &Layout {
+        &self.table.layout
+    }
+
     /// Rows added so far.
     pub fn rows(&self) -> u64 {
         self.filled.rows as u64 + self.rows_in_block
@@ -84,7 +111,7 @@ impl HeapLoad {
             first += taken;
             self.rows_in_block += taken as u64;
             if let Some(waiting) = &mut self.waiting {
-                waiting.push(batch.slice(first - taken, taken));
+                waiting.push(Waiting::Batch(batch.slice(first - taken, taken)));
             }
             if first < bound.rows() {
                 self.flush_rows(false)?;
@@ -100,7 +127,7 @@ impl HeapLoad {
         bytes: &[u8],
     ) -> Result<WireRows, EngineError> {
         let mut found = WireRows::default();
-        if self.waiting.is_some() || !copier.is_for(&self.table.layout) {
+        if !copier.is_for(&self.table.layout) {
             return Ok(found);
         }
         let mut records = std::mem::take(&mut self.records);
@@ -120,6 +147,11 @@ impl HeapLoad {
                 start += placed.map(|length| usize::from(*length)).sum::<usize>();
                 first += taken;
                 self.rows_in_block += taken as u64;
+                match self.waiting.as_mut().map(|waiting| (waiting.last_mut(), taken)) {
+                    None | Some((_, 0)) => {}
+                    Some((Some(Waiting::Records(rows)), taken)) => *rows += taken,
+                    Some((_, taken)) => self.waiting.iter_mut().for_each(|w| w.push(Waiting::Records(taken))),
+                }
                 if first < lengths.len() {
                     self.flush_rows(false)?;
                 }
@@ -131,7 +163,7 @@ impl HeapLoad {
     }
 
     /// Rows that have got their addresses since the last call.
-    pub fn take_located(&mut self) -> Vec<(RecordBatch, Vec<RowId>)> {
+    pub fn take_located(&mut self) -> Vec<(LocatedRows, Vec<RowId>)> {
         std::mem::take(&mut self.located)
     }
 
@@ -165,6 +197,8 @@ impl HeapLoad {
         // Rows get their addresses in the order in which they came: then none may wait for a later page.
         let mut pages = if all || waiting.is_some() { block.finish()? } else { block.full_pages()? };
         let mut addresses = Vec::new();
+        let waits_for_records = waiting.iter().flatten().any(|rows| matches!(rows, Waiting::Records(_)));
+        let mut records = Records::default();
         while !pages.is_empty() {
             let wanted = (pages.len() as u32).div_ceil(EXTENT_PAGES);
             let (id, owner) = (*transaction, table.owner(UnitKind::InRow));
@@ -178,16 +212,38 @@ impl HeapLoad {
                     let slots = 0..page::slot_count(bytes);
                     addresses.extend(slots.map(|slot| RowId { page: id, slot }));
                 }
+                if waits_for_records {
+                    Page::from_bytes(*bytes).rows().for_each(|(_, record)| records.push(record));
+                }
             }
             write_pages(shared, *transaction, run, now, *minimally_logged, true)?;
             let extents = filled.extents.entry(UnitKind::InRow).or_default();
             extents.extend(used_extents(run, count as u32));
             pages = rest;
         }
-        let mut addresses = addresses.into_iter();
-        for batch in self.waiting.iter_mut().flat_map(std::mem::take) {
-            let own = addresses.by_ref().take(batch.num_rows()).collect();
-            self.located.push((batch, own));
+        let waited: Vec<Waiting> = self.waiting.as_mut().map(std::mem::take).unwrap_or_default();
+        if let [Waiting::Records(_)] = waited.as_slice() {
+            self.located.push((LocatedRows::Records(records), addresses));
+        } else {
+            let mut addresses = addresses.into_iter();
+            let mut of_block = records.iter();
+            for rows in waited {
+                let (rows, count) = match rows {
+                    Waiting::Batch(batch) => {
+                        let count = batch.num_rows();
+                        if waits_for_records {
+                            of_block.by_ref().take(count).for_each(drop);
+                        }
+                        (LocatedRows::Batch(batch), count)
+                    }
+                    Waiting::Records(count) => {
+                        let mut own = Records::default();
+                        of_block.by_ref().take(count).for_each(|record| own.push(record));
+                        (LocatedRows::Records(own), count)
+                    }
+                };
+                self.located.push((rows, addresses.by_ref().take(count).collect()));
+            }
         }
         self.block.clear();
         let rows = std::mem::take(&mut self.rows_in_block);

@@ -40,16 +40,19 @@ impl IndexLoad {
         push_bound(&mut self.sorter, &self.index.tree, &self.keys, &bound, &mut self.passing, |_| Ok(()))
     }
 
-    /// Takes the entries of complete records of the table, which has this layout. False: it took none, and needs the rows' columns.
-    pub fn push_records(&mut self, table: &Layout, records: &Records) -> Result<bool, EngineError> {
+    /// Takes the entries of complete records of the table, which has this layout; those of a heap have `addresses`. False: it took
+    /// none, and needs the rows' columns.
+    pub fn push_records(
+        &mut self,
+        table: &Layout,
+        records: &Records,
+        addresses: &[RowId],
+    ) -> Result<bool, EngineError> {
         let index = &self.index;
-        let copier = self.copier.get_or_insert_with(|| match index.has_all_rows() {
-            true => EntryCopier::new(table, &index.tree.layout, &index.shape.sources),
-            false => None,
-        });
+        let copier = self.copier.get_or_insert_with(|| index.entry_copier(table));
         let rows = &mut self.passing;
         rows.clear();
-        if copier.as_ref().and_then(|copier| copier.copy(records, &mut rows.records)).is_none() {
+        if copier.as_ref().and_then(|copier| copier.copy(records, addresses, &mut rows.records)).is_none() {
             return Ok(false);
         }
         self.keys.read(&self.index.tree, &rows.records, &mut rows.keys)?;

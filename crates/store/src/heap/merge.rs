@@ -9,8 +9,6 @@ use crate::error::EngineError;
 use crate::log::Change;
 use crate::page::{CAPACITY_BYTES, HEADER_BYTES, Page, PageId, SLOT_BYTES};
 use crate::record::Keys;
-use crate::record::compress::Compression;
-use crate::record::stored::StoredRow;
 use crate::tree::{PageKeys, Place, child, damaged, duplicate, find, stored};
 
 /// What the log takes for a row besides its bytes, about.
@@ -114,72 +112,6 @@ impl TreeWriter<'_, '_> {
             changes.into_iter().try_for_each(|change| self.heap.must_change(change))?;
         }
         Ok(taken)
-    }
-
-    /// Puts rows that belong behind all others of a full leaf, and before its neighbour, into new leaves, each logged as a whole. Returns
-    /// the last one.
-    fn append_leaves(
-        &mut self,
-        page: &Arc<Page>,
-        rows: &[&[u8]],
-        keys: &Keys,
-        run: Range<usize>,
-    ) -> Result<PageId, EngineError> {
-        let tree = self.tree;
-        let (before, after) = (page.id(), page.next());
-        let first = self.new_tree_page(0)?;
-        self.link(before, |(previous, _)| (previous, first))?;
-        let (mut id, mut previous) = (first, before);
-        let mut entries = Vec::new();
-        let mut next_row = run.start;
-        while next_row < run.end {
-            let mut image = self.empty_page(id, 0);
-            let leaf = self.fill_leaf(&mut image, rows, keys, next_row..run.end)?;
-            let record = rows.get(next_row).copied().unwrap_or_default();
-            let entry = tree.key.index_record(&tree.layout, StoredRow::whole(record), id);
-            entries.push(entry.ok_or_else(|| damaged(id, "a key cannot be read"))?);
-            next_row = leaf.end;
-            let next = if next_row < run.end { self.new_tree_page(0)? } else { after };
-            image.set_links(previous, next);
-            self.heap.must_change(Change::Format { page: id, image: Box::new(image) })?;
-            previous = id;
-            id = next;
-        }
-        if after.is_some() {
-            self.link(after, |(_, next)| (previous, next))?;
-        }
-        entries.iter().try_for_each(|entry| self.insert_entry(1, entry))?;
-        Ok(previous)
-    }
-
-    /// Fills a new leaf with as many rows as it takes, compressed when it is full. Returns which it took.
-    fn fill_leaf(
-        &self,
-        image: &mut Page,
-        rows: &[&[u8]],
-        keys: &Keys,
-        of: Range<usize>,
-    ) -> Result<Range<usize>, EngineError> {
-        let tree = self.tree;
-        for row in of.clone() {
-            let record = rows.get(row).copied().unwrap_or_default();
-            if row > of.start && keys.get(row) <= keys.get(row - 1) {
-                return Err(duplicate(tree, record));
-            }
-            let slot = image.slot_count();
-            while !image.insert(slot, &stored(image, record)?, true) {
-                let compressed = match tree.layout.compression {
-                    Compression::Page => self.compressed(image),
-                    _ => None,
-                };
-                match compressed {
-                    Some(compressed) => *image = compressed,
-                    None if slot > 0 => return Ok(of.start..row),
-                    None => return Err(damaged(image.id(), "a row does not fit a page")),
-                }
-            }
-        }
-        Ok(of)
     }
 
     pub(crate) fn link(

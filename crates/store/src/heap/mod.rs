@@ -9,7 +9,7 @@ pub(crate) mod fragments;
 pub(crate) mod index_load;
 pub mod large;
 pub(crate) mod merge;
-pub(crate) mod rewrite;
+pub(crate) mod new_leaves;
 pub(crate) mod rows;
 pub(crate) mod split;
 pub(crate) mod tree_load;

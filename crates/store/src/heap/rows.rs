@@ -15,7 +15,7 @@ use super::index_load::IndexLoad;
 use super::large::{LargeValueReader, LargeValueWriter};
 use crate::catalogue::tree_of;
 use crate::error::EngineError;
-use crate::page::{CAPACITY_BYTES, Page, ROW_LIMIT_BYTES, RowId, UnitId};
+use crate::page::{CAPACITY_BYTES, Page, PageType, ROW_LIMIT_BYTES, RowId, UnitId};
 use crate::record::compress::Compression;
 use crate::record::layout::Layout;
 use crate::record::stored::StoredRow;
@@ -237,7 +237,8 @@ impl HeapWriter<'_> {
         while sorted.next_many(&mut rows)? {
             self.merge(&tree, &mut rows)?;
             count += rows.len() as u64;
-            note_records(&tree, &rows.records, indexes, &LargeValueReader { source: self })?;
+            let large = LargeValueReader { source: self };
+            note_records(&tree.layout, (&rows.records, &[]), indexes, &large)?;
         }
         self.table.rows += count;
         Ok(count)
@@ -343,16 +344,17 @@ pub(crate) fn number_records(
     Ok(())
 }
 
-/// Adds the entries of complete rows of a clustered table to indexes. `large` has the values that are not in their rows.
+/// Adds the entries of complete rows of a table to indexes; rows of a heap have `addresses`. `large` has the values that are not in
+/// their rows.
 pub(crate) fn note_records(
-    tree: &Tree,
-    records: &Records,
+    layout: &Layout,
+    (records, addresses): (&Records, &[RowId]),
     indexes: &mut [IndexLoad],
     large: &dyn LargeValueSource,
 ) -> Result<(), EngineError> {
     let mut others = Vec::new();
     for load in indexes {
-        if !load.push_records(&tree.layout, records)? {
+        if !load.push_records(layout, records, addresses)? {
             others.push(load);
         }
     }
@@ -363,11 +365,11 @@ pub(crate) fn note_records(
     wanted.sort_unstable();
     wanted.dedup();
     // Columns are read from pages.
-    let compression = if tree.layout.is_compressed() { Compression::Row } else { Compression::None };
-    let layout = Layout { compression, ..(*tree.layout).clone() };
+    let compression = if layout.is_compressed() { Compression::Row } else { Compression::None };
+    let of_page = Layout { compression, ..layout.clone() };
     let pages = records.bytes.len() / CAPACITY_BYTES + 2;
-    let mut block = PageBlock::of_tree(UnitId::default(), &layout, pages, 100, tree.page_type(0));
-    let mut gatherer = RowGatherer::new(&tree.layout);
+    let mut block = PageBlock::of_tree(UnitId::default(), &of_page, pages, 100, PageType::Data);
+    let mut gatherer = RowGatherer::new(layout);
     let (mut first, mut start) = (0, 0);
     while first < records.lengths.len() {
         let taken = block.append_records(records, first, start);
@@ -381,7 +383,7 @@ pub(crate) fn note_records(
     }
     let batch = gatherer.finish(&wanted, large)?;
     let columns = wanted.into_iter().zip(batch.columns().iter().cloned()).collect();
-    others.into_iter().try_for_each(|load| load.push(&columns, &[], batch.num_rows()))
+    others.into_iter().try_for_each(|load| load.push(&columns, addresses, batch.num_rows()))
 }
 
 /// Keys of whole rows (all columns that callers see) without the number that tells equal ones apart.

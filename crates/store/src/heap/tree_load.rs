@@ -138,7 +138,7 @@ impl TreeLoad {
             (Some(sorter), _) => sorter.push(rows),
             (None, Some(builder)) => {
                 builder.append_rows(rows)?;
-                rows::note_records(&self.tree, &rows.records, indexes, &builder.large_values())
+                rows::note_records(&self.tree.layout, (&rows.records, &[]), indexes, &builder.large_values())
             }
             (None, None) => Err(EngineError::internal("rows that are neither sorted nor in order")),
         }
@@ -185,7 +185,7 @@ pub(crate) fn build_sorted(
     let mut rows = KeyedRows::default();
     while sorted.next(&mut rows)? {
         builder.append_rows(&mut rows)?;
-        rows::note_records(tree, &rows.records, indexes, &builder.large_values())?;
+        rows::note_records(&tree.layout, (&rows.records, &[]), indexes, &builder.large_values())?;
     }
     Ok(())
 }

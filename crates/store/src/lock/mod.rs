@@ -6,7 +6,7 @@ pub(crate) mod turns;
 mod table;
 
 pub use crate::lock_mode::LockMode;
-pub use table::{LockRow, LockStatus, Resource};
+pub use table::{LockRow, LockStatus, LockUsage, Resource};
 pub(crate) use table::{LockSpace, LockTable, Request};
 
 #[cfg(test)]

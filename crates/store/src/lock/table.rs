@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::LockError;
-use crate::figures::{WaitType, Waits, session_waits};
+use crate::figures::{WaitType, Waits, count, session_waits};
 use crate::lock_mode::LockMode;
 use crate::page::{PageId, RowId};
 
@@ -111,6 +111,21 @@ pub struct LockRow {
     pub waited: Duration,
 }
 
+/// Locks of a database, counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LockUsage {
+    /// Locks that are held now.
+    pub granted: u64,
+    /// Requests that wait now, for a lock or a stronger one.
+    pub waiting: u64,
+    /// Transactions that hold locks or wait for one now.
+    pub transactions: u64,
+    /// Requests that ended as the victims of deadlocks, since the database was opened.
+    pub deadlocks: u64,
+    /// Requests that have waited and were given up at their time limit. Those that would not wait at all do not count.
+    pub timeouts: u64,
+}
+
 /// Who asks for a lock, and for how long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
@@ -132,6 +147,8 @@ pub(crate) struct LockTable {
     space: LockSpace,
     database: u64,
     waits: Arc<Waits>,
+    deadlocks: AtomicU64,
+    timeouts: AtomicU64,
 }
 
 /// The locks of databases that transactions use together: a circle of waits may run through several.
@@ -195,7 +212,8 @@ const INTERRUPT_LOOK: Duration = Duration::from_millis(20);
 impl LockTable {
     /// Creates the lock table of one of several databases. Their numbers differ.
     pub fn within(space: &LockSpace, database: u64, waits: &Arc<Waits>) -> Self {
-        Self { space: space.clone(), database, waits: Arc::clone(waits) }
+        let (deadlocks, timeouts) = Default::default();
+        Self { space: space.clone(), database, waits: Arc::clone(waits), deadlocks, timeouts }
     }
 
     /// Joins a transaction with others of the same owner, until it releases its locks.
@@ -225,7 +243,10 @@ impl LockTable {
                 self.waits.add(WaitType::Lock(mode), start.elapsed(), signal);
                 return match outcome {
                     Outcome::Granted => Ok(()),
-                    Outcome::Victim => Err(LockError::Deadlock { what: resource.to_string() }),
+                    Outcome::Victim => {
+                        count(&self.deadlocks, 1);
+                        Err(LockError::Deadlock { what: resource.to_string() })
+                    }
                 };
             }
             let what = || resource.to_string();
@@ -244,6 +265,7 @@ impl LockTable {
         state.give_up(place, ticket);
         if !request.timeout.is_zero() {
             self.waits.add(WaitType::Lock(mode), start.elapsed(), Duration::ZERO);
+            count(&self.timeouts, u64::from(matches!(result, LockError::Timeout { .. })));
         }
         Err(result)
     }
@@ -311,6 +333,26 @@ impl LockTable {
         for resource in state.held.remove(&holder).unwrap_or_default() {
             state.let_go(transaction, &(self.database, resource));
         }
+    }
+
+    /// How many locks there are, and what became of those that were waited for.
+    pub fn usage(&self) -> LockUsage {
+        let mut usage = LockUsage {
+            deadlocks: self.deadlocks.load(Ordering::Relaxed),
+            timeouts: self.timeouts.load(Ordering::Relaxed),
+            ..LockUsage::default()
+        };
+        let mut transactions = HashSet::new();
+        let state = self.space.0.lock();
+        for (_, queue) in state.queues.iter().filter(|((database, _), _)| *database == self.database) {
+            usage.granted += queue.granted.len() as u64;
+            usage.waiting += queue.waiters.len() as u64;
+            transactions.extend(queue.granted.iter().map(|(transaction, _)| *transaction));
+            transactions.extend(queue.waiters.iter().map(|waiter| waiter.transaction));
+        }
+        drop(state);
+        usage.transactions = transactions.len() as u64;
+        usage
     }
 
     /// Everything held or waited for.

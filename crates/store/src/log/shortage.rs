@@ -147,6 +147,20 @@ impl Log {
         self.state.lock().lacks_space
     }
 
+    /// Why nothing can be written now, if that is so. Where the last operation failed for lack of space, room is asked for again.
+    pub fn obstacle(&self) -> Option<String> {
+        let mut state = self.state.lock();
+        if let Some(reason) = &state.failed {
+            return Some(reason.clone());
+        }
+        if !state.lacks_space {
+            return None;
+        }
+        let made = self.make_room(&mut state, 0).and_then(|()| state.write_closed(self));
+        state.lacks_space = made.is_err();
+        made.err().map(|error| error.to_string())
+    }
+
     /// Everything before this position is durable.
     pub fn durable(&self) -> Lsn {
         self.state.lock().durable

@@ -3,6 +3,7 @@
 use super::layout::{Layout, Position};
 use super::scatter::template;
 use super::{COMPLEX, HAS_VARIABLE, Records, u16_at};
+use crate::page::RowId;
 
 /// Makes the records of an index from uncompressed records of its table, whose values have the same bytes.
 #[derive(Debug)]
@@ -12,8 +13,7 @@ pub(crate) struct EntryCopier {
     fixed: Vec<Fixed>,
     bits: Vec<Bit>,
     nulls: Vec<Bit>,
-    /// For each variable column of the entry its number among those of the table, and its NULL bit there.
-    variable: Vec<(usize, Option<(usize, u8)>)>,
+    variable: Vec<Variable>,
     /// Where the offset array of the table's records is.
     array: usize,
     limit_bytes: usize,
@@ -27,6 +27,15 @@ struct Fixed {
     width: usize,
 }
 
+/// Where a value of variable length comes from.
+#[derive(Debug)]
+enum Variable {
+    /// A column of the table: its number among those of variable length, and its NULL bit.
+    Column { index: usize, null: Option<(usize, u8)> },
+    /// The address of the row.
+    Address,
+}
+
 /// A bit that is copied: byte and mask of each.
 #[derive(Debug)]
 struct Bit {
@@ -35,8 +44,8 @@ struct Bit {
 }
 
 impl EntryCopier {
-    /// For an index whose columns have these `sources` in the table. `None`: entries are not copies, because either is compressed or
-    /// the entries have addresses.
+    /// For an index whose columns have these `sources` in the table, or the row's address where there is none. `None`: entries are
+    /// not copies, because either is compressed.
     pub fn new(table: &Layout, entries: &Layout, sources: &[Option<usize>]) -> Option<Self> {
         if table.is_compressed() || entries.is_compressed() || sources.len() != entries.columns.len() {
             return None;
@@ -46,12 +55,18 @@ impl EntryCopier {
             fixed: Vec::new(),
             bits: Vec::new(),
             nulls: Vec::new(),
-            variable: vec![(0, None); entries.variable_count],
+            variable: (0..entries.variable_count).map(|_| Variable::Address).collect(),
             array: table.bitmap_end(),
             limit_bytes: entries.row_limit_bytes,
         };
         for (to, source) in sources.iter().enumerate() {
-            let from = (*source)?;
+            let Some(from) = *source else {
+                match *entries.positions.get(to)? {
+                    Position::Variable { index, .. } => *copier.variable.get_mut(index)? = Variable::Address,
+                    _ => return None,
+                }
+                continue;
+            };
             let (column, twin) = (table.columns.get(from)?, entries.columns.get(to)?);
             if column.kind != twin.kind {
                 return None;
@@ -72,7 +87,7 @@ impl EntryCopier {
                     copier.bits.push(Bit { from: (from, 1 << bit), to: (to, 1 << twin) });
                 }
                 (Position::Variable { index: from, .. }, Position::Variable { index: to, .. }) => {
-                    *copier.variable.get_mut(to)? = (from, nullable);
+                    *copier.variable.get_mut(to)? = Variable::Column { index: from, null: nullable };
                 }
                 _ => return None,
             }
@@ -80,14 +95,15 @@ impl EntryCopier {
         Some(copier)
     }
 
-    /// Adds the entries of records of the table to `out`. `None`: one of them has to be decoded, because a value is not in it or the
-    /// entry is too long.
-    pub fn copy(&self, records: &Records, out: &mut Records) -> Option<()> {
+    /// Adds the entries of records of the table to `out`; those of a heap have `addresses`. `None`: one of them has to be decoded,
+    /// because a value is not in it or the entry is too long.
+    pub fn copy(&self, records: &Records, addresses: &[RowId], out: &mut Records) -> Option<()> {
         out.bytes.reserve(records.lengths.len() * self.template.len());
+        let mut addresses = addresses.iter();
         records.iter().try_for_each(|record| {
             let start = out.bytes.len();
             out.bytes.extend_from_slice(&self.template);
-            self.fill(record, start, &mut out.bytes)?;
+            self.fill(record, addresses.next(), start, &mut out.bytes)?;
             let length = out.bytes.len() - start;
             out.lengths.push(u16::try_from(length).ok()?);
             (length <= self.limit_bytes).then_some(())
@@ -95,7 +111,7 @@ impl EntryCopier {
     }
 
     #[inline]
-    fn fill(&self, record: &[u8], start: usize, out: &mut Vec<u8>) -> Option<()> {
+    fn fill(&self, record: &[u8], address: Option<&RowId>, start: usize, out: &mut Vec<u8>) -> Option<()> {
         let entry = out.get_mut(start..)?;
         for Fixed { from, to, width } in &self.fixed {
             match width {
@@ -109,17 +125,25 @@ impl EntryCopier {
                 *entry.get_mut(to.0)? |= to.1;
             }
         }
-        if self.variable.is_empty() { Some(()) } else { self.fill_variable(record, start, out) }
+        if self.variable.is_empty() { Some(()) } else { self.fill_variable(record, address, start, out) }
     }
 
-    fn fill_variable(&self, record: &[u8], start: usize, out: &mut Vec<u8>) -> Option<()> {
-        let is_null = |null: &Option<(usize, u8)>| match null {
-            Some((place, mask)) => record.get(*place).map(|byte| byte & mask != 0),
-            None => Some(false),
+    fn fill_variable(
+        &self,
+        record: &[u8],
+        address: Option<&RowId>,
+        start: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        let is_null = |variable: &Variable| match variable {
+            Variable::Column { null: Some((place, mask)), .. } => {
+                record.get(*place).map(|byte| byte & mask != 0)
+            }
+            Variable::Column { null: None, .. } | Variable::Address => Some(false),
         };
         let mut count = 0;
-        for (index, (_, null)) in self.variable.iter().enumerate() {
-            if !is_null(null)? {
+        for (index, variable) in self.variable.iter().enumerate() {
+            if !is_null(variable)? {
                 count = index + 1;
             }
         }
@@ -134,17 +158,21 @@ impl EntryCopier {
         let ends = out.len() + 2;
         out.extend_from_slice(&(count as u16).to_le_bytes());
         out.resize(ends + 2 * count, 0);
-        for (number, (index, null)) in self.variable.iter().take(count).enumerate() {
-            if *index < present && !is_null(null)? {
-                let end = u16_at(record, self.array + 2 + 2 * index)?;
-                let from = match index {
-                    0 => self.array + 2 + 2 * present,
-                    _ => usize::from(u16_at(record, self.array + 2 * index)? & !COMPLEX),
-                };
-                if end & COMPLEX != 0 {
-                    return None;
+        for (number, variable) in self.variable.iter().take(count).enumerate() {
+            match variable {
+                Variable::Address => out.extend_from_slice(&address?.to_bytes()),
+                Variable::Column { index, .. } if *index < present && !is_null(variable)? => {
+                    let end = u16_at(record, self.array + 2 + 2 * index)?;
+                    let from = match index {
+                        0 => self.array + 2 + 2 * present,
+                        _ => usize::from(u16_at(record, self.array + 2 * index)? & !COMPLEX),
+                    };
+                    if end & COMPLEX != 0 {
+                        return None;
+                    }
+                    out.extend_from_slice(record.get(from..usize::from(end))?);
                 }
-                out.extend_from_slice(record.get(from..usize::from(end))?);
+                Variable::Column { .. } => {}
             }
             let end = u16::try_from(out.len() - start).ok()?;
             *out.get_mut(ends + 2 * number..)?.first_chunk_mut()? = end.to_le_bytes();

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::compress::PageInformation;
 use super::kind::{Kind, Place};
-use super::layout::{Layout, Position};
+use super::layout::{Column, Layout, Position};
 use super::{COMPLEX, HAS_VARIABLE, u16_at};
 use crate::page::Page;
 use crate::record::compress::cell::{Cell, EMPTY, LONG, NULL, TRUE};
+use crate::record::compress::grid::Grid;
 use crate::record::compress::record::{CdRecord, is_compressed, owned};
 use crate::record::compress::scsu;
 use crate::record::compress::value::expand_fixed;
@@ -39,6 +40,26 @@ impl<'a> StoredRow<'a> {
             Some(information) => information.expand_record(self.record).map(Cow::Owned),
             None => Some(Cow::Borrowed(self.record)),
         }
+    }
+
+    /// Adds the complete row to a grid of as many columns. None if it is damaged, or no CD record.
+    pub fn push_to(self, grid: &mut Grid) -> Option<()> {
+        let record = CdRecord::parse(self.record).filter(|record| record.columns == grid.columns.len())?;
+        let Some(information) = self.information else {
+            record.push_to(grid);
+            return Some(());
+        };
+        let Grid { columns, data, .. } = grid;
+        let mut columns = columns.iter_mut();
+        let mut is_damaged = false;
+        record.for_each(|column, cell, long| {
+            let cell = information.expand(column, cell, long, data);
+            is_damaged |= cell.is_none();
+            if let Some(column) = columns.next() {
+                column.push(cell.unwrap_or(Cell::NULL));
+            }
+        });
+        (!is_damaged).then_some(())
     }
 
     /// The columns. None if the record is damaged.
@@ -81,6 +102,27 @@ impl<'a> RowColumns<'a> {
         }
     }
 
+    /// Hands the value of a column to `take`; a value of fixed width needs no memory of its own. None if the record is damaged, the
+    /// value is outside of the row, or `take` says so.
+    #[inline]
+    pub fn with_value<T>(&self, column: usize, take: impl FnOnce(Option<&[u8]>) -> Option<T>) -> Option<T> {
+        if let Form::Cells(..) = self.form
+            && let Some(Column { kind, .. }) = self.layout.columns.get(column)
+            && let Place::Fixed(width) = kind.place()
+        {
+            let mut data = Vec::new();
+            let cell = self.cell(column, &mut data)??;
+            let mut out = [0; FIXED_LIMIT_BYTES];
+            if let Some(out) = out.get_mut(..width)
+                && cell.code != NULL
+            {
+                fixed(*kind, cell, &data, out)?;
+                return take(Some(&*out));
+            }
+        }
+        take(self.value(column)?.as_deref())
+    }
+
     /// The whole cell of a column of a CD record; bytes of a long one are appended to `data`. None if the record is damaged; the
     /// inner None if it is not a CD record.
     pub fn cell(&self, column: usize, data: &mut Vec<u8>) -> Option<Option<Cell>> {
@@ -91,6 +133,25 @@ impl<'a> RowColumns<'a> {
             None => Some(Some(owned(cell, long, data))),
         }
     }
+}
+
+/// Bytes of the widest value that [`RowColumns::with_value`] expands in place.
+const FIXED_LIMIT_BYTES: usize = 32;
+
+/// Writes the value of fixed width of a cell that is not null.
+fn fixed(kind: Kind, cell: Cell, data: &[u8], out: &mut [u8]) -> Option<()> {
+    if cell.is_complex() || !(EMPTY..=LONG).contains(&cell.code) {
+        return None;
+    }
+    let short = cell.word.to_le_bytes();
+    let bytes = match cell.code {
+        LONG => {
+            let (start, length) = cell.place();
+            data.get(start..start.checked_add(length)?)?
+        }
+        _ => short.get(..cell.short_bytes())?,
+    };
+    expand_fixed(kind, cell, bytes, out)
 }
 
 /// The value of a whole cell, whose long bytes are in `data`. None: the column cannot have it, or it is elsewhere.

@@ -21,7 +21,7 @@ pub struct WireForm<'a> {
 /// Why a table takes no wire rows of a form, so that they must be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyRefusal {
-    /// Rows go into trees, and their keys must be known.
+    /// Rows go into trees whose records are not copied from theirs.
     Keys,
     /// Pages hold compressed records.
     Compression,

@@ -16,9 +16,10 @@ use crate::database::shared::Shared;
 use crate::error::EngineError;
 use crate::heap::HeapWriter;
 use crate::heap::build::{Fill, TreeBuilder};
-use crate::heap::bulk::HeapLoad;
+use crate::heap::bulk::{HeapLoad, LocatedRows};
 use crate::heap::claiming::claim_root;
 use crate::heap::index_load::{IndexLoad, note_rows};
+use crate::heap::rows::note_records;
 use crate::heap::tree_load::{TreeLoad, build_sorted};
 use crate::lock::{LockMode, Resource};
 use crate::page::ExtentId;
@@ -219,7 +220,11 @@ impl BulkWriter {
         bytes: &[u8],
     ) -> Result<WireRows, EngineError> {
         match &mut self.target {
-            Some(Target::Heap(load)) => load.append_wire_rows(copier, bytes),
+            Some(Target::Heap(load)) => {
+                let rows = load.append_wire_rows(copier, bytes)?;
+                note_located(load, &mut self.indexes)?;
+                Ok(rows)
+            }
             Some(Target::Tree(load)) => load.append_wire_rows(copier, bytes, &mut self.indexes),
             None => Ok(WireRows::default()),
         }
@@ -255,7 +260,12 @@ impl Drop for BulkWriter {
 }
 
 fn note_located(load: &mut HeapLoad, indexes: &mut [IndexLoad]) -> Result<(), EngineError> {
-    load.take_located().iter().try_for_each(|(rows, addresses)| note_rows(rows, addresses, indexes))
+    load.take_located().iter().try_for_each(|(rows, addresses)| match rows {
+        LocatedRows::Batch(batch) => note_rows(batch, addresses, indexes),
+        LocatedRows::Records(records) => {
+            note_records(load.layout(), (records, addresses), indexes, &load.large_values())
+        }
+    })
 }
 
 impl WriteTable<'_> {

@@ -12,6 +12,7 @@ use crate::error::EngineError;
 use crate::page::unit::Unit;
 use crate::page::unit::UnitKind;
 use crate::page::{Page, PageId, PageType, RowId, UnitId};
+use crate::record::EntryCopier;
 use crate::record::compress::Compression;
 use crate::record::kind::Kind;
 use crate::record::layout::{Column, Layout};
@@ -288,9 +289,10 @@ impl Index {
         self.shape.sources.iter().flatten().copied().chain(self.shape.filter.columns())
     }
 
-    /// Whether it has all rows of the table.
-    pub(crate) fn has_all_rows(&self) -> bool {
-        self.shape.filter.columns().next().is_none()
+    /// What makes its entries of records of the table, which has this layout. `None`: they are made of the rows' columns.
+    pub(crate) fn entry_copier(&self, table: &Layout) -> Option<EntryCopier> {
+        let has_all_rows = self.shape.filter.columns().next().is_none();
+        has_all_rows.then(|| EntryCopier::new(table, &self.tree.layout, &self.shape.sources)).flatten()
     }
 
     /// Which of `rows` rows of the table it has; None: all. `column` has their columns.

@@ -191,7 +191,7 @@ impl KeyLayout {
         let row = row.columns(layout)?;
         for column in &self.columns {
             let kind = layout.columns.get(column.column)?.kind;
-            self.write_column(column, kind, row.value(column.column)?.as_deref(), key)?;
+            row.with_value(column.column, |value| self.write_column(column, kind, value, key))?;
         }
         Some(())
     }

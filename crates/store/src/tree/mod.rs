@@ -90,7 +90,8 @@ impl<'a> PageKeys<'a> {
         Ok(Place::Before(low))
     }
 
-    fn write(&self, slot: u16, out: &mut Vec<u8>) -> Result<(), EngineError> {
+    /// Appends the key in a slot.
+    pub fn write(&self, slot: u16, out: &mut Vec<u8>) -> Result<(), EngineError> {
         let Tree { key, layout, .. } = self.tree;
         let written = match self.page.level() {
             0 => self.rows.row(slot).and_then(|row| key.write_of_row(layout, row, out)),

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::ConversationError;
 use crate::codec::EncodeError;
+use crate::fed_auth::FedAuthToken;
 use crate::login::{Login7, option_flags2};
 use crate::message_reader::{self, MessageReader, Packet};
 use crate::packet::{
@@ -36,6 +37,8 @@ pub struct Offer {
     pub encryption: EncryptionPolicy,
     /// Accept only clients of TDS 8.0, whose TLS comes first.
     pub strict_only: bool,
+    /// Access tokens are taken.
+    pub access_tokens: bool,
 }
 
 /// The state of one connection. The caller passes the head of the received bytes to [`next`](Self::next), drops what was
@@ -70,6 +73,8 @@ enum State {
     LoginAsked,
     /// The next step of integrated authentication is awaited.
     SignIn,
+    /// The access token is awaited.
+    AccessToken,
     /// A request is awaited.
     Ready,
     /// A request is awaited, and INSERT BULK has been answered.
@@ -98,13 +103,15 @@ pub enum Event {
     NeedBytes(usize),
     /// Nothing is consumed before the server has answered: [`Conversation::answer_prelogin`],
     /// [`tls_established`](Conversation::tls_established), [`logged_in`](Conversation::logged_in),
-    /// [`sign_in_continues`](Conversation::sign_in_continues) or [`answered`](Conversation::answered).
+    /// [`sign_in_continues`](Conversation::sign_in_continues),
+    /// [`access_token_asked`](Conversation::access_token_asked) or [`answered`](Conversation::answered).
     Owed,
     /// TLS from the first byte (TDS 8.0). No byte is consumed: TLS reads them.
     TlsFirst,
     /// PRELOGIN, to be answered with [`Conversation::answer_prelogin`].
     Prelogin,
-    /// LOGIN7, to be answered with [`Conversation::logged_in`], [`Conversation::sign_in_continues`] or [`Conversation::close`].
+    /// LOGIN7, to be answered with [`Conversation::logged_in`], [`Conversation::sign_in_continues`],
+    /// [`Conversation::access_token_asked`] or [`Conversation::close`].
     Login {
         /// What it says.
         login: Box<Login7>,
@@ -113,6 +120,8 @@ pub enum Event {
     },
     /// The client's next token of integrated authentication, to be answered as LOGIN7 is.
     SignIn(Vec<u8>),
+    /// The client's access token, to be answered as LOGIN7 is.
+    AccessToken(FedAuthToken),
     /// A whole request, to be answered before [`Conversation::answered`].
     Request(Message),
     /// The message that INSERT BULK announced begins. No byte is consumed.
@@ -224,6 +233,18 @@ impl Conversation {
                 self.state = State::LoginAsked;
                 let token = std::mem::take(&mut self.payload);
                 Self::alone(bytes, consumed, Event::SignIn(token))
+            }
+            State::AccessToken => {
+                let consumed = match self
+                    .gather(bytes, Some((PacketType::FedAuthToken, "in place of an access token")))?
+                {
+                    Gathered::Whole { consumed, .. } => consumed,
+                    Gathered::Partly(step) => return Ok(step),
+                };
+                self.state = State::LoginAsked;
+                let token = FedAuthToken::decode(&std::mem::take(&mut self.payload))
+                    .map_err(ConversationError::decoding("the access token"))?;
+                Self::alone(bytes, consumed, Event::AccessToken(token))
             }
             State::Tls { .. } | State::Answering { attention: true } => {
                 Ok(Step { consumed: 0, event: Event::Owed })
@@ -391,7 +412,9 @@ impl Conversation {
             }
         };
         let option = agreed.map_or_else(|error| error.server_reply(), |(option, _)| option);
-        let reply = Prelogin::reply_to(&asked, version, option).encode()?;
+        let mut reply = Prelogin::reply_to(&asked, version, option);
+        reply.fed_auth_required = asked.fed_auth_required.map(|asked| asked && self.offer.access_tokens);
+        let reply = reply.encode()?;
         let packets =
             frame_message(PacketType::TabularResult, PACKET_SIZE_INITIAL_BYTES, 0, Status::NORMAL, &reply);
         let next = agreed.map(|(_, outcome)| match (strict, outcome) {
@@ -427,6 +450,13 @@ impl Conversation {
     pub fn sign_in_continues(&mut self) {
         if self.state == State::LoginAsked && self.signed_in {
             self.state = State::SignIn;
+        }
+    }
+
+    /// Notes that the login was answered with the place where an access token is got, so that the token follows.
+    pub fn access_token_asked(&mut self) {
+        if self.state == State::LoginAsked {
+            self.state = State::AccessToken;
         }
     }
 

@@ -40,6 +40,15 @@ pub fn login_ack() -> Token {
     })
 }
 
+/// Where the server says that tokens are got.
+pub fn token_place() -> FedAuthInfo {
+    FedAuthInfo {
+        sts_url: Some("https://sts.example/t".to_owned()),
+        service_principal: Some("https://db.example/".to_owned()),
+        other: Vec::new(),
+    }
+}
+
 /// How TLS stands at one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tls {
@@ -162,9 +171,29 @@ impl ServerEnd {
                     self.tls = Tls::None;
                 }
                 let size = server::granted_packet_size(login.packet_size_bytes, self.tls == Tls::Stands);
-                self.sign_in(&login.sspi, size);
+                match login.features.first() {
+                    Some(FeatureRequest::FedAuth(FedAuthRequest::Adal { echo, .. })) => {
+                        self.log.push(format!("asks for a token, echo {echo}"));
+                        self.send(&answer(&tokens(&[Token::FedAuthInfo(token_place())])));
+                        self.conversation.access_token_asked();
+                    }
+                    _ => self.sign_in(&login.sspi, size),
+                }
             }
             Event::SignIn(token) => self.sign_in(&token, 600),
+            Event::AccessToken(message) => {
+                let token = String::from_utf8_lossy(message.token.expose()).replace('\0', "");
+                self.log.push(format!("access token {token} {:?}", self.tls));
+                match token.as_str() {
+                    "again" => {
+                        self.send(&answer(&tokens(&[Token::FedAuthInfo(token_place())])));
+                        self.conversation.access_token_asked();
+                    }
+                    "unheard" => self.grant(600, Vec::new()),
+                    _ => self
+                        .grant(600, vec![FeatureAck { id: feature::feature_id::FED_AUTH, data: Vec::new() }]),
+                }
+            }
             Event::Request(message) => self.request(&message)?,
             Event::BulkBegins => {
                 self.log.push("bulk".to_owned());
@@ -203,12 +232,19 @@ impl ServerEnd {
             return;
         }
         let proof = Token::Sspi(b"I am the server".to_vec());
-        let mut granted = Vec::new();
         match token {
             b"proof" => self.send(&answer(&tokens(&[proof]))),
-            b"proof at once" => granted.push(proof),
+            b"proof at once" => return self.grant_with(vec![proof], packet_size_bytes),
             _ => {}
         }
+        self.grant_with(Vec::new(), packet_size_bytes);
+    }
+
+    fn grant(&mut self, packet_size_bytes: u32, features: Vec<FeatureAck>) {
+        self.grant_with(vec![Token::FeatureExtAck(features)], packet_size_bytes);
+    }
+
+    fn grant_with(&mut self, mut granted: Vec<Token>, packet_size_bytes: u32) {
         granted.push(login_ack());
         granted.push(Token::EnvChange(EnvChange::PacketSize { new: packet_size_bytes, old: 4096 }));
         self.send(&answer(&[tokens(&granted), done(DoneStatus::FINAL, 0)].concat()));
@@ -275,6 +311,8 @@ pub struct ClientEnd {
     pub sign_in: VecDeque<&'static [u8]>,
     /// The server's last token.
     pub proof: Option<Vec<u8>>,
+    /// The access token that is sent when the server asks for one.
+    pub access_token: &'static str,
 }
 
 impl ClientEnd {
@@ -293,6 +331,7 @@ impl ClientEnd {
             refused: None,
             sign_in: VecDeque::new(),
             proof: None,
+            access_token: "good",
         }
     }
 
@@ -389,6 +428,13 @@ impl ClientEnd {
                             }
                             None => self.proof = Some(token),
                         },
+                        Ok(client::LoginStep::AccessToken(place)) => {
+                            assert_eq!(place, token_place());
+                            let message = FedAuthToken::new(self.access_token, None).encode().unwrap();
+                            let packets =
+                                frame_message(PacketType::FedAuthToken, 512, 0, Status::NORMAL, &message);
+                            self.send(&packets);
+                        }
                         Ok(client::LoginStep::Decided(proof)) => {
                             self.proof = self.proof.take().or(proof);
                             self.packet_size.logged_in(login.packet_size_bytes as usize);

@@ -215,6 +215,8 @@ impl Parser<'_> {
                 column.identity = Some(self.identity()?);
             } else if self.accept_word(Keyword::Rowguidcol) {
                 column.row_guid = true;
+            } else if self.is_word(Keyword::Encrypted) && self.is_word_ahead(1, Keyword::With) {
+                return Err(SqlError::unsupported("ENCRYPTED WITH (Always Encrypted)").at_line(self.line()));
             } else if self.is_word(Keyword::Generated) && self.is_word_ahead(1, Keyword::Always) {
                 return Err(SqlError::unsupported("GENERATED ALWAYS AS ROW").at_line(self.line()));
             } else if self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication])

@@ -21,6 +21,8 @@ pub use text::{FixedWidth, Layout, Quote, TextChoices};
 pub use way::{Way, Writers};
 pub use words::shell_line;
 
+use formats::objects::is_object_url;
+
 use crate::errors::Errors;
 
 /// A copy that is being made.
@@ -143,7 +145,7 @@ impl Step {
 pub fn absolute(path: &str) -> String {
     let path = path.trim();
     let joined = match (path.strip_prefix("~/"), std::env::home_dir()) {
-        _ if path.is_empty() || path == "-" => return path.to_owned(),
+        _ if path.is_empty() || path == "-" || is_object_url(path) => return path.to_owned(),
         (Some(rest), Some(home)) => home.join(rest),
         _ => std::env::current_dir().unwrap_or_default().join(path),
     };

@@ -4,7 +4,10 @@ use std::cell::RefCell;
 
 use copy::{Endpoint, FileEndpoint};
 use load::Config;
-use load::config::{ACCESS_TOKEN_VARIABLE, ApplicationIntent, Auth, ConfigError, Encrypt, PASSWORD_VARIABLE};
+use load::config::{
+    ACCESS_TOKEN_VARIABLE, ApplicationIntent, Auth, ConfigError, Encrypt, PASSWORD_VARIABLE, Password, Proof,
+    Way,
+};
 
 use super::absolute;
 use super::end::{DatabaseEnd, End, EndKind, ServerEnd};
@@ -63,10 +66,20 @@ impl ServerEnd {
         };
         self.database = config.database.clone().unwrap_or_default();
         self.is_integrated = false;
+        let authentication = config.authentication_settings();
         match &config.auth {
             Auth::SqlLogin { user, password } => {
                 self.user.clone_from(user);
-                self.password = Secret::new(password.expose().to_owned());
+                let given = password.given().map(|password| password.expose().to_owned());
+                self.password = Secret::new(given.unwrap_or_default());
+            }
+            Auth::Entra(identity) => {
+                if let Way::ServicePrincipal { client, proof } = &identity.way {
+                    self.user.clone_from(client);
+                    if let Proof::Secret(Password::Given(password)) = proof {
+                        self.password = Secret::new(password.expose().to_owned());
+                    }
+                }
             }
             Auth::Integrated { principal } => {
                 self.user = principal.clone().unwrap_or_default();
@@ -83,7 +96,8 @@ impl ServerEnd {
         }
         .to_owned();
         self.trusts_certificate = config.trust_server_certificate;
-        let mut more = Vec::new();
+        let mut more: Vec<String> =
+            authentication.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         if let Some(file) = &config.server_certificate {
             more.push(format!("ServerCertificate={}", file.display()));
         }

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use copy::CopyError;
-use formats::{Compression, Location};
+use formats::Compression;
 
 use super::answer::{App, obstacle, page, refuse, to, waiting};
 use super::look::LookView;
@@ -173,9 +173,9 @@ fn read_head(path: &str) -> Result<(Arc<TextFile>, usize), CopyError> {
     let Some(first) = files.first() else {
         return Err(CopyError::Usage(format!("{path} means no file")));
     };
-    let compression = match first {
-        Location::Path(path) => Compression::from_path(path).0,
-        _ => {
+    let compression = match first.path() {
+        Some(path) => Compression::from_path(path).0,
+        None => {
             return Err(CopyError::Usage(
                 "A pipe cannot be looked at before it is read: name a file.".to_owned(),
             ));

@@ -13,7 +13,8 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use copy::{CopyError, TableOutcome};
+use copy::{CopyError, CopyWatch, TableOutcome};
+use load::Interruption;
 
 use super::answer::{App, page, refuse, to, waiting, waiting_for};
 use super::shell::Shell;
@@ -70,14 +71,39 @@ async fn shown(State(wizard): App) -> Response {
     page(&ReviewPage { shell: Shell::of(&mut state, Step::Review), command, package, file, variables })
 }
 
-/// The plan, which a dry run makes. It takes as long as the look at both ends does.
+/// A look that ends when nobody waits for it any more: it may read all rows of a large text.
+struct Looking(Interruption);
+
+impl CopyWatch for Looking {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_asked()
+    }
+
+    fn interruption(&self) -> Option<&Interruption> {
+        Some(&self.0)
+    }
+}
+
+/// Ends a look.
+struct Ending(Interruption);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.interrupt();
+    }
+}
+
+/// The plan, which a dry run makes. It takes as long as the look at both ends does, and ends when the browser leaves.
 async fn plan(State(wizard): App) -> Response {
     let mut words = wizard.draft().words_to_run();
     words.push("--dry-run".to_owned());
     // A dry run refuses nothing, so it writes no refused rows either.
     words.retain(|word| !word.starts_with("--rejects="));
     let engine = wizard.engine.clone();
-    let fragment = match waiting_for(PLAN_LIMIT, move || bulkwire_cli::copy(&words, &(), engine)).await {
+    let interruption = Interruption::default();
+    let _ending = Ending(interruption.clone());
+    let looking = Looking(interruption);
+    let fragment = match waiting_for(PLAN_LIMIT, move || bulkwire_cli::copy(&words, &looking, engine)).await {
         Ok(outcomes) => PlanFragment { tables: outcomes.iter().map(planned).collect(), failure: None },
         Err(error) => PlanFragment { tables: Vec::new(), failure: Some(error.to_string()) },
     };

@@ -184,10 +184,7 @@ impl Inference {
 }
 
 fn size_of(location: &Location) -> Option<u64> {
-    match location {
-        Location::Path(path) => path.metadata().ok().filter(|data| data.is_file()).map(|data| data.len()),
-        _ => None,
-    }
+    location.length()
 }
 
 /// The columns as a table that is made for them has them: with room for a little growth.

@@ -5,7 +5,7 @@
 
 use formats::Encoding;
 use formats::csv::{Glyph, glyphs};
-use formats::sniff::fixed_columns;
+use formats::sniff::{Positions, fixed_columns};
 use memchr::memmem;
 
 use super::dialect::ChoiceError;
@@ -172,7 +172,8 @@ impl Ruler {
     pub fn guessed(&self) -> Vec<usize> {
         let lines: Vec<String> = self.rows().map(RulerLine::spread).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let mut breaks = fixed_columns(&lines).map(|found| found.breaks).unwrap_or_default();
+        let mut breaks =
+            fixed_columns(&lines, Positions::Characters).map(|found| found.breaks).unwrap_or_default();
         breaks.retain(|place| !self.rows().any(|line| line.is_cut_at(*place)));
         breaks
     }

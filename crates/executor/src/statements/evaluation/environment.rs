@@ -194,6 +194,7 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Result<Facts, SqlErr
     facts.loads = Box::new(move || loading.loads().all());
     let waiting = Arc::clone(&session.instance);
     facts.waits = Box::new(move || waiting.waits().counts());
+    facts.counts = Some(Arc::clone(session.instance.counts()));
     facts.scope_identity = session.last.scope_identity;
     facts.row_count = session.last.rows;
     facts.transaction_count = i64::from(session.work.depth());

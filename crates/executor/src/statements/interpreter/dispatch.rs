@@ -42,6 +42,9 @@ use crate::statements::procedures::execute;
 /// Iterations of WHILE between two looks at the runtime, so that a tight loop does not hold it up.
 const LOOP_YIELD: u32 = 256;
 
+/// Statements that a session counts by itself until it adds them to the server's count.
+const STATEMENTS_UNCOUNTED: u64 = 64;
+
 /// 207.
 const INVALID_COLUMN: i32 = 207;
 
@@ -71,6 +74,11 @@ pub async fn run(
     Ok(Flow::Next)
 }
 
+/// Adds a session's statements to the server's count.
+pub fn count_statements(session: &mut Session) {
+    session.instance.counts().statements.add(std::mem::take(&mut session.statements));
+}
+
 /// After a name that is no column, reports such names in the later queries of the batch too, so that all can be
 /// corrected at once.
 async fn name_other_columns(session: &mut Session, rest: &[Statement], frame: &Frame, output: &mut Output) {
@@ -92,6 +100,10 @@ async fn guarded(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
+    session.statements += 1;
+    if session.statements >= STATEMENTS_UNCOUNTED {
+        count_statements(session);
+    }
     isolation::renew_reads(session);
     let held = running::held();
     running::set_date_format(session.settings.date_format);

@@ -47,7 +47,7 @@ const NONE: [bool; 2] = [false; 2];
 
 #[tokio::test]
 async fn rows_that_need_nothing_are_copied() {
-    let copied: [(&str, Change); 10] = [
+    let copied: [(&str, Change); 11] = [
         (PLAIN, as_declared),
         // A value of fixed width may come anywhere.
         (PLAIN, |columns| columns.swap(0, 3)),
@@ -67,6 +67,8 @@ async fn rows_that_need_nothing_are_copied() {
             "CREATE TABLE t (a int NOT NULL, b int NULL, PRIMARY KEY (a DESC)) CREATE INDEX i ON t (b)",
             as_declared,
         ),
+        // Entries of a heap's index are made of its records.
+        ("CREATE TABLE t (a int NOT NULL PRIMARY KEY NONCLUSTERED)", as_declared),
         // Constraints that nobody asked to be checked.
         (
             "CREATE TABLE p (a int PRIMARY KEY) CREATE TABLE t (a int NULL CHECK (a > 0) REFERENCES p)",
@@ -82,7 +84,7 @@ async fn rows_that_need_nothing_are_copied() {
 async fn each_reason_has_a_table_or_a_load_that_it_holds_for() {
     use DecodeReason::*;
     const CHECKED: [bool; 2] = [true, false];
-    let cases: [(DecodeReason, &str, Change, [bool; 2]); 19] = [
+    let cases: [(DecodeReason, &str, Change, [bool; 2]); 20] = [
         (Triggers, PLAIN, as_declared, [false, true]),
         (CheckConstraints, "CREATE TABLE t (a int CHECK (a > 0))", as_declared, CHECKED),
         (
@@ -125,7 +127,13 @@ async fn each_reason_has_a_table_or_a_load_that_it_holds_for() {
             |columns| typed(columns, 1, SqlType::NVarChar { length: Length::Units(10) }),
             NONE,
         ),
-        (Indexes, "CREATE TABLE t (a int NOT NULL PRIMARY KEY NONCLUSTERED)", as_declared, NONE),
+        (Indexes, "CREATE TABLE t (a int) CREATE INDEX i ON t (a) WHERE a > 0", as_declared, NONE),
+        (
+            Indexes,
+            "CREATE TABLE t (a int) CREATE INDEX i ON t (a) WITH (DATA_COMPRESSION = ROW)",
+            as_declared,
+            NONE,
+        ),
         (Compression, "CREATE TABLE t (a int) WITH (DATA_COMPRESSION = ROW)", as_declared, NONE),
         (ColumnOrder, PLAIN, |columns| columns.swap(1, 2), NONE),
     ];

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, Int32Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, BinaryArray, BooleanArray, Int32Array, RecordBatch, StringArray};
 
 use super::EntryCopier;
+use crate::page::{PageId, RowId};
 use crate::record::kind::Kind;
 use crate::record::layout::{Column, Layout};
 use crate::record::{BoundBatch, Records, no_large_values};
@@ -64,10 +65,31 @@ fn copied_entries_have_the_bytes_of_made_ones() {
         let some: Vec<_> = sources.iter().copied().map(Some).collect();
         let copier = EntryCopier::new(&table, &entries, &some).unwrap();
         let mut copied = Records::default();
-        copier.copy(&from, &mut copied).unwrap();
+        copier.copy(&from, &[], &mut copied).unwrap();
         assert_eq!(copied.lengths, made.lengths, "{sources:?}");
         assert_eq!(copied.bytes, made.bytes, "{sources:?}");
     }
-    let entries = Layout::of_index(vec![columns[0].clone()]).unwrap();
-    assert!(EntryCopier::new(&table, &entries, &[None]).is_none());
+    // Entries of a heap's index have the address behind the key, and included columns behind that.
+    let addresses: Vec<RowId> = (0..ROWS as u32)
+        .map(|row| RowId { page: PageId { page: 1 + row / 100, file: 1 }, slot: (row % 100) as u16 })
+        .collect();
+    let of_address: ArrayRef =
+        Arc::new(BinaryArray::from_iter_values(addresses.iter().map(|address| address.to_bytes())));
+    for sources in [vec![Some(0), None], vec![Some(2), None], vec![Some(3), None, Some(7), Some(1), Some(2)]]
+    {
+        let address = Column::required("address", Kind::VarBinary(Some(8)));
+        let of_index =
+            sources.iter().map(|source| source.map_or(address.clone(), |column| columns[column].clone()));
+        let entries = Layout::of_index(of_index.collect()).unwrap();
+        let of_index = sources.iter().map(|source| source.map_or(&of_address, |column| &values[column]));
+        let made = records(&entries, of_index.map(Arc::clone).collect());
+        let copier = EntryCopier::new(&table, &entries, &sources).unwrap();
+        let mut copied = Records::default();
+        copier.copy(&from, &addresses, &mut copied).unwrap();
+        assert_eq!((copied.lengths, copied.bytes), (made.lengths, made.bytes), "{sources:?}");
+        assert!(
+            copier.copy(&from, &addresses[1..], &mut Records::default()).is_none(),
+            "an address is missing"
+        );
+    }
 }

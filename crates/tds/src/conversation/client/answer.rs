@@ -228,8 +228,8 @@ impl Answer {
                 self.finished = !done.status.contains(DoneStatus::MORE);
                 self.attention_acknowledged |= done.status.contains(DoneStatus::ATTENTION);
             }
-            // A step of integrated authentication is a whole answer, without a DONE; LOGINACK has one behind it.
-            Token::Sspi(_) => self.finished = true,
+            // A step of a sign-in is a whole answer, without a DONE; LOGINACK has one behind it.
+            Token::Sspi(_) | Token::FedAuthInfo(_) => self.finished = true,
             Token::LoginAck(_) => self.finished = false,
             _ => {}
         }

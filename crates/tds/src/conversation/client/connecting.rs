@@ -4,6 +4,7 @@ use crate::codec::EncodeError;
 use crate::conversation::ConversationError;
 use crate::env_change::EnvChange;
 use crate::feature::{FeatureAck, feature_id};
+use crate::fed_auth::FedAuthInfo;
 use crate::login::Login7;
 use crate::prelogin::{EncryptionOption, EncryptionOutcome, NegotiationError, Prelogin, negotiate_client};
 use crate::routing::Routing;
@@ -33,6 +34,8 @@ pub enum Credential {
     Password,
     /// With an access token in LOGIN7, which is never sent in the clear.
     Token,
+    /// With an access token that is got where the server says. It goes after the login, and never in the clear.
+    Federated,
     /// With tokens of a mechanism (Kerberos), the first of them in LOGIN7.
     Integrated,
 }
@@ -71,6 +74,8 @@ pub enum LoginStep {
     /// [`PacketType::Sspi`](crate::packet::PacketType::Sspi), and read the next answer. A server sends its last token so, and then
     /// the acknowledgement without being asked.
     Reply(Vec<u8>),
+    /// Get an access token as this says, send it as a [`FedAuthToken`](crate::fed_auth::FedAuthToken), and read the next answer.
+    AccessToken(FedAuthInfo),
     /// Ask for the [`outcome`](Connecting::outcome). A last token proves to the mechanism who the server is.
     Decided(Option<Vec<u8>>),
 }
@@ -139,6 +144,10 @@ pub struct Connecting {
     sign_in: Option<Vec<u8>>,
     /// Answers that asked for a further step.
     sign_in_steps: u8,
+    /// Where the server says that an access token is got.
+    token_place: Option<FedAuthInfo>,
+    /// It has said so before.
+    token_asked: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +175,8 @@ impl Connecting {
         let question = Prelogin {
             encryption: Some(encryption),
             mars: Some(false),
-            fed_auth_required: (credential == Credential::Token).then_some(true),
+            fed_auth_required: matches!(credential, Credential::Token | Credential::Federated)
+                .then_some(true),
             ..question
         };
         Self {
@@ -180,6 +190,8 @@ impl Connecting {
             routing: None,
             sign_in: None,
             sign_in_steps: 0,
+            token_place: None,
+            token_asked: false,
         }
     }
 
@@ -229,6 +241,12 @@ impl Connecting {
         let option = |prelogin: &Prelogin| prelogin.encryption.unwrap_or(EncryptionOption::NotSupported);
         match negotiate_client(option(&self.question), option(&self.answer))? {
             EncryptionOutcome::None if self.credential == Credential::Token => Err(LoginProblem::ClearToken),
+            // This token goes after the login, where encryption of the login alone has ended.
+            EncryptionOutcome::None | EncryptionOutcome::LoginOnly
+                if self.credential == Credential::Federated =>
+            {
+                Err(LoginProblem::ClearToken)
+            }
             // A ticket is no secret: who reads it cannot use it.
             EncryptionOutcome::None
                 if self.wanted != WantedEncryption::None && self.credential != Credential::Integrated =>
@@ -260,6 +278,10 @@ impl Connecting {
             Token::LoginAck(ack) => self.ack = Some(ack),
             Token::FeatureExtAck(features) => self.features = features,
             Token::EnvChange(EnvChange::Routing(routing)) => self.routing = Some(routing),
+            Token::FedAuthInfo(info) if self.credential == Credential::Federated && !self.token_asked => {
+                self.token_asked = true;
+                self.token_place = Some(info);
+            }
             Token::FedAuthInfo(_) => {
                 return Err(LoginProblem::FederatedSignIn {
                     reason: "the server wants a sign-in of its own, not a given token",
@@ -285,6 +307,9 @@ impl Connecting {
         if self.ack.is_some() || self.routing.is_some() {
             return Ok(LoginStep::Decided(token));
         }
+        if let Some(place) = self.token_place.take() {
+            return Ok(LoginStep::AccessToken(place));
+        }
         let Some(token) = token else { return Err(LoginProblem::NoAcknowledgement) };
         self.sign_in_steps += 1;
         match self.sign_in_steps > SIGN_IN_STEPS_MAX {
@@ -304,7 +329,7 @@ impl Connecting {
         if ack.version < TdsVersion::V7_4 {
             return Err(LoginProblem::TooOld { version: ack.version });
         }
-        if self.credential == Credential::Token {
+        if matches!(self.credential, Credential::Token | Credential::Federated) {
             check_federated(&self.features, self.answer.nonce)?;
         }
         Ok(LoginOutcome::Granted { ack, features: self.features })

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A password or an access token. `Debug` prints a placeholder, there is no `Display`, and no error of this crate
-/// ever carries one: the only way to the text is [`Secret::expose`].
+/// A password or an access token. `Debug` prints a placeholder, there is no `Display`, and no error ever carries one: the
+/// only way to the text is [`Secret::expose`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -13,7 +13,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the login message and nothing else.
+    /// The text itself, for the message that proves who the client is, and nothing else.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,0 +1,64 @@
+//! Why there is no token.
+
+use sign_in::PasswordError;
+
+/// Why there is no token. No variant carries a secret, an assertion or a token.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntraError {
+    /// Something necessary is absent or malformed.
+    #[error("{0}")]
+    Setting(String),
+    /// This way of signing in is not there on this machine. A chain goes on with the next one.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The server names a place that nobody has allowed, so nothing was sent there.
+    #[error(
+        "the server names {named:?} as {what}, which is none of Microsoft's and was not allowed; nothing was sent there. If it is right, \
+         allow it: {option}"
+    )]
+    Untrusted {
+        /// What the server names.
+        what: &'static str,
+        /// Its words.
+        named: String,
+        /// How to allow it.
+        option: &'static str,
+    },
+    /// No answer came.
+    #[error("{host} cannot be asked for a token: {reason}")]
+    Unreachable {
+        /// Whom.
+        host: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The answer is a refusal.
+    #[error("{host} gave no token: {reason}")]
+    Refused {
+        /// Who.
+        host: String,
+        /// Its words, or its status.
+        reason: String,
+    },
+    /// It took too long.
+    #[error("no token came within the time for connecting{}", .0.as_ref().map(|last| format!("; the last answer: {last}")).unwrap_or_default())]
+    TimedOut(Option<String>),
+    /// The caller has given up.
+    #[error("interrupted")]
+    Interrupted,
+    /// The key or certificate of an application cannot be used.
+    #[error("the client certificate {file}: {reason}")]
+    Certificate {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The secret cannot be had.
+    #[error(transparent)]
+    Password(#[from] PasswordError),
+    /// No link of the chain has a token.
+    #[error("nothing here gives a token: {}", .0.iter().map(|(link, reason)| format!("{link}: {reason}")).collect::<Vec<_>>().join("; "))]
+    Nothing(Vec<(&'static str, String)>),
+}

@@ -1,0 +1,75 @@
+//! Who signs in, and by what.
+
+use std::path::PathBuf;
+
+use sign_in::Password;
+
+/// An identity, and what restricts where it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// How it is proven.
+    pub way: Way,
+    /// The one place that is asked for tokens, if not that of the public cloud or a national one.
+    pub authority: Option<String>,
+    /// The tenant, if not the one that the server names.
+    pub tenant: Option<String>,
+    /// What the token is for, if not Azure SQL.
+    pub resource: Option<String>,
+}
+
+/// How an identity is proven.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// An application with a secret or a certificate.
+    ServicePrincipal {
+        /// The application's (client) ID.
+        client: String,
+        /// What it has.
+        proof: Proof,
+    },
+    /// The identity of the machine, container or service.
+    ManagedIdentity {
+        /// Client ID of a user-assigned identity.
+        client: Option<String>,
+    },
+    /// A token of another issuer, such as Kubernetes, in a file.
+    WorkloadIdentity {
+        /// The application's (client) ID, or `AZURE_CLIENT_ID`.
+        client: Option<String>,
+        /// The file, or `AZURE_FEDERATED_TOKEN_FILE`.
+        file: Option<PathBuf>,
+    },
+    /// The user or application that `az login` has signed in.
+    AzureCli,
+    /// A person with a browser, on any device.
+    DeviceCode {
+        /// The application's (client) ID, if not that of Azure's own tools.
+        client: Option<String>,
+    },
+    /// What the environment offers: variables, workload identity, managed identity, Azure CLI.
+    Default {
+        /// Client ID of a user-assigned or workload identity.
+        client: Option<String>,
+    },
+}
+
+/// What an application proves itself with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// A client secret.
+    Secret(Password),
+    /// A PEM file with a private key and its certificate.
+    Certificate(PathBuf),
+}
+
+impl Identity {
+    /// An identity without restrictions of its own.
+    pub fn new(way: Way) -> Self {
+        Self { way, authority: None, tenant: None, resource: None }
+    }
+
+    /// Whether a person has to act before there is a token.
+    pub fn needs_person(&self) -> bool {
+        matches!(self.way, Way::DeviceCode { .. })
+    }
+}

@@ -1,0 +1,109 @@
+//! HTTP/1.1 for a few routes: a router of axum behind hyper, with limits of what a client can make a server hold or wait for.
+//!
+//! `axum::serve` has no such limits: a client could open any number of connections, and send a request for ever.
+
+mod patience;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::patience::Patient;
+
+/// Most header fields of a request.
+const HEADERS_LIMIT: usize = 100;
+/// The least that hyper takes for the head of a request.
+const HEAD_BYTES_MIN: usize = 8 << 10;
+/// The pause after a connection could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// What clients may ask of a server.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at a time; one more is closed at once.
+    pub connections: usize,
+    /// The longest head of a request in bytes; at least 8 KiB.
+    pub head_bytes: usize,
+    /// The largest body in bytes. It is read as a whole before its route is asked.
+    pub body_bytes: usize,
+    /// From the last answer, or the start of the connection, to the end of the next head.
+    pub head_time: Duration,
+    /// How long a body may take, and how long an answer may wait for its reader.
+    pub transfer_time: Duration,
+}
+
+/// Answers requests until it is dropped, which closes all connections. The answer to a client that has left is dropped too.
+pub async fn serve(listener: TcpListener, router: Router, limits: Limits) {
+    let router = router.layer(from_fn_with_state(limits, whole));
+    let places = Arc::new(Semaphore::new(limits.connections));
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                    let router = router.clone();
+                    connections.spawn(async move {
+                        converse(stream, router, limits).await;
+                        drop(place);
+                    });
+                }
+                // Out of file descriptors, or a peer that left at once: neither is a reason to stop.
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn converse(stream: TcpStream, router: Router, limits: Limits) {
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_headers(HEADERS_LIMIT)
+        .max_buf_size(limits.head_bytes.max(HEAD_BYTES_MIN));
+    let stream = TokioIo::new(Patient::new(stream, limits.transfer_time));
+    // How a connection ends is its client's business; hyper has answered what can be answered.
+    let _ = builder.serve_connection(stream, TowerToHyperService::new(router)).await;
+}
+
+/// Reads the body of a request before anything looks at it, and refuses what is no request for this server.
+async fn whole(State(limits): State<Limits>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    // Only paths: what begins with a host would go past a check of `Host`.
+    if parts.uri.authority().is_some() || !parts.uri.path().starts_with('/') {
+        return refused(StatusCode::BAD_REQUEST);
+    }
+    if body.size_hint().lower() > limits.body_bytes as u64 {
+        return refused(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    let read = timeout(limits.transfer_time, Limited::new(body, limits.body_bytes).collect()).await;
+    let body = match read {
+        Ok(Ok(read)) => read.to_bytes(),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return refused(StatusCode::PAYLOAD_TOO_LARGE),
+        Ok(Err(_)) => return refused(StatusCode::BAD_REQUEST),
+        Err(_) => return refused(StatusCode::REQUEST_TIMEOUT),
+    };
+    next.run(Request::from_parts(parts, Body::from(body))).await
+}
+
+/// An answer after which the connection ends: the rest of the request is not read.
+fn refused(status: StatusCode) -> Response {
+    let text = status.canonical_reason().unwrap_or_default();
+    (status, [(header::CONNECTION, HeaderValue::from_static("close"))], text).into_response()
+}

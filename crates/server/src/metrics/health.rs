@@ -1,0 +1,102 @@
+//! Whether the server can do what it is there for.
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::RwLock;
+
+use crate::serving::Shared;
+
+/// How far the server is.
+#[derive(Default)]
+enum Phase {
+    #[default]
+    Recovering,
+    /// The databases are open, and the scripts that come before the first client run.
+    RunningScripts,
+    /// Not kept alive by who looks at it: the data directory must be free when the server has ended.
+    Serving(Weak<Shared>),
+    Stopping,
+}
+
+/// What the server says of itself.
+#[derive(Default)]
+pub(crate) struct Health {
+    phase: RwLock<Phase>,
+}
+
+/// An answer to the question how it is.
+pub(super) enum State {
+    /// Clients are served, and what they write is kept.
+    Ready,
+    /// Clients are not served yet, or no longer.
+    NotServing(&'static str),
+    /// Some databases cannot be written to: their names, and why.
+    Failing(Vec<(String, String)>),
+}
+
+impl Health {
+    /// The databases are open.
+    pub fn note_open(&self) {
+        *self.phase.write() = Phase::RunningScripts;
+    }
+
+    /// Clients are served.
+    pub fn note_serving(&self, shared: &Arc<Shared>) {
+        *self.phase.write() = Phase::Serving(Arc::downgrade(shared));
+    }
+
+    /// The server ends.
+    pub fn note_stopping(&self) {
+        *self.phase.write() = Phase::Stopping;
+    }
+
+    /// What connections share, while they are served.
+    pub(super) fn shared(&self) -> Option<Arc<Shared>> {
+        match &*self.phase.read() {
+            Phase::Serving(shared) => shared.upgrade(),
+            _ => None,
+        }
+    }
+
+    /// How it is.
+    pub(super) fn state(&self) -> State {
+        let shared = match &*self.phase.read() {
+            Phase::Recovering => return State::NotServing("recovering"),
+            Phase::RunningScripts => return State::NotServing("running init scripts"),
+            Phase::Stopping => return State::NotServing("stopping"),
+            Phase::Serving(shared) => shared.upgrade(),
+        };
+        let Some(shared) = shared else { return State::NotServing("stopping") };
+        let obstacles = shared.instance.store().obstacles();
+        if obstacles.is_empty() { State::Ready } else { State::Failing(obstacles) }
+    }
+}
+
+impl State {
+    /// Whether clients find a server that does its work.
+    pub fn is_ready(&self) -> bool {
+        matches!(self, Self::Ready)
+    }
+
+    /// One or a few words.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::NotServing(phase) => phase,
+            Self::Failing(_) => "failing",
+        }
+    }
+
+    /// Why it is not ready, in sentences.
+    pub fn reasons(&self) -> Vec<String> {
+        match self {
+            Self::Ready => Vec::new(),
+            Self::NotServing("recovering") => vec!["the databases are being opened".to_owned()],
+            Self::NotServing(phase) => vec![format!("the server is {phase}")],
+            Self::Failing(obstacles) => {
+                let reasons = obstacles.iter();
+                reasons.map(|(database, reason)| format!("database {database}: {reason}")).collect()
+            }
+        }
+    }
+}
