@@ -14,6 +14,8 @@ __all__ = [
     "Reader",
     "Server",
     "__version__",
+    "_copy_report",
+    "_load_report",
     "partitions",
     "prepare_tasks",
     "publish_tasks",
@@ -224,12 +226,23 @@ class Server:
         memory_limit: int | None,
         init: list[str | os.PathLike[str]],
         bulk_directories: list[str | os.PathLike[str]],
+        keytab: str | os.PathLike[str] | None,
+        spn: str | None,
+        trusted_principals: list[str],
+        entra_key: str | os.PathLike[str] | None,
+        entra_issuer: str | None,
+        entra_audiences: list[str],
+        entra_sign_in_url: str | None,
+        entra_principals: list[str],
         faults: str | os.PathLike[str] | None,
+        metrics_port: int | None,
     ) -> Server: ...
     @property
     def host(self) -> str: ...
     @property
     def port(self) -> int: ...
+    @property
+    def metrics_port(self) -> int | None: ...
     @property
     def certificate_pem(self) -> str | None: ...
     def stop(self) -> None: ...
@@ -285,6 +298,8 @@ class CopyReport:
     @property
     def notes(self) -> list[str]: ...
 
+def _copy_report(fields: dict[str, Any]) -> CopyReport: ...
+def _load_report(fields: dict[str, Any]) -> LoadReport: ...
 def run_copy(
     words: list[str], on_progress: Callable[[int, int], None] | None, function: Callable[[Any], Any] | None
 ) -> list[tuple[str, CopyReport | None, BaseException | None, list[str]]]:

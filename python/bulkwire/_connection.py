@@ -27,8 +27,10 @@ def connect(text: str | None = None, /, **keywords: Any) -> Connection:
         text: a URL (`mssql://user:password@host:port/database?Encrypt=…`) or a keyword string (`Server=…;Database=…`). `${env:NAME}`
             in either stands for an environment variable; a missing password is taken from `BULKWIRE_PASSWORD`.
         **keywords: the same settings one by one, alone or in addition: `server`, `port`, `instance`, `database`, `user`, `password`,
-            `access_token`, `trusted_connection` (a Kerberos ticket), `server_spn`,
-            `encrypt` ("off", "optional", "mandatory", "strict"), `trust_server_certificate`, `server_certificate`,
+            `password_file`, `password_command`, `password_keyring` (places that have the password), `access_token`,
+            `authentication` ("ActiveDirectoryServicePrincipal", "ActiveDirectoryDefault" and the like, with `tenant_id`, `client_id`,
+            `client_certificate`, `federated_token_file`, `authority`, `resource`), `trusted_connection` (a Kerberos ticket),
+            `server_spn`, `encrypt` ("off", "optional", "mandatory", "strict"), `trust_server_certificate`, `server_certificate`,
             `host_name_in_certificate`, `application_name`, `application_intent`, `workstation_id`, `language`,
             `multi_subnet_failover`, `packet_size_bytes`, `connect_timeout_seconds` (15), `command_timeout_seconds` (600: how long
             the server may be silent); 0 waits without end.
@@ -127,7 +129,8 @@ class Connection:
             retry_for: seconds for which transient errors are tried again: broken connections, deadlocks, a busy service.
             load_id: a name under which the database records which rows are committed, in the tables `bulkwire_load*`. If the same
                 load is called again after it broke, it continues behind the committed rows, and every row is loaded once. Called
-                again after its end it loads nothing. Data that differs from what was committed is refused.
+                again after its end it loads nothing, unless its file has changed since. Data that differs from what was
+                committed is refused.
             ledger_schema: the schema of these tables.
             on_progress: a function that gets a `Progress` about ten times a second, or `True` for a display.
 

@@ -25,6 +25,9 @@ class CopyError(Error):
         self.reports = dict(reports)
         self.errors = dict(errors)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.reports, self.errors), self.__dict__
+
 
 def copy(
     source: Endpoint,

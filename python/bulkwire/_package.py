@@ -143,6 +143,9 @@ class PackageError(Error):
         super().__init__(f"package {report.package} {report.outcome}: {text}")
         self.report = report
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.report,), self.__dict__
+
 
 @overload
 def run_package(

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from . import _bulkwire
 from ._connection import Connection, connect
+from ._exceptions import UsageError
 
 
 class Server:
@@ -32,7 +33,16 @@ class Server:
         memory_limit: memory of the server in bytes; half of the machine's (or of its control group's) without it.
         init: T-SQL scripts (batches separated by GO) to run before the first connection.
         bulk_directories: directories below which BULK INSERT and OPENROWSET(BULK …) may read files.
+        keytab: a file of keys with which Kerberos tickets are accepted (needs the program bulkwire-kerberos).
+        spn: the service's principal; any of the keytab without it.
+        trusted_principals: who may log in with a ticket, `user@REALM`, where `*` stands for any characters.
+        entra_key: a file of public keys (PEM or JSON Web Key Set) that verify access tokens of Microsoft Entra.
+        entra_issuer: who has signed the tokens.
+        entra_audiences: what the tokens are for; Azure SQL without it.
+        entra_sign_in_url: where clients that ask get a token; at the issuer without it.
+        entra_principals: users and applications that may log in with a token, where `*` stands for any characters.
         faults: a file of faults to inject, for tests of code that retries ("Test your retry code" in docs/serve.md).
+        metrics_port: serve metrics and health over HTTP at this port of 127.0.0.1; 0 takes a free one.
     """
 
     def __init__(
@@ -51,8 +61,24 @@ class Server:
         memory_limit: int | None = None,
         init: Sequence[str | os.PathLike[str]] = (),
         bulk_directories: Sequence[str | os.PathLike[str]] = (),
+        keytab: str | os.PathLike[str] | None = None,
+        spn: str | None = None,
+        trusted_principals: Sequence[str] = (),
+        entra_key: str | os.PathLike[str] | None = None,
+        entra_issuer: str | None = None,
+        entra_audiences: Sequence[str] = (),
+        entra_sign_in_url: str | None = None,
+        entra_principals: Sequence[str] = (),
         faults: str | os.PathLike[str] | None = None,
+        metrics_port: int | None = None,
     ) -> None:
+        if (keytab is None) != (not trusted_principals) or (spn is not None and keytab is None):
+            raise UsageError("keytab needs trusted_principals, and they and spn need keytab")
+        of_tokens = (entra_issuer, tuple(entra_audiences), entra_sign_in_url, tuple(entra_principals))
+        if entra_key is None and any(of_tokens):
+            raise UsageError("entra_issuer, entra_audiences, entra_sign_in_url and entra_principals need entra_key")
+        if entra_key is not None and not (entra_issuer and entra_principals):
+            raise UsageError("entra_key needs entra_issuer and entra_principals")
         self.user = user
         self.password = secrets.token_urlsafe(16) if password is None else password
         self._encryption = encryption
@@ -70,7 +96,16 @@ class Server:
             memory_limit=memory_limit,
             init=list(init),
             bulk_directories=list(bulk_directories),
+            keytab=keytab,
+            spn=spn,
+            trusted_principals=list(trusted_principals),
+            entra_key=entra_key,
+            entra_issuer=entra_issuer,
+            entra_audiences=list(entra_audiences),
+            entra_sign_in_url=entra_sign_in_url,
+            entra_principals=list(entra_principals),
             faults=faults,
+            metrics_port=metrics_port,
         )
 
         # TDS 8 knows no trust without a certificate: the URL names a copy of it.
@@ -85,6 +120,12 @@ class Server:
     def port(self) -> int:
         """The port that it listens on."""
         return self._native.port
+
+    @property
+    def metrics_url(self) -> str | None:
+        """Where Prometheus finds its metrics; None without `metrics_port`."""
+        port = self._native.metrics_port
+        return None if port is None else f"http://127.0.0.1:{port}/metrics"
 
     @property
     def url(self) -> str:

@@ -25,12 +25,8 @@ except ImportError as error:
 from ._connection import Connection
 from ._exceptions import CellError, PlanError
 from ._job import PATIENCE, Address
+from ._made_tables import make_table
 from ._partitions import quoted
-
-#: Characters of a text that has no length and is part of a key: as many as an index takes.
-_KEY_CHARACTERS = 450
-_CHARACTERS_MAX = 4000
-_BYTES_MAX = 8000
 
 _MODES = {None: "upsert", "delete-insert": "upsert", "upsert": "upsert", "insert-only": "insert-new"}
 
@@ -81,7 +77,7 @@ def _load_file(db: Connection, path: str, table: Mapping[str, Any], schema: str,
     columns: dict[str, Mapping[str, Any]] = dict(table["columns"])
     name = f"{quoted(schema)}.{quoted(table['name'])}"
     mode, key = _way(table, columns)
-    _make(db, schema, name, columns, key)
+    make_table(db, schema, name, columns, key)
     # The name of a file that is tried again differs in the number of tries.
     package = f"{Path(path).parent.parent.name}/{table['name']}"[:80]
     load_id = f"{package}/{ParsedLoadJobFileName.parse(path).file_id}"
@@ -112,47 +108,6 @@ def _way(table: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> 
         if any(column.get(hint) for column in columns.values()):
             raise DestinationTerminalException(f"bulkwire does not know the hint {hint}")
     return _MODES[strategy], key
-
-
-def _make(db: Connection, schema: str, name: str, columns: Mapping[str, Mapping[str, Any]], key: list[str]) -> None:
-    """Make the schema, the table, and the columns that it lacks."""
-    text = schema.replace("'", "''")
-    db.execute(f"IF SCHEMA_ID(N'{text}') IS NULL EXEC(N'CREATE SCHEMA {quoted(schema).replace(chr(39), chr(39) * 2)}')")
-    there = {row[0].lower() for row in db.fetch("SELECT name FROM sys.columns WHERE object_id = OBJECT_ID(@table)", {"table": name})}
-    declared = {column: _declared(column, hints, column in key) for column, hints in columns.items()}
-    if not there:
-        primary = [f"PRIMARY KEY ({', '.join(quoted(column) for column in key)})"] if key else []
-        db.execute(f"CREATE TABLE {name} ({', '.join([*declared.values(), *primary])})")
-        return
-    for column, declaration in declared.items():
-        if column.lower() not in there:
-            # Rows that are there have no value for it.
-            db.execute(f"ALTER TABLE {name} ADD {declaration.removesuffix(' NOT NULL')}")
-
-
-def _declared(name: str, column: Mapping[str, Any], is_key: bool) -> str:
-    null = " NOT NULL" if is_key or not column.get("nullable", True) else ""
-    return f"{quoted(name)} {sql_type(column, is_key)}{null}"
-
-
-def sql_type(column: Mapping[str, Any], is_key: bool = False) -> str:
-    """Return the SQL type of a column of dlt's."""
-    kind, precision, scale = column["data_type"], column.get("precision"), column.get("scale")
-    if kind == "text":
-        length = precision or (_KEY_CHARACTERS if is_key else None)
-        return f"nvarchar({length if length and length <= _CHARACTERS_MAX else 'max'})"
-    if kind == "binary":
-        length = precision or (_BYTES_MAX // 9 if is_key else None)
-        return f"varbinary({length if length and length <= _BYTES_MAX else 'max'})"
-    if kind == "bigint":
-        bits = precision or 64
-        return "smallint" if bits <= 16 else "int" if bits <= 32 else "bigint"
-    if kind in ("decimal", "wei"):
-        return f"decimal({precision or 38}, {(9 if kind == 'decimal' else 0) if scale is None else scale})"
-    digits = 6 if precision is None else min(precision, 7)
-    if kind == "timestamp":
-        return f"datetimeoffset({digits})" if column.get("timezone", True) else f"datetime2({digits})"
-    return {"double": "float", "bool": "bit", "date": "date", "time": f"time({digits})", "json": "nvarchar(max)"}[kind]
 
 
 def _is_begun(db: Connection, package: str, load_id: str, ledger_schema: str) -> bool:

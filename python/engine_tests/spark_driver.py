@@ -5,18 +5,23 @@ At the place `die` the driver ends with all its processes, as a machine does tha
 
 from __future__ import annotations
 
+import json
 import os
+import pathlib
 import signal
 import sys
 import time
 
 import bulkwire.spark
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 
 def session(cores: str = "local[2,4]", **settings: str) -> SparkSession:
     """A small Spark of this process's own."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # JVMs that live for seconds need no second compiler.
+    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     builder = SparkSession.builder.master(cores)
     defaults = {
         "spark.ui.enabled": "false",
@@ -56,6 +61,48 @@ class DyingSource(bulkwire.spark.BulkwireDataSource):
         return DyingWriter(super().writer(schema, overwrite).job)
 
 
+def slowly(batches):
+    """Rows that take their time, and longer in some tasks, so that these run twice."""
+    context = TaskContext.get()
+    is_slow = context.partitionId() % 3 == 0 and context.attemptNumber() == 0
+    for batch in batches:
+        time.sleep(0.8 if is_slow else 0.2)
+        yield batch
+
+
+class TellingWriter(bulkwire.spark.BulkwireWriter):
+    """Notes what is in the stage when the driver commits. Its process dies before or after that, if it is to."""
+
+    def __init__(self, job, notes: str, die: str) -> None:
+        super().__init__(job)
+        self.notes, self.die = notes, die
+
+    def commit(self, messages) -> None:
+        """Commits."""
+        if not self.job.is_done:
+            with self.job.address.connect() as db:
+                attempts = db.fetch(f"SELECT bulkwire_task, COUNT(*) FROM {self.job.stage} GROUP BY bulkwire_task")
+            accepted = [message.receipt.task for message in messages]
+            line = json.dumps({"attempts": dict(attempts), "accepted": accepted})
+            with pathlib.Path(self.notes).open("a") as file:
+                file.write(line + "\n")
+        if self.die == "before":
+            os._exit(9)
+        super().commit(messages)
+        if self.die == "after":
+            os._exit(9)
+
+
+class TellingSource(bulkwire.spark.BulkwireDataSource):
+    """Writes by a writer that notes what it finds."""
+
+    def writer(self, schema, overwrite: bool) -> TellingWriter:
+        """Returns that writer."""
+        own = {name: self.options.get(name, "") for name in ("notes", "die")}
+        self.options = {name: text for name, text in self.options.items() if name.lower() not in own}
+        return TellingWriter(super().writer(schema, overwrite).job, **own)
+
+
 def main() -> None:
     """Runs the load of the command line."""
     table, rows, partitions, load_id, die, *settings = sys.argv[1:]
@@ -71,7 +118,7 @@ def main() -> None:
     def slowly(batches):
         for batch in batches:
             if die == "in a task":
-                time.sleep(1)
+                time.sleep(0.3)
             yield batch
 
     frame = spark.range(0, int(rows), numPartitions=int(partitions)).selectExpr("id", "concat('n', id) AS name")

@@ -8,7 +8,7 @@ from decimal import Decimal
 import bulkwire.dlt
 import dlt
 import pytest
-from bulkwire.dlt import sql_type
+from bulkwire._made_tables import sql_type
 
 
 @pytest.fixture

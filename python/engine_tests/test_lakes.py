@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import threading
+
+import bulkwire
 import bulkwire.lakes
 import deltalake
 import pyarrow as pa
@@ -82,3 +86,86 @@ def test_a_load_that_broke_goes_on(place, tmp_path):
     report = place.db.load("t", table, load_id=table.load_id, batch_rows=1000)
     assert report.rows_committed_before == before
     assert place.count_and_sum("t") == (5000, 5000, sum(range(5000)))
+
+
+def test_a_delta_table_is_written_once(place, tmp_path):
+    place.db.load("t", numbers(0, 3000))
+    folder = tmp_path / "out"
+    calls = []
+
+    def rows():
+        calls.append(1)
+        return place.db.read(table="t")
+
+    first = bulkwire.lakes.write_delta(folder, rows, app_id="orders", version=1)
+    again = bulkwire.lakes.write_delta(folder, rows, app_id="orders", version=1)
+    assert ((first.rows, first.done_before), (again.rows, again.done_before), len(calls)) == ((3000, False), (0, True), 1)
+    assert bulkwire.lakes.write_delta(folder, rows, app_id="orders", version=2).rows == 3000
+    assert bulkwire.lakes.write_delta(folder, rows, app_id="others", version=1).rows == 3000
+    table = deltalake.DeltaTable(folder)
+    assert (table.to_pyarrow_table().num_rows, table.transaction_version("orders")) == (9000, 2)
+    assert bulkwire.lakes.write_delta(folder, rows, mode="overwrite", app_id="orders", version=3).rows == 3000
+    written = deltalake.DeltaTable(folder).to_pyarrow_table().sort_by("id")
+    assert written.column("id").to_pylist() == list(range(3000))
+    with pytest.raises(bulkwire.UsageError):
+        bulkwire.lakes.write_delta(folder, rows, app_id="orders")
+
+
+def test_a_write_that_fails_is_no_version(place, tmp_path):
+    folder = tmp_path / "out"
+    before = bulkwire.lakes.write_delta(folder, numbers(0, 10), app_id="a", version=1).version
+
+    def broken():
+        yield from numbers(10, 10).to_batches()
+        raise ConnectionError("lost")
+
+    with pytest.raises(Exception, match="lost"):
+        reader = pa.RecordBatchReader.from_batches(numbers(0, 1).schema, broken())
+        bulkwire.lakes.write_delta(folder, reader, app_id="a", version=2)
+    assert deltalake.DeltaTable(folder).version() == before
+    assert bulkwire.lakes.write_delta(folder, numbers(10, 10), app_id="a", version=2).rows == 10
+    assert deltalake.DeltaTable(folder).to_pyarrow_table().num_rows == 20
+
+
+def test_the_same_write_by_many_at_once_adds_its_rows_once(tmp_path):
+    # Without a table all six make it, which is where they meet most.
+    for number in range(20):
+        folder = tmp_path / f"out{number}"
+        is_there = number % 4 == 3
+        if is_there:
+            bulkwire.lakes.write_delta(folder, numbers(0, 10))
+        start = threading.Barrier(6)
+
+        def write(_: int, folder=folder, start=start) -> bulkwire.lakes.DeltaWritten:
+            start.wait()
+            return bulkwire.lakes.write_delta(folder, numbers(10, 500), app_id="a", version=7)
+
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            done = list(pool.map(write, range(6)))
+        assert deltalake.DeltaTable(folder).to_pyarrow_table().num_rows == (510 if is_there else 500)
+        assert sorted(one.rows for one in done) == [0, 0, 0, 0, 0, 500]
+
+
+def test_types_of_sql_server_in_delta(place, tmp_path):
+    place.db.execute(
+        "CREATE TABLE wide (a tinyint, b time(3), c uniqueidentifier, d datetime2(7), e datetimeoffset(6), f decimal(20,4), "
+        "g varbinary(9), h bit, i date)"
+    )
+    place.db.execute(
+        "INSERT wide VALUES (255, '12:30:01.5', '6F9619FF-8B86-D011-B42D-00CF4FC964FF', '2026-03-01 10:11:12.123456', "
+        "'2026-03-01 10:00:00 +02:00', 12345.6789, 0x0102, 1, '2026-03-01'), (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
+    )
+    before = bulkwire.lakes.write_delta(tmp_path / "wide", place.db.read(table="wide")).version
+    rows = deltalake.DeltaTable(tmp_path / "wide").to_pyarrow_table().to_pylist()
+    full = next(row for row in rows if row["a"] is not None)
+    assert (full["a"], full["b"][:10], str(full["d"]), str(full["f"])) == (
+        255,
+        "12:30:01.5",
+        "2026-03-01 10:11:12.123456",
+        "12345.6789",
+    )
+    assert len(full["c"]) == 16
+    place.db.execute("UPDATE wide SET d = '2026-03-01 10:11:12.1234567' WHERE a = 255")
+    with pytest.raises(pa.ArrowInvalid, match="would lose data"):
+        bulkwire.lakes.write_delta(tmp_path / "wide", place.db.read(table="wide"))
+    assert deltalake.DeltaTable(tmp_path / "wide").version() == before

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import pathlib
 import pickle
+import subprocess
+import sys
 import threading
 
 import bulkwire
@@ -325,6 +329,73 @@ def test_exceptions_travel_between_processes(place):
     for raised in (refused.value, failed.value):
         copy = pickle.loads(pickle.dumps(raised))
         assert (type(copy), str(copy), vars(copy)) == (type(raised), str(raised), vars(raised))
+
+
+def every_exception() -> list[type[bulkwire.Error]]:
+    found, classes = [], [bulkwire.Error]
+    while classes:
+        found.append(classes.pop())
+        classes += found[-1].__subclasses__()
+    return [kind for kind in found if kind.__module__.startswith("bulkwire")]
+
+
+@pytest.mark.parametrize("kind", every_exception(), ids=lambda kind: kind.__name__)
+def test_every_exception_travels(kind, place):
+    loaded = place.db.load("t", pa.table({"id": pa.array([1], pa.int64()), "name": ["x"]}))
+    task = bulkwire.TaskReport("load", "copy", "failed", 0.5, message="no")
+    messages = [bulkwire.ServerMessage(8134, 1, 16, 1, "Divide by zero error encountered.")]
+    given = {
+        "ServerError": ("no", messages),
+        "LoginError": ("no", messages),
+        "CellError": ("no", 3, "name", "x", "too long"),
+        "CopyError": ("no", {"t": loaded}, {"u": bulkwire.CellError("no", 3, "name", "x", "too long"), "v": None}),
+        "PackageError": (bulkwire.PackageReport("1", "p", "now", False, "failed", 0.5, [task]),),
+    }.get(kind.__name__, ("no",))
+    raised = kind(*given)
+    raised.rows_committed, raised.failed_rows = 5, range(5, 9)
+    raised.__notes__ = ["a note"]
+    copy = pickle.loads(pickle.dumps(raised))
+    assert (type(copy), str(copy), copy.args) == (kind, str(raised), raised.args)
+    # Reports, and exceptions within exceptions, are equal by what they show.
+    assert repr(vars(copy)) == repr(vars(raised))
+
+
+def test_reports_travel(place, tmp_path):
+    loaded = place.db.load("t", pa.table({"id": pa.array([1], pa.int64()), "name": ["x"]}), mode="upsert", key="id")
+    copied = bulkwire.copy(place.url.split("?")[0] + "/t?" + place.url.split("?")[1], tmp_path / "t.csv")
+    for report in (loaded, copied):
+        names = [name for name in dir(report) if not name.startswith("_")]
+        again = pickle.loads(pickle.dumps(report))
+        assert len(names) > 10
+        assert [getattr(again, name) for name in names] == [getattr(report, name) for name in names]
+
+
+def test_a_job_that_runs_is_listed_as_running(place):
+    job = place.job()
+    begun, end = threading.Event(), threading.Event()
+
+    def batches():
+        for number in range(20):
+            yield batch(*range(number * 1000, number * 1000 + 1000))
+        begun.set()
+        end.wait(60)
+
+    def state() -> str:
+        command = [pathlib.Path(sys.executable).with_name("bulkwire"), "loads", "list", "--json", "--url", place.url]
+        listed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        (load,) = [json.loads(line) for line in listed.stdout.splitlines()]
+        return load["state"]
+
+    assert state() == "idle"
+    task = threading.Thread(target=lambda: job.load(batches()))
+    task.start()
+    try:
+        assert begun.wait(60)
+        assert state() == "running"
+    finally:
+        end.set()
+        task.join()
+    assert state() == "idle"
 
 
 def test_nothing_shows_a_password(place):

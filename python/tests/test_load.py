@@ -144,6 +144,47 @@ def test_modes_say_what_becomes_of_the_rows_that_are_there(bulkwire_db):
     assert bulkwire_db.fetch("SELECT id FROM t") == [(1,)]
 
 
+def chosen(report, setting):
+    return next(choice[1:] for choice in report.plan if choice[0] == setting)
+
+
+@pytest.mark.parametrize("writers", [None, "auto"])
+@pytest.mark.parametrize("make", [SOURCES[name] for name in SOURCES if name not in ("csv file", "arrow file")])
+def test_the_order_of_data_is_found(bulkwire_db, tmp_path, make, writers):
+    bulkwire_db.execute("CREATE TABLE t (id int NOT NULL PRIMARY KEY, name nvarchar(20), price decimal(10, 2), at datetime2(6))")
+    report = bulkwire_db.load("t", make(tmp_path), writers=writers)
+    value, reason = chosen(report, "ORDER")
+    assert value == "id"
+    assert "it is the clustered key" in reason
+    assert rows(bulkwire_db.read("SELECT * FROM t").to_arrow()) == rows(TABLE)
+    # A table with rows needs no look at streams, but the order of what is at hand is known all the same.
+    later = TABLE.set_column(0, "id", pa.array([7, 8, 9], pa.int32()))
+    assert chosen(bulkwire_db.load("t", later, writers=writers), "ORDER")[0] == "id"
+    assert chosen(bulkwire_db.load("t", later.to_reader(), writers=writers, truncate=True), "ORDER")[0] == "none"
+
+
+def test_data_out_of_order_is_loaded_as_such(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE t (id int NOT NULL PRIMARY KEY, v varchar(20))")
+    for data in (keyed([3, 1, 2], ["c", "a", "b"]), pl.DataFrame(keyed([6, 4, 5], ["f", "d", "e"]))):
+        assert chosen(bulkwire_db.load("t", data), "ORDER")[0] == "none"
+    assert bulkwire_db.fetch("SELECT v FROM t ORDER BY id") == [(letter,) for letter in "abcdef"]
+
+
+def test_many_rows_out_of_order_fill_a_heap_before_the_key(bulkwire_db):
+    count = 9000
+    ids = [row * 7919 % count for row in range(count)]
+    data = pa.table({"id": pa.array(ids, pa.int32()), "v": ["x" * 7600] * count})
+    bulkwire_db.execute("CREATE TABLE t (id int NOT NULL PRIMARY KEY, v varchar(8000))")
+    for writers, source in ((None, data), ("auto", data.to_reader(max_chunksize=500)), (2, data)):
+        report = bulkwire_db.load("t", source, writers=writers)
+        assert (report.published_by, chosen(report, "strategy")[0]) == ("switch", "heap-then-key")
+        found = bulkwire_db.fetch("SELECT COUNT(*), COUNT(DISTINCT id), SUM(id) FROM t")
+        assert found == [(count, count, count * (count - 1) // 2)]
+        bulkwire_db.execute("TRUNCATE TABLE t")
+    with bulkwire_db.transaction():
+        assert bulkwire_db.load("t", data).published_by is None
+
+
 @pytest.mark.parametrize(
     ("keywords", "error", "message"),
     [
