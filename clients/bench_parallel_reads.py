@@ -1,10 +1,13 @@
 """Exports over one connection and over several, on a link with a delay and a window, all in one run.
 
     python clients/bench_parallel_reads.py --binaries target/release [--rows 200000] [--delay-ms 10]
+    python clients/bench_parallel_reads.py --binaries target/release --delay-ms 0 --rate 2000000
+    python clients/bench_parallel_reads.py --binaries target/release --delay-ms 0 --readers 1,auto
 
-The embedded server delays each direction of its connections (`--faults`), and nothing computes meanwhile.
-All exports must write the same bytes. The median of each number of readers is printed, and its ratio to the
-first. Rounds alternate: a busy moment hits all.
+The embedded server delays each direction of its connections, or lets each session have `--rate` bytes a
+second (`--faults`); nothing computes meanwhile. Exports are CSV, and all must write the same bytes. The
+median of each number of readers is printed, its ratio to the first, and the processor time of the client.
+Rounds alternate: a busy moment hits all.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import argparse
 import hashlib
 import json
 import pathlib
+import resource
 import statistics
 import tempfile
 import time
@@ -40,12 +44,14 @@ def main() -> None:
     parser.add_argument(
         "--window", type=int, default=65_536, help="bytes under way at most, for each connection"
     )
+    parser.add_argument("--rate", type=int, default=0, help="bytes a second for each session; 0: no limit")
+    parser.add_argument("--ranges", type=int, default=0, help="0: as the plan has it")
     parser.add_argument("--readers", default="1,2,4,8,auto")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        rules = link(arguments.delay_ms, arguments.window)
+        rules = link(arguments.delay_ms, arguments.window, arguments.rate)
         with serve(arguments.binaries, folder, rules, "--in-memory") as url:
             command(arguments.binaries, url, "query", f"CREATE TABLE t ({COLUMNS})")
             command(arguments.binaries, url, "query", ROWS.format(rows=arguments.rows))
@@ -56,15 +62,20 @@ def measure(arguments: argparse.Namespace, url: str, folder: pathlib.Path) -> No
     """Exports by each number of readers in turn, and prints the medians."""
     ways = arguments.readers.split(",")
     seconds: dict[str, list[float]] = {way: [] for way in ways}
+    cpu: dict[str, list[float]] = {way: [] for way in ways}
     told: dict[str, dict[str, object]] = {}
     expected = None
     for _ in range(arguments.rounds):
         for way in ways:
-            file = folder / "t.arrow"
-            begin = time.perf_counter()
-            flags = ["--readers", way, "--ranges", "64", "--json"]
+            file = folder / "t.csv"
+            begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            flags = ["--readers", way, "--json"]
+            if arguments.ranges > 0:
+                flags += ["--ranges", str(arguments.ranges)]
             ran = command(arguments.binaries, url, "export", "t", str(file), *flags)
             seconds[way].append(time.perf_counter() - begin)
+            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu[way].append(used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime)
             told[way] = json.loads(ran.stderr.strip().splitlines()[-1])
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
             expected = expected or digest
@@ -74,7 +85,11 @@ def measure(arguments: argparse.Namespace, url: str, folder: pathlib.Path) -> No
     for way in ways:
         median = statistics.median(seconds[way])
         limit, used = told[way]["limit"], told[way]["readers"]
-        print(f"readers {way:>4}: {median:7.3f} s, {one / median:5.2f} x, {used} at work, limit: {limit}")
+        spread = f"{min(seconds[way]):.3f}-{max(seconds[way]):.3f}"
+        print(
+            f"readers {way:>4}: {median:7.3f} s ({spread}), {one / median:5.2f} x, "
+            f"client {statistics.median(cpu[way]):.2f} s of CPU, {used} at work, limit: {limit}"
+        )
 
 
 if __name__ == "__main__":

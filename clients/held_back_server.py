@@ -15,10 +15,14 @@ PASSWORD = secrets.token_urlsafe(12) + "Aa1"
 MEASURED = "measured"
 
 
-def link(delay_ms: float, window: int) -> list[dict[str, object]]:
-    """The rule of a line with a delay one way and so many bytes under way at most; none without a delay."""
-    rule = {"fault": "link", "application": MEASURED, "delay_ms": delay_ms, "window_bytes": window}
-    return [rule] if delay_ms > 0 else []
+def link(delay_ms: float, window: int, rate: int = 0) -> list[dict[str, object]]:
+    """The rule of a line: a delay one way, bytes under way at most, bytes a second; 0 stands for no limit."""
+    rule: dict[str, object] = {"fault": "link", "application": MEASURED}
+    if delay_ms > 0:
+        rule |= {"delay_ms": delay_ms, "window_bytes": window}
+    if rate > 0:
+        rule |= {"bytes_per_second": rate}
+    return [rule] if delay_ms > 0 or rate > 0 else []
 
 
 @contextlib.contextmanager

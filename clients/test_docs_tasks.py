@@ -23,7 +23,7 @@ import breaking_line
 import conftest
 
 FOLDER = pathlib.Path(__file__).parent.parent / "docs"
-PAGES = ("load", "export", "bcp", "serve")
+PAGES = ("load", "export", "bcp", "serve", "events")
 BROKEN = "When the connection breaks"
 PART = re.compile(
     r"^## (?P<heading>[^\n]+)\n|^```(?P<language>sh|text)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
