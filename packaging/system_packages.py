@@ -1,0 +1,108 @@
+"""Packages of Linux systems (.deb, .rpm, .apk) from the programs linked to musl, by nfpm."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+from archives import compressed
+from platforms import PROGRAMS as PLATFORMS
+from release import Release
+
+FORMATS = ("deb", "rpm", "apk")
+MAINTAINER = "The bulkwire authors <bulkwire@localhost>"
+# Where shells look for completions, by the kind of package.
+ZSH = {
+    "deb": "/usr/share/zsh/vendor-completions/_bulkwire",
+    "rpm": "/usr/share/zsh/site-functions/_bulkwire",
+    "apk": "/usr/share/zsh/site-functions/_bulkwire",
+}
+
+
+def write_packages(release: Release, triple: str, staged: pathlib.Path) -> list[pathlib.Path]:
+    """One package of each kind, from a staged folder."""
+    manual = staged.parent / f"manual-{triple}"
+    shutil.rmtree(manual, ignore_errors=True)
+    manual.mkdir()
+    for page in sorted((staged / "share" / "man" / "man1").iterdir()):
+        (manual / f"{page.name}.gz").write_bytes(compressed(page.read_bytes()))
+    return [pack(release, triple, kind, files(staged, manual, kind)) for kind in FORMATS]
+
+
+def files(staged: pathlib.Path, manual: pathlib.Path, kind: str) -> list[dict]:
+    """Sources, and where they are installed."""
+    share = staged / "share" / "completions"
+    found = [entry(program, f"/usr/bin/{program.name}", 0o755) for program in programs(staged)]
+    # Boost's tools have a /usr/bin/bcp too.
+    found.append({"src": "../../bin/bulkwire", "dst": "/usr/lib/bulkwire/bcp", "type": "symlink"})
+    pages = [page for page in sorted(manual.iterdir()) if page.name != "bcp.1.gz"]
+    found += [entry(page, f"/usr/share/man/man1/{page.name}") for page in pages]
+    found += [
+        entry(share / "bulkwire.bash", "/usr/share/bash-completion/completions/bulkwire"),
+        entry(share / "bulkwire.fish", "/usr/share/fish/vendor_completions.d/bulkwire.fish"),
+        entry(share / "_bulkwire", ZSH[kind]),
+    ]
+    documents = "/usr/share/doc/bulkwire"
+    for name in ("README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENSES.txt"):
+        found.append(entry(staged / name, f"{documents}/{name}"))
+    return found
+
+
+def programs(staged: pathlib.Path) -> list[pathlib.Path]:
+    return [path for path in sorted((staged / "bin").iterdir()) if not path.is_symlink()]
+
+
+def entry(source: pathlib.Path, place: str, mode: int = 0o644) -> dict:
+    return {"src": str(source), "dst": place, "file_info": {"mode": mode, "owner": "root", "group": "root"}}
+
+
+def pack(
+    release: Release,
+    triple: str,
+    kind: str,
+    content: list[dict],
+    name: str = "bulkwire",
+    needs: tuple[str, ...] = (),
+) -> pathlib.Path:
+    """Has nfpm write a package."""
+    platform = PLATFORMS[triple] if triple in PLATFORMS else PLATFORMS["x86_64-unknown-linux-musl"]
+    configuration = {
+        "name": name,
+        "arch": platform.debian,
+        "platform": "linux",
+        "version": release.version,
+        "release": "1",
+        "section": "database",
+        "priority": "optional",
+        "maintainer": MAINTAINER,
+        "description": "Moves tables in and out of SQL Server at the speed of the wire",
+        "license": "MIT OR Apache-2.0",
+        "mtime": stamp(release.epoch),
+        "depends": list(needs),
+        "contents": content,
+        "rpm": {"buildhost": "localhost"},
+    }
+    written = release.out / "work" / f"{name}-{triple}-{kind}.yaml"
+    # JSON is YAML too.
+    written.write_text(json.dumps(configuration, indent=1))
+    known = {**os.environ, "SOURCE_DATE_EPOCH": str(release.epoch)}
+    file = release.out / file_name(name, release.version, kind, platform)
+    words = ["nfpm", "package", "--config", written, "--packager", kind, "--target", file]
+    subprocess.run(words, env=known, check=True, stdout=subprocess.DEVNULL)
+    return file
+
+
+def file_name(name: str, version: str, kind: str, platform) -> str:
+    """As each system's tools would name it."""
+    return {
+        "deb": f"{name}_{version}-1_{platform.debian}.deb",
+        "rpm": f"{name}-{version}-1.{platform.rpm}.rpm",
+        "apk": f"{name}-{version}-r1.{platform.rpm}.apk",
+    }[kind]
+
+
+def stamp(epoch: int) -> str:
+    import datetime
+
+    return datetime.datetime.fromtimestamp(epoch, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
