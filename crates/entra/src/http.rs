@@ -1,13 +1,12 @@
 //! Requests over HTTPS, tried again where the answer asks for it.
 
 use std::io::Read;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tracing::debug;
+use trust::NothingTrusted;
 use ureq::Agent;
 use ureq::http::{Method, Request};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use url::{Url, form_urlencoded};
 
 use crate::error::EntraError;
@@ -82,7 +81,8 @@ fn once(
     for (name, value) in request.headers {
         built = built.header(*name, *value);
     }
-    let agent = agent(time, request.through_proxy);
+    let agent =
+        agent(request.url, time, request.through_proxy).map_err(|error| unreachable(error.to_string()))?;
     // The library's words for a bad header have the header in them.
     let unsound = |_| unreachable("the address or a header is not right".to_owned());
     let sent = match request.form {
@@ -115,24 +115,15 @@ pub(crate) fn host_of(url: &str) -> String {
         .unwrap_or_else(|| "the token endpoint".to_owned())
 }
 
-/// TLS by ring, the certificates that this machine trusts, and no redirection: a secret goes where it was sent.
-fn agent(time: Duration, through_proxy: bool) -> Agent {
-    static ROOTS: OnceLock<Vec<Certificate<'static>>> = OnceLock::new();
-    let roots = ROOTS.get_or_init(|| {
-        let loaded = rustls_native_certs::load_native_certs();
-        loaded.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect()
-    });
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::from(roots.iter().cloned()))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build();
+/// What this machine trusts, and no redirection: a secret goes where it was sent.
+fn agent(url: &str, time: Duration, through_proxy: bool) -> Result<Agent, NothingTrusted> {
     let mut settings = Agent::config_builder()
-        .tls_config(tls)
+        .tls_config(trust::for_requests(url, Vec::new())?)
         .timeout_global(Some(time))
         .max_redirects(0)
         .http_status_as_error(false);
     if !through_proxy {
         settings = settings.proxy(None);
     }
-    settings.build().new_agent()
+    Ok(settings.build().new_agent())
 }

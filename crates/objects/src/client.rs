@@ -20,6 +20,8 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::failure;
 use crate::settings::stall;
 
+/// Names a file of certificates that are trusted too.
+const FURTHER_CERTIFICATES: &str = "AWS_CA_BUNDLE";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A client. `allows_http`: also for unencrypted requests.
@@ -32,6 +34,9 @@ fn built(builder: ClientBuilder) -> io::Result<Client> {
 }
 
 fn builder(allows_http: bool) -> io::Result<ClientBuilder> {
+    if !allows_http && env::var_os(FURTHER_CERTIFICATES).is_none() {
+        trust::system_certificates().map_err(|error| io::Error::new(io::ErrorKind::NotFound, error))?;
+    }
     let stall = stall();
     Ok(Client::builder()
         .user_agent(concat!("bulkwire/", env!("CARGO_PKG_VERSION")))
@@ -87,9 +92,8 @@ fn tls() -> io::Result<Arc<ClientConfig>> {
     if let Some(tls) = TLS.get() {
         return Ok(Arc::clone(tls));
     }
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if let Ok(file) = env::var("AWS_CA_BUNDLE") {
+    let mut roots = trust::system_roots().unwrap_or_else(|_| RootCertStore::empty());
+    if let Ok(file) = env::var(FURTHER_CERTIFICATES) {
         roots.add_parsable_certificates(certificates_of(&file)?);
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -103,7 +107,7 @@ fn tls() -> io::Result<Arc<ClientConfig>> {
 /// The certificates of a PEM file.
 fn certificates_of(file: &str) -> io::Result<Vec<CertificateDer<'static>>> {
     let failed = |reason: String| {
-        io::Error::new(io::ErrorKind::InvalidInput, format!("AWS_CA_BUNDLE: {file}: {reason}"))
+        io::Error::new(io::ErrorKind::InvalidInput, format!("{FURTHER_CERTIFICATES}: {file}: {reason}"))
     };
     let bytes = fs::read(file).map_err(|error| failed(error.to_string()))?;
     let found = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();

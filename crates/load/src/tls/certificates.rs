@@ -97,15 +97,7 @@ pub(super) fn client_config(trust: Trust, strict: bool) -> Result<ClientConfig, 
 
 /// The certificates that this machine trusts.
 pub(super) fn system_roots() -> Result<RootCertStore, TlsError> {
-    let loaded = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(loaded.certs);
-    if roots.is_empty() {
-        let reason =
-            loaded.errors.first().map_or_else(|| "the store is empty".to_owned(), ToString::to_string);
-        return Err(TlsError::NoRoots { reason });
-    }
-    Ok(roots)
+    trust::system_roots().map_err(|error| TlsError::NoRoots { reason: error.reason })
 }
 
 /// Whose certificate is accepted. Where one is looked at, the handshake's signature proves that the peer holds its key.

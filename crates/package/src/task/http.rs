@@ -2,15 +2,16 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use trust::NothingTrusted;
 use ureq::Agent;
 use ureq::http::{Method, Request, StatusCode};
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::{Certificate, PemItem, parse_pem};
 
 use crate::model::HttpTask;
 use crate::task_context::{Done, TaskContext};
@@ -92,7 +93,9 @@ impl Exchange {
         }
         let further =
             http.ca_file.as_ref().map(|file| certificates(&self.folder.join(file), file)).transpose()?;
-        let agent = agent(http.timeout.map_or(TIMEOUT, |span| span.0), further.unwrap_or_default())?;
+        let timeout = http.timeout.map_or(TIMEOUT, |span| span.0);
+        let agent = agent(&http.url, timeout, further.unwrap_or_default())
+            .map_err(|error| TaskError::last(self.failed(&error.to_string())))?;
         // Only what the request says may be shown: the library's words for a bad URL have the URL in them.
         let unsound = |_| TaskError::last(self.failed("the URL or a header is not right"));
         let sent = match body {
@@ -197,19 +200,10 @@ fn save(path: &Path, body: &mut dyn Read, is_abandoned: &AtomicBool) -> std::io:
     })
 }
 
-/// TLS by ring, the certificates that this machine trusts, and further ones.
-fn agent(timeout: Duration, further: Vec<Certificate<'static>>) -> Result<Agent, TaskError> {
-    static ROOTS: OnceLock<Vec<Certificate<'static>>> = OnceLock::new();
-    let roots = ROOTS.get_or_init(|| {
-        let loaded = rustls_native_certs::load_native_certs();
-        loaded.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect()
-    });
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::from(roots.iter().cloned().chain(further)))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build();
+/// What this machine trusts, and further certificates.
+fn agent(url: &str, timeout: Duration, further: Vec<Certificate<'static>>) -> Result<Agent, NothingTrusted> {
     Ok(Agent::config_builder()
-        .tls_config(tls)
+        .tls_config(trust::for_requests(url, further)?)
         .timeout_global((!timeout.is_zero()).then_some(timeout))
         .http_status_as_error(false)
         .build()
