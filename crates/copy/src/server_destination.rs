@@ -296,6 +296,11 @@ impl ServerDestination {
         if !prepared.is_done {
             let mut load = TableLoad::new(table, way.clone(), ledger.as_ref());
             let client = self.client()?;
+            load.look(client).map_err(|error| CopyError::client(&name, error))?;
+            options.source.bytes = match (description.bytes, description.rows) {
+                (None, Some(rows)) => load.estimated_bytes(&options, rows),
+                (bytes, _) => bytes,
+            };
             let order = load.key_order(client, &schema, &options);
             let order = order.map_err(|error| CopyError::client(&name, error))?;
             if let Some(order) = order.filter(|order| order.is_kept)

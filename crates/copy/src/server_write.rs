@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use load::{
-    ACTION_COLUMN, Choice, CommitWatch, Ledger, LoadOptions, LoadPlan, LoadWay, ParallelOptions, RetryPolicy,
-    TableDescription, TableShape, Writers,
+    ACTION_COLUMN, BatchTransaction, Choice, CommitWatch, Ledger, LoadOptions, LoadPlan, LoadWay,
+    ParallelOptions, RetryPolicy, TableDescription, TableShape, Writers,
 };
 use rows::Mapping;
 
@@ -81,7 +81,10 @@ impl ServerWrite {
         shape: Option<&TableShape>,
         plan: &mut Vec<Choice>,
     ) -> LoadOptions {
-        let mut options = self.options.clone();
+        let mut options = self.options.clone().with_writers(self.writers);
+        // Who loads alone wants to see the rows arrive. Rows that act wait in a stage of their own.
+        options.may_stage =
+            !self.sole_writer && self.action.is_none() && options.transaction == BatchTransaction::Explicit;
         let is_mapped = matches!(options.mapping, Mapping::Explicit(_));
         if let Mapping::Explicit(pairs) = &mut options.mapping
             && self.action.is_some()

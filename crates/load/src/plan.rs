@@ -394,11 +394,26 @@ pub(crate) fn batch_bytes(target: &TableDescription, options: &LoadOptions) -> u
     rows.saturating_mul(row_bytes)
 }
 
+/// About how many bytes so many rows are, by the types of the columns.
+pub(crate) fn estimated_bytes(target: &TableDescription, options: &LoadOptions, rows: u64) -> u64 {
+    let columns = target.loadable_columns(options.keep_identity);
+    rows.saturating_mul(usual_batch(columns.iter().map(|column| &column.type_info)).1)
+}
+
 pub(crate) fn estimated_len(info: &TypeInfo) -> u64 {
     let limit = u64::from(info.max_length);
     match info.length_class() {
         LengthClass::Fixed(length) => length.into(),
         LengthClass::ByteLen => 1 + limit.clamp(1, 17),
+        // Always as long as they can be.
+        LengthClass::UShortLen
+            if matches!(
+                info.sql_type,
+                SqlType::Char { .. } | SqlType::NChar { .. } | SqlType::Binary { .. }
+            ) =>
+        {
+            2 + limit
+        }
         LengthClass::UShortLen => 2 + limit.min(VARIABLE_GUESS_BYTES),
         LengthClass::Plp | LengthClass::LongLen | LengthClass::Variant => 16 + VARIABLE_GUESS_BYTES,
     }

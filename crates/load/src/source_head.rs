@@ -1,6 +1,10 @@
 //! The first batches of a source, read ahead to choose the way of its rows.
 
-use std::{collections::VecDeque, iter::Fuse};
+use std::{
+    collections::VecDeque,
+    iter::Fuse,
+    time::{Duration, Instant},
+};
 
 use arrow::{array::Array, record_batch::RecordBatch};
 
@@ -17,10 +21,11 @@ impl<S: Iterator<Item = Result<RecordBatch, BoxError>>> SourceHead<S> {
         Self { head: VecDeque::new(), rest: source.fuse() }
     }
 
-    /// Reads until so many bytes are at hand: how many there are, and whether that is all. An error is left to the load.
-    pub(crate) fn read_ahead(&mut self, bytes_wanted: u64) -> (u64, bool) {
-        let mut bytes = 0;
-        while bytes < bytes_wanted {
+    /// Reads until so many bytes are at hand: how many there are, and whether that is all. An error is left to the load. A source
+    /// that takes longer than `patience` is left alone: its rows should not wait for one another.
+    pub(crate) fn read_ahead(&mut self, bytes_wanted: u64, patience: Duration) -> (u64, bool) {
+        let (mut bytes, began) = (0, Instant::now());
+        while bytes < bytes_wanted && (bytes == 0 || began.elapsed() < patience) {
             match self.rest.next() {
                 None => return (bytes, true),
                 Some(Ok(batch)) => {
@@ -80,7 +85,7 @@ mod tests {
             [(3, 1, (800, false)), (3, 1_500, (1_600, false)), (3, 10_000, (2_400, true))]
         {
             let mut head = SourceHead::new(batches(count));
-            assert_eq!(head.read_ahead(wanted), seen);
+            assert_eq!(head.read_ahead(wanted, Duration::MAX), seen);
             assert_eq!(head.batches().count() as u64, seen.0 / 800);
             assert_eq!(
                 head.map(Result::unwrap).collect::<Vec<_>>(),
@@ -96,10 +101,18 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_source_is_not_waited_for() {
+        let slow = batches(3).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
+        let mut head = SourceHead::new(slow);
+        assert_eq!(head.read_ahead(u64::MAX, Duration::from_millis(1)), (800, false));
+        assert_eq!(head.count(), 3);
+    }
+
+    #[test]
     fn an_error_comes_after_what_was_read_before_it() {
         let failing = batches(1).chain([Err("broken".into())]).chain(batches(1));
         let mut head = SourceHead::new(failing);
-        assert_eq!(head.read_ahead(u64::MAX), (800, false));
+        assert_eq!(head.read_ahead(u64::MAX, Duration::MAX), (800, false));
         assert_eq!(head.map(|batch| batch.is_ok()).collect::<Vec<_>>(), [true, false, true]);
     }
 }

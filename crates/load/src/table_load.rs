@@ -13,7 +13,7 @@ use crate::{
     load_error::{LoadError, Progress},
     options::{LoadOptions, SourceFacts},
     parallel::{Ledger, LoadState, ParallelOptions, ParallelReport, ParallelSource, load_parallel},
-    plan::LoadPlan,
+    plan::{LoadPlan, estimated_bytes},
     retry::RetryPolicy,
     stage::{Mode, Published, Route, Stage, StagePlan, Strategy, heap_first_is_worth_it},
     table_name::TableName,
@@ -102,6 +102,11 @@ impl<'a> TableLoad<'a> {
             return Ok(None);
         }
         Ok(KeyOrder::of(self.look(client)?, schema, options))
+    }
+
+    /// About how many bytes a source of so many rows has, for [`SourceFacts::bytes`]; `None` before [`look`](Self::look).
+    pub fn estimated_bytes(&self, options: &LoadOptions, rows: u64) -> Option<u64> {
+        self.target.as_ref().map(|target| estimated_bytes(target, options, rows))
     }
 
     /// Whether the way of the rows depends on how many there are and whether they look sorted, which is not known yet.

@@ -1,5 +1,7 @@
 //! A load of one source from its plan to its end, for callers that show nothing in between.
 
+use std::time::Duration;
+
 use arrow::{datatypes::Schema, error::ArrowError, record_batch::RecordBatch};
 
 use crate::{
@@ -17,6 +19,9 @@ use crate::{
     table_load::{Ending, LoadWay, TableLoad},
     table_name::TableName,
 };
+
+/// A stream that does not yield [`SEEN_BYTES_MIN`] in this time is slower than any way of its rows into the table.
+const LOOK_TIME: Duration = Duration::from_secs(2);
 
 /// The settings of a whole load.
 pub struct WholeLoad<'a> {
@@ -108,7 +113,7 @@ where
     }
     if steps.needs_a_look(&options) {
         let wanted = if options.source.bytes.is_some() { 1 } else { SEEN_BYTES_MIN };
-        let (bytes, is_all) = source.read_ahead(wanted);
+        let (bytes, is_all) = source.read_ahead(wanted, LOOK_TIME);
         let seen = || source.batches().cloned().map(Ok::<_, ArrowError>);
         if is_all && order.is_kept && order.holds_for(seen()).map_err(|error| Error::Source(error.into()))? {
             return Ok(options.in_order(&order, "all rows were read ahead".to_owned()));

@@ -281,6 +281,38 @@ fn a_full_disk_leaves_no_file() {
 }
 
 #[test]
+fn a_copy_out_of_order_fills_a_heap_before_the_key() {
+    // By their types these are some 80 MB: more than a batch.
+    const ROWS: u32 = 10_000;
+    let fixture = Fixture::new();
+    let columns = "(id int NOT NULL, n int NOT NULL, a char(4000) NOT NULL, b char(4000) NOT NULL";
+    fixture.sql(&format!("CREATE TABLE s {columns}); CREATE TABLE t {columns}, CONSTRAINT pk_t PRIMARY KEY (id)); CREATE INDEX ix_t ON t (n)"));
+    fixture.sql(&format!(
+        "INSERT s SELECT value * 7919 % {ROWS}, value, 'x', 'y' FROM GENERATE_SERIES(1, {ROWS})"
+    ));
+    let whole = format!("{ROWS},{}\n", u64::from(ROWS) * u64::from(ROWS - 1) / 2);
+    let copied = |options: &[&str], is_staged: bool| {
+        let done = fixture.ok(&[&["copy", "mssql:s", "mssql:t"], options].concat());
+        assert_eq!(done.stderr.contains("heap-then-key"), is_staged, "{options:?}: {}", done.stderr);
+        assert_eq!(fixture.rows("SELECT COUNT(*), SUM(CAST(id AS bigint)) FROM t"), whole, "{options:?}");
+        assert_eq!(fixture.rows("SELECT COUNT(*) FROM sys.indexes WHERE object_id = OBJECT_ID('t')"), "2\n");
+        assert_eq!(fixture.rows("SELECT COUNT(*) FROM sys.tables"), "2\n", "{options:?}: a stage is left");
+        fixture.sql("TRUNCATE TABLE t");
+    };
+    copied(&[], true);
+    copied(&["--writers", "auto"], true);
+    // Who says when rows are to be seen, or that nobody else is there, wants them in the table itself.
+    copied(&["--batch-rows", "1000"], false);
+    copied(&["--sole-writer"], false);
+    // A row that the key refuses leaves both tables as they were.
+    fixture.sql("INSERT s VALUES (5, 5, 'again', 'again')");
+    let refused = fixture.run(&["copy", "mssql:s", "mssql:t"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("duplicate key"), "{}", refused.stderr);
+    assert_eq!(fixture.rows("SELECT (SELECT COUNT(*) FROM t), (SELECT COUNT(*) FROM sys.tables)"), "0,2\n");
+}
+
+#[test]
 fn rows_that_come_in_the_order_of_the_key_are_not_sorted_again() {
     let fixture = Fixture::new();
     let key = |name: &str, key: &str| {
