@@ -100,7 +100,7 @@ clusters: package ## Engines whose processes are killed at random; CLUSTER_FAULT
 
 check-windows: toolchain ## Compile the programs for Windows (needs the gcc of MinGW-w64)
 	rustup target add x86_64-pc-windows-gnu
-	cargo check --locked --target x86_64-pc-windows-gnu -p bulkwire-cli -p bulkwire-server -p bulkwire-transform
+	cargo check --locked --target x86_64-pc-windows-gnu -p bulkwire-cli -p bulkwire-server -p bulkwire-transform -p bulkwire-kerberos
 
 clients: ## Install the foreign clients that the conformance tests drive
 	scripts/install_clients $(VENV)

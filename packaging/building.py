@@ -9,7 +9,7 @@ import sys
 from macos_sdk import write_sdk
 from platforms import PROGRAMS as PLATFORMS
 from platforms import WHEELS
-from release import PROGRAMS, Release
+from release import Release, programs_of
 
 # The oldest macOS that runs the programs.
 MACOS = "11.0"
@@ -61,7 +61,7 @@ def build_programs(release: Release, triple: str) -> None:
         subprocess.run([rustup, "target", "add", triple], check=True, stdout=subprocess.DEVNULL)
     words = ["cargo", "zigbuild" if platform.linked_by_zig else "build", "--locked", "--profile", "dist"]
     words += ["--target", triple]
-    for crate, program in PROGRAMS.items():
+    for crate, program in programs_of(triple).items():
         words += ["--package", crate, "--bin", program]
     subprocess.run(words, cwd=release.root, env=environment(release, triple), check=True)
 

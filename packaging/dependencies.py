@@ -7,7 +7,7 @@ import pathlib
 import tomllib
 import uuid
 
-from release import PROGRAMS, Release, output
+from release import Release, output, programs_of
 
 LICENCE_FILES = ("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*", "license*", "copyright*", "UNLICENSE*")
 
@@ -23,7 +23,8 @@ class Dependencies:
         nodes = {node["id"]: node for node in found["resolve"]["nodes"]}
         lock = tomllib.loads((release.root / "Cargo.lock").read_text())["package"]
         self.sums = {(crate["name"], crate["version"]): crate.get("checksum") for crate in lock}
-        waiting = [key for key, package in self.packages.items() if package["name"] in PROGRAMS]
+        self.programs = programs_of(triple)
+        waiting = [key for key, package in self.packages.items() if package["name"] in self.programs]
         self.uses: dict[str, list[str]] = {}
         while waiting:
             key = waiting.pop()
@@ -62,7 +63,7 @@ class Dependencies:
             components.append(component)
             uses = [reference(self.packages[key]) for key in self.uses[crate["id"]]]
             graph.append({"ref": reference(crate), "dependsOn": sorted(set(uses))})
-        roots = [reference(crate) for crate in self.crates() if crate["name"] in PROGRAMS]
+        roots = [reference(crate) for crate in self.crates() if crate["name"] in self.programs]
         content = {
             "bomFormat": "CycloneDX",
             "specVersion": "1.5",

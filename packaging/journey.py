@@ -95,7 +95,10 @@ class Journey:
     # The steps.
 
     def say_versions(self) -> None:
-        for program in ("bulkwire", "bulkwire-server", "bulkwire-transform"):
+        programs = ["bulkwire", "bulkwire-server", "bulkwire-transform"]
+        if self.machine.suffix:
+            programs.append("bulkwire-kerberos")
+        for program in programs:
             version = self.run(program, "--version")
             assert version.startswith("bulkwire"), version
 

@@ -15,6 +15,13 @@ PROGRAMS = {
     "bulkwire-server": "bulkwire-server",
     "bulkwire-transform": "bulkwire-transform",
 }
+# Kerberos comes with Windows; elsewhere its program is linked to a library, and is a package of its own (`kerberos`).
+WINDOWS_PROGRAMS = {**PROGRAMS, "bulkwire-kerberos": "bulkwire-kerberos"}
+
+
+def programs_of(triple: str) -> dict[str, str]:
+    """The crates and programs in the archive of a target."""
+    return WINDOWS_PROGRAMS if "windows" in triple else PROGRAMS
 
 
 @dataclasses.dataclass(frozen=True)

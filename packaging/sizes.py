@@ -3,10 +3,10 @@
 import sys
 
 from platforms import PROGRAMS as PLATFORMS
-from release import PROGRAMS, ROOT, Release
+from release import ROOT, Release, programs_of
 
 # In millions of bytes. Each platform has a little of its own.
-LIMITS = {"bulkwire": 12, "bulkwire-server": 45, "bulkwire-transform": 45}
+LIMITS = {"bulkwire": 12, "bulkwire-server": 45, "bulkwire-transform": 45, "bulkwire-kerberos": 2}
 WHEEL_LIMIT = 30
 
 
@@ -15,7 +15,7 @@ def main() -> int:
     release = Release(folder, folder)
     wrong = 0
     for triple, platform in PLATFORMS.items():
-        for program in PROGRAMS.values():
+        for program in programs_of(triple).values():
             path = folder / "work" / release.name(triple) / "bin" / f"{program}{platform.suffix}"
             if path.is_file():
                 wrong += too_large(f"{triple} {program}", path.stat().st_size, LIMITS[program])

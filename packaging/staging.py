@@ -7,7 +7,7 @@ import subprocess
 from dependencies import Dependencies
 from platforms import PROGRAMS as PLATFORMS
 from platforms import Platform
-from release import PROGRAMS, Release
+from release import Release, programs_of
 
 SHELLS = {"bash": "bulkwire.bash", "zsh": "_bulkwire", "fish": "bulkwire.fish", "powershell": "bulkwire.ps1"}
 DOCUMENTS = ("README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE")
@@ -37,7 +37,7 @@ def stage(release: Release, triple: str, pages: pathlib.Path) -> pathlib.Path:
     folder = release.out / "work" / release.name(triple)
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "bin").mkdir(parents=True)
-    for program in PROGRAMS.values():
+    for program in programs_of(triple).values():
         name = f"{program}{platform.suffix}"
         shutil.copy(release.programs(triple) / name, folder / "bin" / name)
     add_bcp(folder / "bin", platform)

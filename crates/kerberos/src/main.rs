@@ -1,12 +1,15 @@
 //! Signs in with a Kerberos ticket, and accepts tickets, for the programs that ask over standard input and output
-//! (`sign_in`). It alone is linked to the system's GSSAPI.
+//! (`sign_in`). It alone is linked to the system's GSSAPI; on Windows it calls SSPI.
 
 #[cfg(unix)]
-mod acceptor;
+mod gssapi;
+#[cfg(windows)]
+mod sspi;
+
 #[cfg(unix)]
-mod explanation;
-#[cfg(unix)]
-mod initiator;
+use gssapi as mechanism;
+#[cfg(windows)]
+use sspi as mechanism;
 
 use std::io::{self, BufRead, Read, Write};
 use std::process::ExitCode;
@@ -42,7 +45,7 @@ fn converse() -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the first line names no role"));
     };
     let starts = matches!(role, Role::Initiate { .. });
-    let mut end = match begin(role) {
+    let mut end = match mechanism::begin(role) {
         Ok(end) => end,
         Err(error) => return send(&failure(error)),
     };
@@ -87,19 +90,4 @@ fn send(reply: &Reply) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", serde_json::to_string(reply)?)?;
     out.flush()
-}
-
-#[cfg(unix)]
-fn begin(role: Role) -> Result<Box<dyn End>, String> {
-    match role {
-        Role::Initiate { service, given, principal } => {
-            Ok(Box::new(initiator::Initiator::new(&service, given, principal.as_deref())?))
-        }
-        Role::Accept { service } => Ok(Box::new(acceptor::Acceptor::new(service.as_deref())?)),
-    }
-}
-
-#[cfg(not(unix))]
-fn begin(_: Role) -> Result<Box<dyn End>, String> {
-    Err("Kerberos sign-in works on Linux and macOS only: use a SQL login or an access token".to_owned())
 }
