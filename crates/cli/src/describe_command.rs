@@ -54,6 +54,10 @@ fn write_table(description: &TableDescription, out: &mut impl Write) -> io::Resu
             (column.is_rowversion, "rowversion".to_owned()),
             (column.has_default, "default".to_owned()),
             (column.collation.is_some(), column.collation.clone().unwrap_or_default()),
+            (
+                column.encryption.is_some(),
+                column.encryption.as_ref().map(ToString::to_string).unwrap_or_default(),
+            ),
         ]
         .into_iter()
         .filter_map(|(present, text)| present.then_some(text))

@@ -3,7 +3,7 @@
 use formats::{Format, Location};
 use load::read::RowSource;
 use load::report::{grouped, row_words};
-use load::{ExportReport, TableName, table_query};
+use load::{ColumnEncryption, ExportReport, TableName, table_query};
 use rows::Form;
 use serde_json::json;
 
@@ -49,6 +49,15 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
         (Some(table), Some(_)) => client.describe(table).ok(),
         _ => None,
     };
+    let encrypted = match &table {
+        Some(table) => client.encrypted_columns(table)?,
+        None => Vec::new(),
+    };
+    if !arguments.quiet && !arguments.json && !event_log::is_on() {
+        for (name, encryption) in &encrypted {
+            say!("{name}: {encryption}; its values are written as ciphertext (varbinary)");
+        }
+    }
     let stream = client
         .query(&query, if host.is_some() { Form::Exact } else { read_options::form(&arguments.forms) })?;
     if stream.columns().is_empty() {
@@ -74,15 +83,26 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     bar.finish_and_clear();
     let report = exported?;
     let written = writer.finish()?;
-    show(&report, written.bytes, &location, arguments);
+    let mut figures = figures(&report, written.bytes, &location.to_string());
+    if !encrypted.is_empty() {
+        let named = |(name, how): (String, ColumnEncryption)| json!({"name": name, "kind": how.kind, "key": how.key});
+        figures["encrypted_columns"] = encrypted.into_iter().map(named).collect();
+    }
+    show(&report, figures, written.bytes, &location, arguments);
     Ok(())
 }
 
-fn show(report: &ExportReport, file_bytes: u64, location: &Location, arguments: &ExportArgs) {
+fn show(
+    report: &ExportReport,
+    figures: serde_json::Value,
+    file_bytes: u64,
+    location: &Location,
+    arguments: &ExportArgs,
+) {
     if event_log::is_on() {
-        event_log::write("exported", figures(report, file_bytes, &location.to_string()));
+        event_log::write("exported", figures);
     } else if arguments.json {
-        say!("{}", figures(report, file_bytes, &location.to_string()));
+        say!("{figures}");
     } else if !arguments.quiet {
         say!("{location}: {report}, {} in the file", load::report::bytes(file_bytes as f64));
     }

@@ -2,7 +2,7 @@
 
 use load::{
     Choice, Client, TableName, TableShape, create_table_statement, roomy_length,
-    stage::{Obstacle, Script},
+    stage::{Obstacle, ObstacleKind, Script},
 };
 use rows::mapping::{CreateOptions, sql_type_of};
 use tds::Value;
@@ -192,8 +192,21 @@ fn transplanted(
     with_keys: bool,
     base_type: impl Fn(&str) -> Option<String>,
 ) -> TableShape {
+    let encrypted: Vec<String> = shape
+        .obstacles
+        .iter()
+        .filter(|obstacle| obstacle.kind == ObstacleKind::EncryptedColumn)
+        .map(|obstacle| obstacle.name.clone())
+        .collect();
     let columns = shape.columns.into_iter().map(|mut column| {
-        let needs_base = column.type_text.starts_with('[') || (!with_keys && column.computed.is_some());
+        // What is read of an encrypted column is ciphertext, which only its key makes values of.
+        let is_encrypted = encrypted.contains(&column.name);
+        let needs_base =
+            column.type_text.starts_with('[') || is_encrypted || (!with_keys && column.computed.is_some());
+        if is_encrypted {
+            column.collation = None;
+            column.default = None;
+        }
         if let Some(base) = base_type(&column.name).filter(|_| needs_base) {
             column.type_text = base;
         }
@@ -234,5 +247,46 @@ fn transplanted(
         file_group: None,
         large_value_file_group: None,
         ..shape
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use load::stage::{ColumnShape, Compression};
+
+    use super::*;
+
+    #[test]
+    fn an_encrypted_column_becomes_one_of_ciphertext() {
+        let column = |name: &str| ColumnShape {
+            name: name.to_owned(),
+            type_text: "nvarchar(11)".to_owned(),
+            is_nullable: true,
+            collation: Some("Latin1_General_BIN2".to_owned()),
+            identity: None,
+            computed: None,
+            default: None,
+            is_rowguidcol: false,
+            is_sparse: false,
+        };
+        let table = TableName { database: None, schema: Some("dbo".to_owned()), name: "t".to_owned() };
+        let shape = TableShape {
+            name: table.clone(),
+            columns: vec![column("ssn"), column("name")],
+            indexes: Vec::new(),
+            heap_compression: Compression::None,
+            file_group: None,
+            large_value_file_group: None,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            lock_escalation: None,
+            obstacles: vec![Obstacle { kind: ObstacleKind::EncryptedColumn, name: "ssn".to_owned() }],
+        };
+        for with_keys in [false, true] {
+            let copied = transplanted(shape.clone(), &table, with_keys, |_| Some("varbinary(65)".to_owned()));
+            let shown: Vec<_> =
+                copied.columns.iter().map(|c| (c.type_text.as_str(), c.collation.as_deref())).collect();
+            assert_eq!(shown, [("varbinary(65)", None), ("nvarchar(11)", Some("Latin1_General_BIN2"))]);
+        }
     }
 }

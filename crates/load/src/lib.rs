@@ -88,8 +88,8 @@ pub use client::{CancelHandle, Client, ExecuteResult, ValueTable};
 pub use config::{Config, ConfigError, VectorSupport};
 pub use create_table::{create_table_statement, roomy_length, roomy_schema, unsized_advice};
 pub use describe::{
-    ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
-    TableDescription, TriggerDescription,
+    ColumnDescription, ColumnEncryption, ConstraintDescription, DatabaseDescription, IndexDescription,
+    RecoveryModel, Storage, TableDescription, TriggerDescription,
 };
 pub use doubt::{Finding, Look};
 pub use error::{Error, ServerError};

@@ -65,6 +65,8 @@ struct Target {
     nullable: bool,
     /// A result tells its columns, whatever the catalogue knows.
     is_temporary: bool,
+    /// `id` is encrypted by a key of another database, `name` by one of its own. Servers before 2016 lack the columns.
+    is_encrypted: bool,
 }
 
 const HEAP: Target = Target {
@@ -76,7 +78,26 @@ const HEAP: Target = Target {
     recovery_model: 3,
     nullable: true,
     is_temporary: false,
+    is_encrypted: false,
 };
+
+const ENCRYPTION: [&str; 5] = [
+    "encryption_type",
+    "encryption_type_desc",
+    "encryption_algorithm_name",
+    "column_encryption_key_id",
+    "column_encryption_key_database_name",
+];
+
+/// What the catalogue says of a column's encryption.
+fn encryption(column: &str) -> Vec<Value> {
+    let algorithm = || text("AEAD_AES_256_CBC_HMAC_SHA_256");
+    match column {
+        "id" => vec![Value::Int(2), text("RANDOMIZED"), algorithm(), Value::Int(7), text("vault")],
+        "name" => vec![Value::Int(1), text("DETERMINISTIC"), algorithm(), Value::Int(1), Value::Null],
+        _ => vec![Value::Null; 5],
+    }
+}
 
 fn catalogue(target: &Target) -> Vec<u8> {
     let objects = match target.exists {
@@ -84,7 +105,7 @@ fn catalogue(target: &Target) -> Vec<u8> {
         false => vec![],
     };
     let column = |id: i32, name: &str, type_name: &str, identity, computed, default: i32| {
-        vec![
+        let mut row = vec![
             Value::Int(id),
             text(name),
             text(type_name),
@@ -93,8 +114,25 @@ fn catalogue(target: &Target) -> Vec<u8> {
             Value::Bit(computed),
             Value::Null,
             Value::Int(default),
-        ]
+        ];
+        if target.is_encrypted {
+            row.extend(encryption(name));
+        }
+        row
     };
+    let mut column_names = vec![
+        "column_id",
+        "name",
+        "type_name",
+        "is_nullable",
+        "is_identity",
+        "is_computed",
+        "collation_name",
+        "default_object_id",
+    ];
+    if target.is_encrypted {
+        column_names.extend(ENCRYPTION);
+    }
     let columns = vec![
         column(1, "id", "int", true, false, 0),
         column(2, "name", "nvarchar", false, false, 77),
@@ -122,19 +160,7 @@ fn catalogue(target: &Target) -> Vec<u8> {
     let constraint_names = ["name", "is_disabled", "is_not_trusted"];
     let mut all: Vec<u8> = [
         result(&["schema_name", "table_name", "object_type"], &objects),
-        result(
-            &[
-                "column_id",
-                "name",
-                "type_name",
-                "is_nullable",
-                "is_identity",
-                "is_computed",
-                "collation_name",
-                "default_object_id",
-            ],
-            &columns,
-        ),
+        result(&column_names, &columns),
         result(
             &[
                 "index_id",
@@ -197,18 +223,27 @@ fn table_columns() -> Vec<u8> {
 }
 
 fn describe(target: &Target, name: &str) -> (Client, Result<TableDescription, Error>, Vec<String>) {
-    let answer = catalogue(target);
-    let server = Server::start(move |mut peer| {
+    describe_by(vec![catalogue(target)], name)
+}
+
+/// A server that answers batches so, one after another.
+fn answering(answers: Vec<Vec<u8>>) -> Server<Vec<String>> {
+    Server::start(move |mut peer| {
         peer.log_in();
         let mut asked = Vec::new();
-        if let Some(message) = peer.message() {
+        for answer in &answers {
+            let Some(message) = peer.message() else { break };
             assert_eq!(message.packet_type, PacketType::SqlBatch);
             asked.push(message.sql());
             // Larger than a packet: answers of any length are cut.
-            peer.reply(&answer);
+            peer.reply(answer);
         }
         asked
-    });
+    })
+}
+
+fn describe_by(answers: Vec<Vec<u8>>, name: &str) -> (Client, Result<TableDescription, Error>, Vec<String>) {
+    let server = answering(answers);
     let mut client = server.client();
     let description = client.describe(&name.parse().unwrap());
     // The scripted server reads on until the client is gone, or has had its request.
@@ -296,6 +331,86 @@ fn a_table_is_described_from_the_catalogue() {
         asked[0]
     );
     assert!(asked[0].ends_with("SELECT TOP 0 * FROM [d].[dbo].[t]"), "{}", asked[0]);
+}
+
+/// The rows of `sys.column_encryption_keys`.
+fn keys(rows: &[(i32, &str)]) -> Vec<u8> {
+    let rows: Vec<_> = rows.iter().map(|(id, name)| vec![Value::Int(*id), text(name)]).collect();
+    let mut answer = result(&["column_encryption_key_id", "name"], &rows);
+    answer.extend(done(0, 0xC1, 0));
+    answer
+}
+
+#[test]
+fn encrypted_columns_are_named_with_their_keys() {
+    let target = Target { is_encrypted: true, ..HEAP };
+    let answers =
+        vec![catalogue(&target), keys(&[(1, "of_vault"), (7, "cek_vault")]), keys(&[(1, "cek"), (7, "other")])];
+    let (client, description, asked) = describe_by(answers, "d.dbo.t");
+    let description = description.unwrap();
+    assert_eq!(
+        description.encrypted_columns_shown().unwrap(),
+        "id encrypted (randomized, key cek_vault of database vault), name encrypted (deterministic, key cek)"
+    );
+    let name = description.columns[1].encryption.as_ref().unwrap();
+    assert_eq!((name.algorithm.as_str(), name.key_id), ("AEAD_AES_256_CBC_HMAC_SHA_256", 1));
+    assert!(description.columns[2].encryption.is_none());
+    let from = |sql: &str| sql.rsplit(' ').next().unwrap().to_owned();
+    assert_eq!(
+        [from(&asked[1]), from(&asked[2])],
+        ["[vault].sys.column_encryption_keys", "[d].sys.column_encryption_keys"]
+    );
+
+    let plan = |allowed| {
+        let options = LoadOptions { allow_encrypted_values: allowed, ..LoadOptions::default() };
+        LoadPlan::new(&client, &description, &schema(&["name"]), &options).unwrap().to_string()
+    };
+    assert!(plan(false).contains("name encrypted (deterministic, key cek)"), "{}", plan(false));
+    assert!(plan(false).contains("--allow-encrypted-values loads ciphertext"), "{}", plan(false));
+    assert!(plan(true).contains("stored as the ciphertext that they are"), "{}", plan(true));
+}
+
+#[test]
+fn keys_that_may_not_be_seen_have_their_numbers() {
+    let mut denied = support::error(229, 5, 14, "The SELECT permission was denied.");
+    denied.extend(done(0x02, 0xC1, 0));
+    let target = Target { is_encrypted: true, ..HEAP };
+    let (_, description, _) = describe_by(vec![catalogue(&target), denied, keys(&[])], "t");
+    assert_eq!(
+        description.unwrap().encrypted_columns_shown().unwrap(),
+        "id encrypted (randomized, key number 7 of database vault), name encrypted (deterministic, key number 1)"
+    );
+}
+
+#[test]
+fn encrypted_columns_alone_are_asked_of_any_server() {
+    let names = [&["name"], ENCRYPTION.as_slice()].concat();
+    let row = |name: &str| [vec![text(name)], encryption(name)].concat();
+    let mut columns = result(&names, &[row("id"), row("name"), row("total")]);
+    columns.extend(done(0, 0xC1, 0));
+    let server = answering(vec![columns, keys(&[(7, "cek_vault")]), keys(&[(1, "cek")])]);
+    let mut client = server.client();
+    let found = client.encrypted_columns(&"dbo.t".parse().unwrap()).unwrap();
+    let found: Vec<String> = found.iter().map(|(name, how)| format!("{name} {how}")).collect();
+    assert_eq!(
+        found,
+        [
+            "id encrypted (randomized, key cek_vault of database vault)",
+            "name encrypted (deterministic, key cek)"
+        ]
+    );
+    assert_eq!(server.join().len(), 3);
+    // SQL Server 2014, which lacks the columns of the view, and a server that lacks the view.
+    let mut old = result(&["name"], &[vec![text("id")]]);
+    old.extend(done(0, 0xC1, 0));
+    let mut foreign = support::error(208, 1, 16, "Invalid object name 'sys.columns'.");
+    foreign.extend(done(0x02, 0xC1, 0));
+    for answer in [old, foreign] {
+        let server = answering(vec![answer]);
+        let found = server.client().encrypted_columns(&"dbo.t".parse().unwrap()).unwrap();
+        assert!(found.is_empty(), "{found:?}");
+        assert_eq!(server.join().len(), 1);
+    }
 }
 
 #[test]

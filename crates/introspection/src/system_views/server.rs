@@ -300,11 +300,15 @@ pub(super) const ENTRIES: &[Entry] = &[
     ),
     Entry::empty(
         "column_master_keys",
-        "name sysname!\ncolumn_master_key_id int!\ncreate_date datetime!\nkey_store_provider_name sysname\nkey_path nvarchar(4000)",
+        "name sysname!\ncolumn_master_key_id int!\ncreate_date datetime!\nmodify_date datetime!\nkey_store_provider_name sysname\nkey_path nvarchar(4000)\nallow_enclave_computations bit!\nsignature varbinary(8000)",
     ),
     Entry::empty(
         "column_encryption_keys",
         "name sysname!\ncolumn_encryption_key_id int!\ncreate_date datetime!\nmodify_date datetime!",
+    ),
+    Entry::empty(
+        "column_encryption_key_values",
+        "column_encryption_key_id int!\ncolumn_master_key_id int!\nencrypted_value varbinary(8000)\nencryption_algorithm_name sysname",
     ),
     Entry::empty(
         "xml_schema_collections",

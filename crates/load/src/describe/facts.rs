@@ -3,8 +3,8 @@
 use tds::{Column, ColumnFlags, SqlType};
 
 use super::{
-    ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
-    TriggerDescription,
+    ColumnDescription, ColumnEncryption, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
+    TriggerDescription, encryption,
 };
 use crate::{
     catalogue_row::{CatalogueRow, rows},
@@ -43,6 +43,7 @@ pub(super) struct CatalogueColumn {
     is_computed: bool,
     has_default: bool,
     collation: Option<String>,
+    encryption: Option<ColumnEncryption>,
 }
 
 impl Facts {
@@ -109,6 +110,7 @@ pub(super) fn column(column: Column, catalogue: &[CatalogueColumn]) -> ColumnDes
         is_computed: known.map_or_else(|| column.flags.has(ColumnFlags::COMPUTED), |known| known.is_computed),
         has_default: known.is_some_and(|known| known.has_default),
         collation: known.and_then(|known| known.collation.clone()),
+        encryption: known.and_then(|known| known.encryption.clone()),
         is_rowversion,
         column,
     };
@@ -128,6 +130,7 @@ fn catalogue_column(row: &CatalogueRow<'_>) -> CatalogueColumn {
         is_computed: row.flag("is_computed"),
         has_default: row.integer("default_object_id").unwrap_or_default() != 0,
         collation: Some(row.text("collation_name")).filter(|name| !name.is_empty()),
+        encryption: encryption::of_column(row),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is known of a table before a load.
 
+mod encryption;
 mod facts;
 mod queries;
 
@@ -12,6 +13,8 @@ use crate::{
     error::Error,
     table_name::{TableName, quoted},
 };
+pub(crate) use encryption::CIPHERTEXT;
+pub use encryption::ColumnEncryption;
 use facts::Facts;
 
 /// A table as a load sees it.
@@ -56,6 +59,8 @@ pub struct ColumnDescription {
     pub has_default: bool,
     /// Collation name of a character column.
     pub collation: Option<String>,
+    /// How values are encrypted, for a column of Always Encrypted.
+    pub encryption: Option<ColumnEncryption>,
 }
 
 /// How rows are stored.
@@ -189,7 +194,8 @@ impl TableDescription {
 }
 
 impl Client {
-    /// Reads a table's columns, indexes, triggers, constraints and database from the catalogue, in one request.
+    /// Reads a table's columns, indexes, triggers, constraints and database from the catalogue, in one request. The names of
+    /// keys of encrypted columns need another one.
     ///
     /// # Errors
     /// [`Error::NoTable`] if there is none, and those of the query.
@@ -215,7 +221,9 @@ impl Client {
         };
         let schema = table.schema.clone().or(Some(object.schema)).filter(|_| !table.is_temporary());
         let name = TableName { database: table.database.clone(), schema, name: table.name.clone() };
-        let columns = columns.into_iter().map(|column| facts::column(column, &facts.columns)).collect();
+        let mut columns: Vec<_> =
+            columns.into_iter().map(|column| facts::column(column, &facts.columns)).collect();
+        encryption::name_keys(self, table, columns.iter_mut().filter_map(|column| column.encryption.as_mut()))?;
         Ok(TableDescription {
             name,
             is_view: object.is_view,

@@ -2,6 +2,13 @@
 
 use crate::table_name::{TableName, literal};
 
+/// The columns of a table or view, with all that this server's catalogue says of them.
+pub(super) fn columns_alone(table: &TableName) -> String {
+    let p = table.catalogue_prefix();
+    let object = table.object_literal();
+    format!("SELECT c.* FROM {p}sys.columns AS c WHERE c.object_id = OBJECT_ID({object}) ORDER BY c.column_id")
+}
+
 /// The batch that describes a table; [`super::Facts::read`] reads its results in this order.
 pub(super) fn batch(table: &TableName) -> String {
     let p = table.catalogue_prefix();
@@ -16,9 +23,9 @@ pub(super) fn batch(table: &TableName) -> String {
             "SELECT s.name AS schema_name, o.name AS table_name, o.type AS object_type \
              FROM {p}sys.objects AS o JOIN {p}sys.schemas AS s ON s.schema_id = o.schema_id WHERE o.object_id = {id}"
         ),
+        // All columns of the view: servers before 2016 lack those of encryption.
         format!(
-            "SELECT c.column_id, c.name, t.name AS type_name, c.is_nullable, c.is_identity, c.is_computed, c.collation_name, \
-             c.default_object_id FROM {p}sys.columns AS c JOIN {p}sys.types AS t ON t.user_type_id = c.user_type_id \
+            "SELECT c.*, t.name AS type_name FROM {p}sys.columns AS c JOIN {p}sys.types AS t ON t.user_type_id = c.user_type_id \
              WHERE c.object_id = {id} ORDER BY c.column_id"
         ),
         format!(

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     client::Client,
-    describe::{Storage, TableDescription},
+    describe::{CIPHERTEXT, Storage, TableDescription},
     error::Error,
     plan::{Choice, estimated_len, write_choices},
     report::grouped,
@@ -130,6 +130,9 @@ impl SplitPlan {
             source,
         };
         plan.choose("source", plan.source_shown(rows), String::new());
+        if let Some(columns) = described.as_ref().and_then(TableDescription::encrypted_columns_shown) {
+            plan.choose("Always Encrypted", columns, CIPHERTEXT.to_owned());
+        }
         match chosen {
             Ok(chosen) => plan.split(client, chosen, is_split, rows, row_bytes, options)?,
             Err(reason) => plan.choose("split", "not at all".to_owned(), reason),

@@ -178,6 +178,7 @@ impl Merge {
                 is_rowversion: false,
                 has_default: false,
                 collation: None,
+                encryption: None,
             });
         }
         self.forbid_null_keys(stage);

@@ -18,6 +18,22 @@ price | 3 | decimal | 9 | 10 | 2 | NULL | 1 | 0 | 0
 made | 4 | datetime2 | 7 | 23 | 3 | NULL | 1 | 0 | 0
 twice | 5 | numeric | 9 | 12 | 2 | NULL | 1 | 0 | 1
 
+SELECT name, encryption_type, encryption_type_desc, encryption_algorithm_name, column_encryption_key_id, column_encryption_key_database_name FROM sys.columns WHERE object_id = OBJECT_ID('Item') AND column_id = 1
+----
+[name nvarchar(128) null, encryption_type int null, encryption_type_desc nvarchar(64) null, encryption_algorithm_name nvarchar(128) null, column_encryption_key_id int null, column_encryption_key_database_name nvarchar(128) null]
+id | NULL | NULL | NULL | NULL | NULL
+
+SELECT (SELECT COUNT(*) FROM sys.column_encryption_keys) AS keys, (SELECT COUNT(*) FROM sys.column_master_keys) AS masters, (SELECT COUNT(*) FROM sys.column_encryption_key_values) AS key_values
+----
+0 | 0 | 0
+
+SELECT c.name, k.name FROM sys.columns AS c JOIN sys.column_encryption_keys AS k ON k.column_encryption_key_id = c.column_encryption_key_id
+----
+[name nvarchar(128) null, name nvarchar(128)]
+
+SELECT m.allow_enclave_computations, m.signature FROM sys.column_master_keys AS m JOIN sys.column_encryption_key_values AS v ON v.column_master_key_id = m.column_master_key_id WHERE v.encrypted_value IS NOT NULL
+----
+
 SELECT name, index_id, type_desc, is_unique, is_primary_key, is_unique_constraint FROM sys.indexes WHERE object_id = OBJECT_ID('Item') ORDER BY index_id
 ----
 pk_item | 1 | CLUSTERED | 1 | 1 | 0
