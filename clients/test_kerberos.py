@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
+import select
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import kerberos_realm
 import pytest
@@ -334,3 +339,170 @@ def run_program(build, place: Place, cache: str, monkeypatch: pytest.MonkeyPatch
 def test_programs_in_other_languages(place: Place, ann: str, build, monkeypatch: pytest.MonkeyPatch) -> None:
     said = run_program(build, place, ann, monkeypatch)
     assert said["outcome"] == "passed", said
+
+
+class Relay:
+    """Decrypts what a client sends over TLS, and sends it on over a TLS session of its own, as an attacker in between does."""
+
+    def __init__(self, server: Endpoint, folder: pathlib.Path, newest: ssl.TLSVersion) -> None:
+        self.server = server
+        self.certificate = folder / "relay.pem"
+        words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=relay"]
+        files = ["-keyout", str(folder / "relay.key"), "-out", str(self.certificate)]
+        subprocess.run([*words, *files], check=True, capture_output=True)
+        self.inward = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.inward.load_cert_chain(self.certificate, folder / "relay.key")
+        self.outward = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self.outward.check_hostname = False
+        self.outward.verify_mode = ssl.CERT_NONE
+        for context in (self.inward, self.outward):
+            context.maximum_version = newest
+            context.set_alpn_protocols(["tds/8.0"])
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        # What OpenSSL says of each session with a client.
+        self.bindings: list[bytes | None] = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                taken, _ = self.listener.accept()
+                threading.Thread(target=self.relay, args=(taken,), daemon=True).start()
+
+    def relay(self, taken: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            client = self.inward.wrap_socket(taken, server_side=True)
+            self.bindings.append(client.get_channel_binding("tls-unique"))
+            behind = socket.create_connection((self.server.host, self.server.port))
+            server = self.outward.wrap_socket(behind, server_hostname="localhost")
+            others = {client: server, server: client}
+            while True:
+                readable, _, _ = select.select(list(others), [], [])
+                for source in readable:
+                    if not (some := source.recv(1 << 16)):
+                        client.close()
+                        return server.close()
+                    # A record may have more than was taken, which nothing announces.
+                    while source.pending():
+                        some += source.recv(1 << 16)
+                    others[source].sendall(some)
+
+
+@pytest.fixture
+def first_line(place: Place, tmp_path: pathlib.Path) -> Callable[[], dict]:
+    """What the command has said to bulkwire-kerberos first, when that is started by `BULKWIRE_KERBEROS=shim`."""
+    kept, shim = tmp_path / "kept", tmp_path / "shim"
+    program = place.server.binaries / "bulkwire-kerberos"
+    shim.write_text(f"#!/bin/sh\ntee {kept} | {program}\n")
+    shim.chmod(0o755)
+    return lambda: json.loads(kept.read_text().splitlines()[0])["begin"]
+
+
+def test_a_ticket_is_bound_to_the_session_that_it_came_in(
+    place: Place, ann: str, tmp_path: pathlib.Path, first_line: Callable[[], dict]
+) -> None:
+    shim = str(tmp_path / "shim")
+    for encrypt, is_bound in (("Mandatory", True), ("Optional", True), ("Off", False)):
+        url = place.url(f"Encrypt={encrypt}", f"ServerSPN={place.spn}")
+        assert place.login_name(cache=ann, url=url, BULKWIRE_KERBEROS=shim) == f"{ANN} {ANN}"
+        binding = bytes.fromhex(first_line().get("binding", ""))
+        assert (binding.startswith(b"tls-unique:"), len(binding)) == (is_bound, 23 if is_bound else 0), encrypt
+
+
+@pytest.mark.parametrize("newest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
+def test_a_ticket_that_is_passed_on_is_refused(
+    place: Place, ann: str, tmp_path: pathlib.Path, first_line: Callable[[], dict], newest: ssl.TLSVersion
+) -> None:
+    relay = Relay(place.server, tmp_path, newest)
+    text = (
+        f"Server=127.0.0.1,{relay.port};Integrated Security=SSPI;ServerSPN={place.spn};Encrypt=Strict;"
+        f"ServerCertificate={relay.certificate}"
+    )
+    how = {"cache": ann, "url": text, "BULKWIRE_KERBEROS": str(tmp_path / "shim")}
+    if newest == ssl.TLSVersion.TLSv1_2:
+        assert "18452" in place.refusal(**how)
+        # The client has computed what OpenSSL has.
+        assert bytes.fromhex(first_line()["binding"]) == b"tls-unique:" + relay.bindings[-1]
+    else:
+        # TLS 1.3 has no such binding, so that nothing is noticed.
+        assert place.login_name(**how) == f"{ANN} {ANN}"
+        assert "binding" not in first_line()
+    relay.listener.close()
+
+
+class Windows:
+    """Programs of Windows under Wine, whose SSPI has the tickets of this system's Kerberos library."""
+
+    def __init__(self, wine: str, programs: pathlib.Path, prefix: pathlib.Path) -> None:
+        self.wine = wine
+        self.programs = programs
+        self.variables = {"WINEPREFIX": str(prefix), "WINEDEBUG": "-all"}
+
+    def run(self, place: Place, program: str, *arguments: str, cache: str, **variables: str):
+        return subprocess.run(
+            [self.wine, self.programs / f"{program}.exe", *arguments],
+            env=place.realm.environment(cache, **self.variables, **variables),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=RUN_SECONDS,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def windows(binaries: pathlib.Path) -> Windows:
+    wine = shutil.which("wine64") or shutil.which("wine") or shutil.which("/usr/lib/wine/wine64")
+    if not wine:
+        pytest.skip("Wine is not installed")
+    programs = binaries.parent / "x86_64-pc-windows-gnu" / binaries.name
+    if not (programs / "bulkwire-kerberos.exe").is_file():
+        pytest.skip("no program of Windows: cargo build --target x86_64-pc-windows-gnu -p bulkwire-kerberos")
+    prefix = pathlib.Path.home() / ".cache/bulkwire/wine"
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    started = Windows(wine, programs, prefix)
+    made = subprocess.run(
+        [wine, "wineboot", "--init"],
+        env={**os.environ, **started.variables},
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    if made.returncode != 0:
+        pytest.skip(f"Wine does not start: {made.stderr.decode(errors='replace')[-200:]}")
+    return started
+
+
+def test_windows_signs_in_by_sspi(windows: Windows, place: Place, ann: str, tmp_path: pathlib.Path) -> None:
+    """The command of this system with the program of Windows."""
+    shim = tmp_path / "kerberos-of-windows"
+    variables = " ".join(f"{name}={value}" for name, value in windows.variables.items())
+    program = windows.programs / "bulkwire-kerberos.exe"
+    shim.write_text(f"#!/bin/sh\n{variables} exec {windows.wine} {program}\n")
+    shim.chmod(0o755)
+    how = {"BULKWIRE_KERBEROS": str(shim), "url": place.url(f"ServerSPN={place.spn}", "Connect%20Timeout=60")}
+    assert place.login_name(cache=ann, **how) == f"{ANN} {ANN}"
+    assert "Kerberos: " in place.refusal(**how)
+    other = place.url("ServerSPN=MSSQLSvc/elsewhere:1433", "Connect%20Timeout=60")
+    assert "MSSQLSvc/elsewhere:1433" in place.refusal(cache=ann, **{**how, "url": other})
+
+
+def test_the_command_of_windows_signs_in(
+    windows: Windows, place: Place, ann: str, tmp_path: pathlib.Path
+) -> None:
+    if not (windows.programs / "bulkwire.exe").is_file():
+        pytest.skip("no command of Windows: cargo build --target x86_64-pc-windows-gnu -p bulkwire-cli")
+    how = {"cache": ann, "BULKWIRE_URL": place.url(f"ServerSPN={place.spn}", "Connect%20Timeout=60")}
+    asked = windows.run(place, "bulkwire", "query", "SELECT SUSER_SNAME()", "-o", "csv", **how)
+    assert asked.returncode == 0 and ANN in asked.stdout, asked.stdout + asked.stderr
+    table = "dbo.rows_of_windows"
+    made = place.bulkwire("query", f"CREATE TABLE {table} (id int NOT NULL, word varchar(20))", cache=ann)
+    assert made.returncode == 0, made.stderr
+    rows = tmp_path / "rows.txt"
+    rows.write_text("".join(f"{number}\tword {number}\r\n" for number in range(ROWS)))
+    file = "Z:" + str(rows).replace("/", "\\")
+    ran = windows.run(place, "bulkwire", "bcp", f"master.{table}", "in", file, "-c", "-T", "-u", **how)
+    assert ran.returncode == 0 and f"{ROWS} rows copied." in ran.stdout, ran.stdout + ran.stderr
+    counted = place.bulkwire("query", f"SELECT COUNT(*) FROM {table}", "-o", "csv", cache=ann)
+    assert counted.stdout.splitlines()[-1] == str(ROWS)

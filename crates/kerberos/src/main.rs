@@ -74,6 +74,12 @@ fn answer(end: &mut dyn End, token: Option<&[u8]>) -> io::Result<bool> {
     }
 }
 
+/// The bytes of a binding.
+fn bytes_of(digits: Option<String>) -> Result<Option<Vec<u8>>, String> {
+    let bytes = |digits: String| decoded(&digits).ok_or("the channel binding is malformed".to_owned());
+    digits.map(bytes).transpose()
+}
+
 fn failure(error: String) -> Reply {
     Reply { error: Some(error), ..Reply::default() }
 }

@@ -2,25 +2,26 @@
 
 use std::{iter, time::Duration};
 
-use sign_in::{Dialogue, Role, SignInError, Step};
+use sign_in::{Dialogue, Role, SignInError, Step, encoded};
 
 use crate::platform;
 
 /// The class of SQL Server's service principal names.
 const SERVICE_CLASS: &str = "MSSQLSvc";
 
-/// Begins a sign-in to the service of `host` and `port`, or to the one of that name. Returns the first token too.
+/// Begins a sign-in to the service of `host` and `port`, or to the one of that name. Returns the first token too. `binding` is
+/// what the TLS session is known by.
 pub(crate) fn begin(
-    host: &str,
-    port: u16,
-    spn: Option<&str>,
-    principal: Option<&str>,
+    (host, port): (&str, u16),
+    (spn, principal): (Option<&str>, Option<&str>),
+    binding: Option<&[u8]>,
     limit: Option<Duration>,
 ) -> Result<(Dialogue, Vec<u8>), SignInError> {
     let role = Role::Initiate {
         service: spn.map_or_else(|| service(host, port), str::to_owned),
         given: spn.is_some(),
         principal: principal.map(str::to_owned),
+        binding: binding.map(encoded),
     };
     let mut dialogue = Dialogue::start(sign_in::program(), role, iter::empty())?;
     let Step { token, .. } = dialogue.first(limit)?;

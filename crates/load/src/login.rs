@@ -222,6 +222,8 @@ struct Attempt<'a> {
     transport: Transport,
     /// The other side of a sign-in with a ticket.
     sign_in: Option<Dialogue>,
+    /// What binds it to the TLS session.
+    binding: Option<Vec<u8>>,
 }
 
 impl<'a> Attempt<'a> {
@@ -236,7 +238,7 @@ impl<'a> Attempt<'a> {
         let mut transport = Transport::new(stream);
         transport.set_silence(left).map_err(|source| Error::io("connecting", source))?;
         transport.set_deadline(left.map(|left| Instant::now() + left));
-        Ok(Self { config, place, password, deadline, transport, sign_in: None })
+        Ok(Self { config, place, password, deadline, transport, sign_in: None, binding: None })
     }
 
     /// From the connected socket to a session, or on to another server.
@@ -258,9 +260,14 @@ impl<'a> Attempt<'a> {
                     let settings = TlsSettings::new(self.config, &self.place.host)?;
                     self.limit_handshake()?;
                     let mut socket = self.transport.socket();
-                    let connection = match tls {
-                        Tls::First => settings.handshake_strict(&mut socket)?,
-                        Tls::Wrapped => settings.handshake_wrapped(&mut socket)?,
+                    let connection = match (&self.config.auth, tls) {
+                        (Auth::Integrated { .. }, tls) => {
+                            let (connection, binding) = settings.handshake_bound(tls, &mut socket)?;
+                            self.binding = binding;
+                            connection
+                        }
+                        (_, Tls::First) => settings.handshake_strict(&mut socket)?,
+                        (_, Tls::Wrapped) => settings.handshake_wrapped(&mut socket)?,
                     };
                     self.start_tls(connection)?;
                     connecting.tls_established();
@@ -382,7 +389,8 @@ impl<'a> Attempt<'a> {
         let Auth::Integrated { principal } = &self.config.auth else { return Ok(()) };
         let Place { host, port, spn, .. } = self.place;
         let left = self.deadline.remaining(host)?;
-        let (dialogue, token) = kerberos::begin(host, *port, spn.as_deref(), principal.as_deref(), left)
+        let names = (spn.as_deref(), principal.as_deref());
+        let (dialogue, token) = kerberos::begin((host, *port), names, self.binding.as_deref(), left)
             .map_err(LoginError::SignIn)?;
         login.option_flags2 |= option_flags2::INTEGRATED_SECURITY;
         login.sspi = token;

@@ -133,7 +133,7 @@ impl Server {
         let plan = options.faults.as_deref().map(FaultPlan::read).transpose()?;
         let faults = plan.map(|plan| Arc::new(Faults::new(plan)));
         if let Some(kerberos) = &options.kerberos {
-            drop(connection::try_keys(kerberos, options.limits.login_timeout)?);
+            drop(connection::try_keys(kerberos, None, options.limits.login_timeout)?);
         }
         let verifier = options.entra.as_ref().map(verifier).transpose()?;
         let runtime = server_runtime("bulkwire-server", BLOCKING_THREADS_MIN).map_err(StartError::Runtime)?;

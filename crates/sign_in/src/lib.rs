@@ -1,9 +1,10 @@
-//! What proves who a client is: passwords and where they come from, and Kerberos tokens.
+//! What proves who a client is: passwords and where they come from, and Kerberos tokens, bound to a TLS session.
 //!
-//! A [`Dialogue`] talks to `bulkwire-kerberos`, the program that makes and checks Kerberos tokens with the system's GSSAPI. It is
-//! a program of its own so that nothing else is linked to that library. A process serves one login: it reads a
+//! A [`Dialogue`] talks to `bulkwire-kerberos`, the program that makes and checks Kerberos tokens with the system's GSSAPI
+//! or SSPI. It is a program of its own so that nothing else is linked to that library. A process serves one login: it reads a
 //! [`Request`], answers with a [`Reply`] for each token, and ends with the login. Both are lines of JSON.
 
+pub mod channel_binding;
 pub mod command;
 mod dialogue;
 mod message;

@@ -17,11 +17,18 @@ pub enum Role {
         given: bool,
         /// Whose ticket is used, if not the default one.
         principal: Option<String>,
+        /// What binds the sign-in to its TLS session, in hexadecimal digits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        binding: Option<String>,
     },
     /// Accept a client's sign-in.
     Accept {
         /// The service's principal; any of the keytab if absent.
         service: Option<String>,
+        /// What binds the sign-in to its TLS session, in hexadecimal digits. A client that sends another one is refused; one that
+        /// sends none is not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        binding: Option<String>,
     },
 }
 
@@ -85,7 +92,7 @@ mod tests {
     #[test]
     fn lines_hold_what_they_need_alone() {
         let service = "MSSQLSvc@db:1433".to_owned();
-        let begin = Some(Role::Initiate { service, given: false, principal: None });
+        let begin = Some(Role::Initiate { service, given: false, principal: None, binding: None });
         let line = serde_json::to_string(&Request { begin: begin.clone(), token: None }).unwrap();
         assert_eq!(
             line,

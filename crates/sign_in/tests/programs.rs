@@ -19,7 +19,7 @@ fn first(script: &str, limit: Duration) -> Result<(Dialogue, Step), SignInError>
     let program = folder.path().join("program");
     fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let role = Role::Accept { service: None };
+    let role = Role::Accept { service: None, binding: None };
     // Another test that forks just now may hold the script open for writing.
     let mut dialogue = loop {
         match Dialogue::start(program.clone(), role.clone(), iter::empty()) {
@@ -63,7 +63,7 @@ fn programs_that_do_not_answer() {
 
 #[test]
 fn a_program_that_is_not_there() {
-    let role = Role::Accept { service: None };
+    let role = Role::Accept { service: None, binding: None };
     let error =
         Dialogue::start(PathBuf::from("/nowhere/bulkwire-kerberos"), role, iter::empty()).unwrap_err();
     let said = error.to_string();

@@ -12,11 +12,12 @@ use super::explanation::Situation;
 /// Accepts tokens of Kerberos, bare or inside SPNEGO, with the keys of the keytab that `KRB5_KTNAME` names.
 pub(crate) struct Acceptor {
     context: ServerCtx,
+    binding: Option<Vec<u8>>,
     situation: Situation,
 }
 
 impl Acceptor {
-    pub(crate) fn new(service: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn new(service: Option<&str>, binding: Option<Vec<u8>>) -> Result<Self, String> {
         let situation = Situation::server(service);
         let explain = |error| situation.explain(&error);
         let name = service
@@ -30,14 +31,14 @@ impl Acceptor {
         }
         let keys =
             Cred::acquire(name.as_ref(), None, CredUsage::Accept, Some(&mechanisms)).map_err(explain)?;
-        Ok(Self { context: ServerCtx::new(Some(keys)), situation })
+        Ok(Self { context: ServerCtx::new(Some(keys)), binding, situation })
     }
 }
 
 impl End for Acceptor {
     fn step(&mut self, token: Option<&[u8]>) -> Result<Reply, String> {
         let explain = |error| self.situation.explain(&error);
-        let token = self.context.step(token.unwrap_or_default(), None).map_err(explain)?;
+        let token = self.context.step(token.unwrap_or_default(), self.binding.as_deref()).map_err(explain)?;
         let done = self.context.is_complete();
         let principal = match done {
             true => {

@@ -51,6 +51,11 @@ const CLIENT: &[Hint] = &[
 ];
 
 const SERVER: &[Hint] = &[
+    ("channel bindings", |_| {
+        "the client signed in to another TLS session than this one: something stands between that decrypts, or an attacker passes \
+         its ticket on"
+            .to_owned()
+    }),
     ("Clock skew too great", |_| "the clocks of client and server differ too much: set them".to_owned()),
     ("Wrong principal", |_| {
         "the ticket is for another service: the client's SPN is no principal of the keytab".to_owned()

@@ -14,11 +14,17 @@ use super::explanation::Situation;
 /// A sign-in with a ticket of the credential cache, or with one that a client keytab gets.
 pub(crate) struct Initiator {
     context: ClientCtx,
+    binding: Option<Vec<u8>>,
     situation: Situation,
 }
 
 impl Initiator {
-    pub(crate) fn new(service: &str, given: bool, principal: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn new(
+        service: &str,
+        given: bool,
+        principal: Option<&str>,
+        binding: Option<Vec<u8>>,
+    ) -> Result<Self, String> {
         let mut situation = Situation::client(service, principal);
         let kind = if given { GSS_NT_KRB5_PRINCIPAL } else { GSS_NT_HOSTBASED_SERVICE };
         let target = Name::new(service.as_bytes(), Some(kind))
@@ -40,13 +46,14 @@ impl Initiator {
         let flags = CtxFlags::GSS_C_MUTUAL_FLAG | CtxFlags::GSS_C_INTEG_FLAG;
         // SPNEGO is what SQL Server's own clients send.
         let context = ClientCtx::new(Some(ticket), target, flags, Some(GSS_MECH_SPNEGO));
-        Ok(Self { context, situation })
+        Ok(Self { context, binding, situation })
     }
 }
 
 impl End for Initiator {
     fn step(&mut self, token: Option<&[u8]>) -> Result<Reply, String> {
-        let token = self.context.step(token, None).map_err(|error| self.situation.explain(&error))?;
+        let stepped = self.context.step(token, self.binding.as_deref());
+        let token = stepped.map_err(|error| self.situation.explain(&error))?;
         let done = self.context.is_complete();
         if done && !self.context.flags().is_ok_and(|flags| flags.contains(CtxFlags::GSS_C_MUTUAL_FLAG)) {
             return Err("the server did not prove who it is".to_owned());

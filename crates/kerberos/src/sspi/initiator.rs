@@ -17,13 +17,18 @@ pub(crate) struct Initiator {
 }
 
 impl Initiator {
-    pub(crate) fn new(service: &str, given: bool, principal: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn new(
+        service: &str,
+        given: bool,
+        principal: Option<&str>,
+        binding: Option<&[u8]>,
+    ) -> Result<Self, String> {
         let service = if given { service.to_owned() } else { service_name(service) };
         // The package Kerberos itself, and not Negotiate: that one would go on with NTLM where the service has no ticket, and
         // nobody would know before the server has answered. The library requires that the server proves who it is. TDS
         // encrypts by TLS, so that nothing is asked for messages.
         let flags = InitiateFlags::DISABLE_CONFIDENTIALITY;
-        let (context, token) = ClientCtx::new(flags, principal, &service, None)
+        let (context, token) = ClientCtx::new(flags, principal, &service, binding)
             .map_err(|error| explain(&format!("{error:#}"), &service, principal))?;
         let first = Some(token.to_vec());
         Ok(Self { service, first, context: Some(context) })

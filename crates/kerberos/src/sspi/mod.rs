@@ -7,13 +7,14 @@ mod service;
 
 use sign_in::Role;
 
-use crate::End;
+use crate::{End, bytes_of};
 use initiator::Initiator;
 
 pub(crate) fn begin(role: Role) -> Result<Box<dyn End>, String> {
     match role {
-        Role::Initiate { service, given, principal } => {
-            Ok(Box::new(Initiator::new(&service, given, principal.as_deref())?))
+        Role::Initiate { service, given, principal, binding } => {
+            let binding = bytes_of(binding)?;
+            Ok(Box::new(Initiator::new(&service, given, principal.as_deref(), binding.as_deref())?))
         }
         Role::Accept { .. } => Err("a server takes Kerberos tickets on Linux and macOS only (--keytab)".to_owned()),
     }

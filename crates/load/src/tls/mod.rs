@@ -4,6 +4,7 @@
 //! packets travel inside plain TLS records. The handshake reads whole TDS packets only, so that it takes no byte that follows: in
 //! login-only mode those bytes are clear text.
 
+mod binding;
 mod certificates;
 #[cfg(test)]
 mod tests;
@@ -16,8 +17,11 @@ use std::{
 };
 
 use rustls::{ClientConfig, ClientConnection, RootCertStore, pki_types::ServerName};
+use sign_in::channel_binding::Flights;
+use tds::conversation::client::Tls;
 
 use crate::config::{Config, Encrypt};
+use binding::{MasterSecret, Recorder};
 use certificates::Trust;
 
 /// The protocol name that TDS 8.0 negotiates (ALPN).
@@ -116,20 +120,54 @@ impl TlsSettings {
     /// TDS 8.0: TLS first, ALPN `tds/8.0`.
     pub fn handshake_strict<S: Read + Write>(&self, socket: &mut S) -> Result<ClientConnection, TlsError> {
         let mut connection = self.connection()?;
-        while connection.is_handshaking() {
-            connection.complete_io(socket).map_err(|error| self.explain(error))?;
-        }
-        match connection.alpn_protocol() {
-            Some(ALPN) => Ok(connection),
-            _ => Err(TlsError::Alpn),
-        }
+        self.finish_strict(&mut connection, socket)?;
+        Ok(connection)
     }
 
     /// TDS 7.x: the handshake inside PRELOGIN packets, TLS 1.2 at most.
     pub fn handshake_wrapped<S: Read + Write>(&self, socket: &mut S) -> Result<ClientConnection, TlsError> {
         let mut connection = self.connection()?;
-        wrapped::handshake(&mut connection, socket).map_err(|error| self.explain(error))?;
+        wrapped::handshake(&mut connection, socket, &mut Flights::default())
+            .map_err(|error| self.explain(error))?;
         Ok(connection)
+    }
+
+    /// Either handshake, and what binds a sign-in to its session: nothing under TLS 1.3.
+    pub(crate) fn handshake_bound<S: Read + Write>(
+        &self,
+        tls: Tls,
+        socket: &mut S,
+    ) -> Result<(ClientConnection, Option<Vec<u8>>), TlsError> {
+        let secret = Arc::new(MasterSecret::default());
+        let mut config = ClientConfig::clone(&self.client);
+        config.key_log = Arc::<MasterSecret>::clone(&secret);
+        let mut connection =
+            ClientConnection::new(Arc::new(config), self.name.clone()).map_err(TlsError::Handshake)?;
+        let mut flights = Flights::default();
+        match tls {
+            Tls::First => {
+                let mut recorder = Recorder { socket, flights: &mut flights };
+                self.finish_strict(&mut connection, &mut recorder)?;
+            }
+            Tls::Wrapped => wrapped::handshake(&mut connection, socket, &mut flights)
+                .map_err(|error| self.explain(error))?,
+        }
+        let binding = binding::of(&connection, &secret, &flights);
+        Ok((connection, binding))
+    }
+
+    fn finish_strict<S: Read + Write>(
+        &self,
+        connection: &mut ClientConnection,
+        socket: &mut S,
+    ) -> Result<(), TlsError> {
+        while connection.is_handshaking() {
+            connection.complete_io(socket).map_err(|error| self.explain(error))?;
+        }
+        match connection.alpn_protocol() {
+            Some(ALPN) => Ok(()),
+            _ => Err(TlsError::Alpn),
+        }
     }
 
     fn connection(&self) -> Result<ClientConnection, TlsError> {

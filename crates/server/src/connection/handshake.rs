@@ -76,9 +76,13 @@ pub(super) async fn open(
             (line, broken, Some(faults))
         }
     };
+    // Only tickets are bound to a session.
+    let binds = shared.options.kerberos.is_some();
+    let mut binding = None;
     let transport = match (conversation.next(first)?.event, &shared.identity) {
         (Event::TlsFirst, Some(identity)) => {
-            let transport = Transport::accept_strict(line, identity).await?;
+            let (transport, bound) = Transport::accept_strict(line, identity, binds).await?;
+            binding = bound;
             conversation.tls_established();
             transport
         }
@@ -93,7 +97,8 @@ pub(super) async fn open(
     transport.flush().await?;
     let transport = match (answer.next?, transport, &shared.identity) {
         (AfterPrelogin::Tls { login_only }, Transport::Clear(line), Some(identity)) => {
-            let transport = Transport::accept_wrapped(line, identity, login_only).await?;
+            let (transport, bound) = Transport::accept_wrapped(line, identity, login_only, binds).await?;
+            binding = bound;
             conversation.tls_established();
             transport
         }
@@ -109,7 +114,7 @@ pub(super) async fn open(
     if shared.options.log_requests {
         request_log::login(spid, &login, transport.is_encrypted());
     }
-    let peer = Peer { address, spid, login_was_encrypted, broken, faults };
+    let peer = Peer { address, spid, login_was_encrypted, binding, broken, faults };
     log_in(transport, conversation, *login, shared, instance, peer).await
 }
 
@@ -130,6 +135,8 @@ struct Peer {
     spid: u16,
     /// Whether LOGIN7 was, which is not yet to say that the rest is.
     login_was_encrypted: bool,
+    /// What binds a ticket to the TLS session.
+    binding: Option<Vec<u8>>,
     broken: Broken,
     faults: Option<FaultyLine>,
 }
@@ -200,6 +207,7 @@ async fn ticket(
     transport: &mut Transport,
     conversation: Conversation,
     login: &Login7,
+    binding: Option<Vec<u8>>,
     shared: &Front,
     claimed: (TdsVersion, u16),
 ) -> Result<(Conversation, Claim), ConnectionError> {
@@ -209,7 +217,7 @@ async fn ticket(
     let limit = shared.options.limits.login_timeout;
     let token = login.sspi.clone();
     let (conversation, outcome) =
-        sign_in::accept(transport, conversation, token, kerberos, limit, claimed).await?;
+        sign_in::accept(transport, conversation, token, kerberos, binding, limit, claimed).await?;
     let claim = match outcome {
         sign_in::Outcome::Known { principal, token } if kerberos.trusts(&principal) => {
             Claim::Proven { user: principal, token }
@@ -267,7 +275,7 @@ async fn log_in(
     login: Login7,
     shared: &Front,
     instance: Option<&Arc<Instance>>,
-    Peer { address, spid, login_was_encrypted, broken, mut faults }: Peer,
+    Peer { address, spid, login_was_encrypted, binding, broken, mut faults }: Peer,
 ) -> Result<Option<Connection>, ConnectionError> {
     let is_encrypted = transport.is_encrypted();
     let packet_size = granted_packet_size(login.packet_size_bytes, is_encrypted);
@@ -298,7 +306,8 @@ async fn log_in(
             }
             match proof {
                 Proof::Ticket => {
-                    let (same, claim) = ticket(&mut transport, conversation, &login, shared, claimed).await?;
+                    let (same, claim) =
+                        ticket(&mut transport, conversation, &login, binding, shared, claimed).await?;
                     conversation = same;
                     claim
                 }

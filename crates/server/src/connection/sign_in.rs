@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use sign_in::{Dialogue, Role, SignInError, Step};
+use sign_in::{Dialogue, Role, SignInError, Step, encoded};
 use tds::conversation::server::{Conversation, Event};
 use tds::packet::PACKET_SIZE_INITIAL_BYTES;
 use tds::token::Token;
@@ -36,12 +36,13 @@ pub(super) async fn accept(
     mut conversation: Conversation,
     mut token: Vec<u8>,
     settings: &Kerberos,
+    binding: Option<Vec<u8>>,
     limit: Duration,
     (version, spid): (TdsVersion, u16),
 ) -> Result<(Conversation, Outcome), ConnectionError> {
     let _room = ROOM.acquire().await.map_err(|error| ConnectionError::Lost(error.to_string()))?;
     let settings = settings.clone();
-    let begun = spawn_blocking(move || begin(&settings, limit));
+    let begun = spawn_blocking(move || begin(&settings, binding.as_deref(), limit));
     let mut dialogue = match begun.await.map_err(|error| ConnectionError::Lost(error.to_string()))? {
         Ok(dialogue) => dialogue,
         Err(error) => return Ok((conversation, Outcome::Unknown(error))),
@@ -80,9 +81,13 @@ pub(super) async fn accept(
     }
 }
 
-/// Starts the program, which says at once whether it has keys.
-pub(crate) fn begin(settings: &Kerberos, limit: Duration) -> Result<Dialogue, SignInError> {
-    let role = Role::Accept { service: settings.service.clone() };
+/// Starts the program, which says at once whether it has keys. `binding` is what the TLS session is known by.
+pub(crate) fn begin(
+    settings: &Kerberos,
+    binding: Option<&[u8]>,
+    limit: Duration,
+) -> Result<Dialogue, SignInError> {
+    let role = Role::Accept { service: settings.service.clone(), binding: binding.map(encoded) };
     let environment: [(&str, &OsStr); 1] = [("KRB5_KTNAME", settings.keytab.as_os_str())];
     let mut dialogue = Dialogue::start(sign_in::program(), role, environment)?;
     dialogue.first(Some(limit))?;

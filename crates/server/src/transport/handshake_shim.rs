@@ -8,6 +8,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use sign_in::channel_binding::Flights;
 use tds::conversation::wrapped_tls::{Sender, Unwrapper, wrap_flight};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -30,6 +31,8 @@ pub struct HandshakeShim<S> {
     /// Framed bytes on their way to the socket.
     outgoing: Vec<u8>,
     outgoing_sent: usize,
+    /// What both ends have sent, while it is wanted.
+    flights: Option<Flights>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +62,16 @@ impl<S> HandshakeShim<S> {
         self.mode = if record_bound { Mode::RecordBound } else { Mode::Open };
     }
 
+    /// Keeps what both ends send, until it is [taken](Self::take_flights).
+    pub fn keep_flights(&mut self) {
+        self.flights = Some(Flights::default());
+    }
+
+    /// The bytes of TLS that both ends have sent. No more are kept.
+    pub fn take_flights(&mut self) -> Option<Flights> {
+        self.flights.take()
+    }
+
     /// The socket beneath.
     pub fn into_inner(self) -> S {
         self.socket
@@ -76,6 +89,7 @@ impl<S> HandshakeShim<S> {
             flight: Vec::new(),
             outgoing: Vec::new(),
             outgoing_sent: 0,
+            flights: None,
         }
     }
 }
@@ -171,11 +185,16 @@ fn poll_limited<S: AsyncRead + Unpin>(
 impl<S: AsyncRead + Unpin> AsyncRead for HandshakeShim<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let shim = self.get_mut();
-        match shim.mode {
+        let before = buf.filled().len();
+        ready!(match shim.mode {
             Mode::Wrapped => shim.poll_read_wrapped(cx, buf),
             Mode::RecordBound => shim.poll_read_record(cx, buf),
             Mode::Open => Pin::new(&mut shim.socket).poll_read(cx, buf),
+        })?;
+        if let Some(flights) = &mut shim.flights {
+            flights.client_sent(buf.filled().get(before..).unwrap_or_default());
         }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -199,10 +218,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for HandshakeShim<S> {
         let shim = self.get_mut();
         if shim.mode == Mode::Wrapped {
             shim.flight.extend_from_slice(bytes);
+            if let Some(flights) = &mut shim.flights {
+                flights.server_sent(bytes);
+            }
             return Poll::Ready(Ok(bytes.len()));
         }
         ready!(shim.poll_drain(cx))?;
-        Pin::new(&mut shim.socket).poll_write(cx, bytes)
+        let sent = ready!(Pin::new(&mut shim.socket).poll_write(cx, bytes))?;
+        if let Some(flights) = &mut shim.flights {
+            flights.server_sent(bytes.get(..sent).unwrap_or_default());
+        }
+        Poll::Ready(Ok(sent))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

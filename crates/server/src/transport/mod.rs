@@ -3,6 +3,7 @@
 //! inside plain TLS records. In TDS 8.0 ("strict") TLS comes first and everything is inside it. A fourth state follows from the
 //! second: login-only encryption drops TLS again once LOGIN7 has been read.
 
+mod binding;
 mod certificate;
 mod handshake_shim;
 mod line;
@@ -15,7 +16,10 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
+
+use binding::MasterSecret;
 
 pub use certificate::{CertificateError, CertificateSource, TlsIdentity};
 use handshake_shim::HandshakeShim;
@@ -33,23 +37,48 @@ pub(crate) enum Transport {
 impl Transport {
     /// Wraps the socket in TLS, with the handshake inside type-0x12 packets (TDS 7.x). TLS 1.2 at most: under 1.3 the
     /// server's session ticket would come after the client has left the wrapped mode.
-    /// `login_only`: TLS will be left after LOGIN7.
+    /// `login_only`: TLS will be left after LOGIN7. With `binds` the second value is what binds a sign-in to the session.
     pub async fn accept_wrapped(
         socket: Line,
         identity: &TlsIdentity,
         login_only: bool,
-    ) -> io::Result<Transport> {
-        let acceptor = TlsAcceptor::from(Arc::clone(identity.wrapped()));
-        let mut stream = acceptor.accept(HandshakeShim::wrapped(socket)).await?;
+        binds: bool,
+    ) -> io::Result<(Transport, Option<Vec<u8>>)> {
+        let shim = HandshakeShim::wrapped(socket);
+        let (mut stream, binding) = Self::accept(shim, identity.wrapped(), binds).await?;
         stream.get_mut().0.pass_through(login_only);
-        Ok(Transport::Tls(Box::new(stream)))
+        Ok((Transport::Tls(stream), binding))
     }
 
-    /// Wraps the socket in TLS from the first byte, with ALPN `tds/8.0` (TDS 8.0, strict).
-    pub async fn accept_strict(socket: Line, identity: &TlsIdentity) -> io::Result<Transport> {
-        let acceptor = TlsAcceptor::from(Arc::clone(identity.strict()));
-        let stream = acceptor.accept(HandshakeShim::bare(socket)).await?;
-        Ok(Transport::Tls(Box::new(stream)))
+    /// Wraps the socket in TLS from the first byte, with ALPN `tds/8.0` (TDS 8.0, strict). With `binds` the second value is what
+    /// binds a sign-in to the session, which that of TLS 1.3 does not have.
+    pub async fn accept_strict(
+        socket: Line,
+        identity: &TlsIdentity,
+        binds: bool,
+    ) -> io::Result<(Transport, Option<Vec<u8>>)> {
+        let (stream, binding) = Self::accept(HandshakeShim::bare(socket), identity.strict(), binds).await?;
+        Ok((Transport::Tls(stream), binding))
+    }
+
+    async fn accept(
+        mut shim: HandshakeShim<Line>,
+        config: &Arc<ServerConfig>,
+        binds: bool,
+    ) -> io::Result<(Box<TlsStream<HandshakeShim<Line>>>, Option<Vec<u8>>)> {
+        if !binds {
+            let stream = TlsAcceptor::from(Arc::clone(config)).accept(shim).await?;
+            return Ok((Box::new(stream), None));
+        }
+        let secret = Arc::new(MasterSecret::default());
+        let mut config = ServerConfig::clone(config);
+        config.key_log = Arc::<MasterSecret>::clone(&secret);
+        shim.keep_flights();
+        let mut stream = TlsAcceptor::from(Arc::new(config)).accept(shim).await?;
+        let (shim, connection) = stream.get_mut();
+        let flights = shim.take_flights();
+        let binding = flights.and_then(|flights| binding::of(connection, &secret, &flights));
+        Ok((Box::new(stream), binding))
     }
 
     /// Drops TLS and continues in the clear on the same socket: the second half of login-only encryption. No byte after the last
