@@ -85,7 +85,8 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     let written = writer.finish()?;
     let mut figures = figures(&report, written.bytes, &location.to_string());
     if !encrypted.is_empty() {
-        let named = |(name, how): (String, ColumnEncryption)| json!({"name": name, "kind": how.kind, "key": how.key});
+        let named =
+            |(name, how): (String, ColumnEncryption)| json!({"name": name, "kind": how.kind, "key": how.key});
         figures["encrypted_columns"] = encrypted.into_iter().map(named).collect();
     }
     show(&report, figures, written.bytes, &location, arguments);

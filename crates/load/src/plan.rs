@@ -487,7 +487,9 @@ fn constraint_choices(
     if let Some(columns) = target.encrypted_columns_shown() {
         let reason = match options.allow_encrypted_values {
             true => "binary values are stored as the ciphertext that they are, and nobody checks it",
-            false => "no keys here: the server refuses plain values (error 206); --allow-encrypted-values loads ciphertext",
+            false => {
+                "no keys here: the server refuses plain values (error 206); --allow-encrypted-values loads ciphertext"
+            }
         };
         choose("Always Encrypted", columns, reason);
     }

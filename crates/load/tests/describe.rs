@@ -344,8 +344,11 @@ fn keys(rows: &[(i32, &str)]) -> Vec<u8> {
 #[test]
 fn encrypted_columns_are_named_with_their_keys() {
     let target = Target { is_encrypted: true, ..HEAP };
-    let answers =
-        vec![catalogue(&target), keys(&[(1, "of_vault"), (7, "cek_vault")]), keys(&[(1, "cek"), (7, "other")])];
+    let answers = vec![
+        catalogue(&target),
+        keys(&[(1, "of_vault"), (7, "cek_vault")]),
+        keys(&[(1, "cek"), (7, "other")]),
+    ];
     let (client, description, asked) = describe_by(answers, "d.dbo.t");
     let description = description.unwrap();
     assert_eq!(

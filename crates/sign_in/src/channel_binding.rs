@@ -70,7 +70,10 @@ fn keep(flight: &mut Vec<u8>, bytes: &[u8]) {
 fn messages(mut records: &[u8]) -> Vec<u8> {
     let mut found = Vec::new();
     while let Some((&[kind, _, _, high, low], rest)) = records.split_first_chunk::<RECORD_HEADER_BYTES>() {
-        let Some((payload, next)) = rest.split_at_checked(usize::from(u16::from_be_bytes([high, low]))) else { break };
+        let Some((payload, next)) = rest.split_at_checked(usize::from(u16::from_be_bytes([high, low])))
+        else {
+            break;
+        };
         if kind != RECORD_HANDSHAKE {
             break;
         }
@@ -133,8 +136,13 @@ mod tests {
     #[test]
     fn the_messages_before_the_clients_last_are_found_in_their_order() {
         let (client, server) = handshake();
-        let expected =
-            [message(1, b"hello"), message(2, b"olleh"), message(11, b"certificate"), message(14, b""), message(16, b"key")];
+        let expected = [
+            message(1, b"hello"),
+            message(2, b"olleh"),
+            message(11, b"certificate"),
+            message(14, b""),
+            message(16, b"key"),
+        ];
         assert_eq!(transcript(&client, &server), Some(expected.concat()));
     }
 

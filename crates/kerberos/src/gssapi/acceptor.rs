@@ -6,8 +6,8 @@ use libgssapi::name::Name;
 use libgssapi::oid::{GSS_MECH_KRB5, GSS_MECH_SPNEGO, GSS_NT_KRB5_PRINCIPAL, OidSet};
 use sign_in::{Reply, encoded};
 
-use crate::End;
 use super::explanation::Situation;
+use crate::End;
 
 /// Accepts tokens of Kerberos, bare or inside SPNEGO, with the keys of the keytab that `KRB5_KTNAME` names.
 pub(crate) struct Acceptor {

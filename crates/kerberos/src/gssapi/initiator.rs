@@ -8,8 +8,8 @@ use libgssapi::oid::{
 };
 use sign_in::{Reply, encoded};
 
-use crate::End;
 use super::explanation::Situation;
+use crate::End;
 
 /// A sign-in with a ticket of the credential cache, or with one that a client keytab gets.
 pub(crate) struct Initiator {

@@ -60,7 +60,10 @@ mod tests {
             ("acquiring credentials: Keine Anmeldeinformationen (0x8009030E)", "log on to the domain"),
             ("ClientCtx::step failed The specified target is unknown or unreachable\r\n", "`setspn -L`"),
             ("ClientCtx::step failed The clocks on the client and server machines are skewed.", "set them"),
-            ("ClientCtx::step failed Something new", "no sign-in to MSSQLSvc/db:1433 (ClientCtx::step failed Something new)"),
+            (
+                "ClientCtx::step failed Something new",
+                "no sign-in to MSSQLSvc/db:1433 (ClientCtx::step failed Something new)",
+            ),
         ] {
             let explained = explain(said, "MSSQLSvc/db:1433", None);
             assert!(explained.starts_with("Kerberos: ") && explained.contains(expected), "{explained}");

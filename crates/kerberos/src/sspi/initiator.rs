@@ -41,8 +41,10 @@ impl End for Initiator {
             let token = self.first.take().map(|token| encoded(&token));
             return Ok(Reply { token, ..Reply::default() });
         };
-        let context = self.context.take().ok_or("Kerberos: the sign-in is over, and the server sent one more token")?;
-        let stepped = context.step(token).map_err(|error| explain(&format!("{error:#}"), &self.service, None))?;
+        let context =
+            self.context.take().ok_or("Kerberos: the sign-in is over, and the server sent one more token")?;
+        let stepped =
+            context.step(token).map_err(|error| explain(&format!("{error:#}"), &self.service, None))?;
         let (token, done) = match stepped {
             Step::Finished((_, token)) => (token.map(|token| encoded(&token)), true),
             Step::Continue((context, token)) => {

@@ -16,6 +16,8 @@ pub(crate) fn begin(role: Role) -> Result<Box<dyn End>, String> {
             let binding = bytes_of(binding)?;
             Ok(Box::new(Initiator::new(&service, given, principal.as_deref(), binding.as_deref())?))
         }
-        Role::Accept { .. } => Err("a server takes Kerberos tickets on Linux and macOS only (--keytab)".to_owned()),
+        Role::Accept { .. } => {
+            Err("a server takes Kerberos tickets on Linux and macOS only (--keytab)".to_owned())
+        }
     }
 }

@@ -77,8 +77,9 @@ pub(super) fn name_keys<'a>(
 
 fn key_names(client: &mut Client, database: Option<&str>) -> Result<Vec<(i64, String)>, Error> {
     let prefix = database.map(|database| format!("{}.", quoted(database))).unwrap_or_default();
-    let asked =
-        client.query_values(&format!("SELECT column_encryption_key_id, name FROM {prefix}sys.column_encryption_keys"));
+    let asked = client.query_values(&format!(
+        "SELECT column_encryption_key_id, name FROM {prefix}sys.column_encryption_keys"
+    ));
     match asked {
         Ok(results) => Ok(results
             .iter()
@@ -102,7 +103,8 @@ impl Client {
             results => results?,
         };
         let columns = results.iter().flat_map(rows);
-        let mut found: Vec<_> = columns.filter_map(|row| Some((row.text("name"), of_column(&row)?))).collect();
+        let mut found: Vec<_> =
+            columns.filter_map(|row| Some((row.text("name"), of_column(&row)?))).collect();
         name_keys(self, table, found.iter_mut().map(|(_, encryption)| encryption))?;
         Ok(found)
     }
@@ -111,7 +113,9 @@ impl Client {
 impl TableDescription {
     /// Columns whose values are encrypted by clients, with how. They are read and loaded as ciphertext.
     pub fn encrypted_columns(&self) -> impl Iterator<Item = (&str, &ColumnEncryption)> {
-        self.columns.iter().filter_map(|column| Some((column.column.name.as_str(), column.encryption.as_ref()?)))
+        self.columns
+            .iter()
+            .filter_map(|column| Some((column.column.name.as_str(), column.encryption.as_ref()?)))
     }
 
     /// The encrypted columns in words, or nothing.

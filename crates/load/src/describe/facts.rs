@@ -3,8 +3,8 @@
 use tds::{Column, ColumnFlags, SqlType};
 
 use super::{
-    ColumnDescription, ColumnEncryption, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
-    TriggerDescription, encryption,
+    ColumnDescription, ColumnEncryption, ConstraintDescription, DatabaseDescription, IndexDescription,
+    RecoveryModel, Storage, TriggerDescription, encryption,
 };
 use crate::{
     catalogue_row::{CatalogueRow, rows},

@@ -223,7 +223,11 @@ impl Client {
         let name = TableName { database: table.database.clone(), schema, name: table.name.clone() };
         let mut columns: Vec<_> =
             columns.into_iter().map(|column| facts::column(column, &facts.columns)).collect();
-        encryption::name_keys(self, table, columns.iter_mut().filter_map(|column| column.encryption.as_mut()))?;
+        encryption::name_keys(
+            self,
+            table,
+            columns.iter_mut().filter_map(|column| column.encryption.as_mut()),
+        )?;
         Ok(TableDescription {
             name,
             is_view: object.is_view,

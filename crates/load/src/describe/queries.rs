@@ -6,7 +6,9 @@ use crate::table_name::{TableName, literal};
 pub(super) fn columns_alone(table: &TableName) -> String {
     let p = table.catalogue_prefix();
     let object = table.object_literal();
-    format!("SELECT c.* FROM {p}sys.columns AS c WHERE c.object_id = OBJECT_ID({object}) ORDER BY c.column_id")
+    format!(
+        "SELECT c.* FROM {p}sys.columns AS c WHERE c.object_id = OBJECT_ID({object}) ORDER BY c.column_id"
+    )
 }
 
 /// The batch that describes a table; [`super::Facts::read`] reads its results in this order.
