@@ -15,7 +15,7 @@ PROGRAMS = {
     "bulkwire-server": "bulkwire-server",
     "bulkwire-transform": "bulkwire-transform",
 }
-# Kerberos comes with Windows; elsewhere its program is linked to a library, and is a package of its own (`kerberos`).
+# Kerberos comes with Windows; elsewhere its program is linked to a library, and is a package of its own.
 WINDOWS_PROGRAMS = {**PROGRAMS, "bulkwire-kerberos": "bulkwire-kerberos"}
 
 

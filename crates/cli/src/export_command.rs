@@ -50,7 +50,7 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
         _ => None,
     };
     let encrypted = match &table {
-        Some(table) => client.encrypted_columns(table)?,
+        Some(table) => load::encrypted_columns(&mut client, table)?,
         None => Vec::new(),
     };
     if !arguments.quiet && !arguments.json && !event_log::is_on() {

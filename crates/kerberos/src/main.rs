@@ -1,6 +1,7 @@
 //! Signs in with a Kerberos ticket, and accepts tickets, for the programs that ask over standard input and output
 //! (`sign_in`). It alone is linked to the system's GSSAPI; on Windows it calls SSPI.
 
+mod end;
 #[cfg(unix)]
 mod gssapi;
 #[cfg(windows)]
@@ -14,13 +15,8 @@ use sspi as mechanism;
 use std::io::{self, BufRead, Read, Write};
 use std::process::ExitCode;
 
+use end::End;
 use sign_in::{LINE_MAX_BYTES, Reply, Request, Role, decoded};
-
-/// One end of a sign-in.
-trait End {
-    /// What this end says to a token of the other one; a client begins without one.
-    fn step(&mut self, token: Option<&[u8]>) -> Result<Reply, String>;
-}
 
 fn main() -> ExitCode {
     if std::env::args_os().len() > 1 {
@@ -72,12 +68,6 @@ fn answer(end: &mut dyn End, token: Option<&[u8]>) -> io::Result<bool> {
         Ok(reply) => send(&reply).map(|()| true),
         Err(error) => send(&failure(error)).map(|()| false),
     }
-}
-
-/// The bytes of a binding.
-fn bytes_of(digits: Option<String>) -> Result<Option<Vec<u8>>, String> {
-    let bytes = |digits: String| decoded(&digits).ok_or("the channel binding is malformed".to_owned());
-    digits.map(bytes).transpose()
 }
 
 fn failure(error: String) -> Reply {

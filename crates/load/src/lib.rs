@@ -89,7 +89,7 @@ pub use config::{Config, ConfigError, VectorSupport};
 pub use create_table::{create_table_statement, roomy_length, roomy_schema, unsized_advice};
 pub use describe::{
     ColumnDescription, ColumnEncryption, ConstraintDescription, DatabaseDescription, IndexDescription,
-    RecoveryModel, Storage, TableDescription, TriggerDescription,
+    RecoveryModel, Storage, TableDescription, TriggerDescription, encrypted_columns,
 };
 pub use doubt::{Finding, Look};
 pub use error::{Error, ServerError};

@@ -5,7 +5,9 @@
 mod support;
 
 use arrow::datatypes::{DataType, Field, Schema};
-use bulkwire_load::{Client, Error, LoadOptions, LoadPlan, RecoveryModel, Storage, TableDescription};
+use bulkwire_load::{
+    Client, Error, LoadOptions, LoadPlan, RecoveryModel, Storage, TableDescription, encrypted_columns,
+};
 use support::{Server, done};
 use tds::{
     Collation, Column, Direction, Length, PacketType, SqlType, TypeInfo, Value, ValuePlace, Writer,
@@ -393,7 +395,7 @@ fn encrypted_columns_alone_are_asked_of_any_server() {
     columns.extend(done(0, 0xC1, 0));
     let server = answering(vec![columns, keys(&[(7, "cek_vault")]), keys(&[(1, "cek")])]);
     let mut client = server.client();
-    let found = client.encrypted_columns(&"dbo.t".parse().unwrap()).unwrap();
+    let found = encrypted_columns(&mut client, &"dbo.t".parse().unwrap()).unwrap();
     let found: Vec<String> = found.iter().map(|(name, how)| format!("{name} {how}")).collect();
     assert_eq!(
         found,
@@ -410,7 +412,7 @@ fn encrypted_columns_alone_are_asked_of_any_server() {
     foreign.extend(done(0x02, 0xC1, 0));
     for answer in [old, foreign] {
         let server = answering(vec![answer]);
-        let found = server.client().encrypted_columns(&"dbo.t".parse().unwrap()).unwrap();
+        let found = encrypted_columns(&mut server.client(), &"dbo.t".parse().unwrap()).unwrap();
         assert!(found.is_empty(), "{found:?}");
         assert_eq!(server.join().len(), 1);
     }

@@ -7,7 +7,7 @@ use libgssapi::oid::{GSS_MECH_KRB5, GSS_MECH_SPNEGO, GSS_NT_KRB5_PRINCIPAL, OidS
 use sign_in::{Reply, encoded};
 
 use super::explanation::Situation;
-use crate::End;
+use crate::end::End;
 
 /// Accepts tokens of Kerberos, bare or inside SPNEGO, with the keys of the keytab that `KRB5_KTNAME` names.
 pub(crate) struct Acceptor {

@@ -9,7 +9,7 @@ use libgssapi::oid::{
 use sign_in::{Reply, encoded};
 
 use super::explanation::Situation;
-use crate::End;
+use crate::end::End;
 
 /// A sign-in with a ticket of the credential cache, or with one that a client keytab gets.
 pub(crate) struct Initiator {

@@ -6,7 +6,7 @@ mod initiator;
 
 use sign_in::Role;
 
-use crate::{End, bytes_of};
+use crate::end::{End, bytes_of};
 use acceptor::Acceptor;
 use initiator::Initiator;
 

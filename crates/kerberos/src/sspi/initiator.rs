@@ -5,7 +5,7 @@ use sign_in::{Reply, encoded};
 
 use super::explanation::explain;
 use super::service::service_name;
-use crate::End;
+use crate::end::End;
 
 /// A sign-in in the name of the session's user, or of the account that a service runs as.
 pub(crate) struct Initiator {

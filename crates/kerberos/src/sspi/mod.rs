@@ -7,7 +7,7 @@ mod service;
 
 use sign_in::Role;
 
-use crate::{End, bytes_of};
+use crate::end::{End, bytes_of};
 use initiator::Initiator;
 
 pub(crate) fn begin(role: Role) -> Result<Box<dyn End>, String> {

@@ -92,22 +92,22 @@ fn key_names(client: &mut Client, database: Option<&str>) -> Result<Vec<(i64, St
     }
 }
 
-impl Client {
-    /// The columns of a table or view whose values are encrypted by clients, with how; none on a server that does not say.
-    ///
-    /// # Errors
-    /// The connection breaks.
-    pub fn encrypted_columns(&mut self, table: &TableName) -> Result<Vec<(String, ColumnEncryption)>, Error> {
-        let results = match self.query_values(&queries::columns_alone(table)) {
-            Err(error) if error.server_message().is_some() => return Ok(Vec::new()),
-            results => results?,
-        };
-        let columns = results.iter().flat_map(rows);
-        let mut found: Vec<_> =
-            columns.filter_map(|row| Some((row.text("name"), of_column(&row)?))).collect();
-        name_keys(self, table, found.iter_mut().map(|(_, encryption)| encryption))?;
-        Ok(found)
-    }
+/// The columns of a table or view whose values are encrypted by clients, with how; none on a server that does not say.
+///
+/// # Errors
+/// The connection breaks.
+pub fn encrypted_columns(
+    client: &mut Client,
+    table: &TableName,
+) -> Result<Vec<(String, ColumnEncryption)>, Error> {
+    let results = match client.query_values(&queries::columns_alone(table)) {
+        Err(error) if error.server_message().is_some() => return Ok(Vec::new()),
+        results => results?,
+    };
+    let columns = results.iter().flat_map(rows);
+    let mut found: Vec<_> = columns.filter_map(|row| Some((row.text("name"), of_column(&row)?))).collect();
+    name_keys(client, table, found.iter_mut().map(|(_, encryption)| encryption))?;
+    Ok(found)
 }
 
 impl TableDescription {

@@ -14,7 +14,7 @@ use crate::{
     table_name::{TableName, quoted},
 };
 pub(crate) use encryption::CIPHERTEXT;
-pub use encryption::ColumnEncryption;
+pub use encryption::{ColumnEncryption, encrypted_columns};
 use facts::Facts;
 
 /// A table as a load sees it.

@@ -1,0 +1,15 @@
+//! What either mechanism is to the conversation with the program that asks.
+
+use sign_in::{Reply, decoded};
+
+/// One end of a sign-in.
+pub(crate) trait End {
+    /// What this end says to a token of the other one; a client begins without one.
+    fn step(&mut self, token: Option<&[u8]>) -> Result<Reply, String>;
+}
+
+/// The bytes of a binding.
+pub(crate) fn bytes_of(digits: Option<String>) -> Result<Option<Vec<u8>>, String> {
+    let bytes = |digits: String| decoded(&digits).ok_or("the channel binding is malformed".to_owned());
+    digits.map(bytes).transpose()
+}
