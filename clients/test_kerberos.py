@@ -7,7 +7,7 @@ import json
 import os
 import pathlib
 import select
-import shutil
+import shlex
 import socket
 import ssl
 import subprocess
@@ -434,15 +434,14 @@ def test_a_ticket_that_is_passed_on_is_refused(
 class Windows:
     """Programs of Windows under Wine, whose SSPI has the tickets of this system's Kerberos library."""
 
-    def __init__(self, wine: str, programs: pathlib.Path, prefix: pathlib.Path) -> None:
+    def __init__(self, wine: list[str], programs: pathlib.Path) -> None:
         self.wine = wine
         self.programs = programs
-        self.variables = {"WINEPREFIX": str(prefix), "WINEDEBUG": "-all"}
 
     def run(self, place: Place, program: str, *arguments: str, cache: str, **variables: str):
         return subprocess.run(
-            [self.wine, self.programs / f"{program}.exe", *arguments],
-            env=place.realm.environment(cache, **self.variables, **variables),
+            [*self.wine, self.programs / f"{program}.exe", *arguments],
+            env=place.realm.environment(cache, **variables),
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
@@ -453,33 +452,21 @@ class Windows:
 
 @pytest.fixture(scope="module")
 def windows(binaries: pathlib.Path) -> Windows:
-    wine = shutil.which("wine64") or shutil.which("wine") or shutil.which("/usr/lib/wine/wine64")
-    if not wine:
-        pytest.skip("Wine is not installed")
     programs = binaries.parent / "x86_64-pc-windows-gnu" / binaries.name
     if not (programs / "bulkwire-kerberos.exe").is_file():
         pytest.skip("no program of Windows: cargo build --target x86_64-pc-windows-gnu -p bulkwire-kerberos")
-    prefix = pathlib.Path.home() / ".cache/bulkwire/wine"
-    prefix.parent.mkdir(parents=True, exist_ok=True)
-    started = Windows(wine, programs, prefix)
-    made = subprocess.run(
-        [wine, "wineboot", "--init"],
-        env={**os.environ, **started.variables},
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    if made.returncode != 0:
-        pytest.skip(f"Wine does not start: {made.stderr.decode(errors='replace')[-200:]}")
-    return started
+    script = pathlib.Path(__file__).parent.parent / "packaging" / "wine.py"
+    ready = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    if ready.returncode != 0:
+        pytest.skip(ready.stderr.strip())
+    return Windows(["/usr/bin/env", *shlex.split(ready.stdout)], programs)
 
 
 def test_windows_signs_in_by_sspi(windows: Windows, place: Place, ann: str, tmp_path: pathlib.Path) -> None:
     """The command of this system with the program of Windows."""
     shim = tmp_path / "kerberos-of-windows"
-    variables = " ".join(f"{name}={value}" for name, value in windows.variables.items())
-    program = windows.programs / "bulkwire-kerberos.exe"
-    shim.write_text(f"#!/bin/sh\n{variables} exec {windows.wine} {program}\n")
+    words = [*windows.wine, str(windows.programs / "bulkwire-kerberos.exe")]
+    shim.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
     shim.chmod(0o755)
     how = {"BULKWIRE_KERBEROS": str(shim), "url": place.url(f"ServerSPN={place.spn}", "Connect%20Timeout=60")}
     assert place.login_name(cache=ann, **how) == f"{ANN} {ANN}"

@@ -21,6 +21,7 @@ import tarfile
 import tempfile
 import zipfile
 
+import wine
 from journey import Journey, Machine
 from platforms import PROGRAMS as PLATFORMS
 from platforms import Platform
@@ -133,19 +134,17 @@ def linux(target: Platform, root: pathlib.Path, name: str) -> Machine | str:
 
 
 def windows(root: pathlib.Path, name: str) -> Machine | str:
-    wine = shutil.which("wine64") or shutil.which("wine")
-    if not wine:
-        return "Wine is not installed"
-    home = pathlib.Path(os.environ.get("WINEPREFIX", pathlib.Path.home() / ".cache/bulkwire/wine"))
-    os.environ |= {"WINEPREFIX": str(home), "WINEDEBUG": "-all"}
-    home.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([wine, "wineboot", "--init"], check=True, capture_output=True, timeout=600)
+    try:
+        program, variables = wine.ready()
+    except wine.Unready as reason:
+        return str(reason)
+    os.environ |= variables
     # Paths with a drive letter, backslashes and spaces, as users have them.
-    files = home / "drive_c" / "bulkwire files"
+    files = wine.prefix() / "drive_c" / "bulkwire files"
     shutil.rmtree(files, ignore_errors=True)
     files.mkdir()
     programs = "Z:" + str(root / name / "bin").replace("/", "\\")
-    return Machine("Wine", [wine], programs, "C:\\bulkwire files", files, ".exe", "\\", 300)
+    return Machine("Wine", [program], programs, "C:\\bulkwire files", files, ".exe", "\\", 300)
 
 
 def prove_packages(release: Release) -> int:
