@@ -55,13 +55,16 @@ pub(super) fn of_column(row: &CatalogueRow<'_>) -> Option<ColumnEncryption> {
     })
 }
 
+/// The keys of a database, by number.
+type KeyNames = Vec<(i64, String)>;
+
 /// Asks for the names of keys. Only servers that have encrypted columns have the view, so it is a request of its own.
 pub(super) fn name_keys<'a>(
     client: &mut Client,
     table: &TableName,
     columns: impl Iterator<Item = &'a mut ColumnEncryption>,
 ) -> Result<(), Error> {
-    let mut known: Vec<(Option<String>, Vec<(i64, String)>)> = Vec::new();
+    let mut known: Vec<(Option<String>, KeyNames)> = Vec::new();
     for encryption in columns {
         let database = encryption.key_database.as_ref().or(table.database.as_ref()).cloned();
         if !known.iter().any(|(other, _)| *other == database) {
@@ -75,7 +78,7 @@ pub(super) fn name_keys<'a>(
     Ok(())
 }
 
-fn key_names(client: &mut Client, database: Option<&str>) -> Result<Vec<(i64, String)>, Error> {
+fn key_names(client: &mut Client, database: Option<&str>) -> Result<KeyNames, Error> {
     let prefix = database.map(|database| format!("{}.", quoted(database))).unwrap_or_default();
     let asked = client.query_values(&format!(
         "SELECT column_encryption_key_id, name FROM {prefix}sys.column_encryption_keys"

@@ -26,6 +26,9 @@ use handshake_shim::HandshakeShim;
 pub(crate) use line::{Broken, Line};
 pub(crate) use relay::LineControl;
 
+/// A session of TLS, and what binds a sign-in to it.
+type Bound<T> = (T, Option<Vec<u8>>);
+
 /// The byte stream under a connection, whatever protects it.
 pub(crate) enum Transport {
     /// No TLS: `Encrypt=off` on both sides, or after a login-only handshake.
@@ -43,7 +46,7 @@ impl Transport {
         identity: &TlsIdentity,
         login_only: bool,
         binds: bool,
-    ) -> io::Result<(Transport, Option<Vec<u8>>)> {
+    ) -> io::Result<Bound<Transport>> {
         let shim = HandshakeShim::wrapped(socket);
         let (mut stream, binding) = Self::accept(shim, identity.wrapped(), binds).await?;
         stream.get_mut().0.pass_through(login_only);
@@ -56,7 +59,7 @@ impl Transport {
         socket: Line,
         identity: &TlsIdentity,
         binds: bool,
-    ) -> io::Result<(Transport, Option<Vec<u8>>)> {
+    ) -> io::Result<Bound<Transport>> {
         let (stream, binding) = Self::accept(HandshakeShim::bare(socket), identity.strict(), binds).await?;
         Ok((Transport::Tls(stream), binding))
     }
@@ -65,7 +68,7 @@ impl Transport {
         mut shim: HandshakeShim<Line>,
         config: &Arc<ServerConfig>,
         binds: bool,
-    ) -> io::Result<(Box<TlsStream<HandshakeShim<Line>>>, Option<Vec<u8>>)> {
+    ) -> io::Result<Bound<Box<TlsStream<HandshakeShim<Line>>>>> {
         if !binds {
             let stream = TlsAcceptor::from(Arc::clone(config)).accept(shim).await?;
             return Ok((Box::new(stream), None));
