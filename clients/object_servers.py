@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 
@@ -214,6 +215,42 @@ class Proxy(Server):
         pass
 
 
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    """S3's answers where the bucket is in another region: a redirect without a place."""
+
+    protocol_version = "HTTP/1.1"
+    server: OtherRegion
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def refuse(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.server.note(self.command, self.path, {})
+        status, code, message, headers = self.server.answer
+        body = (
+            f"<?xml version='1.0'?>\n<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode()
+        )
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        # S3 has no words for a look.
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = refuse
+
+
+class OtherRegion(Server):
+    """S3 in a region that has none of the buckets."""
+
+    def __init__(self, answer: tuple[int, str, str, dict[str, str]]) -> None:
+        super().__init__(Elsewhere)
+        self.answer = answer
+
+
 @contextlib.contextmanager
 def running(server: Server) -> Iterator[Server]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -330,6 +367,55 @@ def google(program: pathlib.Path, folder: pathlib.Path) -> Iterator[int]:
     words = [program, "-backend", "memory", "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
     with process([*words, "-public-host", f"127.0.0.1:{port}"], port, folder) as port:
         yield port
+
+
+class GoogleGate(Forward):
+    """Speaks Google's XML interface before a server of S3.
+
+    Uploads in parts, listings and looks are the same in both, as Google's reference says. Headers are not:
+    who asks, numbers of generations, and the condition that there be no object yet.
+    """
+
+    server: Proxy
+
+    def pass_on(self) -> None:
+        if self.headers["Authorization"] != f"Bearer {SECRET}":
+            self.refuse(401, "AuthenticationRequired")
+            return
+        del self.headers["Authorization"]
+        # moto looks at who it is, and checks no signature.
+        credential = "Credential=tester/20260301/us-east-1/s3/aws4_request"
+        self.headers["Authorization"] = f"AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=0"
+        if self.headers["x-goog-if-generation-match"] == "0":
+            del self.headers["x-goog-if-generation-match"]
+            self.headers["If-None-Match"] = "*"
+        # Google takes keys whose every sign is written with a percent sign, moto those of S3's clients.
+        path, mark, query = self.path.partition("?")
+        self.path = urllib.parse.quote(urllib.parse.unquote(path)) + mark + query
+        super().pass_on()
+
+    def refuse(self, status: int, code: str) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = f"<Error><Code>{code}</Code><Message>Not here.</Message></Error>".encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def end_headers(self) -> None:
+        self.send_header("x-goog-generation", "1")
+        super().end_headers()
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = pass_on
+
+
+class GoogleProxy(Proxy):
+    """Google's XML interface; it keeps its objects in a server of S3."""
+
+    def __init__(self, target: int) -> None:
+        super().__init__(target)
+        self.RequestHandlerClass = GoogleGate
 
 
 def google_environment(port: int) -> dict[str, str]:

@@ -100,7 +100,7 @@ TEXT = re.compile(
     r"|'(?:\\(?:u\{\w+\}|x\w\w|.)|[^\\'\n])'",
     re.DOTALL,
 )
-TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:#!?\[[^\]]*\]\s*)*mod \w+ \{")
+TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:#!?\[[^\]]*\]\s*)*(?:pub\(crate\) )?mod \w+ \{")
 IMPORT = re.compile(r"^[ \t]*(pub(?:\([^)]*\))?[ \t]+)?use\s+([^;]+);", re.MULTILINE)
 IMPLEMENTATION = re.compile(
     r"^impl(?:<[^{]*?>)?\s+(\w+)(?:<[^{]*?>)?\s*(?:where[^{]*)?\{(.*?)^\}",

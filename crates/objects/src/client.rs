@@ -12,12 +12,15 @@ use object_store::client::{
     ClientConfigKey, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
     HttpService,
 };
+use reqwest::dns::Resolve;
 use reqwest::{Client, ClientBuilder};
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::failure;
+use crate::failure::{self, OtherRegion};
+use crate::names::{self, Names};
+use crate::patience::Patience;
 use crate::settings::stall;
 
 /// Names a file of certificates that are trusted too.
@@ -26,14 +29,26 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A client. `allows_http`: also for unencrypted requests.
 pub(crate) fn client(allows_http: bool) -> io::Result<Client> {
-    built(builder(allows_http)?)
+    built(builder(allows_http, names())?)
+}
+
+/// A client that finds hosts in a way of its own.
+#[cfg(test)]
+pub(crate) fn looking_up<R: Resolve + 'static>(names: Arc<R>) -> io::Result<Client> {
+    built(builder(false, names)?)
+}
+
+/// The names that are looked up by all clients of this process.
+fn names() -> Arc<Names> {
+    static NAMES: OnceLock<Arc<Names>> = OnceLock::new();
+    Arc::clone(NAMES.get_or_init(Arc::default))
 }
 
 fn built(builder: ClientBuilder) -> io::Result<Client> {
     builder.build().map_err(|error| failure::of_chain(&error))
 }
 
-fn builder(allows_http: bool) -> io::Result<ClientBuilder> {
+fn builder<R: Resolve + 'static>(allows_http: bool, names: Arc<R>) -> io::Result<ClientBuilder> {
     if !allows_http && env::var_os(FURTHER_CERTIFICATES).is_none() {
         trust::system_certificates().map_err(|error| io::Error::new(io::ErrorKind::NotFound, error))?;
     }
@@ -42,6 +57,7 @@ fn builder(allows_http: bool) -> io::Result<ClientBuilder> {
         .user_agent(concat!("bulkwire/", env!("CARGO_PKG_VERSION")))
         .tls_backend_preconfigured((*tls()?).clone())
         .https_only(!allows_http)
+        .dns_resolver(names)
         .connect_timeout(CONNECT_TIMEOUT.min(stall))
         .read_timeout(stall))
 }
@@ -56,18 +72,23 @@ impl HttpConnector for Connector {
         let allows_http = value(ClientConfigKey::AllowHttp).is_some_and(|text| text == "true");
         let failed =
             |source: io::Error| object_store::Error::Generic { store: "HTTP", source: source.into() };
-        let mut builder = builder(allows_http).map_err(failed)?;
+        let mut builder = builder(allows_http, names()).map_err(failed)?;
         if let Some(proxy) = value(ClientConfigKey::ProxyUrl) {
             let proxy = reqwest::Proxy::all(proxy).map_err(|error| failed(failure::of_chain(&error)))?;
             builder = builder.proxy(proxy);
         }
-        Ok(HttpClient::new(Service(built(builder).map_err(failed)?)))
+        let client = built(builder).map_err(failed)?;
+        Ok(HttpClient::new(Service { client, patience: Patience::new }))
     }
 }
 
-/// Requests of a store. A certificate that is refused is no passing trouble, as other failures to connect may be.
+/// Requests of a store. A certificate that is refused, a name that no host has and a bucket of another region are no passing trouble,
+/// as other failures to connect may be.
 #[derive(Debug)]
-struct Service(Client);
+struct Service {
+    client: Client,
+    patience: fn() -> Patience,
+}
 
 impl HttpService for Service {
     fn call<'a, 'b>(&'a self, request: HttpRequest) -> Pin<Box<dyn Future<Output = Answer> + Send + 'b>>
@@ -76,11 +97,33 @@ impl HttpService for Service {
         Self: 'b,
     {
         Box::pin(async move {
-            self.0.call(request).await.map_err(|error| match failure::is_of_certificate(&error) {
-                true => HttpError::new(HttpErrorKind::Unknown, error),
-                false => error,
-            })
+            let mut patience = (self.patience)();
+            loop {
+                let error = match self.client.call(request.clone()).await {
+                    Ok(answer) => return checked(answer),
+                    Err(error) => error,
+                };
+                if failure::is_of_certificate(&error) {
+                    return Err(HttpError::new(HttpErrorKind::Unknown, error));
+                }
+                if !names::is_missing(&error) {
+                    return Err(error);
+                }
+                let last = patience.after_unknown_host(error).await;
+                last.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+            }
         })
+    }
+}
+
+/// An answer of S3 in another region than the bucket's is an error that names the right one.
+fn checked(answer: HttpResponse) -> Answer {
+    let status = answer.status();
+    let is_elsewhere = matches!(status.as_u16(), 301 | 307 | 308);
+    let region = answer.headers().get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
+    match region.filter(|_| is_elsewhere).and_then(|region| OtherRegion::new(status.to_string(), region)) {
+        Some(elsewhere) => Err(HttpError::new(HttpErrorKind::Unknown, elsewhere)),
+        None => Ok(answer),
     }
 }
 
@@ -114,5 +157,46 @@ fn certificates_of(file: &str) -> io::Result<Vec<CertificateDer<'static>>> {
     match found.map_err(|error| failed(error.to_string()))? {
         found if found.is_empty() => Err(failed("holds no certificate".to_owned())),
         found => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use object_store::client::HttpRequestBody;
+
+    use super::*;
+    use crate::names::tests::Nowhere;
+    use crate::patience::{UNKNOWN_HOST_TRIES, tests::hasty};
+
+    /// Asks a host whose look-up says this; what became of it, and how often the name was looked up.
+    async fn asked(says: &'static str) -> (HttpError, usize) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let nowhere = Arc::new(Nowhere { says, asked: Arc::clone(&count) });
+        let client = looking_up(nowhere).unwrap();
+        let service = Service { client, patience: hasty };
+        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        *request.uri_mut() = "https://bucket.store.example/a.csv".parse().unwrap();
+        (service.call(request).await.unwrap_err(), count.load(Ordering::Relaxed))
+    }
+
+    #[tokio::test]
+    async fn a_host_that_does_not_exist_is_tried_a_few_times() {
+        let (error, tries) = asked("Name or service not known").await;
+        assert_eq!(tries, UNKNOWN_HOST_TRIES);
+        // The stores' library tries no error of this kind again.
+        assert_eq!(error.kind(), HttpErrorKind::Unknown);
+        assert_eq!(failure::of_chain(&error).to_string(), "no host has the name bucket.store.example");
+    }
+
+    #[tokio::test]
+    async fn a_look_up_that_failed_is_left_to_the_stores_library_to_try_again() {
+        let (error, tries) = asked("Temporary failure in name resolution").await;
+        assert_eq!((tries, error.kind()), (1, HttpErrorKind::Connect));
+        let text = failure::of_chain(&error).to_string();
+        assert!(text.contains("bucket.store.example") && text.contains("Temporary failure"), "{text}");
     }
 }

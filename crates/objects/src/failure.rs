@@ -11,9 +11,29 @@ const STATUS_MARK: &str = "Server returned non-2xx status code: ";
 const METADATA_MARKS: [&str; 3] = ["169.254.169.254", "169.254.170.2/", "metadata.google.internal"];
 const TEXT_CHARS_MAX: usize = 300;
 
+/// A bucket that another region has than the one that was asked.
+#[derive(Debug, thiserror::Error)]
+#[error("{status}: the bucket is in the region {region}; set AWS_REGION={region}")]
+pub(crate) struct OtherRegion {
+    status: String,
+    region: String,
+}
+
+impl OtherRegion {
+    /// `None` for what is no name of a region.
+    pub(crate) fn new(status: String, region: &str) -> Option<Self> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let fits = !region.is_empty() && region.len() <= 64 && region.chars().all(is_name);
+        fits.then(|| Self { status, region: region.to_owned() })
+    }
+}
+
 /// The error of a request to a store.
 pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
     use object_store::Error as E;
+    if let Some(elsewhere) = chain(error).find_map(|link| link.downcast_ref::<OtherRegion>()) {
+        return io::Error::new(ErrorKind::InvalidInput, elsewhere.to_string());
+    }
     let texts: Vec<String> = chain(error).map(ToString::to_string).collect();
     let answered = texts.iter().find_map(|text| text.strip_prefix(STATUS_MARK));
     if texts.iter().any(|text| METADATA_MARKS.iter().any(|mark| text.contains(mark))) {

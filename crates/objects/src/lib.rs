@@ -7,6 +7,8 @@ mod address;
 mod client;
 mod credentials;
 mod failure;
+mod names;
+mod patience;
 mod profile;
 mod runtime;
 mod settings;

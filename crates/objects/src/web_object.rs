@@ -3,7 +3,6 @@
 use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
 use formats::objects::{Object, PendingBytes};
@@ -13,10 +12,11 @@ use reqwest::header::{
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 
+use crate::patience::Patience;
 use crate::runtime::{self, Task};
-use crate::settings::{WAIT_MAX, WAIT_MIN, allows_http, retry_for};
+use crate::settings::allows_http;
 use crate::stored_object::Pending;
-use crate::{client, failure};
+use crate::{client, failure, names};
 
 /// Pieces of a stream that wait for the reader.
 const PIECES: usize = 16;
@@ -316,6 +316,10 @@ async fn tried(patience: &mut Patience, request: impl Fn() -> RequestBuilder) ->
                 if failure::is_of_certificate(&error) {
                     return Err(failure::of_chain(&error));
                 }
+                if names::is_missing(&error) {
+                    patience.after_unknown_host(failure::of_chain(&error)).await?;
+                    continue;
+                }
                 failure::of_chain(&error)
             }
         };
@@ -334,29 +338,25 @@ async fn head(mut answer: Response) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// How long tries go on without a byte, and how long each waits.
-struct Patience {
-    since: Instant,
-    wait: Duration,
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
 
-impl Patience {
-    fn new() -> Self {
-        Self { since: Instant::now(), wait: WAIT_MIN }
-    }
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Something has come: what follows is counted from here.
-    fn rest(&mut self) {
-        *self = Self::new();
-    }
+    use super::*;
+    use crate::names::tests::Nowhere;
+    use crate::patience::{UNKNOWN_HOST_TRIES, tests::hasty};
 
-    /// Waits after an error, or returns it if there were too many.
-    async fn after(&mut self, error: io::Error) -> io::Result<()> {
-        if self.since.elapsed() >= retry_for() {
-            return Err(error);
-        }
-        tokio::time::sleep(self.wait).await;
-        self.wait = (self.wait * 2).min(WAIT_MAX);
-        Ok(())
+    #[tokio::test]
+    async fn a_web_server_that_does_not_exist_is_tried_a_few_times() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let nowhere = Nowhere { says: "Name or service not known", asked: Arc::clone(&asked) };
+        let client = client::looking_up(Arc::new(nowhere)).unwrap();
+        let url: Url = "https://files.example/a.csv".parse().unwrap();
+        let error = tried(&mut hasty(), || client.get(url.clone())).await.unwrap_err();
+        assert_eq!(error.to_string(), "no host has the name files.example");
+        assert_eq!(asked.load(Ordering::Relaxed), UNKNOWN_HOST_TRIES);
     }
 }
