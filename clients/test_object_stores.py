@@ -29,6 +29,7 @@ from object_servers import (
     SECRET,
     Fault,
     FileServer,
+    GoogleProxy,
     Proxy,
     a_range,
     azure_environment,
@@ -578,8 +579,30 @@ def test_azure(server: Endpoint, tmp_path: pathlib.Path) -> None:
         assert "403" in said and "another key" not in said and wrong["AZURE_STORAGE_ACCOUNT_KEY"] not in said
 
 
+def test_google_takes_objects_in_parts(server: Endpoint, bucket: Bucket) -> None:
+    """No emulator of Google's store knows uploads in parts; they are S3's, so a server of S3 keeps these."""
+    with running(GoogleProxy(bucket.port)) as gate:
+        env = google_environment(gate.port)
+        root = f"gs://{bucket.name}"
+        there_and_back(server, root, env)
+        parts = [path for method, path, _ in gate.requests if method == "PUT" and "partNumber=" in path]
+        assert any("partNumber=2" in path for path in parts), parts
+        # Trouble with a part, and an export that fails in the middle.
+        sql = "SELECT value AS id, REPLICATE('x', 1000) AS name FROM GENERATE_SERIES(1, 30000)"
+        gate.faults = [
+            Fault(lambda method, path, _: method == "PUT" and "partNumber=2" in path, times=2, status=503)
+        ]
+        ran(server, "export", "--query", sql, f"{root}/large.csv", "--quiet", env=env)
+        assert gate.faults[0].times == 0 and bucket.get("large.csv").count(b"\n") == 30001
+        failing = sql.replace("value AS", "1 / (29000 - value) AS")
+        ran(server, "export", "--query", failing, f"{root}/failed.csv", "--quiet", code=1, env=env)
+        assert "failed.csv" not in bucket.listed() and bucket.uploads() == []
+        wrong = {**env, "GOOGLE_BEARER_TOKEN": "another"}
+        assert "401" in ran(server, "export", "t12", f"{root}/a.csv", "--quiet", code=1, env=wrong)
+
+
 def test_google(server: Endpoint, tmp_path: pathlib.Path) -> None:
-    """Reading only: the emulator takes no objects by the protocol in which they are written."""
+    """Reading; the emulator takes no objects by the protocol in which they are written."""
     with google(CACHE / "fake_gcs" / "fake-gcs-server", tmp_path) as port:
         api = f"http://127.0.0.1:{port}"
         bucket = json.dumps({"name": "lake"}).encode()

@@ -18,6 +18,7 @@ import pyarrow.dataset
 import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
 
 SECRET = "never-shown-51c2"
 
@@ -48,17 +49,21 @@ def port(tmp_path_factory):
         server.wait()
 
 
-@pytest.fixture
-def bucket(port, monkeypatch, request):
-    """A bucket's name; boto3, deltalake, pyarrow and bulkwire find it by the environment."""
-    for name, value in {
+def store_options(port: int) -> dict[str, str]:
+    """How to reach the store: as the environment has it, and as deltalake takes it."""
+    return {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
         "AWS_ACCESS_KEY_ID": "tester",
         "AWS_SECRET_ACCESS_KEY": SECRET,
         "AWS_REGION": "us-east-1",
-        "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ALLOW_HTTP": "true",
-    }.items():
+    }
+
+
+@pytest.fixture
+def bucket(port, monkeypatch, request):
+    """A bucket's name; boto3, deltalake, pyarrow and bulkwire find it by the environment."""
+    for name, value in {**store_options(port), "AWS_DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(name, value)
     name = f"b{abs(hash(request.node.name)):x}"
     boto3.client("s3").create_bucket(Bucket=name)
@@ -143,6 +148,67 @@ def test_delta_tables_on_a_store(place, bucket):
     assert place.db.load("u", table, create=True, load_id=table.load_id).rows == 3000
     assert place.count_and_sum("u") == (3000, 3000, sum(range(3000)))
     assert deltalake.DeltaTable(uri).transaction_version("t") == 1
+
+
+def test_delta_tables_by_their_options_alone(place, bucket, port, monkeypatch):
+    options = store_options(port)
+    for name in options:
+        monkeypatch.delenv(name)
+    place.db.load("t", numbers(0, 3000), create=True)
+    uri = f"s3://{bucket}/lake/t"
+
+    def write(version: int, data=lambda: place.db.read(table="t")):
+        return bulkwire.lakes.write_delta(uri, data, mode="append", app_id="t", version=version, storage_options=options)
+
+    assert [write(1).rows, write(1).rows, write(2).rows, write(1).rows] == [3000, 0, 3000, 0]
+    # The same write runs a second time while the first one reads its rows: one of them commits.
+    others = []
+
+    def rows():
+        others.append(write(3))
+        return place.db.read(table="t")
+
+    late = write(3, rows)
+    assert ((others[0].rows, others[0].done_before), (late.rows, late.done_before)) == ((3000, False), (0, True))
+    table = bulkwire.lakes.delta(uri, storage_options=options)
+    assert [place.db.load("u", table, create=True, load_id=table.load_id).rows for _ in range(2)] == [9000, 0]
+    assert place.count_and_sum("u") == (9000, 3000, 3 * sum(range(3000)))
+    first = bulkwire.lakes.delta(uri, version=late.version - 2, columns=["id"], storage_options=options)
+    assert place.db.load("v", first, create=True, load_id=first.load_id).rows == 3000
+
+
+def test_iceberg_tables_on_a_store(place, bucket, port):
+    catalog = InMemoryCatalog(
+        "test",
+        warehouse=f"s3://{bucket}/warehouse",
+        **{
+            "s3.endpoint": f"http://127.0.0.1:{port}",
+            "s3.access-key-id": "tester",
+            "s3.secret-access-key": SECRET,
+            "s3.region": "us-east-1",
+        },
+    )
+    catalog.create_namespace("sales")
+    table = catalog.create_table("sales.orders", numbers(0, 1).schema)
+    table.append(numbers(0, 3000))
+    first = bulkwire.lakes.iceberg(table)
+    table.append(numbers(3000, 500))
+    second = bulkwire.lakes.iceberg(table)
+    files = [item["Key"] for item in boto3.client("s3").list_objects_v2(Bucket=bucket, Prefix="warehouse/")["Contents"]]
+    assert sum(name.endswith(".parquet") for name in files) == 2, files
+    assert [place.db.load("t", first, create=True, load_id=first.load_id).rows for _ in range(2)] == [3000, 0]
+    assert place.count_and_sum("t") == (3000, 3000, sum(range(3000)))
+
+    def broken():
+        batches = pa.RecordBatchReader.from_stream(second)
+        yield pa.Table.from_batches([batches.read_next_batch()]).slice(0, 400).combine_chunks().to_batches()[0]
+        raise ConnectionError("lost")
+
+    with pytest.raises(ConnectionError):
+        place.db.load("u", broken(), create=True, load_id=second.load_id, batch_rows=100)
+    before = place.value("SELECT COUNT(*) FROM u")
+    report = place.db.load("u", second, load_id=second.load_id, batch_rows=100)
+    assert (report.rows_committed_before, place.count_and_sum("u")) == (before, (3500, 3500, sum(range(3500))))
 
 
 def test_directories_of_parquet_files_on_a_store(place, bucket, port):
