@@ -26,4 +26,6 @@ pub(crate) struct Interpreter {
     pub value: fn(&mut Session, &Module, &[Datum], u32) -> Result<Datum, SqlError>,
     /// The rows of a function's body.
     pub rows: fn(&mut Session, &Module, &[Datum], u32) -> Result<FunctionValues, SqlError>,
+    /// The columns of a text's first result, by the arguments of `sys.dm_exec_describe_first_result_set`.
+    pub describe: fn(&mut Session, &[Datum]) -> FunctionValues,
 }

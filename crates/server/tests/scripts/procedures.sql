@@ -249,3 +249,47 @@ error 11508: The undeclared parameter '@a' is used more than once in the batch b
 EXEC sp_describe_undeclared_parameters N'SELECT * FROM parent WHERE @a = @b'
 ----
 error 11503: The parameter type cannot be deduced because a single expression contains two untyped parameters, '@a' and '@b'.
+
+CREATE TABLE described (id int NOT NULL, name varchar(20), amount decimal(9, 2))
+----
+
+SELECT column_ordinal, name, is_nullable, system_type_name, max_length, precision, scale, error_number
+FROM sys.dm_exec_describe_first_result_set(N'SELECT id, name, amount FROM described WHERE id = @p', N'@p int', 0)
+----
+1 | id | 0 | int | 4 | 10 | 0 | NULL
+2 | name | 1 | varchar(20) | 20 | 0 | 0 | NULL
+3 | amount | 1 | decimal(9,2) | 5 | 9 | 2 | NULL
+
+DECLARE @body nvarchar(max) = N'SELECT nothing FROM missing'
+SELECT is_hidden, name, error_number, error_severity, error_state, error_message, error_type, error_type_desc
+FROM sys.dm_exec_describe_first_result_set(@body, NULL, 0)
+----
+NULL | NULL | 208 | 16 | 1 | Invalid object name 'missing'. | 13 | OBJECT_DOES_NOT_EXIST
+
+SELECT error_number, error_type_desc FROM sys.dm_exec_describe_first_result_set(N'SELECT FROM', NULL, 0)
+SELECT COUNT(*) FROM sys.dm_exec_describe_first_result_set(N'DECLARE @n int = 1', NULL, 0)
+SELECT source_table, source_column FROM sys.dm_exec_describe_first_result_set(N'SELECT id FROM described', NULL, 1)
+----
+156 | SYNTAX
+0
+described | id
+
+SELECT * FROM dm_exec_describe_first_result_set(N'SELECT 1', NULL, 0)
+----
+error 208
+
+CREATE VIEW shown AS SELECT id, name FROM described
+----
+
+SELECT COUNT(*) FROM (
+  SELECT column_ordinal, name, system_type_id, max_length, collation_name
+  FROM sys.dm_exec_describe_first_result_set(N'SELECT id, name FROM described', NULL, 0) WHERE is_hidden = 0 OR error_number IS NOT NULL
+) AS a FULL OUTER JOIN (
+  SELECT ROW_NUMBER() OVER (ORDER BY column_id) AS column_ordinal, name, system_type_id, max_length, collation_name
+  FROM sys.columns WHERE object_id = OBJECT_ID('shown')
+) AS b ON a.column_ordinal = b.column_ordinal AND a.name COLLATE DATABASE_DEFAULT = b.name COLLATE DATABASE_DEFAULT
+  AND a.system_type_id = b.system_type_id AND a.max_length = b.max_length
+  AND ISNULL(a.collation_name, '') = ISNULL(b.collation_name, '')
+WHERE a.name IS NULL OR b.name IS NULL
+----
+0

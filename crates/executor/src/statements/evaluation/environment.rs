@@ -156,6 +156,9 @@ impl Environment for SessionEnvironment<'_> {
         if let Some(function) = system_views::function(name, &self.session.database, &self.facts) {
             return Ok(function);
         }
+        if let Some(function) = function::describing_function(self.session, name)? {
+            return Ok(function);
+        }
         let function = function::rows_function(self.session, name, self.frame)?;
         function.ok_or_else(|| errors::INVALID_OBJECT.with([&name.to_string()]))
     }

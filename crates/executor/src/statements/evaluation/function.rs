@@ -8,7 +8,7 @@ use databases::waiting::waiting;
 use parking_lot::Mutex;
 use query::running;
 use query::{Datum, FunctionRows, OutputColumn, ScalarFunction, TableFunction};
-use tds::SqlType;
+use tds::{Length, SqlType};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{Declaration, ModuleBody};
@@ -18,6 +18,7 @@ use crate::session::frame::Frame;
 use crate::session::settings::Settings;
 use crate::session::{LastStatement, Session};
 use crate::statements::evaluation::declared_type::scalar_type;
+use crate::statements::evaluation::described_columns;
 use crate::statements::evaluation::resolve;
 
 /// Functions within functions (SQL Server's limit is 32 too).
@@ -106,7 +107,13 @@ fn runner_of(session: &Session, module: Arc<Module>, frame: &Frame) -> Result<Ar
     if nesting > NESTING_MAX {
         return Err(errors::NESTED_TOO_DEEPLY.error());
     }
-    let session = Session {
+    let session = session_of_function(session, &module.definition.database)?;
+    Ok(Arc::new(Runner { session: Mutex::new(session), module, nesting }))
+}
+
+/// A session that reads within the statement's transaction.
+fn session_of_function(session: &Session, database: &str) -> Result<Session, SqlError> {
+    Ok(Session {
         instance: Arc::clone(&session.instance),
         login: session.login.clone(),
         settings: Settings {
@@ -116,13 +123,38 @@ fn runner_of(session: &Session, module: Arc<Module>, frame: &Frame) -> Result<Ar
             date_first: session.settings.date_first,
             ..Settings::new(true)
         },
-        database: module.definition.database.clone(),
+        database: database.to_owned(),
         work: session.work.for_function(),
         cancellation: session.cancellation.clone(),
         last: LastStatement::default(),
         ..Session::open(Arc::clone(&session.instance), session.login.clone(), session.interpreter)?
+    })
+}
+
+/// `sys.dm_exec_describe_first_result_set`; None for any other name.
+pub(crate) fn describing_function(
+    session: &Session,
+    name: &ObjectName,
+) -> Result<Option<TableFunction>, SqlError> {
+    let is_system = name.schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("sys"));
+    if !is_system || !name.name.eq_ignore_ascii_case("dm_exec_describe_first_result_set") {
+        return Ok(None);
+    }
+    let database = name.database.as_deref().unwrap_or(&session.database);
+    let inner = Mutex::new(session_of_function(session, database)?);
+    let rows = move |arguments: &[Datum]| {
+        waiting(|| {
+            let mut session = inner.lock();
+            Ok(FunctionRows::from((session.interpreter.describe)(&mut session, arguments)))
+        })
     };
-    Ok(Arc::new(Runner { session: Mutex::new(session), module, nesting }))
+    let text = SqlType::NVarChar { length: Length::Max };
+    Ok(Some(TableFunction {
+        columns: described_columns::of_function().columns,
+        rows: Arc::new(rows),
+        parameters: Some((name.name.clone(), vec![text.clone(), text, SqlType::TinyInt])),
+        defaults: Vec::new(),
+    }))
 }
 
 impl Runner {

@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod declared_type;
+pub(crate) mod described_columns;
 pub(crate) mod environment;
 pub(crate) mod evaluate;
 pub(crate) mod function;

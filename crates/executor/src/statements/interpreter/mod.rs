@@ -20,12 +20,14 @@ use tsql::SqlError;
 
 use crate::session::interpreter::Interpreter;
 use crate::session::{LoginSettings, Session};
+use crate::statements::procedures::describe;
 
 /// What sessions are given to run statements within statements.
 static INTERPRETER: Interpreter = Interpreter {
     run: |session, statements, frame, output| Box::pin(dispatch::run(session, statements, frame, output)),
     value: function_body::value,
     rows: function_body::rows,
+    describe: describe::first_result_rows,
 };
 
 /// Opens a session for a login. Errors: 4060 if the database does not exist.

@@ -1,4 +1,4 @@
-//! sp_tablecollations_100 and sp_describe_first_result_set.
+//! sp_tablecollations_100, and sp_describe_first_result_set with its function.
 
 use introspection::system_views::{View, max_length, precision, scale, type_id_of_name};
 use query::{Datum, OutputColumn};
@@ -11,7 +11,9 @@ use tsql::{parse_batch, parse_declarations, parse_object_name};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
+use crate::session::interpreter::FunctionValues;
 use crate::statements::evaluation::declared_type::describe_declarations;
+use crate::statements::evaluation::described_columns;
 use crate::statements::evaluation::evaluate;
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::deduce;
@@ -51,15 +53,39 @@ pub(crate) fn describe_first_result(session: &Session, arguments: &[Argument]) -
     let text = parameters.text(0).unwrap_or_default();
     let declared = parameters.text(1).unwrap_or_default();
     let sources = parameters.int(2).unwrap_or(0) > 0;
-    let mut view = View::new(COLUMNS);
-    let mut frame = Frame::new(true);
-    describe_declarations(session, &parse_declarations(&declared)?, &mut frame)?;
-    let statements = parse_batch(&text, session.settings.quoted_identifier)?;
-    let columns = first_result(session, &statements, &mut frame)?.unwrap_or_default();
-    for (ordinal, column) in (1_i64..).zip(&columns) {
-        view.push(described(session, ordinal, column, sources));
+    let mut view = described_columns::of_procedure();
+    for (ordinal, column) in (1_i64..).zip(&columns_of_first_result(session, &text, &declared)?) {
+        let wire = wire_columns(column);
+        view.push(described(session, ordinal, column, sources).into_iter().chain(wire).collect());
     }
     Ok(view)
+}
+
+/// The rows of `sys.dm_exec_describe_first_result_set`. What the procedure would raise as an error is a row here.
+pub(crate) fn first_result_rows(session: &mut Session, arguments: &[Datum]) -> FunctionValues {
+    let text = |position: usize| arguments.get(position).and_then(Datum::as_text).unwrap_or_default();
+    let sources = arguments.get(2).and_then(Datum::as_int).unwrap_or(0) > 0;
+    match columns_of_first_result(session, text(0), text(1)) {
+        Ok(columns) => (1_i64..)
+            .zip(&columns)
+            .map(|(ordinal, column)| {
+                let no_error = std::iter::repeat_n(Datum::Null, described_columns::ERROR.len());
+                described(session, ordinal, column, sources).into_iter().chain(no_error).collect()
+            })
+            .collect(),
+        Err(error) => vec![described_columns::refused(&error)],
+    }
+}
+
+fn columns_of_first_result(
+    session: &Session,
+    text: &str,
+    declared: &str,
+) -> Result<Vec<OutputColumn>, SqlError> {
+    let mut frame = Frame::new(true);
+    describe_declarations(session, &parse_declarations(declared)?, &mut frame)?;
+    let statements = parse_batch(text, session.settings.quoted_identifier)?;
+    Ok(first_result(session, &statements, &mut frame)?.unwrap_or_default())
 }
 
 /// The columns of the first result of some statements; None if none of them has a result.
@@ -146,9 +172,6 @@ fn described(session: &Session, ordinal: i64, column: &OutputColumn, sources: bo
     let base = spelled.split('(').next().unwrap_or_default();
     let type_id = type_id_of_name(base).map_or(Datum::Null, |id| int(i64::from(id)));
     let wire = column.wire();
-    let mut writer = tds::Writer::new();
-    wire.type_info.encode(&mut writer, tds::Direction::ServerToClient);
-    let token = writer.finish().ok().and_then(|bytes| bytes.first().copied()).unwrap_or(0);
     let collation = wire.type_info.collation;
     let source = column.source.as_ref().filter(|_| sources);
     let (schema, table) = match source {
@@ -200,6 +223,18 @@ fn described(session: &Session, ordinal: i64, column: &OutputColumn, sources: bo
         Datum::Null,
         Datum::Null,
         Datum::Null,
+    ]
+}
+
+/// How a column travels.
+fn wire_columns(column: &OutputColumn) -> [Datum; 4] {
+    let wire = column.wire();
+    let mut writer = tds::Writer::new();
+    wire.type_info.encode(&mut writer, tds::Direction::ServerToClient);
+    let token = writer.finish().ok().and_then(|bytes| bytes.first().copied()).unwrap_or(0);
+    let collation = wire.type_info.collation;
+    let int = |value: i64| Datum::Int(value);
+    [
         int(i64::from(token)),
         int(i64::from(wire.type_info.max_length)),
         collation.map_or(Datum::Null, |collation| int(i64::from(collation.info as i32))),
@@ -233,46 +268,3 @@ const FIRST_RESULT: Signature = Signature {
     parameters: &["@tsql", "@params", "@browse_information_mode"],
     required: 1,
 };
-
-/// The 39 columns of the procedure's result.
-const COLUMNS: &[(&str, &str)] = &[
-    ("is_hidden", "bit!"),
-    ("column_ordinal", "int!"),
-    ("name", "name"),
-    ("is_nullable", "bit!"),
-    ("system_type_id", "int!"),
-    ("system_type_name", "nvarchar(256)"),
-    ("max_length", "smallint!"),
-    ("precision", "tinyint!"),
-    ("scale", "tinyint!"),
-    ("collation_name", "name"),
-    ("user_type_id", "int"),
-    ("user_type_database", "name"),
-    ("user_type_schema", "name"),
-    ("user_type_name", "name"),
-    ("assembly_qualified_type_name", "nvarchar(4000)"),
-    ("xml_collection_id", "int"),
-    ("xml_collection_database", "name"),
-    ("xml_collection_schema", "name"),
-    ("xml_collection_name", "name"),
-    ("is_xml_document", "bit!"),
-    ("is_case_sensitive", "bit!"),
-    ("is_fixed_length_clr_type", "bit!"),
-    ("source_server", "name"),
-    ("source_database", "name"),
-    ("source_schema", "name"),
-    ("source_table", "name"),
-    ("source_column", "name"),
-    ("is_identity_column", "bit"),
-    ("is_part_of_unique_key", "bit"),
-    ("is_updateable", "bit"),
-    ("is_computed_column", "bit"),
-    ("is_sparse_column_set", "bit"),
-    ("ordinal_in_order_by_list", "smallint"),
-    ("order_by_list_length", "smallint"),
-    ("order_by_is_descending", "smallint"),
-    ("tds_type_id", "int!"),
-    ("tds_length", "int!"),
-    ("tds_collation_id", "int"),
-    ("tds_collation_sort_id", "tinyint"),
-];
