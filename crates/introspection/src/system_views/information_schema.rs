@@ -174,21 +174,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         }
     }),
     Entry::standard("VIEW_TABLE_USAGE", VIEW_USAGE, |_, _| {}),
-    Entry::standard("TABLE_PRIVILEGES", PRIVILEGES, |context, view| {
-        for table in context.tables() {
-            for privilege in ["REFERENCES", "SELECT", "INSERT", "UPDATE", "DELETE"] {
-                let [catalog, schema, name] = names(&table);
-                view.add([
-                    ("GRANTOR", text("dbo")),
-                    ("GRANTEE", text("dbo")),
-                    ("TABLE_CATALOG", catalog),
-                    ("TABLE_SCHEMA", schema),
-                    ("TABLE_NAME", name),
-                    ("PRIVILEGE_TYPE", text(privilege)),
-                ]);
-            }
-        }
-    }),
+    // What was granted, which is nothing: an owner's rights are not among it.
+    Entry::standard("TABLE_PRIVILEGES", PRIVILEGES, |_, _| {}),
 ];
 
 fn names(table: &TableDefinition) -> [Datum; 3] {
