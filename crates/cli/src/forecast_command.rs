@@ -135,6 +135,8 @@ pub fn as_json(forecast: &Forecast) -> Json {
         "pages": forecast.pages(),
         "bytes": forecast.bytes(),
         "log_bytes": forecast.log_bytes,
+        "log_bytes_least": forecast.log_range_bytes.map(|(least, _)| least),
+        "log_bytes_most": forecast.log_range_bytes.map(|(_, most)| most),
         "recovery_model": forecast.recovery_model.map(|model| model.to_string()),
         "minimally_logged": forecast.is_minimally_logged,
         "seconds": forecast.time.as_ref().map(|time| time.expected.as_secs_f64()),

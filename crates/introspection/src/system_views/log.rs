@@ -57,7 +57,16 @@ pub(super) const LOG_RECORDS: &[(&str, &str)] = &[
     ("PartitionId", "bigint"),
 ];
 
-pub(super) const ENTRIES: &[Entry] = &[Entry::new("dm_db_log_space_usage", LOG_SPACE, log_space)];
+/// When the database makes its next checkpoint, a view that SQL Server does not have.
+const CHECKPOINTS: &str = "
+    database_id int!
+    log_bytes_since_checkpoint bigint!
+    checkpoint_log_bytes bigint!";
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("dm_db_log_space_usage", LOG_SPACE, log_space),
+    Entry::new("dm_bulkwire_checkpoints", CHECKPOINTS, checkpoints),
+];
 
 /// The recovery model as `sys.databases` numbers and names it.
 pub fn recovery_model(figures: &Figures) -> (i32, &'static str) {
@@ -90,6 +99,17 @@ fn log_space(context: &Context<'_>, view: &mut View) {
         ("used_log_space_in_bytes", Datum::Int(space.used_bytes as i64)),
         ("used_log_space_in_percent", Datum::Real(space.used_percent as f32)),
         ("log_space_in_bytes_since_last_backup", Datum::Int(space.since_backup_bytes as i64)),
+    ]);
+}
+
+fn checkpoints(context: &Context<'_>, view: &mut View) {
+    let Some(database) = context.database() else { return };
+    let Some(figures) = context.figures(&database.name) else { return };
+    let space = figures.engine().log_space();
+    view.add([
+        ("database_id", int(database.id)),
+        ("log_bytes_since_checkpoint", Datum::Int(space.since_checkpoint_bytes as i64)),
+        ("checkpoint_log_bytes", Datum::Int(space.checkpoint_bytes as i64)),
     ]);
 }
 

@@ -61,6 +61,8 @@ struct PagePlan {
 struct Fit {
     rows: usize,
     bytes: usize,
+    /// Of them those in front of the rows.
+    information_bytes: usize,
 }
 
 /// Fills pages with the rows, as far as they are compressed.
@@ -74,6 +76,7 @@ pub(super) fn fill(rows: &PageRows<'_>) -> Filled {
         filled.firsts.push(at);
         filled.bytes += fit.bytes as f64;
         filled.compressed_pages += f64::from(u8::from(is_compressed));
+        filled.information_bytes += fit.information_bytes as f64;
         (at, pages, sampled_rows) = (at + fit.rows, pages + 1, sampled_rows + fit.rows);
         let rows_per_page = sampled_rows / pages.max(1);
         let all_pages = total / rows_per_page.max(1);
@@ -108,7 +111,8 @@ impl PageRows<'_> {
     ) -> (Fit, bool) {
         let available = self.lengths.len() - first;
         let plain = self.fit(first, 0, |row| self.lengths.get(row).copied().unwrap_or(0).into());
-        let plain = if plain.rows == 0 { Fit { rows: 1, bytes: CAPACITY_BYTES } } else { plain };
+        let plain =
+            if plain.rows == 0 { Fit { rows: 1, bytes: CAPACITY_BYTES, ..Fit::default() } } else { plain };
         if plain.rows >= available {
             return (plain, false);
         }
@@ -135,9 +139,10 @@ impl PageRows<'_> {
             if used > limit {
                 break;
             }
-            fit = Fit { rows: fit.rows + 1, bytes: fit.bytes + bytes + SLOT_BYTES };
+            fit = Fit { rows: fit.rows + 1, bytes: fit.bytes + bytes + SLOT_BYTES, ..fit };
         }
         fit.bytes += information_bytes;
+        fit.information_bytes = information_bytes;
         fit
     }
 

@@ -25,6 +25,22 @@ pub(super) struct Definition {
     pub notes: Vec<String>,
     /// The server is bulkwire's own, which logs otherwise.
     pub is_embedded: bool,
+    /// When that makes checkpoints.
+    pub checkpoints: Checkpoints,
+}
+
+/// When bulkwire's own server makes a checkpoint of the database: with the first commit behind so many bytes of log records.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Checkpoints {
+    pub every_bytes: f64,
+    /// How many there are since the last one.
+    pub since_bytes: f64,
+}
+
+impl Default for Checkpoints {
+    fn default() -> Self {
+        Self { every_bytes: f64::INFINITY, since_bytes: 0.0 }
+    }
 }
 
 /// A column of the table that is stored.
@@ -164,7 +180,9 @@ impl Definition {
             }
         }
         let is_embedded = is_embedded(client);
-        Ok(Self { columns, table, indexes, shape, notes, is_embedded })
+        let checkpoints = if is_embedded { checkpoints(client) } else { None };
+        let checkpoints = checkpoints.unwrap_or_default();
+        Ok(Self { columns, table, indexes, shape, notes, is_embedded, checkpoints })
     }
 
     pub fn is_heap(&self) -> bool {
@@ -187,4 +205,16 @@ fn is_embedded(client: &mut Client) -> bool {
     let found = client.query_values("SELECT OBJECT_ID(N'sys.dm_bulkwire_loads') AS id");
     let id = found.ok().and_then(|tables| tables.first()?.rows.first()?.first().cloned());
     id.is_some_and(|id| id != tds::Value::Null)
+}
+
+/// What the server says of the database's checkpoints.
+fn checkpoints(client: &mut Client) -> Option<Checkpoints> {
+    let query = "SELECT checkpoint_log_bytes, log_bytes_since_checkpoint FROM sys.dm_bulkwire_checkpoints";
+    let tables = client.query_values(query).ok()?;
+    match tables.first()?.rows.first()?.as_slice() {
+        [tds::Value::BigInt(every), tds::Value::BigInt(since)] if *every > 0 => {
+            Some(Checkpoints { every_bytes: *every as f64, since_bytes: *since as f64 })
+        }
+        _ => None,
+    }
 }

@@ -57,15 +57,13 @@ pub(super) struct Logged {
     /// Pages above the leaves, bytes of their entries, and of those of the root.
     pub upper: super::tree::Upper,
     pub is_tree: bool,
-    /// What rows that came into a tree with others took already, if they are counted one by one.
-    pub merged_bytes: f64,
 }
 
 /// Bytes of log for a heap or a tree of bulkwire's own server.
 pub(super) fn embedded(logged: &Logged) -> f64 {
-    let Logged { way, rows, pages, bytes, upper, is_tree, merged_bytes } = *logged;
+    let Logged { way, rows, pages, bytes, upper, is_tree } = *logged;
     if way == Way::Counted {
-        return IMAGE_BYTES + merged_bytes;
+        return IMAGE_BYTES;
     }
     let page = PAGE_RECORD_BYTES as f64 + LENGTH_BYTES;
     let runs = (pages / RUN_PAGES).ceil();
@@ -89,20 +87,24 @@ pub(super) fn embedded(logged: &Logged) -> f64 {
         }
         Way::Counted => 0.0,
     };
-    UNIT_BYTES + runs * RUN_BYTES + filled + merged_bytes
+    UNIT_BYTES + runs * RUN_BYTES + filled
+}
+
+/// What a checkpoint has a load log once more besides pages of rows: maps, and the own map of each heap or tree.
+pub(super) fn checkpoint_bytes(structures: usize) -> f64 {
+    MAPS_BYTES + structures as f64 * UNIT_BYTES
 }
 
 /// Bytes of log for a heap or a tree of SQL Server.
 pub(super) fn server(logged: &Logged) -> f64 {
-    let Logged { way, rows, pages, bytes, upper, merged_bytes, .. } = *logged;
+    let Logged { way, rows, pages, bytes, upper, .. } = *logged;
     let all = pages + upper.pages;
-    let filled = match way {
+    match way {
         Way::Minimal => (all / EXTENT_PAGES).ceil() * EXTENT_BYTES,
         Way::Pages => all * SERVER_PAGE_BYTES,
         Way::Rows => rows * (SERVER_ROW_BYTES - SLOT_BYTES as f64) + bytes + all * SERVER_ROW_BYTES,
         Way::Counted => 0.0,
-    };
-    filled + merged_bytes
+    }
 }
 
 /// All of a load: what is logged of its heap and trees, and so many transactions. `takes_extents`: it does not only add rows to pages

@@ -9,6 +9,7 @@ mod definition;
 mod key;
 mod large;
 mod log_volume;
+mod merging;
 mod page;
 mod probe;
 mod record;
@@ -45,6 +46,9 @@ const FEW_ROWS: u64 = 512;
 const FEW_BYTES: u64 = 64 << 10;
 /// Rows that are encoded at a time.
 const STEP_ROWS: usize = 4096;
+/// Bytes in memory of the first batch of several writers, and of the largest ones.
+const FIRST_BATCH_BYTES: f64 = 131_072.0;
+const MOST_BATCH_BYTES: f64 = 20_971_520.0;
 /// Bytes of rows that are kept for the probe, as they are sent.
 const PROBE_BYTES: usize = 8 << 20;
 
@@ -99,6 +103,9 @@ pub struct Forecast {
     pub structures: Vec<StructureForecast>,
     /// Bytes that the load adds to the log.
     pub log_bytes: u64,
+    /// From where to where they may lie, if batches of several writers come into a tree: how many rows they have, and in which order
+    /// they come, is known afterwards only.
+    pub log_range_bytes: Option<(u64, u64)>,
     /// The database's recovery model.
     pub recovery_model: Option<RecoveryModel>,
     /// Whether the rows' pages are left out of the log.
@@ -257,12 +264,11 @@ impl<'p> Forecaster<'p> {
             may_be_minimal: matches!(model, Some(RecoveryModel::Simple | RecoveryModel::BulkLogged)),
             is_few: rows < FEW_ROWS && wire_bytes < FEW_BYTES,
             batch_ends,
-        };
-        let transactions = match circumstances.batches {
-            Batches::Fixed(batch_rows) => rows.div_ceil(batch_rows.max(1)),
-            Batches::Growing => arrival.batch_ends.len() as u64,
+            is_out_of_turn: false,
         };
         let outcome = outcome(&self.definition, &self.sample, &arrival);
+        let log_bytes = self.log_bytes(outcome.log_bytes, &arrival, circumstances.batches, rows);
+        let log_range_bytes = self.log_range(&arrival, circumstances.batches, rows, log_bytes);
         let mut notes = self.definition.notes.clone();
         if !is_empty {
             notes.push(
@@ -272,13 +278,6 @@ impl<'p> Forecaster<'p> {
         if sampled < rows {
             notes.push("keys that come twice are counted in the sample alone".to_owned());
         }
-        let log_bytes = match self.definition.is_embedded {
-            true => {
-                let takes_extents = !arrival.is_few || self.definition.is_heap();
-                log_volume::whole(outcome.log_bytes, transactions as f64, takes_extents)
-            }
-            false => outcome.log_bytes,
-        };
         let is_heap = self.definition.is_heap();
         let is_minimally_logged = arrival.may_be_minimal
             && arrival.table_lock
@@ -291,11 +290,53 @@ impl<'p> Forecaster<'p> {
             rows_unfit: self.rows_unfit,
             structures: outcome.structures,
             log_bytes: log_bytes as u64,
+            log_range_bytes,
             recovery_model: model,
             is_minimally_logged,
             time,
             notes,
         }
+    }
+
+    /// Log bytes of the load, of which `structures` are those of heaps and trees.
+    fn log_bytes(&self, structures: f64, arrival: &Arrival, batches: Batches, rows: u64) -> f64 {
+        let transactions = match batches {
+            Batches::Fixed(batch_rows) => rows.div_ceil(batch_rows.max(1)),
+            Batches::Growing => arrival.batch_ends.len() as u64,
+        };
+        match self.definition.is_embedded {
+            true => {
+                let takes_extents = !arrival.is_few || self.definition.is_heap();
+                log_volume::whole(structures, transactions as f64, takes_extents)
+            }
+            false => structures,
+        }
+    }
+
+    /// Between what several writers log that keep to small batches and those whose batches are as large as can be, in turn or not.
+    fn log_range(&self, arrival: &Arrival, batches: Batches, rows: u64, expected: f64) -> Option<(u64, u64)> {
+        let has_trees = !self.definition.is_heap() || !self.definition.indexes.is_empty();
+        if batches != Batches::Growing || !has_trees || !self.definition.is_embedded {
+            return None;
+        }
+        let bytes_a_row = self.bytes_a_row();
+        let sizes = [FIRST_BATCH_BYTES, MOST_BATCH_BYTES];
+        let [small, large] = sizes.map(|bytes| Batches::Fixed(((bytes / bytes_a_row) as u64).max(1)));
+        let ways = [batches, small, large];
+        let (mut low, mut high) = (expected, expected);
+        for (batches, is_out_of_turn) in ways.iter().flat_map(|batches| [(*batches, false), (*batches, true)])
+        {
+            let batch_ends = self.batch_ends(batches, rows);
+            let arrival = Arrival { batch_ends, is_out_of_turn, ..arrival.clone() };
+            let structures = outcome(&self.definition, &self.sample, &arrival).log_bytes;
+            let log_bytes = self.log_bytes(structures, &arrival, batches, rows);
+            (low, high) = (low.min(log_bytes), high.max(log_bytes));
+        }
+        Some((low as u64, high as u64))
+    }
+
+    fn bytes_a_row(&self) -> f64 {
+        (self.memory_bytes as f64 / (self.sample.rows() as f64).max(1.0)).max(1.0)
     }
 
     fn time(&self, client: &mut Client, circumstances: &Circumstances, rows: u64) -> Option<TimeForecast> {
@@ -322,15 +363,12 @@ impl<'p> Forecaster<'p> {
 
     /// Where transactions end among the rows of the sample.
     fn batch_ends(&self, batches: Batches, rows: u64) -> Vec<usize> {
-        /// Bytes in memory of the first batch, and of the largest ones.
-        const FIRST_BYTES: f64 = 131_072.0;
-        const MOST_BYTES: f64 = 20_971_520.0;
         let sampled = self.sample.rows();
         let share = sampled as f64 / rows.max(1) as f64;
-        let bytes_a_row = (self.memory_bytes as f64 / (sampled as f64).max(1.0)).max(1.0);
+        let bytes_a_row = self.bytes_a_row();
         let (mut size, most) = match batches {
             Batches::Fixed(rows) => (rows as f64, rows as f64),
-            Batches::Growing => (FIRST_BYTES / bytes_a_row, MOST_BYTES / bytes_a_row),
+            Batches::Growing => (FIRST_BATCH_BYTES / bytes_a_row, MOST_BATCH_BYTES / bytes_a_row),
         };
         let (mut ends, mut end) = (Vec::new(), 0.0);
         loop {

@@ -18,8 +18,9 @@ pub(super) struct Filled {
     pub bytes: f64,
     /// Which row is the first of each page. Of a sample of pages, these are the pages of the sample.
     pub firsts: Vec<usize>,
-    /// Pages that were made smaller as a whole.
+    /// Pages that were made smaller as a whole, and the bytes that they have in front of their rows for it.
     pub compressed_pages: f64,
+    pub information_bytes: f64,
 }
 
 impl Filled {
@@ -28,6 +29,7 @@ impl Filled {
         self.pages *= factor;
         self.bytes *= factor;
         self.compressed_pages *= factor;
+        self.information_bytes *= factor;
         self
     }
 
@@ -35,6 +37,7 @@ impl Filled {
         self.pages += other.pages;
         self.bytes += other.bytes;
         self.compressed_pages += other.compressed_pages;
+        self.information_bytes += other.information_bytes;
         self.firsts.extend(other.firsts);
         self
     }

@@ -45,6 +45,10 @@ impl fmt::Display for Forecast {
         let log = if self.is_minimally_logged { "minimally logged" } else { "fully logged" };
         let model = self.recovery_model.map(|model| format!(", {model}")).unwrap_or_default();
         write!(f, "log: {} ({log}{model})", bytes(self.log_bytes as f64))?;
+        if let Some((low, high)) = self.log_range_bytes {
+            let (low, high) = (bytes(low as f64), bytes(high as f64));
+            write!(f, ", from {low} to {high} by how batches of several writers come")?;
+        }
         match &self.time {
             Some(time) => write!(f, "\ntime: {time}")?,
             None => write!(f, "\ntime: not known, since the source has no rows")?,

@@ -8,12 +8,13 @@ use super::{
     definition::{ColumnSource, Definition, Structure},
     key::{KeyColumn, sorted},
     large::{Moved, move_out},
-    log_volume::{Logged, Way, embedded, server},
-    page::{Filled, STUB_BYTES, fill, fill_limit_bytes},
+    log_volume::{Logged, Way, checkpoint_bytes, embedded, server},
+    merging::{Built, Coming, Merging},
+    page::{Filled, SLOT_BYTES, STUB_BYTES, fill, fill_limit_bytes},
     record::{RecordColumn, RecordForm, compressed_lengths, plain_lengths, shrunk},
     sample::{Sample, Values, absent},
     stored_kind::StoredKind,
-    tree::{Coming, Merged, Upper, merge, upper_levels},
+    tree::{Upper, upper_levels},
 };
 use crate::stage::Compression;
 
@@ -30,6 +31,8 @@ pub(super) struct Arrival {
     pub factor: f64,
     /// Where batches end among the rows of the sample.
     pub batch_ends: Vec<usize>,
+    /// Of two batches the second one comes first.
+    pub is_out_of_turn: bool,
     pub table_lock: bool,
     /// The table has no rows.
     pub is_empty: bool,
@@ -77,11 +80,17 @@ pub(super) fn outcome(definition: &Definition, sample: &Sample, arrival: &Arriva
         columns.iter().map(|(kind, nullable, values)| (*kind, *nullable, values.clone())).collect();
     let moved = move_out(&mut columns, &definition.table.key, rows);
     let (table, located) = if definition.is_heap() { work.heap(&columns) } else { work.clustered(&columns) };
+    let mut all = vec![table];
+    all.extend(definition.indexes.iter().map(|index| work.index(index, &whole, &located)));
     let mut outcome = Outcome { structures: Vec::new(), log_bytes: 0.0 };
-    work.add(&mut outcome, table);
     work.add_moved(&mut outcome, &moved);
-    for index in &definition.indexes {
-        work.add(&mut outcome, work.index(index, &whole, &located));
+    work.let_grow(&mut outcome, &mut all);
+    let moved = outcome.structures.split_off(0);
+    for (number, stored) in all.into_iter().enumerate() {
+        work.add(&mut outcome, stored);
+        if number == 0 {
+            outcome.structures.extend_from_slice(&moved);
+        }
     }
     outcome
 }
@@ -92,13 +101,51 @@ struct Stored {
     kind: &'static str,
     compression: Compression,
     rows: f64,
+    /// Pages of a heap; the leaves that are built of the first rows of a tree.
     leaves: Filled,
-    upper: Upper,
+    /// Lengths of entries above that would lead to each row of a tree, in the order of its key.
+    entries: Vec<u16>,
     is_tree: bool,
-    /// Log bytes of rows that came into leaves of others, and how the first ones came.
-    merged_bytes: f64,
-    built: Option<Filled>,
     way: Way,
+    growing: Option<Growing>,
+}
+
+/// A tree into which batches come, one after the other.
+struct Growing {
+    merging: Merging,
+    batches: std::vec::IntoIter<Vec<u32>>,
+    log_bytes: f64,
+}
+
+impl Growing {
+    /// Puts the next batch into the tree. Returns the bytes of its log records.
+    fn take(&mut self) -> usize {
+        self.batches.next().iter().for_each(|batch| self.merging.take(batch));
+        let records = self.merging.take_records();
+        self.log_bytes += records.log_bytes();
+        records.bytes
+    }
+}
+
+impl Stored {
+    /// Log bytes of what was filled before rows came between others.
+    fn filled_log(&self, factor: f64, is_embedded: bool) -> f64 {
+        let logged = Logged {
+            way: self.way,
+            rows: self.rows * factor,
+            pages: self.leaves.pages * factor,
+            bytes: self.leaves.bytes * factor,
+            upper: self.upper(&self.leaves.firsts, self.leaves.pages * factor),
+            is_tree: self.is_tree,
+        };
+        if is_embedded { embedded(&logged) } else { server(&logged) }
+    }
+
+    /// The levels above leaves that begin with these rows.
+    fn upper(&self, firsts: &[usize], pages: f64) -> Upper {
+        let entries: Vec<u16> = firsts.iter().filter_map(|first| self.entries.get(*first).copied()).collect();
+        upper_levels(pages, &entries)
+    }
 }
 
 struct Work<'a> {
@@ -118,30 +165,60 @@ struct Ordered<'a> {
 }
 
 impl Work<'_> {
-    fn add(&self, outcome: &mut Outcome, result: Stored) {
-        let Stored { leaves, upper, .. } = &result;
+    fn add(&self, outcome: &mut Outcome, stored: Stored) {
         let factor = self.arrival.factor;
-        let built = result.built.as_ref().unwrap_or(leaves);
-        let logged = Logged {
-            way: result.way,
-            rows: result.rows * factor,
-            pages: built.pages * factor,
-            bytes: built.bytes * factor,
-            upper: *upper,
-            is_tree: result.is_tree,
-            merged_bytes: result.merged_bytes * factor,
+        outcome.log_bytes += stored.filled_log(factor, self.definition.is_embedded);
+        let grown = stored.growing.as_ref().map(|growing| (growing.merging.leaves(), growing.log_bytes));
+        let leaves = match &grown {
+            Some((leaves, log_bytes)) => {
+                outcome.log_bytes += log_bytes * factor;
+                leaves
+            }
+            None => &stored.leaves,
         };
-        outcome.log_bytes += if self.definition.is_embedded { embedded(&logged) } else { server(&logged) };
+        let upper = stored.upper(&leaves.firsts, leaves.pages * factor);
         outcome.structures.push(StructureForecast {
-            name: result.name.clone(),
-            kind: result.kind,
-            compression: result.compression,
-            rows: (result.rows * factor).round() as u64,
+            name: stored.name.clone(),
+            kind: stored.kind,
+            compression: stored.compression,
+            rows: (stored.rows * factor).round() as u64,
             leaf_pages: whole_pages(leaves.pages * factor),
             upper_pages: whole_pages(upper.pages),
             map_pages: maps_of(leaves.pages * factor + upper.pages),
             compressed_pages: whole_pages(leaves.compressed_pages * factor),
         });
+    }
+
+    /// Lets batches come into trees, and the server make its checkpoints between them: behind one every page that changes is logged
+    /// as a whole once more.
+    fn let_grow(&self, outcome: &mut Outcome, all: &mut [Stored]) {
+        let Arrival { factor, ref batch_ends, .. } = *self.arrival;
+        let Definition { is_embedded, checkpoints, .. } = *self.definition;
+        // Heaps and what is outside of rows grow with each batch.
+        let steady: f64 = outcome.log_bytes
+            + all
+                .iter()
+                .filter(|stored| !stored.is_tree)
+                .map(|of| of.filled_log(factor, is_embedded))
+                .sum::<f64>();
+        let trees = || all.iter().filter(|stored| stored.is_tree);
+        let built: f64 = trees().map(|of| of.filled_log(factor, is_embedded)).sum();
+        let mut since = checkpoints.since_bytes + built;
+        let mut start = 0;
+        for (number, end) in batch_ends.iter().enumerate() {
+            since += steady * (end - start) as f64 / self.rows.max(1) as f64;
+            start = *end;
+            if number > 0 {
+                let growing = all.iter_mut().filter_map(|stored| stored.growing.as_mut());
+                since += factor * growing.map(|growing| growing.take() as f64).sum::<f64>();
+            }
+            if is_embedded && since >= checkpoints.every_bytes && number + 1 < batch_ends.len() {
+                since = 0.0;
+                let growing = all.iter_mut().filter_map(|stored| stored.growing.as_mut());
+                growing.for_each(|growing| growing.merging.note_checkpoint());
+                outcome.log_bytes += checkpoint_bytes(all.len());
+            }
+        }
     }
 
     fn add_moved(&self, outcome: &mut Outcome, moved: &Moved) {
@@ -163,7 +240,6 @@ impl Work<'_> {
                 bytes: bytes * factor,
                 upper: Upper::default(),
                 is_tree: false,
-                merged_bytes: 0.0,
             };
             outcome.log_bytes +=
                 if self.definition.is_embedded { embedded(&logged) } else { server(&logged) };
@@ -233,11 +309,10 @@ impl Work<'_> {
             compression: table.compression,
             rows: self.rows as f64,
             leaves,
-            upper: Upper::default(),
+            entries: Vec::new(),
             is_tree: false,
-            merged_bytes: 0.0,
-            built: None,
             way: self.way(true),
+            growing: None,
         };
         (result, Located { locator })
     }
@@ -322,53 +397,43 @@ impl Work<'_> {
     fn tree(&self, kind: &'static str, ordered: &Ordered<'_>, keys: &[RecordColumn<'_>]) -> Stored {
         let Structure { name, compression, fill_percent, .. } = ordered.structure;
         let Arrival { table_lock, is_empty, is_few, ref batch_ends, .. } = *self.arrival;
-        let lengths = ordered.lengths();
-        let fill_percent = if table_lock && is_empty { *fill_percent } else { 100 };
-        let (mut merged, mut built, mut way) = (None, None, self.way(false));
-        let adds_row_by_row = is_few && self.definition.is_embedded;
-        let leaves = if batch_ends.len() > 1 || adds_row_by_row {
-            let (whole, first) = self.merged(ordered, &lengths, fill_percent, adds_row_by_row);
-            let leaves = whole.leaves.clone();
-            merged = Some(whole);
-            built = Some(first);
-            leaves
-        } else {
-            ordered.fill(&lengths, fill_percent)
-        };
-        if adds_row_by_row && way == Way::Rows {
-            way = Way::Counted;
-        }
         let entries: Vec<u16> = {
             let all = match compression {
                 Compression::None => plain_lengths(RecordForm::IndexUpper, keys, self.rows),
                 _ => compressed_lengths(RecordForm::IndexUpper, &shrunk(keys), self.rows),
             };
-            let firsts = leaves.firsts.iter().filter_map(|first| ordered.order.get(*first));
-            firsts.filter_map(|row| all.get(*row as usize).copied()).collect()
+            ordered.order.iter().map(|row| all.get(*row as usize).copied().unwrap_or(0)).collect()
         };
-        let upper = upper_levels(leaves.pages * self.arrival.factor, &entries);
+        let fill_percent = if table_lock && is_empty { *fill_percent } else { 100 };
+        let way = self.way(false);
+        let adds_row_by_row = is_few && self.definition.is_embedded;
+        let (leaves, growing) = if batch_ends.len() > 1 || adds_row_by_row {
+            let (first, growing) = self.growing(ordered, &entries, fill_percent, adds_row_by_row);
+            (first, Some(growing))
+        } else {
+            (ordered.fill(&ordered.lengths(), fill_percent), None)
+        };
         Stored {
             name: name.clone(),
             kind,
             compression: *compression,
             rows: ordered.order.len() as f64,
             leaves,
-            upper,
+            entries,
             is_tree: true,
-            merged_bytes: merged.map_or(0.0, |merged| merged.log_bytes),
-            built,
-            way,
+            way: if adds_row_by_row && way == Way::Rows { Way::Counted } else { way },
+            growing,
         }
     }
 
     /// Rows that come in several batches, of which the first one builds the tree, or one by one.
-    fn merged(
+    fn growing(
         &self,
         ordered: &Ordered<'_>,
-        lengths: &[u16],
+        entries: &[u16],
         fill_percent: u8,
         row_by_row: bool,
-    ) -> (Merged, Filled) {
+    ) -> (Filled, Growing) {
         let mut ranks = vec![u32::MAX; self.rows];
         for (rank, row) in ordered.order.iter().enumerate() {
             if let Some(place) = ranks.get_mut(*row as usize) {
@@ -379,17 +444,16 @@ impl Work<'_> {
             let own = ranks.get(rows).unwrap_or_default().iter().copied();
             own.filter(|rank| *rank < u32::MAX).collect()
         };
-        // A page that is compressed as a whole holds more than its rows say.
-        let whole = ordered.fill(lengths, 100);
-        let plain: f64 = lengths.iter().map(|length| f64::from(*length) + 2.0).sum();
-        let ratio = if whole.compressed_pages > 0.0 { whole.bytes / plain.max(1.0) } else { 1.0 };
-        let scaled: Vec<u16> =
-            lengths.iter().map(|length| (f64::from(*length) * ratio).max(1.0) as u16).collect();
-        let compresses = whole.compressed_pages > 0.0;
-        let coming = Coming { lengths, stored: &scaled, compresses };
+        let lengths = ordered.lengths();
+        let whole = ordered.fill(&lengths, 100);
+        let may_compress = ordered.structure.compression == Compression::Page;
+        let coming = Coming { may_compress, ..coming(lengths, entries, &whole) };
         if row_by_row {
-            let rows: Vec<Vec<u32>> = ranks_of(0..self.rows).into_iter().map(|row| vec![row]).collect();
-            return (merge(coming, None, &rows), Filled::default());
+            let mut merging = Merging::new(coming, None);
+            ranks_of(0..self.rows).into_iter().for_each(|row| merging.take(&[row]));
+            let mut growing = Growing { merging, batches: Vec::new().into_iter(), log_bytes: 0.0 };
+            growing.take();
+            return (Filled::default(), growing);
         }
         let mut start = 0;
         let mut batches = Vec::new();
@@ -400,10 +464,16 @@ impl Work<'_> {
             start = *end;
         }
         let first = batches.remove(0);
-        let first_lengths = first.iter().filter_map(|rank| scaled.get(*rank as usize).copied());
-        let built = fill(first_lengths, fill_percent, 0);
+        if self.arrival.is_out_of_turn {
+            batches.chunks_mut(2).for_each(<[Vec<u32>]>::reverse);
+        }
+        let filled = coming.fill(&first, fill_percent);
         let is_logged = self.way(false) != Way::Minimal;
-        (merge(coming, Some((&first, &built, is_logged)), &batches), built)
+        let merging = Merging::new(coming, Some(&Built { rows: &first, filled: &filled, is_logged }));
+        // Places among the rows of the batch become those among all.
+        let firsts = filled.firsts.iter().filter_map(|place| first.get(*place).map(|rank| *rank as usize));
+        let filled = Filled { firsts: firsts.collect(), ..filled };
+        (filled, Growing { merging, batches: batches.into_iter(), log_bytes: 0.0 })
     }
 
     fn key_column<'v>(
@@ -440,6 +510,22 @@ impl Ordered<'_> {
             least_bytes: self.least_bytes,
             block_pages: self.block_pages,
         })
+    }
+}
+
+/// Rows of these lengths that come into a tree; `whole` is what they take if all come at once.
+fn coming(lengths: Vec<u16>, entries: &[u16], whole: &Filled) -> Coming {
+    let slots = (SLOT_BYTES * lengths.len()) as f64;
+    let plain: f64 = lengths.iter().map(|length| f64::from(*length)).sum();
+    let compressed_share = (whole.compressed_pages > 0.0)
+        .then(|| ((whole.bytes - whole.information_bytes - slots) / plain.max(1.0)).clamp(0.01, 1.0));
+    let entry_bytes = entries.iter().map(|length| usize::from(*length)).sum::<usize>() / entries.len().max(1);
+    Coming {
+        lengths,
+        may_compress: false,
+        compressed_share,
+        information_bytes: (whole.information_bytes / whole.compressed_pages.max(1.0)) as usize,
+        entry_bytes: entry_bytes.max(1),
     }
 }
 

@@ -72,6 +72,13 @@ SELECT CASE WHEN used_log_space_in_bytes BETWEEN 1 AND total_log_size_in_bytes T
 ----
 in use | 0 | 1
 
+CHECKPOINT
+----
+
+SELECT CASE WHEN log_bytes_since_checkpoint BETWEEN 0 AND 10000 THEN 'just made' END, CASE WHEN checkpoint_log_bytes > 1000000 THEN 'not every megabyte' END, database_id FROM sys.dm_bulkwire_checkpoints
+----
+just made | not every megabyte | 1
+
 SELECT CASE WHEN COUNT(*) >= 1 THEN 'files' END, MIN(vlf_status), MIN(CAST(vlf_active AS int)), CASE WHEN MAX(vlf_sequence_number) - MIN(vlf_sequence_number) = COUNT(*) - 1 THEN 'one after the other' END FROM sys.dm_db_log_info(NULL)
 ----
 files | 2 | 1 | one after the other

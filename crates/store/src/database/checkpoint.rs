@@ -118,17 +118,19 @@ impl Shared {
         self.checkpoint.lock().last_log_backup = to;
     }
 
+    /// Bytes of records that were written since the last checkpoint.
+    pub fn since_checkpoint_bytes(&self) -> u64 {
+        let state = self.checkpoint.lock();
+        self.pager.log.written_bytes() - state.log_bytes
+    }
+
     /// A checkpoint if enough log was written since the last.
     pub fn checkpoint_if_due(&self) -> Result<(), EngineError> {
-        let due = {
-            let state = self.checkpoint.lock();
-            let log = &self.pager.log;
-            let since = log.written_bytes() - state.log_bytes;
-            // A log with a limit is given up before it is reached.
-            let limit = self.options.log.limit_bytes.unwrap_or(u64::MAX);
-            since >= self.options.checkpoint_log_bytes
-                || (since >= limit / 8 && log.used_bytes() >= limit / 2)
-        };
+        let since = self.since_checkpoint_bytes();
+        // A log with a limit is given up before it is reached.
+        let limit = self.options.log.limit_bytes.unwrap_or(u64::MAX);
+        let due = since >= self.options.checkpoint_log_bytes
+            || (since >= limit / 8 && self.pager.log.used_bytes() >= limit / 2);
         if due { self.checkpoint() } else { Ok(()) }
     }
 

@@ -22,6 +22,11 @@ pub struct LogSpace {
     pub reserved_bytes: u64,
     /// Log since the last log backup; under SIMPLE since the last checkpoint.
     pub since_backup_bytes: u64,
+    /// Bytes of records since the last checkpoint, and those with which the next one is due. A page is logged as a whole before its
+    /// first change behind a checkpoint.
+    pub since_checkpoint_bytes: u64,
+    /// See [`since_checkpoint_bytes`](Self::since_checkpoint_bytes).
+    pub checkpoint_bytes: u64,
     /// What keeps the log from being truncated.
     pub reuse_wait: LogReuseWait,
 }
@@ -75,6 +80,8 @@ pub(crate) fn log_space(shared: &Shared) -> LogSpace {
         used_percent: 100.0 * used_bytes as f64 / total_bytes.max(1) as f64,
         reserved_bytes: log.reserved_bytes(),
         since_backup_bytes: log.bytes_since(kept_from),
+        since_checkpoint_bytes: shared.since_checkpoint_bytes(),
+        checkpoint_bytes: shared.options.checkpoint_log_bytes,
         reuse_wait,
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Offsets of the header's fields are those of SQL Server (`docs/store-engine.md`, "A page"). Only three operations
 //! change a page: [`insert`](Page::insert), [`remove`](Page::remove) and [`replace`](Page::replace). Each is a
-//! function of the page's bytes, so repeating it from the log gives the same page again.
+//! function of the page's bytes, so repeating it from the log gives the same page again. Bytes that no row has any more become
+//! zeros, which images of the page in the log leave out.
 
 pub mod lsn;
 pub mod maps;
@@ -418,8 +419,11 @@ impl Page {
 
     /// Takes the row out of `slot`. With `shift` the slot is removed too, and later ones move down; without, an empty slot stays.
     pub fn remove(&mut self, slot: u16, shift: bool) -> bool {
-        let Some(length) = self.row(slot).map(<[u8]>::len) else { return false };
+        let (Some(offset), Some(length)) = (self.row_offset(slot), self.row(slot).map(<[u8]>::len)) else {
+            return false;
+        };
         let count = self.slot_count();
+        clear(&mut self.bytes, offset..offset + length);
         set_slot(&mut self.bytes, slot, 0);
         let mut freed = length;
         if shift {
@@ -427,6 +431,7 @@ impl Page {
                 let offset = slot_offset(&self.bytes, moved);
                 set_slot(&mut self.bytes, moved - 1, offset);
             }
+            set_slot(&mut self.bytes, count - 1, 0);
             self.put_u16(SLOTS, count - 1);
             freed += SLOT_BYTES;
         }
@@ -454,6 +459,8 @@ impl Page {
             if usize::from(u16_at(&self.bytes, FREE_DATA)) + row.len() > limit {
                 set_slot(&mut self.bytes, slot, 0);
                 compact(self);
+            } else {
+                clear(&mut self.bytes, offset..offset + old);
             }
             usize::from(u16_at(&self.bytes, FREE_DATA))
         };
@@ -464,6 +471,8 @@ impl Page {
         place.copy_from_slice(row);
         if row.len() > old {
             self.put_u16(FREE_DATA, (start + row.len()) as u16);
+        } else {
+            clear(&mut self.bytes, offset + row.len()..offset + old);
         }
         set_slot(&mut self.bytes, slot, start as u16);
         self.put_u16(FREE_COUNT, (self.free_bytes() + old - row.len()) as u16);
@@ -535,7 +544,16 @@ fn compact(page: &mut Page) {
         set_slot(&mut page.bytes, slot, end as u16);
         end += length;
     }
+    let behind = usize::from(u16_at(&page.bytes, FREE_DATA)).max(end);
+    clear(&mut page.bytes, end..behind);
     page.put_u16(FREE_DATA, end as u16);
+}
+
+/// Makes bytes zero that no row has any more.
+fn clear(bytes: &mut [u8; PAGE_BYTES], place: std::ops::Range<usize>) {
+    if let Some(place) = bytes.get_mut(place) {
+        place.fill(0);
+    }
 }
 
 /// Where rows may begin: after the compression information, if there is any.

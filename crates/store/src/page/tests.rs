@@ -79,6 +79,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..120)
 }
 
+/// Whether all bytes are zeros that belong to no row and no slot.
+fn is_clean(page: &Page) -> bool {
+    let mut bytes = *page.bytes();
+    bytes[..HEADER_BYTES].fill(0);
+    bytes[PAGE_BYTES - SLOT_BYTES * usize::from(page.slot_count())..].fill(0);
+    for (slot, row) in page.rows() {
+        let start = page.row_offset(slot).unwrap();
+        bytes[start..start + row.len()].fill(0);
+    }
+    bytes == [0; PAGE_BYTES]
+}
+
 type Slots = Vec<Option<Vec<u8>>>;
 
 fn contents(page: &Page) -> Slots {
@@ -86,7 +98,7 @@ fn contents(page: &Page) -> Slots {
 }
 
 proptest! {
-    /// Slots against a plain vector; and every step undone by its opposite, in reverse order, gives what was before.
+    /// Slots against a plain vector, nothing left of rows that have gone; and every step undone by its opposite, in reverse order, gives what was before.
     #[test]
     fn slots_behave_like_a_vector(steps in steps()) {
         let mut page = empty();
@@ -133,6 +145,7 @@ proptest! {
             prop_assert_eq!(contents(&page), model.clone());
             let used: usize = model.iter().flatten().map(Vec::len).sum::<usize>() + 2 * model.len();
             prop_assert_eq!(page.free_bytes(), CAPACITY_BYTES - used);
+            prop_assert!(is_clean(&page));
             page.seal();
             prop_assert!(page.verify(PageId::new(1, 8)).is_ok());
         }
