@@ -1,8 +1,8 @@
 //! Host files of bcp beside what parses and stores the same rows otherwise, on one core: character files beside arrow-csv,
 //! native files beside Parquet, fixed width beside delimited. Ratios are of one run; every figure is of a run whose row
-//! count was checked.
+//! count was checked. At last both kinds of files are read by one thread and by two in turn, by the clock.
 //!
-//! `cargo bench -p bulkwire-formats --bench host_files`
+//! `cargo bench -p bulkwire-formats --bench host_files [-- threads]`
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::fmt::Write as _;
@@ -23,12 +23,20 @@ use tds::Column;
 
 const ROWS: usize = 1_000_000;
 const RUNS: usize = 3;
+const ROUNDS: usize = 7;
 
 fn main() {
     let columns = columns();
     let text = lines();
     let character = layout(&columns, DataMode::Character);
     let native = layout(&columns, DataMode::Native);
+    if std::env::args().any(|argument| argument == "threads") {
+        let batches = batches(&text, &character, &columns);
+        let native_bytes = write(&batches, &native, &columns);
+        compare_threads("in -c", &text, &character, &columns);
+        compare_threads("in -n", &native_bytes, &native, &columns);
+        return;
+    }
 
     let arrow_csv = measure("parse, arrow-csv", text.len(), || {
         let schema = Arc::new(Schema::new(vec![
@@ -77,6 +85,43 @@ fn main() {
         "  fixed width has {:.2} of the bytes and takes {:.2} of the time of -c",
         wide.len() as f64 / text.len() as f64,
         padded / in_c
+    );
+    compare_threads("in -c", &text, &character, &columns);
+    compare_threads("in -n", &out_n, &native, &columns);
+}
+
+/// Reads a file by one thread and by two in turn: rows a second by the clock, the ratio within each round, and the processor's time.
+fn compare_threads(name: &str, bytes: &[u8], file: &FormatFile, columns: &[Column]) {
+    let options = HostReadOptions { batch_rows: 16_384, ..HostReadOptions::default() };
+    let read = |threads: usize| {
+        let source = Cursor::new(bytes.to_vec());
+        let mut reader = HostReader::new(source, "bench", file, columns, &options).unwrap();
+        reader.read_ahead(threads);
+        let (start, before) = (Instant::now(), cpu_seconds());
+        let (mut rows, mut helpers) = (0, 0.0);
+        while let Some(batch) = reader.next() {
+            rows += batch.unwrap().batch.num_rows();
+            helpers += reader.take_helpers_cpu().as_secs_f64();
+        }
+        assert_eq!(rows, ROWS, "{name}");
+        let own = before.zip(cpu_seconds()).map_or(0.0, |(before, after)| after - before);
+        (start.elapsed().as_secs_f64(), own + helpers)
+    };
+    let rounds: Vec<_> = (0..ROUNDS).map(|_| (read(1), read(2))).collect();
+    let sorted = |of: &dyn Fn(&((f64, f64), (f64, f64))) -> f64| {
+        let mut values: Vec<f64> = rounds.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        (values[ROUNDS / 2], values[0], values[ROUNDS - 1])
+    };
+    let (one, _, _) = sorted(&|round| round.0.0);
+    let (two, _, _) = sorted(&|round| round.1.0);
+    let (ratio, least, most) = sorted(&|round| round.0.0 / round.1.0);
+    let (cpu, _, _) = sorted(&|round| round.1.1 / round.0.1);
+    let rate = |seconds: f64| ROWS as f64 / 1e6 / seconds;
+    println!(
+        "{name}: one thread {:.2} M rows/s, two {:.2} M rows/s, {ratio:.2} times ({least:.2} to {most:.2}), {cpu:.2} of the processor's time",
+        rate(one),
+        rate(two)
     );
 }
 

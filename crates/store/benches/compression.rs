@@ -1,10 +1,11 @@
 //! Loading a table with and without compression, in one run: the shape of an INSERT … SELECT of 3,000,000 rows of a cached table
 //! into an empty one.
 //!
-//! `cargo bench -p bulkwire-store --bench compression [-- ROWS [ROUNDS]]`. The directory is that of `TMPDIR`. The
+//! `cargo bench -p bulkwire-store --bench compression [-- ROWS [ROUNDS]] [merged]`. The directory is that of `TMPDIR`. The
 //! source is a heap of the same database in the cache of the operating system; it is scanned in every load. A load
 //! ends when its commit is on disk. In each of seven rounds all settings take turns: a heap with one writer and with
-//! two, and a table with a clustered key. Rows come in the order of that key. The rows and a checksum of every loaded
+//! two, and a table with a clustered key. Rows come in the order of that key. At last the odd ones of up to 2,000,000
+//! rows are loaded into a clustered table that has the even ones; these come from memory. The rows and a checksum of every loaded
 //! table are compared with the source's. Beside them stand the processor time of all threads, the pages, and the
 //! disk's own sequential write of as many bytes as the table without compression has, synced. Every ratio is taken
 //! within its round, in which what else the machine does is much alike.
@@ -35,6 +36,7 @@ use process_time::process_time;
 
 const BATCH_ROWS: usize = 8192;
 const PAGE_BYTES: u64 = 8192;
+const MERGED_ROWS: usize = 2_000_000;
 const SETTINGS: [Compression; 3] = [Compression::None, Compression::Row, Compression::Page];
 
 fn main() {
@@ -42,6 +44,7 @@ fn main() {
     if arguments.iter().any(|argument| argument == "--test") {
         return;
     }
+    let only_merged = arguments.iter().any(|argument| argument == "merged");
     let mut numbers = arguments.iter().filter_map(|argument| argument.parse::<usize>().ok());
     let (rows, rounds) = (numbers.next().unwrap_or(3_000_000), numbers.next().unwrap_or(7));
     let directory = tempfile::tempdir().unwrap();
@@ -54,12 +57,17 @@ fn main() {
     assert_eq!(expected.rows, rows as u64);
     let source_bytes = engine.snapshot().table("source").unwrap().data_pages() * PAGE_BYTES;
     let mut plain = Vec::new();
-    let shapes = [Shape::Heap { writers: 1 }, Shape::Heap { writers: 2 }, Shape::Clustered];
-    let mut cases: Vec<Case> = shapes.into_iter().flat_map(Case::all).collect();
+    let halves = Halves::new(&engine, rows.min(MERGED_ROWS));
+    let shapes = [Shape::Heap { writers: 1 }, Shape::Heap { writers: 2 }, Shape::Clustered, Shape::Merged];
+    let shapes = shapes.into_iter().filter(|shape| !only_merged || matches!(shape, Shape::Merged));
+    let mut cases: Vec<Case> = shapes.flat_map(Case::all).collect();
     for _ in 0..rounds {
         plain.push(plain_write(&directory.path().join("plain"), source_bytes));
         for case in &mut cases {
-            case.run(&engine, expected);
+            match case.shape {
+                Shape::Merged => case.merge(&engine, &halves),
+                _ => case.run(&engine, expected),
+            }
         }
     }
     println!("\n{rows} rows into an empty table, medians of {rounds} rounds (least..most)");
@@ -72,13 +80,66 @@ fn main() {
     for group in cases.chunks(SETTINGS.len()) {
         println!("{:?}", group[0].shape);
         group.iter().for_each(|case| case.report(&group[0]));
+        if let Shape::Merged = group[0].shape {
+            for case in group {
+                let micros = median(&case.processor) * 1e6 / halves.odd_rows() as f64;
+                println!(
+                    "{:<5}{micros:>7.3} us of the processor for each row that comes between others",
+                    case.setting
+                );
+            }
+        }
     }
+}
+
+/// Rows of the table that others come between, and these.
+struct Halves {
+    even: Vec<RecordBatch>,
+    odd: Vec<RecordBatch>,
+    expected: Checksum,
+}
+
+impl Halves {
+    fn new(engine: &Engine, rows: usize) -> Self {
+        let all = batches(rows);
+        let half = |first: usize| {
+            let take = |batch: &RecordBatch| {
+                let places = (first..batch.num_rows()).step_by(2).map(|row| row as u32);
+                arrow::compute::take_record_batch(batch, &places.collect::<arrow::array::UInt32Array>())
+                    .unwrap()
+            };
+            all.iter().map(take).collect::<Vec<_>>()
+        };
+        // As the store gives them out.
+        let mut transaction = engine.begin();
+        transaction.create_table("halves", columns(), "").unwrap();
+        transaction.open_table("halves").unwrap().bulk_load(&all).unwrap();
+        transaction.commit().unwrap();
+        let expected = checksum(engine, "halves");
+        drop_table(engine, "halves");
+        Self { even: half(0), odd: half(1), expected }
+    }
+
+    fn odd_rows(&self) -> usize {
+        self.odd.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+fn drop_table(engine: &Engine, name: &str) {
+    let mut transaction = engine.begin();
+    transaction.open_table(name).unwrap().drop().unwrap();
+    transaction.commit().unwrap();
+    engine.checkpoint().unwrap();
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Shape {
-    Heap { writers: usize },
+    Heap {
+        writers: usize,
+    },
     Clustered,
+    /// Rows between others.
+    Merged,
 }
 
 /// Loads of one shape with one setting.
@@ -103,7 +164,7 @@ impl Case {
         })
     }
 
-    fn run(&mut self, engine: &Engine, expected: Checksum) {
+    fn create(&self, engine: &Engine) {
         let mut transaction = engine.begin();
         match self.shape {
             Shape::Heap { .. } => {
@@ -118,7 +179,7 @@ impl Case {
                     )
                     .unwrap();
             }
-            Shape::Clustered => {
+            Shape::Clustered | Shape::Merged => {
                 let key = IndexDefinition {
                     compression: Some(self.setting),
                     ..IndexDefinition::unique("target_key", &[0])
@@ -127,6 +188,10 @@ impl Case {
             }
         }
         transaction.commit().unwrap();
+    }
+
+    fn run(&mut self, engine: &Engine, expected: Checksum) {
+        self.create(engine);
         let (start, before) = (Instant::now(), process_time());
         let snapshot = engine.snapshot();
         let mut transaction = engine.begin();
@@ -153,6 +218,28 @@ impl Case {
         self.times.push(start.elapsed());
         self.processor.push(process_time() - before);
         drop(snapshot);
+        self.finish(engine, expected);
+    }
+
+    /// Loads rows between others.
+    fn merge(&mut self, engine: &Engine, halves: &Halves) {
+        self.create(engine);
+        let load = |batches: &[RecordBatch]| {
+            let mut transaction = engine.begin();
+            transaction.open_table("target").unwrap().bulk_load(batches).unwrap();
+            transaction.commit().unwrap();
+        };
+        load(&halves.even);
+        engine.checkpoint().unwrap();
+        let (start, before) = (Instant::now(), process_time());
+        load(&halves.odd);
+        self.times.push(start.elapsed());
+        self.processor.push(process_time() - before);
+        self.finish(engine, halves.expected);
+    }
+
+    /// Checks what was loaded, notes its pages and drops it.
+    fn finish(&mut self, engine: &Engine, expected: Checksum) {
         assert_eq!(checksum(engine, "target"), expected, "{}", self.setting);
         let snapshot = engine.snapshot();
         let statistics = snapshot.physical_statistics("target", ScanDetail::Detailed).unwrap();
@@ -160,10 +247,7 @@ impl Case {
         self.pages = statistics[0].pages;
         self.compressed_pages = statistics[0].contents.unwrap().compressed_pages;
         drop(snapshot);
-        let mut transaction = engine.begin();
-        transaction.open_table("target").unwrap().drop().unwrap();
-        transaction.commit().unwrap();
-        engine.checkpoint().unwrap();
+        drop_table(engine, "target");
     }
 
     fn report(&self, none: &Self) {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::new_leaves::LeafMaker;
 use super::split::first_of_split;
 use super::tree_writer::TreeWriter;
 use crate::error::EngineError;
@@ -17,6 +18,18 @@ const RECORD_BYTES: usize = 46;
 impl TreeWriter<'_, '_> {
     /// Adds rows with these keys, which rise: as long as they belong in the same leaf, the tree is not descended again.
     pub(crate) fn insert_rising(&mut self, rows: &[&[u8]], keys: &Keys) -> Result<(), EngineError> {
+        let mut maker = LeafMaker::default();
+        let inserted = self.insert_making(rows, keys, &mut maker);
+        self.note_made(&maker);
+        inserted
+    }
+
+    fn insert_making(
+        &mut self,
+        rows: &[&[u8]],
+        keys: &Keys,
+        maker: &mut LeafMaker,
+    ) -> Result<(), EngineError> {
         let tree = self.tree;
         // A leaf, and the least key that does not belong there.
         let mut known: Option<(PageId, Option<Vec<u8>>)> = None;
@@ -34,7 +47,7 @@ impl TreeWriter<'_, '_> {
                 let latch = self.heap.claim_path(tree, key, |_| Ok(None))?;
                 if latch.is_some() {
                     row = crowd.end;
-                    known = Some((self.rewrite(&page, rows, keys, crowd)?, end));
+                    known = Some((self.rewrite(&page, rows, keys, crowd, maker)?, end));
                 }
                 continue;
             }
@@ -67,7 +80,7 @@ impl TreeWriter<'_, '_> {
                 let latch = self.heap.claim_path(tree, key, |_| Ok(None))?;
                 if latch.is_some() {
                     row = run.end;
-                    known = Some((self.append_leaves(&page, rows, keys, run)?, end));
+                    known = Some((self.append_leaves(&page, rows, keys, run, maker)?, end));
                 }
             }
         }

@@ -22,6 +22,9 @@ const LEAST_BYTES: usize = CAPACITY_BYTES / 4;
 /// Pages up to which rows are spread evenly. Of more, the last may be nearly empty.
 const EVEN_PAGES: usize = 16;
 
+/// Pages that are compressed as a whole and made at once.
+const COMPRESSED_PAGES: usize = 8;
+
 impl TreeWriter<'_, '_> {
     /// The rows from `first` on that belong into a leaf before `end`, if they are too many for its room, and some come between
     /// its own. Else none.
@@ -57,10 +60,11 @@ impl TreeWriter<'_, '_> {
         rows: &[&[u8]],
         keys: &Keys,
         run: Range<usize>,
+        maker: &mut LeafMaker,
     ) -> Result<PageId, EngineError> {
         let mut merged = Merged::new(self.tree);
         self.merge_into(&mut merged, page, rows, keys, run)?;
-        let mut leaves = self.leaves_of(&merged, true)?.into_iter();
+        let mut leaves = self.leaves_of(&merged, true, maker)?.into_iter();
         let Some(mut bytes) = leaves.next() else {
             return Err(EngineError::internal("a leaf that loses its rows"));
         };
@@ -77,12 +81,13 @@ impl TreeWriter<'_, '_> {
         rows: &[&[u8]],
         keys: &Keys,
         run: Range<usize>,
+        maker: &mut LeafMaker,
     ) -> Result<PageId, EngineError> {
         let mut merged = Merged::new(self.tree);
         for row in run {
             merged.add(self.tree, keys, row, rows.get(row).copied().unwrap_or_default())?;
         }
-        let leaves = self.leaves_of(&merged, false)?;
+        let leaves = self.leaves_of(&merged, false, maker)?;
         let new = self.new_leaves(page, leaves)?;
         self.link_leaves(page, new)
     }
@@ -139,8 +144,11 @@ impl TreeWriter<'_, '_> {
         let mut new = run.peekable();
         let mut own = Vec::new();
         for slot in 0..page.slot_count() {
+            let row_of_page = of_page.row(slot)?;
             own.clear();
-            of_page.write(slot, &mut own)?;
+            if new.peek().is_some() {
+                of_page.write_of(row_of_page, &mut own)?;
+            }
             while let Some(row) = new.next_if(|row| keys.get(*row) <= own.as_slice()) {
                 let record = rows.get(row).copied().unwrap_or_default();
                 if keys.get(row) == own.as_slice() {
@@ -148,7 +156,7 @@ impl TreeWriter<'_, '_> {
                 }
                 merged.add(tree, keys, row, record)?;
             }
-            let pushed = merged.push(of_page.row(slot)?);
+            let pushed = merged.push(row_of_page);
             pushed.ok_or_else(|| damaged(page.id(), "a row cannot be read"))?;
         }
         for row in new {
@@ -158,7 +166,12 @@ impl TreeWriter<'_, '_> {
     }
 
     /// Leaves with these records, but for their addresses: evenly filled, if that is wanted and they are few, or full.
-    fn leaves_of(&self, merged: &Merged, evenly: bool) -> Result<Vec<[u8; PAGE_BYTES]>, EngineError> {
+    fn leaves_of(
+        &self,
+        merged: &Merged,
+        evenly: bool,
+        maker: &mut LeafMaker,
+    ) -> Result<Vec<[u8; PAGE_BYTES]>, EngineError> {
         let (tree, unit) = (self.tree, self.heap.table.unit(self.tree.unit).id);
         let lengths = merged.lengths();
         let bytes = lengths.iter().map(|length| usize::from(*length) + SLOT_BYTES).sum::<usize>();
@@ -170,7 +183,11 @@ impl TreeWriter<'_, '_> {
             true => (share * 100).div_ceil(CAPACITY_BYTES).min(100) as u8,
             false => 100,
         };
-        let mut block = PageBlock::of_tree(unit, &tree.layout, pages + 1, percent, tree.page_type(0));
+        let make = |pages, percent| PageBlock::of_tree(unit, &tree.layout, pages, percent, tree.page_type(0));
+        let block = match merged.grid {
+            Some(_) => maker.compressed.get_or_insert_with(|| make(COMPRESSED_PAGES, 100)),
+            None => &mut make(pages + 1, percent),
+        };
         let mut leaves = Vec::with_capacity(pages + 1);
         let (mut first, mut start) = (0, 0);
         while first < lengths.len() {
@@ -185,9 +202,22 @@ impl TreeWriter<'_, '_> {
             leaves.extend_from_slice(done);
             block.clear();
         }
-        self.heap.shared.note_compression(unit, block.compression_counts());
         Ok(leaves)
     }
+
+    /// Counts the pages that were compressed.
+    pub(crate) fn note_made(&self, maker: &LeafMaker) {
+        if let Some(block) = &maker.compressed {
+            let unit = self.heap.table.unit(self.tree.unit).id;
+            self.heap.shared.note_compression(unit, block.compression_counts());
+        }
+    }
+}
+
+/// Makes leaves of rows. What is learnt of the columns of compressed pages goes from leaf to leaf.
+#[derive(Debug, Default)]
+pub(crate) struct LeafMaker {
+    compressed: Option<PageBlock>,
 }
 
 /// Leaves that are written and not linked yet.

@@ -35,6 +35,10 @@ impl MemoryValues {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
 }
 
 impl LargeValueSink for MemoryValues {

@@ -90,6 +90,12 @@ impl<'a> PageKeys<'a> {
         Ok(Place::Before(low))
     }
 
+    /// Appends the key of a row of a leaf.
+    pub fn write_of(&self, row: StoredRow<'_>, out: &mut Vec<u8>) -> Result<(), EngineError> {
+        let Tree { key, layout, .. } = self.tree;
+        key.write_of_row(layout, row, out).ok_or_else(|| self.unreadable())
+    }
+
     /// Appends the key in a slot.
     pub fn write(&self, slot: u16, out: &mut Vec<u8>) -> Result<(), EngineError> {
         let Tree { key, layout, .. } = self.tree;

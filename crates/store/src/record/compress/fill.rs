@@ -168,8 +168,11 @@ impl PageCompressor {
             let plain = Limits::NONE.fitting(lengths.map(|length| usize::from(*length)));
             lay_out(bytes, &[], rows.views, &plain, stage);
         }
-        self.expected = taken - taken / 32;
-        self.target = taken + taken / 8 + 2;
+        // The last page says little of those that others begin with.
+        if !(last && taken == available) {
+            self.expected = taken - taken / 32;
+            self.target = taken + taken / 8 + 2;
+        }
         Some(taken)
     }
 }

@@ -59,6 +59,8 @@ proptest! {
         let first = BoundBatch::new(&plain, &batch, &mut values);
         let second = BoundBatch::new(&compressed, &batch, &mut others);
         prop_assume!(first.is_ok() && second.is_ok());
+        // A compressed table moves values out of a row a few bytes sooner, and such values are not looked at here.
+        prop_assume!(values.count() == others.count());
         let (first, second) = (first.unwrap(), second.unwrap());
         let page_type = if in_index { PageType::Index } else { PageType::Data };
         let mut page = Page::formatted(PageId::new(1, 9), page_type, 0, UnitId::default(), 4);
