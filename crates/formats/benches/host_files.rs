@@ -90,6 +90,9 @@ fn main() {
     compare_threads("in -n", &out_n, &native, &columns);
 }
 
+/// Seconds by the clock, and of the processor.
+type Took = (f64, f64);
+
 /// Reads a file by one thread and by two in turn: rows a second by the clock, the ratio within each round, and the processor's time.
 fn compare_threads(name: &str, bytes: &[u8], file: &FormatFile, columns: &[Column]) {
     let options = HostReadOptions { batch_rows: 16_384, ..HostReadOptions::default() };
@@ -108,7 +111,7 @@ fn compare_threads(name: &str, bytes: &[u8], file: &FormatFile, columns: &[Colum
         (start.elapsed().as_secs_f64(), own + helpers)
     };
     let rounds: Vec<_> = (0..ROUNDS).map(|_| (read(1), read(2))).collect();
-    let sorted = |of: &dyn Fn(&((f64, f64), (f64, f64))) -> f64| {
+    let sorted = |of: &dyn Fn(&(Took, Took)) -> f64| {
         let mut values: Vec<f64> = rounds.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         (values[ROUNDS / 2], values[0], values[ROUNDS - 1])
