@@ -5,11 +5,14 @@
 //! messages before it, and these go by in the clear.
 
 /// What names this kind of binding before its bytes, as SQL Server's clients write it.
+#[cfg(feature = "tls")]
 const TLS_UNIQUE: &[u8] = b"tls-unique:";
 /// Bytes of a Finished message of TLS 1.2.
-pub const FINISHED_BYTES: usize = 12;
+#[cfg(feature = "tls")]
+pub(crate) const FINISHED_BYTES: usize = 12;
 /// The label by which a client's Finished message is derived.
-pub const CLIENT_FINISHED: &[u8] = b"client finished";
+#[cfg(feature = "tls")]
+pub(crate) const CLIENT_FINISHED: &[u8] = b"client finished";
 /// As much of a handshake as is kept of either side; chains of certificates are shorter.
 const FLIGHT_MAX_BYTES: usize = 256 << 10;
 
@@ -55,7 +58,8 @@ impl Flights {
 }
 
 /// The binding of a session, as GSSAPI and SSPI take it, of the client's Finished message.
-pub fn tls_unique(finished: &[u8; FINISHED_BYTES]) -> Vec<u8> {
+#[cfg(feature = "tls")]
+pub(crate) fn tls_unique(finished: &[u8; FINISHED_BYTES]) -> Vec<u8> {
     [TLS_UNIQUE, finished].concat()
 }
 

@@ -7,12 +7,16 @@
 pub mod channel_binding;
 pub mod command;
 mod dialogue;
+#[cfg(feature = "tls")]
+mod master_secret;
 mod message;
 mod password;
 mod program;
 mod secret;
 
 pub use dialogue::{Dialogue, SignInError, Step};
+#[cfg(feature = "tls")]
+pub use master_secret::MasterSecret;
 pub use message::{LINE_MAX_BYTES, Reply, Request, Role, decoded, encoded};
 pub use password::{Password, PasswordError};
 pub use program::{PROGRAM, PROGRAM_VARIABLE, look_in, program};

@@ -2,15 +2,17 @@
 
 use std::fmt;
 
-/// A password or an access token. `Debug` prints a placeholder, there is no `Display`, and no error ever carries one: the
-/// only way to the text is [`Secret::expose`].
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+use zeroize::Zeroizing;
+
+/// A password or an access token, wiped when it is dropped. `Debug` prints a placeholder, there is no `Display`, and no error
+/// ever carries one: the only way to the text is [`Secret::expose`].
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(Zeroizing<String>);
 
 impl Secret {
     /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        Self(Zeroizing::new(text.into()))
     }
 
     /// The text itself, for the message that proves who the client is, and nothing else.
@@ -26,6 +28,6 @@ impl Secret {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str(if self.is_empty() { "Secret()" } else { "Secret(…)" })
     }
 }

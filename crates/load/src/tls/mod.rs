@@ -4,8 +4,8 @@
 //! packets travel inside plain TLS records. The handshake reads whole TDS packets only, so that it takes no byte that follows: in
 //! login-only mode those bytes are clear text.
 
-mod binding;
 mod certificates;
+mod recorder;
 #[cfg(test)]
 mod tests;
 mod wrapped;
@@ -17,12 +17,13 @@ use std::{
 };
 
 use rustls::{ClientConfig, ClientConnection, RootCertStore, pki_types::ServerName};
+use sign_in::MasterSecret;
 use sign_in::channel_binding::Flights;
 use tds::conversation::client::Tls;
 
 use crate::config::{Config, Encrypt};
-use binding::{MasterSecret, Recorder};
 use certificates::Trust;
+use recorder::Recorder;
 
 /// The protocol name that TDS 8.0 negotiates (ALPN).
 pub const ALPN: &[u8] = b"tds/8.0";
@@ -152,7 +153,7 @@ impl TlsSettings {
             Tls::Wrapped => wrapped::handshake(&mut connection, socket, &mut flights)
                 .map_err(|error| self.explain(error))?,
         }
-        let binding = binding::of(&connection, &secret, &flights);
+        let binding = secret.binding(&connection, &flights);
         Ok((connection, binding))
     }
 

@@ -3,7 +3,6 @@
 //! inside plain TLS records. In TDS 8.0 ("strict") TLS comes first and everything is inside it. A fourth state follows from the
 //! second: login-only encryption drops TLS again once LOGIN7 has been read.
 
-mod binding;
 mod certificate;
 mod handshake_shim;
 mod line;
@@ -14,12 +13,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use sign_in::MasterSecret;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
-
-use binding::MasterSecret;
 
 pub use certificate::{CertificateError, CertificateSource, TlsIdentity};
 use handshake_shim::HandshakeShim;
@@ -80,7 +78,7 @@ impl Transport {
         let mut stream = TlsAcceptor::from(Arc::new(config)).accept(shim).await?;
         let (shim, connection) = stream.get_mut();
         let flights = shim.take_flights();
-        let binding = flights.and_then(|flights| binding::of(connection, &secret, &flights));
+        let binding = flights.and_then(|flights| secret.binding(connection, &flights));
         Ok((Box::new(stream), binding))
     }
 

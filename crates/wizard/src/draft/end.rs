@@ -5,8 +5,8 @@ use std::path::Path;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::flag::Flag;
-use super::secret::Secret;
 use crate::errors::Errors;
+use load::config::Secret;
 
 /// One end of the copy.
 #[derive(Debug, Clone, Default)]

@@ -5,7 +5,6 @@ mod end;
 mod flag;
 mod package;
 mod reading;
-mod secret;
 mod sql;
 mod tables;
 mod text;
@@ -14,7 +13,7 @@ mod words;
 
 pub use columns::{ColumnChoice, ColumnChoices, Filling, TargetColumn};
 pub use end::{DatabaseEnd, End, EndKind, FileEnd, ServerEnd, Side, What};
-pub use secret::Secret;
+pub use load::config::Secret;
 pub use sql::quoted;
 pub use tables::{ChosenTable, TableChoices};
 pub use text::{FixedWidth, Layout, Quote, TextChoices};

@@ -11,7 +11,7 @@ use load::config::{
 
 use super::absolute;
 use super::end::{DatabaseEnd, End, EndKind, ServerEnd};
-use super::secret::Secret;
+use load::config::Secret;
 
 impl End {
     /// Reads an endpoint as `bulkwire copy` spells it. What it does not name is as before.
