@@ -17,7 +17,7 @@ mod stored_object;
 mod upload;
 mod web_object;
 
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 
 use formats::objects::{ListedObject, Object, ObjectStores, ObjectWriter};
@@ -61,9 +61,4 @@ impl ObjectStores for Stores {
         }
         stored_object::list(store::of(&address)?, &address, max)
     }
-}
-
-/// A reader that has ended.
-fn nothing() -> Box<dyn Read + Send> {
-    Box::new(io::empty())
 }

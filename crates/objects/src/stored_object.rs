@@ -11,7 +11,6 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt
 
 use crate::address::Address;
 use crate::failure;
-use crate::nothing;
 use crate::runtime::{self, Task};
 use crate::store::Store;
 
@@ -95,8 +94,7 @@ impl Object for StoredObject {
     }
 
     fn stream(&self) -> io::Result<Box<dyn Read + Send>> {
-        // Its ranges are read instead.
-        Ok(nothing())
+        Err(io::Error::new(io::ErrorKind::Unsupported, "an object of a store is read by ranges"))
     }
 }
 
