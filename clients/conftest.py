@@ -10,7 +10,7 @@ import pathlib
 import re
 import secrets
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
@@ -41,11 +41,13 @@ class Endpoint:
             f"mssql://{self.user}:{self.password}@{self.host}:{self.port}/master?TrustServerCertificate=true"
         )
 
-    def bulkwire(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    def bulkwire(
+        self, *arguments: str, stdin: str | None = None, env: Mapping[str, str] = os.environ
+    ) -> subprocess.CompletedProcess[str]:
         """Runs bulkwire's own command against the server."""
         return subprocess.run(
             [self.binaries / "bulkwire", *arguments],
-            env={**os.environ, "BULKWIRE_URL": self.url},
+            env={**env, "BULKWIRE_URL": self.url},
             input=stdin,
             capture_output=True,
             text=True,

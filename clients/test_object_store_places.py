@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -26,14 +25,7 @@ def server(binaries: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def refused(server: Endpoint, *words: str, env: dict[str, str]) -> str:
     """The one line in which a command says why it failed."""
-    done = subprocess.run(
-        [server.binaries / "bulkwire", *words],
-        env={**os.environ, "BULKWIRE_URL": server.url, **env},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = server.bulkwire(*words, env={**os.environ, **env})
     assert done.returncode in {1, 2}, done.stdout + done.stderr
     lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
     assert len(lines) == 1, done.stderr

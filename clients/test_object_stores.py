@@ -96,14 +96,7 @@ def bucket(s3: int, request: pytest.FixtureRequest) -> Bucket:
 
 
 def ran(server: Endpoint, *words: str, code: int = 0, env: dict[str, str]) -> str:
-    done = subprocess.run(
-        [server.binaries / "bulkwire", *words],
-        env={**os.environ, "BULKWIRE_URL": server.url, **env},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = server.bulkwire(*words, env={**os.environ, **env})
     said = done.stdout + done.stderr
     assert SECRET not in said, "a secret is printed"
     assert done.returncode == code, f"{words}: {done.returncode}: {said}"
@@ -222,13 +215,8 @@ def test_what_is_missing_is_one_clear_line(server: Endpoint, bucket: Bucket) -> 
     said = ran(server, "export", "t3", "s3://no-such-bucket-here/a.csv", code=1, env=env)
     assert "NoSuchBucket" in said
     clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    done = subprocess.run(
-        [server.binaries / "bulkwire", "load", "t3", f"s3://{bucket.name}/nothing.csv"],
-        env={**clean, "BULKWIRE_URL": server.url, "HOME": "/nonexistent"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = server.bulkwire(
+        "load", "t3", f"s3://{bucket.name}/nothing.csv", env={**clean, "HOME": "/nonexistent"}
     )
     assert done.returncode != 0 and "AWS_ACCESS_KEY_ID" in done.stderr, done.stderr
 

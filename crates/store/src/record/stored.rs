@@ -144,14 +144,16 @@ fn fixed(kind: Kind, cell: Cell, data: &[u8], out: &mut [u8]) -> Option<()> {
         return None;
     }
     let short = cell.word.to_le_bytes();
-    let bytes = match cell.code {
-        LONG => {
-            let (start, length) = cell.place();
-            data.get(start..start.checked_add(length)?)?
-        }
-        _ => short.get(..cell.short_bytes())?,
-    };
-    expand_fixed(kind, cell, bytes, out)
+    expand_fixed(kind, cell, content(cell, &short, data)?, out)
+}
+
+/// The bytes of a cell from [`EMPTY`] to [`LONG`]: those of its word, or long ones in `data`.
+fn content<'c>(cell: Cell, short: &'c [u8], data: &'c [u8]) -> Option<&'c [u8]> {
+    if cell.code != LONG {
+        return short.get(..cell.short_bytes());
+    }
+    let (start, length) = cell.place();
+    data.get(start..start.checked_add(length)?)
 }
 
 /// The value of a whole cell, whose long bytes are in `data`. None: the column cannot have it, or it is elsewhere.
@@ -164,11 +166,7 @@ pub(crate) fn expanded(kind: Kind, cell: Cell, data: &[u8]) -> Option<ValueBytes
     }
     let short = cell.word.to_le_bytes();
     let bytes = match cell.code {
-        LONG => {
-            let (start, length) = cell.place();
-            data.get(start..start.checked_add(length)?)?
-        }
-        EMPTY..LONG => short.get(..cell.short_bytes())?,
+        EMPTY..=LONG => content(cell, &short, data)?,
         TRUE => &[],
         _ => return None,
     };
