@@ -213,11 +213,12 @@ def test_drivers(tables, summary):
         tally.job(tables, "appended", ROWS)
 
 
-def test_workers_of_ray(tables, summary):
+def test_workers_and_nodes_of_ray(tables, summary):
     share = Share("Ray", 0.29, 0.25, summary)
     tally = share.tally
     small = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args={**small, "num_cpus": 0})
+    # Hooks for the process's end may be set by its first thread only, and nodes are added by another.
+    cluster = Cluster(initialize_head=True, head_node_args={**small, "num_cpus": 0}, shutdown_at_exit=False)
     # Before there are other nodes, so that this process belongs to the one that stays.
     ray.init(cluster.address, log_to_driver=False)
     for _ in range(2):
@@ -229,7 +230,13 @@ def test_workers_of_ray(tables, summary):
         lines = {pid: one.line for pid, one in descendants(os.getpid()).items()}
         return sorted(pid for pid, line in lines.items() if re.match("ray::.*(Map|Read|Write)", line))
 
-    kinds = {"workers": (1, kill_one(busy))}
+    def lose_node(chance: random.Random) -> bool:
+        # With what its workers have made for others; what they have reported may be made again.
+        cluster.remove_node(chance.choice(sorted(cluster.worker_nodes, key=id)), allow_graceful=False)
+        cluster.add_node(**small)
+        return True
+
+    kinds = {"workers": (6, kill_one(busy)), "nodes": (1, lose_node)}
     try:
         while share.goes_on():
             mode, table = [("append", "appended"), ("replace", "replaced"), ("upsert", "merged")][tally.jobs % 3]
