@@ -5,13 +5,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::compute::SortOptions;
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::MemTable;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
@@ -32,6 +35,10 @@ pub trait RowScan: Iterator<Item = std::result::Result<RecordBatch, SqlError>> +
     fn rows(&self) -> u64;
     /// Bytes that those rows take.
     fn bytes(&self) -> u64;
+    /// The columns of the table in whose order the rows come, and whether they descend.
+    fn key_order(&self) -> Vec<(usize, bool)> {
+        Vec::new()
+    }
     /// Cuts the scan into up to `parts` that read different rows and can run side by side.
     fn partitions(self: Box<Self>, parts: usize) -> Vec<Box<dyn RowScan>>;
 }
@@ -173,15 +180,39 @@ impl TableProvider for StoredTable {
         let origin = Arc::new((self.clone(), range));
         // A limit is of the rows that satisfy the conditions, which are checked above.
         let limit = limit.filter(|_| filters.is_empty());
+        let ordering = ordering(&scan.key_order(), &schema, projection);
         let parts = scan.partitions(session.config().target_partitions()).into_iter();
         let partitions = parts.map(|scan| -> Arc<dyn PartitionStream> {
             let rows: Batches = Box::new(scan.map(|batch| batch.map_err(external)));
             let origin = Some(Arc::clone(&origin));
             Arc::new(OncePartition { schema: Arc::clone(&schema), origin, rows: Mutex::new(Some(rows)) })
         });
-        let partitions = partitions.collect();
-        Ok(Arc::new(StreamingTableExec::try_new(schema, partitions, None, None, false, limit)?))
+        let partitions: Vec<_> = partitions.collect();
+        let ordering = ordering.filter(|_| partitions.len() == 1);
+        Ok(Arc::new(StreamingTableExec::try_new(schema, partitions, None, ordering, false, limit)?))
     }
+}
+
+/// The order of rows by a key, as far as the engine compares its columns as the storage does: text it does not.
+fn ordering(
+    key: &[(usize, bool)],
+    projected: &SchemaRef,
+    projection: Option<&Vec<usize>>,
+) -> Option<LexOrdering> {
+    let columns = key.iter().map_while(|&(position, descending)| {
+        let index = match projection {
+            Some(projection) => projection.iter().position(|own| *own == position)?,
+            None => position,
+        };
+        let field = projected.fields().get(index).filter(|field| {
+            let kind = field.data_type();
+            kind.is_integer() || matches!(kind, DataType::Decimal128(..) | DataType::Date32)
+        })?;
+        // Nulls are the least values.
+        let options = SortOptions { descending, nulls_first: !descending };
+        Some(PhysicalSortExpr::new(Arc::new(Column::new(field.name(), index)), options))
+    });
+    LexOrdering::new(columns)
 }
 
 /// Bytes of rows that are kept from one run of a query to the next.

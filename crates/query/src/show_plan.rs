@@ -40,8 +40,17 @@ impl Engine {
     }
 }
 
-/// An operator of the execution engine.
+/// An operator of the execution engine, and TOP above it, which it may be charged with.
 fn operator_of(plan: &Arc<dyn ExecutionPlan>) -> PlanOperator {
+    let own = own_operator_of(plan);
+    let is_shown = matches!(plan.name(), "GlobalLimitExec" | "LocalLimitExec" | "SortExec(TopK)");
+    match plan.fetch() {
+        Some(_) if !is_shown => PlanOperator::over("Top", vec![own]),
+        _ => own,
+    }
+}
+
+fn own_operator_of(plan: &Arc<dyn ExecutionPlan>) -> PlanOperator {
     if let Some(scan) = plan.downcast_ref::<StreamingTableExec>() {
         let partition = scan.partitions().first();
         return PlanOperator::leaf(partition.map_or_else(String::new, |partition| format!("{partition:?}")));
@@ -69,7 +78,7 @@ fn operator_of(plan: &Arc<dyn ExecutionPlan>) -> PlanOperator {
             "CrossJoinExec" => Some("Nested Loops(Inner Join)"),
             "FilterExec" => Some("Filter"),
             "ProjectionExec" => Some("Compute Scalar"),
-            "SortExec" if plan.fetch().is_some() => Some("Sort(Top N Sort)"),
+            "SortExec(TopK)" => Some("Sort(Top N Sort)"),
             "SortExec" | "SortPreservingMergeExec" => Some("Sort"),
             "GlobalLimitExec" | "LocalLimitExec" => Some("Top"),
             "UnionExec" | "InterleaveExec" => Some("Concatenation"),

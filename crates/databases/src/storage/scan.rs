@@ -28,6 +28,8 @@ pub struct Scan {
     rows: u64,
     bytes: u64,
     table: Arc<Table>,
+    /// All rows are of one range of the clustered key.
+    by_key: bool,
     /// Columns of a result that takes borrowed page rows.
     cells: Option<Arc<[PageCell]>>,
 }
@@ -152,8 +154,17 @@ impl Scan {
             Some(range) if range.single => (1, PAGE_BYTES as u64),
             _ => (table.rows + waiting_rows, bytes_of(table)),
         };
+        let is_one = range.is_none_or(|range| range.index.is_none() && range.spans.len() == 1);
+        let by_key = is_one && waiting.is_none() && matches!(rows_read, FoundRows::Ordered(_));
         let (table, cells) = (Arc::clone(table), None);
-        Ok(Self { rows_read, waiting, form, projection, schema, rows, bytes, table, cells })
+        Ok(Self { rows_read, waiting, form, projection, schema, rows, bytes, table, by_key, cells })
+    }
+
+    /// The columns of the table in whose order the rows come, and whether they descend; none if the order is another one.
+    pub fn key_order(&self) -> Vec<(usize, bool)> {
+        let clustered = self.table.clustered.as_ref().filter(|_| self.by_key);
+        let key = clustered.map_or(&[][..], |tree| tree.definition.key.as_slice());
+        key.iter().map(|column| (column.column, column.descending)).collect()
     }
 
     /// Schema of the batches.
@@ -222,7 +233,8 @@ impl Scan {
     /// Cuts the scan into up to `parts` that read different extents and can run side by side, each of a megabyte at least. Only rows in
     /// the order of extents are cut.
     pub fn partitions(self, parts: usize) -> Vec<Scan> {
-        let Self { rows_read, mut waiting, form, projection, schema, rows, bytes, table, cells } = self;
+        let Self { rows_read, mut waiting, form, projection, schema, rows, bytes, table, by_key, cells } =
+            self;
         let most = usize::try_from(bytes / PARTITION_BYTES_MIN).unwrap_or(usize::MAX).max(1);
         let scans = match rows_read {
             FoundRows::Extents(scan) => {
@@ -241,6 +253,7 @@ impl Scan {
             rows: rows / count,
             bytes: bytes / count,
             table: Arc::clone(&table),
+            by_key,
             cells: cells.clone(),
         };
         scans.into_iter().map(part).collect()

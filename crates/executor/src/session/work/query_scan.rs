@@ -40,6 +40,10 @@ impl RowScan for QueryScan {
         self.0.bytes()
     }
 
+    fn key_order(&self) -> Vec<(usize, bool)> {
+        self.0.key_order()
+    }
+
     fn partitions(self: Box<Self>, parts: usize) -> Vec<Box<dyn RowScan>> {
         let parts = self.0.partitions(parts).into_iter();
         parts.map(|part| -> Box<dyn RowScan> { Box::new(QueryScan(part)) }).collect()
