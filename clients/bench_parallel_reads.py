@@ -84,7 +84,7 @@ def measure(arguments: argparse.Namespace, url: str, folder: pathlib.Path) -> No
     one = statistics.median(seconds[ways[0]])
     for way in ways:
         median = statistics.median(seconds[way])
-        limit, used = told[way]["limit"], told[way]["readers"]
+        limit, used = told[way].get("limit", "-"), told[way].get("readers", 1)
         spread = f"{min(seconds[way]):.3f}-{max(seconds[way]):.3f}"
         print(
             f"readers {way:>4}: {median:7.3f} s ({spread}), {one / median:5.2f} x, "
