@@ -30,6 +30,8 @@ class Machine:
     suffix: str = ""
     separator: str = "/"
     seconds: int = 120
+    # An emulator in `prefix` runs programs of a processor that this kernel does not start.
+    emulated: bool = False
 
     def words(self, program: str, *arguments: str) -> list[str]:
         return [*self.prefix, f"{self.programs}{self.separator}{program}{self.suffix}", *arguments]
@@ -143,12 +145,17 @@ class Journey:
         assert "Ærøskøbing €" in self.bulkwire("query", "SELECT name FROM dbo.west", "--format", "csv")
 
     def transform(self) -> None:
-        """The command hands over to the program with the query engine."""
+        """The command hands over to the program with the query engine.
+
+        The kernel starts no programs of a foreign processor by itself, so there the user's words go to
+        that program.
+        """
         machine = self.machine
         target = machine.path("chosen.csv")
         source = machine.path("people.csv")
         chosen = ["--select", "UPPER(name) AS name", "--where", "born IS NOT NULL"]
-        self.bulkwire("copy", source, target, *chosen)
+        program = "bulkwire-transform" if machine.emulated else "bulkwire"
+        self.run(program, "copy", source, target, *chosen)
         assert "ÅSA LINDSTRÖM" in (machine.folder / "chosen.csv").read_text(encoding="utf-8")
 
     def refuse_rows(self) -> None:

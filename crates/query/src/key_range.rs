@@ -52,9 +52,18 @@ pub struct KeyRange {
     pub spans: Vec<KeySpan>,
     /// At most one row is found: the bounds are one value of a whole unique key.
     pub single: bool,
+    /// The rows are wanted from the last to the first.
+    pub backward: bool,
 }
 
-/// Rows whose first key columns are between two bounds, inclusive.
+impl KeyRange {
+    /// All rows, in the order of the clustered key or in the opposite one.
+    pub fn all(backward: bool) -> KeyRange {
+        KeyRange { index: None, spans: vec![KeySpan::ALL], single: false, backward }
+    }
+}
+
+/// Rows whose first key columns are between two bounds.
 #[derive(Debug, Clone)]
 pub struct KeySpan {
     /// The least values of the first key columns; None: from the beginning.
@@ -63,11 +72,20 @@ pub struct KeySpan {
     pub to: Option<Bound>,
     /// The last column is text, and values that begin with the bound's value are included.
     pub begins: bool,
+    /// The last column descends: the greater values come first.
+    pub descends: bool,
+}
+
+impl KeySpan {
+    /// All rows.
+    const ALL: KeySpan = KeySpan { from: None, to: None, begins: false, descends: false };
 }
 
 /// Values of the first columns of a key.
 #[derive(Debug, Clone)]
 pub struct Bound {
+    /// Whether rows with these values are between the bounds.
+    pub included: bool,
     /// Their positions in the table.
     pub columns: Vec<usize>,
     /// One value each, in the Exact form.

@@ -1,7 +1,7 @@
 //! The path of a query: how it runs, decided once.
 
 use super::bind::BoundQuery;
-use super::provider::StoredTable;
+use super::plain::PlainQuery;
 use super::simple::SimpleQuery;
 use tsql::SqlError;
 
@@ -10,8 +10,8 @@ use tsql::SqlError;
 pub enum Path {
     /// Few rows pass through the bound plan's own steps: planning it would take longer than running it.
     Simple(SimpleQuery),
-    /// All rows of one table: columns of it at these positions, as they are stored.
-    Plain(StoredTable, Vec<usize>),
+    /// Rows of one table, as they are stored.
+    Plain(PlainQuery),
     /// The execution engine plans the query and runs it.
     Full,
 }
@@ -25,7 +25,7 @@ impl Path {
         if let Some(query) = SimpleQuery::of(&bound.plan)? {
             return Ok(Path::Simple(query));
         }
-        Ok(bound.plain().map_or(Path::Full, |(table, columns)| Path::Plain(table, columns)))
+        Ok(bound.plain().map_or(Path::Full, Path::Plain))
     }
 
     /// Its name, as SHOWPLAN shows it.

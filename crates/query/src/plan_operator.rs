@@ -37,6 +37,9 @@ pub(super) fn access(name: &str, schema: &Schema, range: Option<&KeyRange>) -> S
     let Some(range) = range else { return format!("Table Scan(OBJECT:({name}))") };
     let spans: Vec<String> = range.spans.iter().map(|span| span_text(span, schema)).collect();
     let seek = spans.join(" OR ");
+    if range.index.is_none() && spans.iter().any(String::is_empty) {
+        return format!("Clustered Index Scan(OBJECT:({name}))");
+    }
     match &range.index {
         Some(index) => format!("Index Seek(OBJECT:({name}.[{index}]), SEEK:({seek}))"),
         None => format!("Clustered Index Seek(OBJECT:({name}), SEEK:({seek}))"),
@@ -46,6 +49,7 @@ pub(super) fn access(name: &str, schema: &Schema, range: Option<&KeyRange>) -> S
 /// A range as comparisons of its columns.
 fn span_text(span: &KeySpan, schema: &Schema) -> String {
     let (from, to) = (bound_values(span.from.as_ref(), schema), bound_values(span.to.as_ref(), schema));
+    let (above, below) = if span.descends { ("<", ">") } else { (">", "<") };
     let mut terms = Vec::new();
     for (position, (column, value)) in from.iter().enumerate() {
         if to.get(position) == Some(&(column.clone(), value.clone())) {
@@ -53,12 +57,20 @@ fn span_text(span: &KeySpan, schema: &Schema) -> String {
             let operator = if span.begins && last { " begins " } else { "=" };
             terms.push(format!("{column}{operator}{value}"));
         } else {
-            terms.push(format!("{column}>={value}"));
+            terms.push(format!("{column}{}{value}", operator(span.from.as_ref(), position, above)));
         }
     }
     let upper = to.iter().enumerate().filter(|(position, bound)| from.get(*position) != Some(bound));
-    terms.extend(upper.map(|(_, (column, value))| format!("{column}<={value}")));
+    terms.extend(upper.map(|(position, (column, value))| {
+        format!("{column}{}{value}", operator(span.to.as_ref(), position, below))
+    }));
     terms.join(" AND ")
+}
+
+/// The comparison of a column of a bound: the last one is strict where the bound lies outside.
+fn operator(bound: Option<&Bound>, position: usize, strict: &'static str) -> String {
+    let is_strict = bound.is_some_and(|bound| !bound.included && position + 1 == bound.values.len());
+    if is_strict { strict.to_owned() } else { format!("{strict}=") }
 }
 
 fn bound_values(bound: Option<&Bound>, schema: &Schema) -> Vec<(String, String)> {

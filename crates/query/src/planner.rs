@@ -42,6 +42,7 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
 use super::cross_joins::with_small_sides;
+use super::key_order::KeyOrder;
 use super::merge_joins::joined_by;
 use super::parameters::Parameters;
 use crate::running;
@@ -196,6 +197,9 @@ impl Contents {
         }
         if self.calls > 1 {
             rules.push(Arc::new(CommonSubexprEliminate::new()));
+        }
+        if self.limits || self.aggregates {
+            rules.push(Arc::new(KeyOrder));
         }
         rules.push(Arc::new(OptimizeProjections::new()));
         rules

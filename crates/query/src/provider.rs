@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::SortOptions;
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DataFusionError, Result};
@@ -21,10 +21,11 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 
 use super::computed::{Rows, computed};
-use super::key_range::{KeyRange, KeyedTable};
+use super::key_range::{KeyRange, KeyTree, KeyedTable};
 use super::parameters::{Parameters, for_some_row, for_this_row, looks_out, state_of};
+use super::plain::orders_as_stored;
 use super::plan_operator::access;
-use super::seek::{is_seekable, seek};
+use super::seek::{is_seekable, seek, seek_exactly};
 use crate::running;
 use tsql::SqlError;
 use tsql::errors;
@@ -57,6 +58,8 @@ pub struct StoredTable {
     /// The table, if its keys are trees by which rows can be found.
     keyed: Option<Arc<dyn KeyedTable>>,
     open: Opener,
+    /// All rows are read in the order of the clustered key, or in the opposite one (true).
+    by_key: Option<bool>,
 }
 
 impl StoredTable {
@@ -69,7 +72,7 @@ impl StoredTable {
         + Sync
         + 'static,
     ) -> StoredTable {
-        StoredTable { schema: plain(schema), keyed, open: Arc::new(open) }
+        StoredTable { schema: plain(schema), keyed, open: Arc::new(open), by_key: None }
     }
 
     /// Opens a scan of all or some columns. It has at least the rows that satisfy all `conditions`.
@@ -87,6 +90,28 @@ impl StoredTable {
     /// The range of a key in which all rows lie that satisfy all of `conditions`; None: they may lie anywhere.
     pub(super) fn range(&self, conditions: &[Expr]) -> Option<KeyRange> {
         self.keyed.as_ref().and_then(|table| seek(table.as_ref(), conditions))
+    }
+
+    /// The range of the clustered key that has exactly the rows for which a condition over its columns holds, if there is one.
+    pub(super) fn exact_range(&self, condition: &Expr) -> Option<KeyRange> {
+        let may_be_null =
+            |position: usize| self.schema.fields().get(position).is_none_or(|field| field.is_nullable());
+        seek_exactly(self.keyed.as_ref()?.as_ref(), condition, may_be_null)
+    }
+
+    /// The clustered key.
+    pub(super) fn clustered_key(&self) -> Option<KeyTree> {
+        self.keyed.as_ref()?.keys().into_iter().find(|key| key.index.is_none())
+    }
+
+    /// The same with its rows in the order of the clustered key, or in the opposite one, unless an index leads to them.
+    pub(super) fn by_key(self, backward: bool) -> StoredTable {
+        StoredTable { by_key: Some(backward), ..self }
+    }
+
+    /// The schema of all columns.
+    pub(super) fn schema_ref(&self) -> &SchemaRef {
+        &self.schema
     }
 
     /// Opens a scan of the rows of a range.
@@ -175,7 +200,11 @@ impl TableProvider for StoredTable {
             let plan = StreamingTableExec::try_new(schema, vec![Arc::new(rows)], None, None, false, limit)?;
             return Ok(Arc::new(plan));
         }
-        let range = self.range(filters);
+        let range = match (self.range(filters), self.by_key) {
+            (None, Some(backward)) => Some(KeyRange::all(backward)),
+            (Some(range), Some(backward)) if range.index.is_none() => Some(KeyRange { backward, ..range }),
+            (range, _) => range,
+        };
         let scan = self.open_range(projection.cloned(), range.as_ref()).map_err(external)?;
         let origin = Arc::new((self.clone(), range));
         // A limit is of the rows that satisfy the conditions, which are checked above.
@@ -204,10 +233,7 @@ fn ordering(
             Some(projection) => projection.iter().position(|own| *own == position)?,
             None => position,
         };
-        let field = projected.fields().get(index).filter(|field| {
-            let kind = field.data_type();
-            kind.is_integer() || matches!(kind, DataType::Decimal128(..) | DataType::Date32)
-        })?;
+        let field = projected.fields().get(index).filter(|field| orders_as_stored(field.data_type()))?;
         // Nulls are the least values.
         let options = SortOptions { descending, nulls_first: !descending };
         Some(PhysicalSortExpr::new(Arc::new(Column::new(field.name(), index)), options))
@@ -363,7 +389,7 @@ impl StoredTable {
                 Box::new(NumberedScan { scan, schema: Arc::new(schema), columns, number, located });
             Ok(rows)
         };
-        StoredTable { schema: own, keyed: Some(keyed), open: Arc::new(opener) }
+        StoredTable { schema: own, keyed: Some(keyed), open: Arc::new(opener), by_key: None }
     }
 }
 

@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, Operator};
 use tds::SqlType;
 
@@ -29,6 +30,65 @@ pub(super) fn seek(table: &dyn KeyedTable, conditions: &[Expr]) -> Option<KeyRan
     let mut conjuncts = Vec::new();
     conditions.iter().for_each(|condition| collect(table, condition, &mut conjuncts));
     best(table.keys(), &conjuncts)
+}
+
+/// The range of the clustered key that has exactly the rows for which a condition holds; None: there is none, or it is not known
+/// to have no others. `may_be_null` says so of the columns at a position.
+pub(super) fn seek_exactly(
+    table: &dyn KeyedTable,
+    condition: &Expr,
+    may_be_null: impl Fn(usize) -> bool,
+) -> Option<KeyRange> {
+    let tree = table.keys().into_iter().find(|tree| tree.index.is_none())?;
+    let mut terms = Terms::new();
+    for condition in split_conjunction(condition) {
+        let compared = match condition {
+            Expr::BinaryExpr(binary) => {
+                let (left, right) = (binary.left.as_ref(), binary.right.as_ref());
+                vec![match term(table, left, binary.op, right) {
+                    Some(term) => (left, term),
+                    None => (right, term(table, right, binary.op.swap()?, left)?),
+                }]
+            }
+            Expr::Between(between) if !between.negated => {
+                let column = between.expr.as_ref();
+                let low = term(table, column, Operator::GtEq, &between.low)?;
+                vec![(column, low), (column, term(table, column, Operator::LtEq, &between.high)?)]
+            }
+            _ => return None,
+        };
+        for (column, term) in compared {
+            if !keeps_values(table.column(term.position)?.sql_type, column) {
+                return None;
+            }
+            terms.push(term);
+        }
+    }
+    let part = Part::of(&tree, &terms);
+    if terms.is_empty() || part.fixed + part.sides != terms.len() {
+        return None;
+    }
+    if let Some((position, descending)) = tree.columns.get(part.fixed).filter(|_| part.sides > 0) {
+        // NULL is the least value.
+        let lower = if *descending { &part.span.to } else { &part.span.from };
+        let is_bounded = lower.as_ref().is_some_and(|bound| bound.columns.len() > part.fixed);
+        if !is_bounded && may_be_null(*position) {
+            return None;
+        }
+    }
+    let single = tree.unique && part.fixed == tree.columns.len();
+    Some(KeyRange { index: None, spans: vec![part.span], single, backward: false })
+}
+
+/// Whether what a column is compared with can be a value of its type, to the last digit, or else makes no range: then keys compare as the
+/// condition does. Times lose digits on their way into a key, and texts have several forms.
+fn keeps_values(sql_type: &SqlType, column: &Expr) -> bool {
+    match sql_type {
+        // Wider whole numbers are the same ones.
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => true,
+        SqlType::Decimal { .. } | SqlType::Date => matches!(column, Expr::Column(_)),
+        _ => false,
+    }
 }
 
 /// Whether a condition compares columns of a table that has keys with constants.
@@ -68,8 +128,12 @@ enum Relation {
     Equal,
     /// Less, or equal.
     UpTo,
+    /// Less.
+    Before,
     /// Greater, or equal.
     From,
+    /// Greater.
+    After,
     /// Its text begins with the value.
     Begins,
 }
@@ -182,16 +246,19 @@ fn begins(table: &dyn KeyedTable, position: usize, beginning: String) -> Option<
     Some(Term { position, relation: Relation::Begins, value: text_for(column, beginning)? })
 }
 
-fn term(table: &dyn KeyedTable, column: &Expr, operator: Operator, constant: &Expr) -> Option<Term> {
+fn term(table: &dyn KeyedTable, side: &Expr, operator: Operator, constant: &Expr) -> Option<Term> {
+    let (name, key) = column_of(side)?;
+    let position = table.position(name)?;
+    let column = table.column(position)?;
+    let is_strict = keeps_values(column.sql_type, side);
     let relation = match operator {
         Operator::Eq => Relation::Equal,
+        Operator::Lt if is_strict => Relation::Before,
+        Operator::Gt if is_strict => Relation::After,
         Operator::Lt | Operator::LtEq => Relation::UpTo,
         Operator::Gt | Operator::GtEq => Relation::From,
         _ => return None,
     };
-    let (name, key) = column_of(column)?;
-    let position = table.position(name)?;
-    let column = table.column(position)?;
     // Text, instants and identifiers are compared by keys of their own; those of a tree are the same.
     let wanted = match column.sql_type {
         sql_type if sql_type.is_character() => {
@@ -332,7 +399,7 @@ fn best(trees: Vec<KeyTree>, conjuncts: &[Vec<Terms>]) -> Option<KeyRange> {
             continue;
         }
         let spans = parts.into_iter().map(|part| part.span).collect();
-        best = Some((rank, KeyRange { index: tree.index, spans, single }));
+        best = Some((rank, KeyRange { index: tree.index, spans, single, backward: false }));
     }
     best.map(|(_, range)| range)
 }
@@ -377,13 +444,15 @@ impl Part {
                 None => break,
             }
         }
-        let (mut low, mut high, mut begins) = (None, None, false);
+        let (mut low, mut high, mut begins, mut descends) = (None, None, false, false);
         if let Some((position, descending)) = tree.columns.get(fixed.len()) {
             let of = |relation: Relation| {
                 terms.iter().find(|term| term.position == *position && term.relation == relation)
             };
-            (low, high) = (of(Relation::From), of(Relation::UpTo));
-            if *descending {
+            low = of(Relation::From).or_else(|| of(Relation::After));
+            high = of(Relation::UpTo).or_else(|| of(Relation::Before));
+            descends = *descending;
+            if descends {
                 std::mem::swap(&mut low, &mut high);
             }
             if let Some(term) = of(Relation::Begins) {
@@ -392,12 +461,19 @@ impl Part {
         }
         let bound = |last: Option<&Term>| {
             let terms: Vec<&Term> = fixed.iter().copied().chain(last).collect();
+            let is_open =
+                last.is_some_and(|term| matches!(term.relation, Relation::Before | Relation::After));
             (!terms.is_empty()).then(|| Bound {
+                included: !is_open,
                 columns: terms.iter().map(|term| term.position).collect(),
                 values: terms.iter().map(|term| Arc::clone(&term.value)).collect(),
             })
         };
         let sides = usize::from(low.is_some()) + usize::from(high.is_some());
-        Part { span: KeySpan { from: bound(low), to: bound(high), begins }, fixed: fixed.len(), sides }
+        Part {
+            span: KeySpan { from: bound(low), to: bound(high), begins, descends },
+            fixed: fixed.len(),
+            sides,
+        }
     }
 }

@@ -28,7 +28,7 @@ impl Engine {
         let mut lines = vec![format!("Path({})", path.name())];
         let top = match path {
             Path::Simple(query) => query.operators(),
-            Path::Plain(table, _) => PlanOperator::leaf(table.access(None)),
+            Path::Plain(query) => query.operator(),
             Path::Full => {
                 check_plan(&bound.plan)?;
                 let plan = physical_plan(&self.state, &bound.plan).await.map_err(plan_error)?;
@@ -73,7 +73,11 @@ fn own_operator_of(plan: &Arc<dyn ExecutionPlan>) -> PlanOperator {
             projection.expr().iter().all(|projected| projected.expr.is::<Column>())
         });
         let known = match plan.name() {
-            "CoalesceBatchesExec" | "CoalescePartitionsExec" | "CooperativeExec" | "PauseExec" => None,
+            "CoalesceBatchesExec"
+            | "CoalescePartitionsExec"
+            | "CooperativeExec"
+            | "InOrderExec"
+            | "PauseExec" => None,
             "ProjectionExec" if only_columns => None,
             "CrossJoinExec" => Some("Nested Loops(Inner Join)"),
             "FilterExec" => Some("Filter"),

@@ -90,7 +90,7 @@ pub use record::{
     CopyRefusal, LengthPrefix, LyingRows, LyingValue, ValueContent, ValueForm, ValuePlace, WireForm,
     WireRowCopier, WireRows,
 };
-pub use scan::ordered::{KeySpan, OrderedScan};
+pub use scan::ordered::{KeyBound, KeySpan, OrderedScan};
 pub use scan::read_table::ReadTable;
 pub use scan::{Scan, ScannedRows};
 pub use space::DataFileSpace;

@@ -10,7 +10,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::catalogue::Table;
 use store::page::PAGE_BYTES;
-use store::{OrderedScan, ReadTable, RowLocator};
+use store::{KeyBound, OrderedScan, ReadTable, RowLocator};
 
 use query::{Bound, KeyRange, KeySpan};
 
@@ -28,8 +28,12 @@ pub struct Scan {
     rows: u64,
     bytes: u64,
     table: Arc<Table>,
-    /// All rows are of one range of the clustered key.
+    /// The rows come in the order of the clustered key, and all of them are of one range.
     by_key: bool,
+    /// They come from the last one to the first.
+    backward: bool,
+    /// The rows are those of the range that was asked for, and no others.
+    is_range: bool,
     /// Columns of a result that takes borrowed page rows.
     cells: Option<Arc<[PageCell]>>,
 }
@@ -108,7 +112,10 @@ impl OpenRows<'_> {
         projection: Option<Vec<usize>>,
         range: Option<&KeyRange>,
     ) -> Result<OrderedScan, StoreError> {
-        let bound = |bound: &Bound| form.encode_columns(&bound.columns, &bound.values);
+        let bound = |bound: &Bound| {
+            let columns = form.encode_columns(&bound.columns, &bound.values)?;
+            Ok::<_, StoreError>(KeyBound { columns, included: bound.included })
+        };
         let span = |span: &KeySpan| {
             let from = span.from.as_ref().map(bound).transpose()?;
             let to = span.to.as_ref().map(bound).transpose()?;
@@ -119,7 +126,11 @@ impl OpenRows<'_> {
             None => vec![store::KeySpan::default()],
         };
         let index = range.and_then(|range| range.index.as_deref());
-        Ok(self.read(table)?.span_scan(index, projection, &spans)?)
+        let table = self.read(table)?;
+        Ok(match range.is_some_and(|range| range.backward) {
+            true => table.backward_scan(index, projection, &spans)?,
+            false => table.span_scan(index, projection, &spans)?,
+        })
     }
 
     fn read(&self, table: &Arc<Table>) -> Result<ReadTable, StoreError> {
@@ -156,15 +167,34 @@ impl Scan {
         };
         let is_one = range.is_none_or(|range| range.index.is_none() && range.spans.len() == 1);
         let by_key = is_one && waiting.is_none() && matches!(rows_read, FoundRows::Ordered(_));
-        let (table, cells) = (Arc::clone(table), None);
-        Ok(Self { rows_read, waiting, form, projection, schema, rows, bytes, table, by_key, cells })
+        let is_range = by_key && range.is_some() && table.clustered.is_some();
+        let backward = is_range && range.is_some_and(|range| range.backward);
+        Ok(Self {
+            rows_read,
+            waiting,
+            form,
+            projection,
+            schema,
+            rows,
+            bytes,
+            table: Arc::clone(table),
+            by_key,
+            backward,
+            is_range,
+            cells: None,
+        })
+    }
+
+    /// Whether the rows are those of the one range of the clustered key that was asked for, in its order, and no others.
+    pub fn is_range(&self) -> bool {
+        self.is_range
     }
 
     /// The columns of the table in whose order the rows come, and whether they descend; none if the order is another one.
     pub fn key_order(&self) -> Vec<(usize, bool)> {
         let clustered = self.table.clustered.as_ref().filter(|_| self.by_key);
         let key = clustered.map_or(&[][..], |tree| tree.definition.key.as_slice());
-        key.iter().map(|column| (column.column, column.descending)).collect()
+        key.iter().map(|column| (column.column, column.descending != self.backward)).collect()
     }
 
     /// Schema of the batches.
@@ -201,7 +231,7 @@ impl Scan {
         let layout = &self.table.layout;
         let all: Vec<usize> = (0..layout.visible().len()).collect();
         let projection = self.projection.as_deref().unwrap_or(&all);
-        if matches!(self.rows_read, FoundRows::Extents(_)) {
+        if self.by_key || matches!(self.rows_read, FoundRows::Extents(_)) {
             self.cells = page_cells(layout, &self.form, projection, result);
         }
         self.cells.is_some()
@@ -210,11 +240,15 @@ impl Scan {
     /// The next rows: borrowed page rows where [that](Self::hand_out_as_it_lies) is possible, a batch of the Exact
     /// form otherwise.
     pub fn next_rows(&mut self) -> NextRows {
-        let (Some(cells), FoundRows::Extents(scan)) = (&self.cells, &mut self.rows_read) else {
+        let Some(cells) = &self.cells else {
             return Some(self.next()?.map(ScannedRows::Batch));
         };
         let cells = Arc::clone(cells);
-        let batch = match scan.next_rows() {
+        let next = match &mut self.rows_read {
+            FoundRows::Extents(scan) => scan.next_rows(),
+            FoundRows::Ordered(scan) => scan.next_rows(),
+        };
+        let batch = match next {
             Some(Ok(store::ScannedRows::Lying(rows))) => {
                 return Some(Ok(ScannedRows::Lying(PageRows::new(rows, cells))));
             }
@@ -233,8 +267,20 @@ impl Scan {
     /// Cuts the scan into up to `parts` that read different extents and can run side by side, each of a megabyte at least. Only rows in
     /// the order of extents are cut.
     pub fn partitions(self, parts: usize) -> Vec<Scan> {
-        let Self { rows_read, mut waiting, form, projection, schema, rows, bytes, table, by_key, cells } =
-            self;
+        let Self {
+            rows_read,
+            mut waiting,
+            form,
+            projection,
+            schema,
+            rows,
+            bytes,
+            table,
+            by_key,
+            backward,
+            is_range,
+            cells,
+        } = self;
         let most = usize::try_from(bytes / PARTITION_BYTES_MIN).unwrap_or(usize::MAX).max(1);
         let scans = match rows_read {
             FoundRows::Extents(scan) => {
@@ -254,6 +300,8 @@ impl Scan {
             bytes: bytes / count,
             table: Arc::clone(&table),
             by_key,
+            backward,
+            is_range,
             cells: cells.clone(),
         };
         scans.into_iter().map(part).collect()

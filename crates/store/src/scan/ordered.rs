@@ -1,4 +1,4 @@
-//! Reads a table in the order of one of its trees, leaf after leaf.
+//! Reads a table in the order of one of its trees, leaf after leaf, or from its end.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -6,41 +6,57 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 
-use super::PageReader;
+use super::{LYING_ROWS, PageReader, ScannedRows};
 use crate::catalogue::{Table, tree_of};
 use crate::error::EngineError;
 use crate::heap::large::LargeValueReader;
 use crate::page::{EXTENT_PAGES, Page, PageId};
 use crate::record::stored::PageRows;
-use crate::record::{RowGatherer, stub_target};
+use crate::record::{LyingRows, RowGatherer, stub_target};
 use crate::tree;
 use crate::tree::index::{Index, RowLocator, Tree};
 
 /// A leaf and the slots of it that are wanted.
 type PartOfLeaf = (Arc<Page>, Range<u16>);
 
-/// A part of a tree: rows whose keys are at least the key in the first row of `from` and at most that in the first row of `to`. Both are
-/// batches of the key's first columns, or of all of them; a row that has the given columns in common with a bound lies within.
+/// A part of a tree: rows whose keys are at least `from` and at most `to`.
 #[derive(Debug, Clone, Default)]
 pub struct KeySpan {
     /// None: from the beginning.
-    pub from: Option<RecordBatch>,
+    pub from: Option<KeyBound>,
     /// None: to the end.
-    pub to: Option<RecordBatch>,
+    pub to: Option<KeyBound>,
     /// The last column is text or bytes, and a row that begins with the bound's value lies within, too.
     pub begins: bool,
 }
 
+/// A bound of a span: the first row of a batch of the key's first columns, or of all of them.
+#[derive(Debug, Clone)]
+pub struct KeyBound {
+    /// The columns, in the order of the key.
+    pub columns: RecordBatch,
+    /// Whether rows that have these columns in common with the bound lie within.
+    pub included: bool,
+}
+
+impl KeyBound {
+    /// A bound that lies within.
+    pub fn included(columns: RecordBatch) -> Self {
+        Self { columns, included: true }
+    }
+}
+
 impl KeySpan {
-    /// The span between two bounds.
+    /// The span between two bounds, both within.
     pub fn between(from: Option<&RecordBatch>, to: Option<&RecordBatch>) -> Self {
-        Self { from: from.cloned(), to: to.cloned(), begins: false }
+        let bound = |columns: &RecordBatch| KeyBound::included(columns.clone());
+        Self { from: from.map(bound), to: to.map(bound), begins: false }
     }
 
-    /// The span as bytes of keys.
-    fn of(&self, tree: &Tree) -> Result<Span, EngineError> {
-        let bound = |batch: &RecordBatch| {
-            let keys = tree::keys_of(tree, batch)?;
+    /// The span as bytes of keys; None: no key can lie in it.
+    fn of(&self, tree: &Tree) -> Result<Option<Span>, EngineError> {
+        let key = |bound: &KeyBound| {
+            let keys = tree::keys_of(tree, &bound.columns)?;
             let key = keys.iter().flatten().next();
             let mut key = key
                 .map(<[u8]>::to_vec)
@@ -51,10 +67,18 @@ impl KeySpan {
             }
             Ok::<_, EngineError>(key)
         };
-        // Without a bound, the span begins with the least key.
-        let from = self.from.as_ref().map(bound).transpose()?.unwrap_or_default();
-        let to = self.to.as_ref().map(bound).transpose()?;
-        Ok(Span { from, end: to.and_then(|to| tree::after_prefix(&to)) })
+        let from = match &self.from {
+            // The span begins with the least key.
+            None => Some(Vec::new()),
+            Some(bound) if bound.included => Some(key(bound)?),
+            Some(bound) => tree::after_prefix(&key(bound)?),
+        };
+        let end = match &self.to {
+            None => None,
+            Some(bound) if bound.included => tree::after_prefix(&key(bound)?),
+            Some(bound) => Some(key(bound)?),
+        };
+        Ok(from.map(|from| Span { from, end }))
     }
 }
 
@@ -84,7 +108,17 @@ fn disjoint(mut spans: Vec<Span>) -> VecDeque<Span> {
     merged
 }
 
-/// Rows in the order of a clustered key or of a nonclustered index.
+/// Which way a scan goes along the leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// In the order of the tree.
+    #[default]
+    Forward,
+    /// In the opposite order.
+    Backward,
+}
+
+/// Rows in the order of a clustered key or of a nonclustered index, or in the opposite order.
 #[derive(Debug)]
 pub struct OrderedScan {
     reader: PageReader,
@@ -93,8 +127,9 @@ pub struct OrderedScan {
     /// None: the tree is the table.
     index: Option<Index>,
     projection: Vec<usize>,
-    /// The next leaf, and the least key wanted of it.
+    direction: Direction,
     next: PageId,
+    /// Rows with a lesser key are not wanted.
     from: Vec<u8>,
     /// Rows with this key or a greater one are not wanted; None: all are.
     end: Option<Vec<u8>>,
@@ -114,6 +149,7 @@ impl OrderedScan {
         index: Option<&str>,
         projection: Option<Vec<usize>>,
         spans: &[KeySpan],
+        direction: Direction,
     ) -> Result<Self, EngineError> {
         let index = match index {
             Some(name) => Some(table.index(name).cloned().ok_or_else(|| EngineError::NoSuchIndex {
@@ -126,19 +162,30 @@ impl OrderedScan {
             Some(index) => Arc::clone(&index.tree),
             None => tree_of(&table)?,
         };
-        let spans = disjoint(spans.iter().map(|span| span.of(&tree)).collect::<Result<_, _>>()?);
+        let spans = spans.iter().filter_map(|span| span.of(&tree).transpose());
+        let spans = disjoint(spans.collect::<Result<_, _>>()?);
         let projection = projection.unwrap_or_else(|| (0..table.layout.visible().len()).collect());
         let (next, from, end) = (PageId::NONE, Vec::new(), None);
         let (seen, begun) = (0, false);
-        let mut scan = Self { next, reader, table, tree, index, projection, from, end, seen, spans, begun };
+        let mut scan =
+            Self { next, reader, table, tree, index, projection, direction, from, end, seen, spans, begun };
         scan.start_span()?;
         Ok(scan)
     }
 
     /// Goes to the first leaf of the next span; false: there is none.
     fn start_span(&mut self) -> Result<bool, EngineError> {
-        let Some(Span { from, end }) = self.spans.pop_front() else { return Ok(false) };
-        let leaf = tree::descend(&self.tree, &from, 0, |id| self.reader.read(id))?;
+        let span = match self.direction {
+            Direction::Forward => self.spans.pop_front(),
+            Direction::Backward => self.spans.pop_back(),
+        };
+        let Some(Span { from, end }) = span else { return Ok(false) };
+        let read = |id| self.reader.read(id);
+        let leaf = match (self.direction, &end) {
+            (Direction::Forward, _) => tree::descend(&self.tree, &from, 0, read)?,
+            (Direction::Backward, Some(end)) => tree::descend(&self.tree, end, 0, read)?,
+            (Direction::Backward, None) => tree::last_leaf(&self.tree, read)?,
+        };
         (self.next, self.from, self.end, self.seen) = (leaf.id(), from, end, 0);
         Ok(true)
     }
@@ -146,6 +193,33 @@ impl OrderedScan {
     /// The next batch with the locator of each row.
     pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
         self.batch(true).transpose()
+    }
+
+    /// The next rows: borrowed page rows, or a batch where [`Scan::next_rows`](super::Scan::next_rows) gives one, of an index and of a backward scan.
+    pub fn next_rows(&mut self) -> Option<Result<ScannedRows, EngineError>> {
+        let is_forward = self.direction == Direction::Forward;
+        if !is_forward || self.index.is_some() || !LyingRows::is_possible(&self.tree.layout) {
+            return Some(self.next()?.map(ScannedRows::Batch));
+        }
+        self.next_leaves().transpose()
+    }
+
+    fn next_leaves(&mut self) -> Result<Option<ScannedRows>, EngineError> {
+        let tree = Arc::clone(&self.tree);
+        let mut rows = RowGatherer::new(&tree.layout);
+        while rows.rows() < LYING_ROWS
+            && let Some((page, slots)) = self.leaf()?
+        {
+            rows.push_rows(&page, slots)?;
+        }
+        if rows.rows() == 0 {
+            return Ok(None);
+        }
+        if let Some(rows) = rows.take_lying() {
+            return Ok(Some(ScannedRows::Lying(rows)));
+        }
+        let large = LargeValueReader { source: &self.reader };
+        rows.finish(&self.projection, &large).map(|batch| Some(ScannedRows::Batch(batch)))
     }
 
     fn batch(&mut self, locate: bool) -> Result<Option<(RecordBatch, Vec<RowLocator>)>, EngineError> {
@@ -159,10 +233,13 @@ impl OrderedScan {
         while gatherer.rows() < rows
             && let Some((page, slots)) = self.leaf()?
         {
-            gatherer.push_rows(&page, slots.clone())?;
+            let is_backward = self.direction == Direction::Backward;
+            let place = |slot: u16| if is_backward { slots.start + slots.end - 1 - slot } else { slot };
+            gatherer.push_rows(&page, slots.clone().map(place))?;
             if let Some(index) = self.index.as_ref().filter(|_| locate || covered == Some(None)) {
                 let rows = PageRows::new(&page).ok_or_else(unreadable)?;
-                let found = slots.map(|slot| rows.row(slot).and_then(|row| index.locator(row)));
+                let found =
+                    slots.clone().map(|slot| rows.row(place(slot)).and_then(|row| index.locator(row)));
                 locators.extend(found.collect::<Option<Vec<_>>>().ok_or_else(unreadable)?);
             }
         }
@@ -192,20 +269,30 @@ impl OrderedScan {
             if page.level() != 0 || page.page_type() != Some(tree.page_type(0)) || self.seen > most {
                 return Err(tree::damaged(page.id(), "the chain of leaves leads astray"));
             }
-            self.next = page.next();
+            let is_forward = self.direction == Direction::Forward;
+            self.next = if is_forward { page.next() } else { page.previous() };
             let is_passed = self.index.is_none() && self.reader.is_passed(self.table.object, page.id());
             let mut slots = 0..page.slot_count();
             if !self.from.is_empty() {
                 let (tree::Place::At(slot) | tree::Place::Before(slot)) =
                     tree::find(&tree, &page, &self.from)?;
                 slots.start = slot;
-                self.from.clear();
+                if is_forward {
+                    self.from.clear();
+                } else if slot > 0 {
+                    self.next = PageId::NONE;
+                }
             }
             if let Some(end) = &self.end {
                 let (tree::Place::At(slot) | tree::Place::Before(slot)) = tree::find(&tree, &page, end)?;
                 if slot < slots.end {
                     slots.end = slot;
-                    self.next = PageId::NONE;
+                    if is_forward {
+                        self.next = PageId::NONE;
+                    }
+                }
+                if !is_forward {
+                    self.end = None;
                 }
             }
             if !slots.is_empty() && !is_passed {

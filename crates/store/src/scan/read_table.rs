@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 
-use super::ordered::{self, KeySpan, OrderedScan};
+use super::ordered::{self, Direction, KeySpan, OrderedScan};
 use super::{PageReader, Scan};
 use crate::catalogue::Table;
 use crate::database::snapshot::Snapshot;
@@ -59,7 +59,17 @@ impl ReadTable {
         projection: Option<Vec<usize>>,
         spans: &[KeySpan],
     ) -> Result<OrderedScan, EngineError> {
-        OrderedScan::new(self.reader, self.table, index, projection, spans)
+        OrderedScan::new(self.reader, self.table, index, projection, spans, Direction::Forward)
+    }
+
+    /// The same from the last row to the first.
+    pub fn backward_scan(
+        self,
+        index: Option<&str>,
+        projection: Option<Vec<usize>>,
+        spans: &[KeySpan],
+    ) -> Result<OrderedScan, EngineError> {
+        OrderedScan::new(self.reader, self.table, index, projection, spans, Direction::Backward)
     }
 
     /// The rows of these locators, in their order, with all columns.

@@ -19,7 +19,7 @@ use crate::page::unit::Owner;
 use crate::page::unit::UnitKind;
 use crate::record::compress::Compression;
 use crate::record::layout::Column;
-use crate::scan::ordered::{KeySpan, OrderedScan};
+use crate::scan::ordered::{Direction, KeySpan, OrderedScan};
 use crate::scan::{PageReader, Scan, View};
 use crate::tree::index::{Index, IndexDefinition, RowLocator, Tree};
 
@@ -233,7 +233,14 @@ pub(super) fn start_reload(
     let reader = PageReader { shared: Arc::clone(&transaction.shared), view: View::Current, passes: false };
     // A key that stays finds them sorted.
     let rows = if old.clustered.is_some() {
-        OldRows::Ordered(OrderedScan::new(reader, Arc::clone(&old), None, None, &[KeySpan::default()])?)
+        OldRows::Ordered(OrderedScan::new(
+            reader,
+            Arc::clone(&old),
+            None,
+            None,
+            &[KeySpan::default()],
+            Direction::Forward,
+        )?)
     } else {
         OldRows::Extents(Scan::new(reader, Arc::clone(&old), None)?)
     };

@@ -144,6 +144,24 @@ pub(crate) fn descend(
     Ok(page)
 }
 
+/// The leaf with the greatest keys, as `read` has the pages.
+pub(crate) fn last_leaf(
+    tree: &Tree,
+    read: impl Fn(PageId) -> Result<Arc<Page>, EngineError>,
+) -> Result<Arc<Page>, EngineError> {
+    let mut page = read(tree.root)?;
+    while page.level() > 0 {
+        let last = page.slot_count().checked_sub(1).and_then(|slot| page.row(slot));
+        let child = last.and_then(|record| tree.key.child(record));
+        let below = read(child.ok_or_else(|| damaged(page.id(), "an entry leads nowhere"))?)?;
+        if below.level().checked_add(1) != Some(page.level()) {
+            return Err(damaged(below.id(), "it is not one level below the page that leads to it"));
+        }
+        page = below;
+    }
+    Ok(page)
+}
+
 /// Keys as byte strings from a batch of the first columns of a tree's key, in their order.
 pub(crate) fn keys_of(tree: &Tree, batch: &RecordBatch) -> Result<BinaryArray, EngineError> {
     let (layout, key) = key_rows(tree, batch.num_columns())?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Int32Type, Int64Type};
 use bulkwire_store::{
-    Column, ColumnSource, Compression, Engine, EngineError, IndexDefinition, KeyColumn, KeySpan, Kind,
-    NewColumn, RecoveryModel, RowLocator, Transaction,
+    Column, ColumnSource, Compression, Engine, EngineError, IndexDefinition, KeyBound, KeyColumn, KeySpan,
+    Kind, NewColumn, OrderedScan, RecoveryModel, RowLocator, ScannedRows, Transaction,
 };
 
 use crate::basics::{MODELS, options};
@@ -539,7 +539,10 @@ fn spans_of_a_tree_give_each_row_once_and_in_order() {
         let scan = engine.snapshot().read_table("t").unwrap().span_scan(index, None, spans).unwrap();
         scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
     };
-    let between = |from, to| KeySpan { from, to, begins: false };
+    let between = |from: Option<RecordBatch>, to: Option<RecordBatch>| {
+        let (from, to) = (from.map(KeyBound::included), to.map(KeyBound::included));
+        KeySpan { from, to, begins: false }
+    };
     // In any order, over one another, empty, touching, beyond both ends.
     let spans = [
         between(id(2900), None),
@@ -555,8 +558,52 @@ fn spans_of_a_tree_give_each_row_once_and_in_order() {
     let expected: Vec<Row> = rows.iter().filter(|row| wanted(row.0)).cloned().collect();
     assert_eq!(found(None, &spans), expected);
     assert_eq!(found(None, &[]), []);
+    // Bounds that lie outside.
+    let outside = |id: Option<RecordBatch>| id.map(|columns| KeyBound { columns, included: false });
+    let inside = |id: Option<RecordBatch>| id.map(KeyBound::included);
+    let spans = [
+        KeySpan { from: outside(id(40)), to: outside(id(50)), begins: false },
+        KeySpan { from: outside(id(60)), to: inside(id(62)), begins: false },
+        KeySpan { from: inside(id(70)), to: outside(id(71)), begins: false },
+        KeySpan { from: outside(id(80)), to: outside(id(81)), begins: false },
+        KeySpan { from: inside(id(90)), to: outside(id(90)), begins: false },
+        KeySpan { from: outside(id(2998)), to: None, begins: false },
+        KeySpan { from: None, to: outside(id(1)), begins: false },
+    ];
+    let wanted = |id: i32| id == 0 || (41..50).contains(&id) || matches!(id, 61 | 62 | 70 | 2999);
+    let expected: Vec<Row> = rows.iter().filter(|row| wanted(row.0)).cloned().collect();
+    assert_eq!(found(None, &spans), expected);
+    // Borrowed page rows are the same ones.
+    let mut scan = engine.snapshot().read_table("t").unwrap().span_scan(None, None, &spans).unwrap();
+    let mut lying = Vec::new();
+    while let Some(next) = scan.next_rows() {
+        let batch = match next.unwrap() {
+            ScannedRows::Lying(rows) => rows.batch(&[0, 1, 2]).unwrap(),
+            ScannedRows::Batch(batch) => batch,
+        };
+        lying.extend(rows_of(&batch));
+    }
+    assert_eq!(lying, expected);
+    // The same from the end.
+    let reversed: Vec<Row> = expected.iter().rev().cloned().collect();
+    let read = || engine.snapshot().read_table("t").unwrap();
+    let rows_in =
+        |scan: OrderedScan| -> Vec<Row> { scan.flat_map(|batch| rows_of(&batch.unwrap())).collect() };
+    assert_eq!(rows_in(read().backward_scan(None, None, &spans).unwrap()), reversed);
+    let all: Vec<Row> = rows.iter().rev().cloned().collect();
+    assert_eq!(rows_in(read().backward_scan(None, None, &[KeySpan::default()]).unwrap()), all);
+    let mut backward = by_text(&rows);
+    backward.reverse();
+    let whole = [KeySpan::default()];
+    assert_eq!(rows_in(read().backward_scan(Some("by_text"), None, &whole).unwrap()), backward);
+    let mut scan = read().backward_scan(Some("by_text"), None, &whole).unwrap();
+    let (batch, locators) = scan.next_with_locators().unwrap().unwrap();
+    assert_eq!(rows_of(&read().rows_at(&locators).unwrap()), rows_of(&batch));
     // Beginnings of texts.
-    let begins = |start: &str| KeySpan { from: text(start), to: text(start), begins: true };
+    let begins = |start: &str| {
+        let bound = text(start).map(KeyBound::included);
+        KeySpan { from: bound.clone(), to: bound, begins: true }
+    };
     let expected: Vec<Row> = rows
         .iter()
         .filter(|row| row.1.as_deref().is_some_and(|text| text.starts_with("03") || text.starts_with("499")))

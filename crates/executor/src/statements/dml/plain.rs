@@ -1,31 +1,28 @@
-//! Queries for columns of all rows of a table, as exports and drivers send them. They need no plan.
+//! Rows of plain queries, which need no plan.
 
 use std::any::Any;
 
 use databases::storage::{Scan, ScannedRows};
 use databases::store_error::store_error;
-use query::StoredTable;
+use query::PlainQuery;
 use tsql::SqlError;
 
 use crate::session::work::QueryScan;
 
-/// Rows of one table, in the order in which it is read.
+/// Rows of one table, of all of it or of a range of its clustered key.
 pub(crate) struct PlainRows {
     scan: Scan,
 }
 
 impl PlainRows {
-    /// Opens a table for columns at these positions, if their values have the same bytes on the wire as in pages; None otherwise.
+    /// Opens the table of a query, if its values have the same bytes on the wire as in pages; None otherwise.
     /// `result` has the columns for the client.
-    pub fn of(
-        table: &StoredTable,
-        positions: Vec<usize>,
-        result: &[tds::Column],
-    ) -> Result<Option<PlainRows>, SqlError> {
-        let scan: Box<dyn Any + Send> = table.open(Some(positions), &[])?;
+    pub fn of(query: &PlainQuery, result: &[tds::Column]) -> Result<Option<PlainRows>, SqlError> {
+        let scan: Box<dyn Any + Send> = query.open()?;
         let Ok(scan) = scan.downcast::<QueryScan>() else { return Ok(None) };
         let mut scan = scan.into_inner();
-        Ok(scan.hand_out_as_it_lies(result).then_some(PlainRows { scan }))
+        let has_rows = scan.is_range() || !query.has_range();
+        Ok((has_rows && scan.hand_out_as_it_lies(result)).then_some(PlainRows { scan }))
     }
 
     /// The next rows; None at the end.

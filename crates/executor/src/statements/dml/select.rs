@@ -72,8 +72,8 @@ pub async fn run(
     let takes_all = session.settings.row_count == 0 && !output.captures() && !cuts;
     let mut stream = match path {
         Path::Simple(query) => ResultStream::simple(&bound.columns, query, &session.cancellation),
-        Path::Plain(table, positions) if session.takes_page_rows && takes_all => {
-            match PlainRows::of(&table, positions, &columns)? {
+        Path::Plain(query) if session.takes_page_rows && takes_all => {
+            match PlainRows::of(&query, &columns)? {
                 Some(plain) => {
                     return send_plain(session, plain, ResultColumns { columns, schema }, kind, output).await;
                 }
