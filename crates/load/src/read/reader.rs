@@ -2,10 +2,7 @@
 
 use std::{
     ops::Range,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -46,8 +43,6 @@ pub(crate) struct Reading {
     pub(crate) retry_for: Duration,
     pub(crate) sink: Arc<dyn RangeSink>,
     pub(crate) crew: Crew,
-    /// Readers that wait until the sink takes rows of theirs.
-    waiting: AtomicUsize,
     figures: Mutex<Figures>,
 }
 
@@ -97,16 +92,7 @@ impl Reading {
         sink: Arc<dyn RangeSink>,
         crew: Crew,
     ) -> Self {
-        Self {
-            config,
-            plan,
-            form,
-            retry_for,
-            sink,
-            crew,
-            waiting: AtomicUsize::new(0),
-            figures: Mutex::default(),
-        }
+        Self { config, plan, form, retry_for, sink, crew, figures: Mutex::default() }
     }
 
     pub(crate) fn figures(&self) -> MutexGuard<'_, Figures> {
@@ -123,7 +109,7 @@ impl Reading {
     pub(crate) fn work(&self, reader: usize, mut session: Option<Client>) {
         let cpu = CpuWatch::start();
         while let Some(ranges) = self.crew.take_ranges(reader) {
-            if !self.at_sink(|sink| sink.begin(ranges.start)) {
+            if !self.sink.begin(ranges.start) {
                 break;
             }
             match self.read_ranges(reader, &mut session, &ranges) {
@@ -141,19 +127,6 @@ impl Reading {
         figures.cpu = [figures.cpu, used].into_iter().flatten().reduce(|a, b| a + b);
         drop(figures);
         self.crew.leave(reader);
-    }
-
-    /// Has the sink do something that may have to wait.
-    fn at_sink<T>(&self, work: impl FnOnce(&dyn RangeSink) -> T) -> T {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        let done = work(&*self.sink);
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-        done
-    }
-
-    /// Readers that wait for the sink.
-    pub(crate) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
     }
 
     /// Reads neighbouring ranges as one; to the sink, all their rows are of the first.
@@ -397,7 +370,7 @@ impl Reading {
     fn push(&self, range: usize, batch: RecordBatch) -> Result<bool, Error> {
         let rows = batch.num_rows() as u64;
         let started = Instant::now();
-        let taken = self.at_sink(|sink| sink.push(range, batch)).map_err(Error::Sink)?;
+        let taken = self.sink.push(range, batch).map_err(Error::Sink)?;
         let mut figures = self.figures();
         figures.pushing += started.elapsed();
         if taken {

@@ -47,8 +47,8 @@ pub(super) fn add_readers(
     let mut readers = 1;
     let started = Instant::now();
     while let Some(Seen { pace, idle }) = measure(reading, readers, consumer) {
-        // A consumer that is the limit gains nothing by more readers; it may be slow for a moment only.
-        if idle < IDLE_MIN || pace.busy.is_zero() || pace.bytes == 0 {
+        // A consumer that is the limit of one reader gains nothing by more; it may be slow for a moment only.
+        if (readers == 1 && idle < IDLE_MIN) || pace.bytes == 0 {
             if !reading.crew.watch(PAUSE) {
                 return;
             }
@@ -92,21 +92,17 @@ fn measure(reading: &Reading, readers: usize, consumer: Option<&Consumer>) -> Op
         return None;
     }
     let (started, before) = (Instant::now(), crew.received().0);
-    let mut looked = started;
-    let (mut busy, mut idle, mut looks) = (Duration::ZERO, 0, 0);
+    let (mut idle, mut looks) = (0, 0);
     while started.elapsed() < MEASURED {
         if !crew.watch(LOOK) || !crew.has_ranges() {
             return None;
         }
-        let passed = looked.elapsed();
-        looked += passed;
-        let waiting = if consumer.is_some() { reading.waiting() } else { 0 };
-        let reads = u32::try_from(crew.at_work().saturating_sub(waiting)).unwrap_or(u32::MAX);
-        busy += passed.saturating_mul(reads);
         looks += 1;
         idle += u32::from(consumer.is_none_or(|consumer| (consumer.is_idle)()));
     }
     let bytes = crew.received().0.saturating_sub(before);
+    // What all of them bring together counts, whatever each of them waits for.
+    let busy = started.elapsed().saturating_mul(u32::try_from(readers).unwrap_or(u32::MAX));
     let pace = Pace { chunks: usize::MAX, bytes, busy, ..Pace::default() };
     Some(Seen { pace, idle: f64::from(idle) / f64::from(looks.max(1)) })
 }
