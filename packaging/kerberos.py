@@ -1,6 +1,8 @@
 """Packages of bulkwire-kerberos, which is linked to the GSSAPI of a system like this one."""
 
+import pathlib
 import platform
+import re
 import shutil
 import subprocess
 
@@ -9,8 +11,7 @@ from platforms import PROGRAMS as PLATFORMS
 from release import Release
 from system_packages import entry, pack
 
-# The library, as Debian and Fedora call its package.
-NEEDS = {"deb": ("libgssapi-krb5-2", "libc6"), "rpm": ("krb5-libs", "glibc")}
+DESCRIPTION = "Signs bulkwire and bulkwire-server in with Kerberos tickets"
 
 
 def write_packages(release: Release) -> None:
@@ -24,6 +25,19 @@ def write_packages(release: Release) -> None:
     subprocess.run(words, cwd=release.root, env=environment(release, triple), check=True)
     program = release.programs(triple) / "bulkwire-kerberos"
     content = [entry(program, "/usr/bin/bulkwire-kerberos", 0o755)]
+    for licence in ("LICENSE-MIT", "LICENSE-APACHE"):
+        content.append(entry(release.root / licence, f"/usr/share/doc/bulkwire-kerberos/{licence}"))
     musl = next(each.triple for each in PLATFORMS.values() if each.runs_here)
-    for kind, needs in NEEDS.items():
-        pack(release, musl, kind, content, "bulkwire-kerberos", needs)
+    oldest = oldest_libc(program)
+    # The libraries, as Debian and Fedora call their packages.
+    needs = {"deb": ("libgssapi-krb5-2", f"libc6 (>= {oldest})"), "rpm": ("krb5-libs", f"glibc >= {oldest}")}
+    for kind, packages in needs.items():
+        pack(release, musl, kind, content, "bulkwire-kerberos", packages, DESCRIPTION)
+
+
+def oldest_libc(program: pathlib.Path) -> str:
+    """The oldest version of glibc that has every function that the program calls."""
+    words = ["objdump", "--dynamic-syms", program]
+    listed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", listed)
+    return ".".join(map(str, max((int(major), int(minor)) for major, minor in versions)))

@@ -160,6 +160,9 @@ def prove_packages(release: Release) -> int:
             wrong += prove_installed(release, root, package.name)
     else:
         print("-- packages: skipped the .deb (not built, or no dpkg-deb)")
+    package = release.out / f"bulkwire-kerberos_{release.version}-1_{debian}.deb"
+    if package.is_file() and shutil.which("dpkg-deb"):
+        wrong += prove_kerberos(package)
     for package in sorted(release.out.glob("*.rpm")):
         if not shutil.which("rpm"):
             print(f"-- {package.name}: skipped, rpm is not installed")
@@ -178,6 +181,17 @@ def prove_packages(release: Release) -> int:
         print(f"   {'ok' if sound else 'FAILED'}: {package.name} (files, not installed)")
         wrong += not sound
     return wrong
+
+
+def prove_kerberos(package: pathlib.Path) -> int:
+    """Its program starts with the libraries of this system."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["dpkg-deb", "--extract", package, folder], check=True)
+        words = [f"{folder}/usr/bin/bulkwire-kerberos", "--version"]
+        ran = subprocess.run(words, capture_output=True, text=True)
+    sound = ran.returncode == 0 and ran.stdout.startswith("bulkwire-kerberos ")
+    print(f"   {'ok' if sound else 'FAILED'}: {package.name} (starts here) {ran.stderr.strip()}".rstrip())
+    return not sound
 
 
 def prove_installed(release: Release, root: pathlib.Path, name: str) -> int:

@@ -11,6 +11,7 @@ from platforms import PROGRAMS as PLATFORMS
 from release import Release
 
 FORMATS = ("deb", "rpm", "apk")
+DESCRIPTION = "Moves tables in and out of SQL Server at the speed of the wire"
 MAINTAINER = "The bulkwire authors <bulkwire@localhost>"
 # Where shells look for completions, by the kind of package.
 ZSH = {
@@ -64,6 +65,7 @@ def pack(
     content: list[dict],
     name: str = "bulkwire",
     needs: tuple[str, ...] = (),
+    description: str = DESCRIPTION,
 ) -> pathlib.Path:
     """Has nfpm write a package."""
     platform = PLATFORMS[triple] if triple in PLATFORMS else PLATFORMS["x86_64-unknown-linux-musl"]
@@ -76,7 +78,7 @@ def pack(
         "section": "database",
         "priority": "optional",
         "maintainer": MAINTAINER,
-        "description": "Moves tables in and out of SQL Server at the speed of the wire",
+        "description": description,
         "license": "MIT OR Apache-2.0",
         "mtime": stamp(release.epoch),
         "depends": list(needs),
