@@ -33,7 +33,7 @@ PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs lint programs unit conformance check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-again release-check toolchain workspace clients
+.PHONY: help demo test docs lint programs unit conformance check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-wheels dist-again release-check toolchain workspace clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -158,6 +158,9 @@ dist: toolchain ## Build a release into dist/; TARGETS="x86_64-unknown-linux-mus
 
 dist-prove: ## Run what `make dist` built where it would run, as far as this machine can
 	python3 packaging/prove.py $(TARGETS)
+
+dist-wheels: ## Run the tests of the Python package against the wheel that `make dist` built, in each Python that is here
+	python3 packaging/wheel_tests.py
 
 dist-again: toolchain ## Build a release a second time, elsewhere, and compare the bytes
 	packaging/install_tools $(DIST_VENV)

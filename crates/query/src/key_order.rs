@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::plain::orders_as_stored;
+use super::key_range::orders_as_stored;
 use super::provider::StoredTable;
 
 /// The rule of the planner. It runs when limits are at sorts, and before columns are left out.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
 use tds::{Collation, SqlType};
 
 /// A table with the keys by which rows can be found.
@@ -90,4 +91,9 @@ pub struct Bound {
     pub columns: Vec<usize>,
     /// One value each, in the Exact form.
     pub values: Vec<ArrayRef>,
+}
+
+/// Whether the engine compares values of a type as keys do: text it does not.
+pub(super) fn orders_as_stored(data_type: &DataType) -> bool {
+    data_type.is_integer() || matches!(data_type, DataType::Decimal128(..) | DataType::Date32)
 }

@@ -1,13 +1,12 @@
 //! Queries for columns of all rows of a table, or of a range of its clustered key, as exports and drivers send them. They need no plan.
 
-use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DataFusionError};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::{Expr, LogicalPlan, Sort};
 
 use super::bind::BoundQuery;
-use super::key_range::KeyRange;
+use super::key_range::{KeyRange, orders_as_stored};
 use super::plan_operator::PlanOperator;
 use super::provider::{RowScan, StoredTable};
 use tsql::SqlError;
@@ -118,11 +117,6 @@ impl BoundQuery {
     pub fn plain(&self) -> Option<PlainQuery> {
         PlainQuery::of(&self.plan)
     }
-}
-
-/// Whether the engine compares values of a type as keys do: text it does not.
-pub(super) fn orders_as_stored(data_type: &DataType) -> bool {
-    data_type.is_integer() || matches!(data_type, DataType::Decimal128(..) | DataType::Date32)
 }
 
 fn unaliased(mut expr: &Expr) -> &Expr {

@@ -21,9 +21,8 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 
 use super::computed::{Rows, computed};
-use super::key_range::{KeyRange, KeyTree, KeyedTable};
+use super::key_range::{KeyRange, KeyTree, KeyedTable, orders_as_stored};
 use super::parameters::{Parameters, for_some_row, for_this_row, looks_out, state_of};
-use super::plain::orders_as_stored;
 use super::plan_operator::access;
 use super::seek::{is_seekable, seek, seek_exactly};
 use crate::running;
