@@ -45,9 +45,10 @@ demo: toolchain ## Load and export real tables through the embedded server, and 
 	@scripts/say "running the demo: $(DEMO_ROWS) lineitem rows"
 	$(CARGO_TARGET_DIR)/release/bulkwire-demo --lineitem-rows $(DEMO_ROWS)
 
-test: lint unit programs ## Run every check and test
-	@scripts/say "running the tests of other people's clients and of the Python package beside each other"
-	$(MAKE) --no-print-directory -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) conformance engines
+test: lint programs ## Run every check and test
+	@# All of them wait for something much of the time.
+	@scripts/say "running the Rust tests, those of other people's clients and those of the Python package beside each other"
+	$(MAKE) --no-print-directory -j 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) unit conformance engines
 
 lint: toolchain workspace clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
