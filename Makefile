@@ -57,6 +57,8 @@ lint: toolchain workspace clients ## Format, clippy, licences, house rules
 	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml > /dev/null
 	cargo fmt --manifest-path clients/race/rust/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@# Links between documented items lead somewhere.
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	cargo clippy --manifest-path clients/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
 	cargo clippy --manifest-path clients/race/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
 	@# Licences, sources and version requirements of every crate: deny.toml.
@@ -137,7 +139,7 @@ suites: programs clients ## Only the suites that others wrote for SQL Server; BU
 
 docs: programs ## The documents as a site in dist/site, with the references of commands, Rust and Python
 	scripts/install_docs $(DOCS_VENV)
-	cargo doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	scripts/build_python_reference $(DOCS_VENV) $(CARGO_TARGET_DIR)/python-reference
 	$(DOCS_VENV)/bin/python scripts/build_docs.py --programs $(CARGO_TARGET_DIR)/debug --site $(DOCS_SITE) \
 		--rust $(CARGO_TARGET_DIR)/doc --python $(CARGO_TARGET_DIR)/python-reference

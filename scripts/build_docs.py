@@ -32,8 +32,8 @@ RENAMED = {
 # The crates that other programs may use, and what they are.
 CRATES = {
     "bulkwire_load": "the client: connections, loads, exports",
-    "bulkwire_formats": "files and record batches",
-    "bulkwire_rows": "record batches and rows of TDS",
+    "formats": "files and record batches",
+    "rows": "record batches and rows of TDS",
     "bulkwire_tds": "the protocol, at either end",
 }
 # Commands whose help other programs print.

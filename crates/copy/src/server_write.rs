@@ -37,7 +37,7 @@ pub struct ServerWrite {
     pub to_schema: Option<String>,
     /// Nobody else changes the table during the copy.
     pub sole_writer: bool,
-    /// The column of the source that says what each row does, for [`Mode::ByAction`].
+    /// The column of the source that says what each row does, for [`Mode::ByAction`](load::stage::Mode::ByAction).
     pub action: Option<String>,
 }
 

@@ -29,9 +29,9 @@ pub enum Expr {
     Or(Box<Expr>, Box<Expr>),
     /// NOT.
     Not(Box<Expr>),
-    /// IS [NOT] NULL.
+    /// `IS [NOT] NULL`.
     IsNull(Box<Expr>, bool),
-    /// [NOT] BETWEEN.
+    /// `[NOT] BETWEEN`.
     Between {
         /// Tested.
         value: Box<Expr>,
@@ -42,7 +42,7 @@ pub enum Expr {
         /// NOT.
         negated: bool,
     },
-    /// [NOT] IN (list).
+    /// `[NOT] IN (list)`.
     InList {
         /// Tested.
         value: Box<Expr>,
@@ -51,7 +51,7 @@ pub enum Expr {
         /// NOT.
         negated: bool,
     },
-    /// [NOT] IN (query).
+    /// `[NOT] IN (query)`.
     InQuery {
         /// Tested.
         value: Box<Expr>,
@@ -60,7 +60,7 @@ pub enum Expr {
         /// NOT.
         negated: bool,
     },
-    /// [NOT] LIKE.
+    /// `[NOT] LIKE`.
     Like {
         /// Tested.
         value: Box<Expr>,

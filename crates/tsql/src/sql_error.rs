@@ -7,7 +7,7 @@ use crate::errors;
 
 /// An error as a client sees it: the fields of the ERROR token, without server and procedure names.
 ///
-/// [`errors`](crate::errors) has the numbers and texts that several places raise.
+/// [`errors`] has the numbers and texts that several places raise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlError {
     /// Message number (`sys.messages.message_id`); 50000 for user errors.

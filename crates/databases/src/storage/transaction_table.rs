@@ -372,12 +372,12 @@ impl TransactionTable<'_> {
         self.part.bulk_locks.insert(object_of(self.id));
     }
 
-    /// The rows that are appended until [`settle`](Self::settle) are those of a bulk load.
+    /// The rows that are appended until `settle` are those of a bulk load.
     pub fn expect_load(&mut self) {
         self.part.loads.insert(object_of(self.id));
     }
 
-    /// Declares that the rows until [`settle`](Self::settle) are in the order of the clustered key; a row out of order is refused.
+    /// Declares that the rows until `settle` are in the order of the clustered key; a row out of order is refused.
     pub fn expect_sorted(&mut self) {
         self.part.sorted.insert(object_of(self.id));
     }

@@ -1,5 +1,5 @@
-//! A session: the state and the operations of one connection, without the wire. The wire side calls [`execute()`] with a
-//! [`Request`] and forwards the [`Response`](response::Response) events; [`begin_bulk`] takes the rows of a bulk load that an
+//! A session: the state and the operations of one connection, without the wire. The wire side calls [`execute()`](crate::statements::execute) with a
+//! [`Request`] and forwards the [`Response`](response::Response) events; [`begin_bulk`](crate::statements::begin_bulk) takes the rows of a bulk load that an
 //! INSERT BULK has announced.
 
 pub(crate) mod api_cursors;
@@ -139,7 +139,7 @@ impl Session {
         })
     }
 
-    /// Allows [`Response::PageRows`] for rows of a table that are returned as they are stored.
+    /// Allows [`Response::PageRows`](response::Response::PageRows) for rows of a table that are returned as they are stored.
     pub fn take_page_rows(&mut self) {
         self.takes_page_rows = true;
     }
@@ -189,7 +189,7 @@ impl Session {
         changes
     }
 
-    /// Makes the session's waits end when `cancellation` is set. [`execute()`] does this itself.
+    /// Makes the session's waits end when `cancellation` is set. [`execute()`](crate::statements::execute) does this itself.
     pub fn watch(&mut self, cancellation: &Cancellation) {
         self.work.set_interrupt(cancellation.flag());
         self.cancellation = cancellation.clone();

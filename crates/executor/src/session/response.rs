@@ -43,7 +43,7 @@ pub enum Response {
     /// Session state that clients follow.
     Change(SessionChange),
     /// INSERT BULK was accepted: its `Done` follows, and the next message must be the bulk load. Begin it
-    /// with [`begin_bulk`](super::begin_bulk).
+    /// with [`begin_bulk`](crate::statements::begin_bulk).
     BulkExpected(Box<BulkTarget>),
 }
 

@@ -37,7 +37,7 @@ pub struct EngineOptions {
     pub lock_timeout: Duration,
     /// Orders text of keys that have a collation; None: no key may have one.
     pub text_order: Option<TextOrder>,
-    /// Which tables the text of a table refers to; None: [`referring`](Snapshot::referring) finds none.
+    /// Which tables the text of a table refers to; None: [`referring`](crate::Snapshot::referring) finds none.
     pub references: Option<References>,
     /// Bytes of page versions that are kept in memory for snapshots; more go to a file.
     pub version_memory_bytes: usize,

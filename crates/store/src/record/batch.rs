@@ -96,7 +96,7 @@ impl<'a> BatchBuilder<'a> {
         ExpectedSizes { rows: self.rows(), text_bytes }
     }
 
-    /// Adds checked rows of a page: the start of each row, and their combined NULL bitmaps (see [`CheckedRows`]).
+    /// Adds checked rows of a page: the start of each row, and their combined NULL bitmaps (see `CheckedRows`).
     pub fn append(
         &mut self,
         page: &Page,

@@ -27,7 +27,7 @@ pub enum ColumnSource {
     Null,
     /// The one value of this array in every row.
     Value(ArrayRef),
-    /// Values that the caller computes ([`Transaction::start_altering`]). The number is that of an old column that the new one
+    /// Values that the caller computes ([`WriteTable::start_altering`](crate::WriteTable::start_altering)). The number is that of an old column that the new one
     /// replaces in keys and indexes.
     Made(Option<usize>),
 }
@@ -53,7 +53,7 @@ pub struct NewColumn {
 }
 
 /// A table whose columns are being altered: it gives the old rows and takes the new ones, in the same order. If it is dropped
-/// without [`Transaction::finish_altering`], the table does not change.
+/// without [`WriteTable::finish_altering`](crate::WriteTable::finish_altering), the table does not change.
 #[derive(Debug)]
 pub struct Altering {
     object: u32,

@@ -102,7 +102,7 @@ pub(crate) fn is_fresh(shared: &Shared, tree: &Tree) -> Result<bool, EngineError
     Ok(root.level() == 0 && root.slot_count() == 0 && !root.was_emptied())
 }
 
-/// Loads rows into one table for one transaction; [`Transaction::finish_bulk`](super::Transaction::finish_bulk) adds them to the table.
+/// Loads rows into one table for one transaction; [`WriteTable::finish_bulk`](crate::WriteTable::finish_bulk) adds them to the table.
 /// If it is dropped without that, it is [abandoned](Transaction::abandon_bulk) as soon as its transaction does anything else.
 #[derive(Debug)]
 pub struct BulkWriter {
@@ -269,7 +269,7 @@ fn note_located(load: &mut HeapLoad, indexes: &mut [IndexLoad]) -> Result<(), En
 }
 
 impl WriteTable<'_> {
-    /// A writer that fills extents of its own, the table locked as a whole; [`finish_bulk`](Self::finish_bulk) adds them to the table.
+    /// A writer that fills extents of its own, the table locked as a whole; [`finish_bulk`](crate::WriteTable::finish_bulk) adds them to the table.
     pub fn bulk_writer(&mut self) -> Result<BulkWriter, EngineError> {
         self.bulk_writer_with(BulkOptions::default())
     }
@@ -331,7 +331,7 @@ impl WriteTable<'_> {
 }
 
 impl Transaction {
-    /// Abandons a bulk writer: its rows are undone, as when [`finish_bulk`](Self::finish_bulk) fails.
+    /// Abandons a bulk writer: its rows are undone, as when [`finish_bulk`](crate::WriteTable::finish_bulk) fails.
     pub fn abandon_bulk(&mut self, writer: BulkWriter) {
         drop(writer);
         self.settle();
@@ -352,7 +352,7 @@ pub(super) fn lend(
     writer
 }
 
-/// Ends a bulk writer like [`finish_bulk`](Self::finish_bulk), with further work that is part of the load.
+/// Ends a bulk writer like [`finish_bulk`](crate::WriteTable::finish_bulk), with further work that is part of the load.
 pub(super) fn finish_bulk_and(
     transaction: &mut Transaction,
     object: u32,

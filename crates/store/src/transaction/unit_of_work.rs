@@ -22,10 +22,10 @@ use crate::page::unit::{CATALOGUE, Unit};
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
 ///
-/// Any number of transactions change rows of one table side by side ([`LockMode::IX`]), each in pages that it has
-/// locked ([`LockMode::X`]). Bulk writers fill a heap without indexes side by side too, if the caller takes
-/// [`LockMode::BU`] before. Loads that lock the table ([`BulkOptions::table_lock`](super::load::BulkOptions)) have any
-/// other table alone, and so do changes of the table itself ([`LockMode::SchM`]). Locks are kept to the end.
+/// Any number of transactions change rows of one table side by side ([`LockMode::IX`](crate::LockMode::IX)), each in pages that it has
+/// locked ([`LockMode::X`](crate::LockMode::X)). Bulk writers fill a heap without indexes side by side too, if the caller takes
+/// [`LockMode::BU`](crate::LockMode::BU) before. Loads that lock the table ([`BulkOptions::table_lock`](super::load::BulkOptions)) have any
+/// other table alone, and so do changes of the table itself ([`LockMode::SchM`](crate::LockMode::SchM)). Locks are kept to the end.
 #[derive(Debug)]
 pub struct Transaction {
     pub(crate) shared: Arc<Shared>,

@@ -40,7 +40,7 @@ pub async fn execute(
     Waited::new(waits, running.all(run_request(session, request, Output::new(events, cancellation)))).await;
 }
 
-/// Runs a [light](Session::is_light) request, which begins on its connection's thread. The first events go to
+/// Runs a [light](super::light::is_light) request, which begins on its connection's thread. The first events go to
 /// `early`. Once the future yields, it must be moved to the threads for work.
 pub async fn execute_early(
     session: &mut Session,
