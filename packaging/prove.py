@@ -129,7 +129,9 @@ def linux(target: Platform, root: pathlib.Path, name: str) -> Machine | str:
     if os.geteuid() == 0 and emulator.endswith("-static"):
         shutil.copy(emulator, root / "emulator")
         prefix = [*bare, "/emulator"]
-        return Machine("qemu-user in a bare root", prefix, f"/{name}/bin", "/files", files, seconds=600, emulated=True)
+        return Machine(
+            "qemu-user in a bare root", prefix, f"/{name}/bin", "/files", files, seconds=600, emulated=True
+        )
     programs = f"{root}/{name}/bin"
     return Machine("qemu-user", [emulator], programs, str(files), files, seconds=600, emulated=True)
 

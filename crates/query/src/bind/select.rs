@@ -2,8 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 
+use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, WindowFunctionDefinition, lit};
+use datafusion::logical_expr::{
+    Expr, LogicalPlan, LogicalPlanBuilder, WindowFrame, WindowFrameBound, WindowFrameUnits,
+    WindowFunctionDefinition, lit,
+};
 use tds::SqlType;
 
 use super::super::Datum;
@@ -704,16 +708,24 @@ fn text_columns(clause: &ForClause, items: &[Item]) -> Vec<TextColumn> {
 const TOP_COUNT: &str =
     "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
 
-/// A window function over all rows in an order.
+/// A place in an order, or with no order a function of all rows.
 fn window(function: WindowFunctionDefinition, arguments: Vec<Expr>, order_by: Vec<Sort>) -> Expr {
-    let ordered = (!order_by.is_empty()).then_some(false);
+    let frame = match order_by.is_empty() {
+        true => WindowFrame::new(None),
+        // Places need no frame, and the engine has none by values of every type.
+        false => WindowFrame::new_bounds(
+            WindowFrameUnits::Rows,
+            WindowFrameBound::Preceding(ScalarValue::UInt64(None)),
+            WindowFrameBound::CurrentRow,
+        ),
+    };
     Expr::WindowFunction(Box::new(WindowFunction {
         fun: function,
         params: WindowFunctionParams {
             args: arguments,
             partition_by: Vec::new(),
             order_by,
-            window_frame: datafusion::logical_expr::WindowFrame::new(ordered),
+            window_frame: frame,
             filter: None,
             null_treatment: None,
             distinct: false,
