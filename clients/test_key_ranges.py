@@ -29,7 +29,7 @@ TYPES = {
     "varchar(20)": lambda n: f"'k{n % 1000:03} {n}'",
     "uniqueidentifier": lambda n: f"CAST(CAST({n} AS binary(16)) AS uniqueidentifier)",
 }
-#: The same of a column `n`.
+#: What gives these values from a column `n`.
 COLUMNS = {
     "int": "n - 6000",
     "smallint": "n - 6000",

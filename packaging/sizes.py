@@ -5,7 +5,7 @@ import sys
 from platforms import PROGRAMS as PLATFORMS
 from release import ROOT, Release, programs_of
 
-# In millions of bytes: what the largest has (the server on Windows has 6 MB more than on Linux), and a little more.
+# In millions of bytes: a little more than the largest has. The server on Windows has 6 MB more than on Linux.
 # 12 were wanted of `bulkwire`: Parquet, Arrow's conversions, object stores and TLS alone are more.
 LIMITS = {"bulkwire": 25, "bulkwire-server": 51, "bulkwire-transform": 49, "bulkwire-kerberos": 2}
 WHEEL_LIMIT = 30

@@ -20,6 +20,7 @@ mod select;
 mod set;
 #[cfg(test)]
 mod tests;
+mod top;
 mod turn;
 mod value;
 mod window;

@@ -2,30 +2,26 @@
 
 use std::cell::{Cell, RefCell};
 
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};
-use datafusion::logical_expr::{
-    Expr, LogicalPlan, LogicalPlanBuilder, WindowFrame, WindowFrameBound, WindowFrameUnits,
-    WindowFunctionDefinition, lit,
-};
+use datafusion::logical_expr::expr::Sort;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
 use tds::SqlType;
 
-use super::super::Datum;
 use super::super::collation::{is_lossy, key};
 use super::super::convert::type_name;
 use super::super::rows_as_text::TextColumn;
-use super::super::typed::{Typed, call, constant_of};
+use super::super::typed::Typed;
 use super::aggregate::{Grouping, first_by_key, has_own_aggregate};
 use super::clause::{Clause, not_grouped};
 use super::for_clause::is_nested;
 use super::scope::{InnerAggregates, natural_name, reference};
+use super::top;
 use super::window::Windows;
 use super::{Binder, BoundQuery, OutputColumn, Scope, ScopeColumn, plan_error};
 use tsql::SqlError;
 use tsql::errors;
 use tsql::expression::{Expr as Ast, Literal};
 use tsql::for_clause::ForClause;
-use tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, Top};
+use tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem};
 use tsql::same_name;
 
 /// Where the select list of a body's first SELECT says the same as `written`.
@@ -218,7 +214,7 @@ fn query_within(
         sorts.push(sort_of(&output_values(&bound), position, item)?);
     }
     let Some(clause) = query.for_clause.as_deref() else {
-        let plan = ordered(binder, bound.plan, sorts, None, query)?;
+        let plan = top::limited(binder, bound.plan, sorts, None, query)?;
         return Ok(BoundQuery { plan, columns: bound.columns });
     };
     let texts = bound
@@ -231,7 +227,7 @@ fn query_within(
             nested: false,
         })
         .collect();
-    let plan = ordered(binder, bound.plan, sorts.clone(), None, query)?;
+    let plan = top::limited(binder, bound.plan, sorts.clone(), None, query)?;
     let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
     binder.as_text(clause, plan, &names, texts, sorts)
 }
@@ -569,16 +565,8 @@ fn finished(
             Err(value) => sort(&value, item)?,
         });
     }
-    let top = match &select.top {
-        Some(top) if top.percent || top.with_ties => {
-            bound.plan = limited(binder, bound.plan, &sorts, top)?;
-            None
-        }
-        Some(top) => Some(constant_rows(binder, &top.count, 1060, TOP_COUNT)?),
-        None => None,
-    };
     let order = if text_columns.is_some() { sorts.clone() } else { Vec::new() };
-    bound.plan = ordered(binder, bound.plan, sorts, top, query)?;
+    bound.plan = top::limited(binder, bound.plan, sorts, select.top.as_ref(), query)?;
     if let (Some(clause), Some(columns)) = (query.for_clause.as_deref(), text_columns) {
         // DISTINCT may have made other names.
         let names: Vec<String> =
@@ -600,97 +588,6 @@ fn sort_of(values: &[(Typed, OutputColumn)], position: usize, item: &OrderItem) 
     sort(value, item)
 }
 
-/// ORDER BY, then TOP or OFFSET and FETCH.
-fn ordered(
-    binder: &Binder<'_>,
-    plan: LogicalPlan,
-    sorts: Vec<Sort>,
-    top: Option<usize>,
-    query: &Query,
-) -> Result<LogicalPlan, SqlError> {
-    let mut builder = LogicalPlanBuilder::from(plan);
-    if !sorts.is_empty() {
-        builder = builder.sort(sorts).map_err(plan_error)?;
-    }
-    if let Some(top) = top {
-        builder = builder.limit(0, Some(top)).map_err(plan_error)?;
-    }
-    if let Some(offset) = &query.offset {
-        let text = "The offset specified in a OFFSET clause must be an integer.";
-        let skip = constant_rows(binder, offset, 10743, text)?;
-        let fetch = match &query.fetch {
-            Some(fetch) => Some(constant_rows(binder, fetch, 10743, text)?),
-            None => None,
-        };
-        builder = builder.limit(skip, fetch).map_err(plan_error)?;
-    }
-    builder.build().map_err(plan_error)
-}
-
-/// TOP … PERCENT and TOP … WITH TIES: each row gets its place, and the number of rows, beside it.
-///
-/// Errors: 1031 for a percentage beyond 100, 1062 for WITH TIES without an order.
-fn limited(
-    binder: &Binder<'_>,
-    plan: LogicalPlan,
-    sorts: &[Sort],
-    top: &Top,
-) -> Result<LogicalPlan, SqlError> {
-    if top.with_ties && sorts.is_empty() {
-        let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
-        return Err(SqlError::new(1062, 15, 1, text));
-    }
-    let columns = plan.schema().columns();
-    let (place, count) = (binder.fresh(), binder.fresh());
-    let function = if top.with_ties {
-        datafusion::functions_window::rank::rank_udwf()
-    } else {
-        datafusion::functions_window::row_number::row_number_udwf()
-    };
-    let places = window(WindowFunctionDefinition::WindowUDF(function), Vec::new(), sorts.to_vec());
-    let counts = window(
-        WindowFunctionDefinition::AggregateUDF(datafusion::functions_aggregate::count::count_udaf()),
-        vec![lit(1_i64)],
-        Vec::new(),
-    );
-    let limit = if top.percent {
-        let percent = binder.value(&top.count, &Scope::empty())?.cast(&SqlType::Float)?;
-        let Some(Datum::Float(percent)) = constant_of(&percent)? else {
-            return Err(SqlError::unsupported("A TOP … PERCENT that a query computes"));
-        };
-        if !(0.0..=100.0).contains(&percent) {
-            return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
-        }
-        let count = Typed::new(reference(&count), SqlType::BigInt, false);
-        let name = format!("top_percent_{percent}");
-        call(&name, vec![count], SqlType::BigInt, move |arguments| {
-            let rows = arguments.first().and_then(Datum::as_int).unwrap_or(0);
-            Ok(Datum::Int((rows as f64 * percent / 100.0).ceil() as i64))
-        })
-        .expr
-    } else {
-        lit(constant_rows(binder, &top.count, 1060, TOP_COUNT)? as i64)
-    };
-    let place_value = datafusion::logical_expr::cast(reference(&place), arrow::datatypes::DataType::Int64);
-    LogicalPlanBuilder::from(plan)
-        .window([places.alias(&place)])
-        .and_then(|builder| builder.window([counts.alias(&count)]))
-        .and_then(|builder| builder.filter(place_value.lt_eq(limit)))
-        .and_then(|builder| builder.project(columns.into_iter().map(Expr::Column)))
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(plan_error)
-}
-
-fn constant_rows(binder: &Binder<'_>, expr: &Ast, number: i32, text: &str) -> Result<usize, SqlError> {
-    let value = binder.value(expr, &Scope::empty())?.cast(&SqlType::BigInt)?;
-    match constant_of(&value)? {
-        Some(Datum::Int(rows)) => usize::try_from(rows)
-            .map_err(|_| SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")),
-        Some(_) => Err(SqlError::new(number, 15, 1, text)),
-        None => Err(SqlError::unsupported("A TOP or OFFSET that a query computes")),
-    }
-}
-
 /// The columns of rows that become text.
 fn text_columns(clause: &ForClause, items: &[Item]) -> Vec<TextColumn> {
     items
@@ -702,35 +599,6 @@ fn text_columns(clause: &ForClause, items: &[Item]) -> Vec<TextColumn> {
             nested: is_nested(clause, item.written.as_ref()),
         })
         .collect()
-}
-
-/// 1060's text.
-const TOP_COUNT: &str =
-    "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
-
-/// A place in an order, or with no order a function of all rows.
-fn window(function: WindowFunctionDefinition, arguments: Vec<Expr>, order_by: Vec<Sort>) -> Expr {
-    let frame = match order_by.is_empty() {
-        true => WindowFrame::new(None),
-        // Places need no frame, and the engine has none by values of every type.
-        false => WindowFrame::new_bounds(
-            WindowFrameUnits::Rows,
-            WindowFrameBound::Preceding(ScalarValue::UInt64(None)),
-            WindowFrameBound::CurrentRow,
-        ),
-    };
-    Expr::WindowFunction(Box::new(WindowFunction {
-        fun: function,
-        params: WindowFunctionParams {
-            args: arguments,
-            partition_by: Vec::new(),
-            order_by,
-            window_frame: frame,
-            filter: None,
-            null_treatment: None,
-            distinct: false,
-        },
-    }))
 }
 
 /// 305, 306 and 42213: values that have no order.
