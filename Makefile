@@ -79,7 +79,8 @@ programs: toolchain workspace
 	VIRTUAL_ENV=$(PYTHON_VENV) $(PYTHON_VENV)/bin/maturin develop --quiet --profile dev --locked --manifest-path python/Cargo.toml
 
 unit: toolchain workspace ## Rust tests
-	cargo test --workspace --locked
+	@# Beside other targets make offers cargo a share of its jobs that cargo cannot take.
+	MAKEFLAGS= cargo test --workspace --locked
 
 conformance: programs clients ## Other people's clients against the embedded server
 	$(VENV)/bin/python -m pytest -q clients --binaries $(CARGO_TARGET_DIR)/debug
@@ -90,7 +91,7 @@ package: programs ## The Python package: style, types, tests
 	cd python && $(PYTHON_VENV)/bin/mypy --strict bulkwire
 	cd python && $(PYTHON_VENV)/bin/stubtest bulkwire._bulkwire --ignore-disjoint-bases
 	BULKWIRE_ADBC_LIBRARY=$(CARGO_TARGET_DIR)/debug/deps/libadbc_driver_bulkwire$(LIBRARY_SUFFIX) \
-		$(PYTHON_VENV)/bin/python -m pytest -q python/tests
+		$(PYTHON_VENV)/bin/python -m pytest -q --timeout 300 python/tests
 
 engines: package ## The Python package within Spark, Ray and other engines
 	scripts/install_engines $(ENGINES_VENV)
