@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import signal
 import threading
 import time
 import urllib.parse
@@ -17,6 +18,14 @@ import pytest
 def server() -> Iterator[bulkwire.Server]:
     with bulkwire.Server() as server:
         yield server
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """An interrupt raises KeyboardInterrupt. Programs that a shell starts in the background ignore it, and so would the test."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def package(folder: pathlib.Path, server: bulkwire.Server, text: str) -> pathlib.Path:
@@ -98,6 +107,7 @@ WAITS = {
 
 
 @pytest.mark.parametrize("kind", WAITS)
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_a_run_at_once(tmp_path: pathlib.Path, server: bulkwire.Server, kind: str) -> None:
     """The task under way ends, what waits for it does not begin, and the next call goes on with the same run.
 
@@ -129,6 +139,7 @@ def test_an_interrupt_ends_a_run_at_once(tmp_path: pathlib.Path, server: bulkwir
     assert report.continued and outcomes == {"first": "done before", "wait": "succeeded", "last": "succeeded"}
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_a_copy_within_a_batch(tmp_path: pathlib.Path, server: bulkwire.Server) -> None:
     timer = threading.Timer(1, interrupt_main)
     timer.start()
