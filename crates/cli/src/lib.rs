@@ -6,55 +6,21 @@
 mod event_log;
 
 mod args;
-mod bcp;
 pub mod companion;
 mod connection;
-mod convert_command;
-mod copy_command;
-mod copy_endpoints;
-mod copy_report;
-mod copy_source;
-mod copy_transformation;
-mod copy_watch;
-mod describe_command;
 mod exit_status;
-mod export_command;
-mod export_ranges;
 mod failure;
 mod file_format;
-mod forecast_command;
 mod host_file;
 mod interrupt;
-mod load_command;
-mod load_files;
-mod load_ledger;
-mod load_observation;
-mod load_options;
-mod load_order;
-mod load_report;
-mod load_source;
-mod load_way;
-mod loads_command;
 mod manual;
-mod package_command;
-mod package_copies;
-mod package_run;
 mod progress;
-mod query_command;
-mod query_output;
-mod query_parameters;
-mod range_files;
 mod read_options;
 mod report_page;
-mod run_command;
-mod run_log;
-mod run_page;
-mod run_progress;
 mod server_log;
-mod server_side;
-mod sniff_command;
 mod table;
 mod trace;
+mod verbs;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -65,14 +31,16 @@ use ::copy::TransformEngine;
 pub use args::WizardArgs;
 use args::{Arguments, Command, LoadArgs};
 use clap::{CommandFactory, Parser};
-pub use copy_command::copy;
-pub use copy_source::{CountedSource, first_rows, source_formats, source_of};
 pub use exit_status::ExitStatus;
 use failure::Failure;
 pub use failure::hint_of;
 use interrupt::Left;
-use load_command::Outcome;
-pub use package_run::run_package;
+pub use verbs::copy::command::copy;
+pub use verbs::copy::source::{CountedSource, first_rows, source_formats, source_of};
+use verbs::load::command::Outcome;
+use verbs::load::{forecast, recorded};
+pub use verbs::package::run_words::run_package;
+use verbs::{bcp, convert, describe, export, package, query, sniff};
 
 /// Runs a server with the arguments after `serve`. Returns its exit status, or why it could not be started.
 pub type Serve = fn(&[String]) -> Result<ExitStatus, String>;
@@ -97,7 +65,7 @@ pub fn run_with(
     if let Some(status) = as_bcp(&words) {
         return status;
     }
-    let command = loads_command::command_of(&words);
+    let command = recorded::command_of(&words);
     let mut arguments = Arguments::parse_from(&words);
     let hand_over = || {
         let own = words.get(1..).unwrap_or_default();
@@ -128,19 +96,19 @@ pub fn run_with(
     }
     let done = match arguments.command {
         Command::Load(arguments) => load(&arguments, command).map(status_of),
-        Command::Loads(arguments) => loads_command::run(arguments).map(status_of),
-        Command::Run(arguments) => run_command::run(&arguments, engine, hand_over),
-        Command::Package(arguments) => package_command::run(&arguments),
-        Command::Export(arguments) => export_command::run(&arguments).map(success),
-        Command::Copy(arguments) => copy_command::run(&arguments, engine.as_ref()).map(status_of),
+        Command::Loads(arguments) => recorded::run(arguments).map(status_of),
+        Command::Run(arguments) => package::run::run(&arguments, engine, hand_over),
+        Command::Package(arguments) => package::command::run(&arguments),
+        Command::Export(arguments) => export::command::run(&arguments).map(success),
+        Command::Copy(arguments) => verbs::copy::command::run(&arguments, engine.as_ref()).map(status_of),
         Command::Wizard(arguments) => match wizard {
             Some(wizard) => wizard(&arguments, engine).map_err(|reason| Failure::Companion { reason }),
             None => hand_over(),
         },
-        Command::Convert(arguments) => convert_command::run(&arguments).map(status_of),
-        Command::Sniff(arguments) => sniff_command::run(&arguments).map(success),
-        Command::Query(arguments) => query_command::run(&arguments).map(success),
-        Command::Describe(arguments) => describe_command::run(&arguments).map(success),
+        Command::Convert(arguments) => convert::run(&arguments).map(status_of),
+        Command::Sniff(arguments) => sniff::run(&arguments).map(success),
+        Command::Query(arguments) => query::command::run(&arguments).map(success),
+        Command::Describe(arguments) => describe::run(&arguments).map(success),
         Command::Serve(arguments) => {
             serve(&arguments.arguments).map_err(|reason| Failure::Companion { reason })
         }
@@ -160,9 +128,9 @@ pub fn run_with(
 /// Loads, and writes the page of `--report`, if there is anything to report.
 fn load(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
     let page = arguments.report.report.as_deref();
-    forecast_command::check(arguments)?;
+    forecast::check(arguments)?;
     page.map(report_page::check).transpose()?;
-    let done = load_command::run(arguments, command);
+    let done = verbs::load::command::run(arguments, command);
     if let Some(page) = page {
         report_page::write(page);
     }

@@ -32,32 +32,29 @@
 //! ```
 
 pub mod codec;
-
-// Packets and messages.
-pub mod all_headers;
+mod connecting;
 pub mod conversation;
-pub mod done;
-pub mod env_change;
-pub mod feature;
-pub mod fed_auth;
-pub mod first_words;
-pub mod login;
-pub mod message_reader;
-pub mod packet;
-pub mod packet_framer;
-pub mod prelogin;
-pub mod routing;
-pub mod rpc;
-pub mod secret;
-pub mod server_message;
-pub mod session_state;
-pub mod sql_batch;
-pub mod table_parameter;
-pub mod token;
-pub mod transaction_request;
-pub mod version;
+mod data;
+mod packets;
+mod requests;
+mod responses;
+mod types;
+
+// Modules are named without their folder.
+pub use connecting::{feature, fed_auth, login, prelogin, secret, version};
+pub use data::{bulk, row_span, value, vector};
+pub use packets::{message_reader, packet, packet_framer};
+pub use requests::{all_headers, first_words, rpc, sql_batch, table_parameter, transaction_request};
+pub use responses::{done, env_change, routing, server_message, session_state, token};
+pub use types::{code_page, collation, column, sql_type, type_info, type_token};
 
 pub use all_headers::{AllHeaders, TraceActivity};
+pub use bulk::{BulkError, BulkEvent, BulkStream};
+pub use code_page::{CodePage, CodePageError, Unmappable};
+pub use codec::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind, Reader, Writer};
+pub use collation::Collation;
+pub use column::{Column, ColumnFlags, decode_columns, decode_columns_of, encode_columns, encode_columns_of};
+pub use data::value_text::BcpText;
 pub use done::{Done, DoneStatus};
 pub use env_change::{EnvChange, TextChange, TransactionEvent};
 pub use feature::{FeatureAck, FeatureRequest};
@@ -72,45 +69,19 @@ pub use prelogin::{
     ProgramVersion, TraceId, negotiate_client, negotiate_server,
 };
 pub use routing::Routing;
+pub use row_span::{RowLayout, RowSpan};
 pub use rpc::{Parameter, ProcId, Procedure, RpcMessage, RpcRequest};
 pub use secret::Secret;
 pub use server_message::ServerMessage;
 pub use session_state::SessionState;
 pub use sql_batch::SqlBatch;
+pub use sql_type::{Length, SqlType};
 pub use table_parameter::TableParameter;
 pub use token::{LoginAck, ReturnValue, Token, TokenReader};
 pub use transaction_request::{BeginTransaction, Isolation, TransactionMessage, TransactionRequest};
-pub use version::TdsVersion;
-
-pub use codec::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind, Reader, Writer};
-
-// Types: what a column is, how it travels, and its values.
-pub mod bulk;
-pub mod code_page;
-mod code_page_table;
-pub mod collation;
-mod collation_name;
-pub mod column;
-pub mod row_span;
-pub mod sql_type;
-mod sql_type_text;
-pub mod type_info;
-pub mod type_token;
-pub mod value;
-mod value_data;
-mod value_text;
-mod variant;
-pub mod vector;
-
-pub use bulk::{BulkError, BulkEvent, BulkStream};
-pub use code_page::{CodePage, CodePageError, Unmappable};
-pub use collation::Collation;
-pub use collation_name::collations;
-pub use column::{Column, ColumnFlags, decode_columns, decode_columns_of, encode_columns, encode_columns_of};
-pub use row_span::{RowLayout, RowSpan};
-pub use sql_type::{Length, SqlType};
-pub use sql_type_text::{ParseTypeError, ParseTypeErrorReason};
 pub use type_info::{Direction, Form, LengthClass, TypeInfo, XmlSchema};
+pub use types::collation_name::collations;
+pub use types::sql_type_text::{ParseTypeError, ParseTypeErrorReason};
 pub use value::{Value, ValuePlace, VariantValue, decode_value, encode_value};
-pub use value_text::BcpText;
 pub use vector::{Vector, VectorBase, VectorError};
+pub use version::TdsVersion;

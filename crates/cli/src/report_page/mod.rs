@@ -14,7 +14,7 @@ use load::{Choice, LoadReport, Phases, RetryNote};
 use self::chart::Bar;
 use self::page::Body;
 use crate::failure::Failure;
-use crate::load_observation::Afterword;
+use crate::verbs::load::observation::Afterword;
 
 /// Waits and retries that are shown.
 const WAITS_SHOWN: usize = 8;

@@ -1,0 +1,5 @@
+//! `bulkwire export`.
+
+pub(crate) mod command;
+mod range_files;
+mod ranges;

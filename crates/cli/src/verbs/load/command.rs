@@ -1,0 +1,220 @@
+//! `bulkwire load`.
+
+use arrow::datatypes::DataType;
+use formats::{Evidence, Format, InferredColumn, InferredSchema};
+use load::report::grouped;
+use load::{
+    Client, Ledger, LoadState, TableLoad, TableName, create_table_statement, roomy_length, roomy_schema,
+    unsized_advice,
+};
+use rows::mapping::{CreateOptions, StringType};
+
+use crate::args::LoadArgs;
+use crate::failure::Failure;
+use crate::server_log::LoadWatch;
+use crate::verbs::load::files::Files;
+use crate::verbs::load::source::{Kind, Source, change, check, sources, tolerates_rows};
+use crate::verbs::load::{ledger, report, server_side, way};
+use crate::{connection, file_format};
+
+/// Loads the files. `command` is what continues the load, if it breaks.
+pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
+    let table: TableName =
+        arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
+    let way = way::of(arguments)?;
+    if arguments.server_side {
+        return server_side::run(&table, arguments).map(|()| Outcome::Whole);
+    }
+    let mut sources = sources(arguments)?;
+    for source in &sources {
+        if let Kind::Typed(format) = &source.kind {
+            file_format::look_at(&source.location, format, source.compression, &arguments.format)?;
+        }
+    }
+    for later in sources.iter().skip(1) {
+        check(later)?;
+    }
+    let mut client = connection::open(&arguments.connection)?;
+    let ledger = ledger::open(&mut client, &table, &sources, &way, arguments, command)?;
+    let ledger = ledger.as_ref();
+    if let Some(ledger) = ledger.filter(|ledger| ledger.state() == LoadState::Done) {
+        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        report::show_done(ledger, &names, arguments)?;
+        return Ok(Outcome::Whole);
+    }
+    let rows_before = ledger.map_or(0, Ledger::rows_before);
+    if rows_before > 0 && !arguments.quiet {
+        say!("load continues behind {} rows that are committed", grouped(rows_before));
+    }
+    if !arguments.create && !arguments.writers.is_asked() {
+        // A load that failed has no further use for its connection, unless the new table is to go again.
+        client.close_failed_loads();
+    }
+    let made = make_target(&mut client, &table, &mut sources, arguments)?;
+    let is_made = made.is_some();
+    let rejects = ledger::open_rejects(&sources, ledger, arguments)?;
+    let rejects = rejects.as_ref();
+    let mut load = TableLoad::new(table.clone(), way, ledger);
+    let files = Files {
+        table: &table,
+        sources: &sources,
+        ledger,
+        rejects,
+        arguments,
+        watch: LoadWatch::default(),
+        unsized_advice: made.filter(|advice| !advice.is_empty()).map(|advice| advice.join("; ")),
+    };
+    let mut files_done = 0;
+    let done = files.load(&mut client, &mut load, &mut files_done);
+    if let Err(failure) = done {
+        if is_made && ledger.is_none() && files_done == 0 && loads_nothing(&failure) {
+            drop_again(&mut client, &table, arguments);
+        }
+        return Err(given_up(&mut client, &load, failure));
+    }
+    Ok(if rejects.is_some_and(|rejects| rejects.count() > 0) { Outcome::RowsRefused } else { Outcome::Whole })
+}
+
+/// A failure of a load, after its stage is gone if it had one, and with what it has done to the table.
+fn given_up(client: &mut Client, load: &TableLoad<'_>, failure: Failure) -> Failure {
+    if let Some(table) = load.staged_target().filter(|_| !load.is_noted()) {
+        if failure.is_in_doubt() {
+            return failure;
+        }
+        let left = load.give_up(client, false).map(|stage| stage.to_string());
+        return Failure::Staged { table: table.to_string(), left, failure: Box::new(failure) };
+    }
+    match load.has_emptied() {
+        true => Failure::Emptied { table: load.table().to_string(), failure: Box::new(failure) },
+        false => failure,
+    }
+}
+
+/// Makes the table if it is to be made, and then says which of its (max) columns could have a length. A load that is continued
+/// finds the one that it has made.
+fn make_target(
+    client: &mut Client,
+    table: &TableName,
+    sources: &mut [Source],
+    arguments: &LoadArgs,
+) -> Result<Option<Vec<String>>, Failure> {
+    let exists = arguments.create && arguments.writers.is_resumable() && client.describe(table).is_ok();
+    if !arguments.create || exists {
+        return Ok(None);
+    }
+    for source in sources.iter_mut() {
+        // The source is read twice: once to size the columns, once to load it.
+        source.location = source.location.spool()?;
+    }
+    create(client, table, sources, arguments).map(Some)
+}
+
+/// Whether a load failed before the server could have had a row: by the file, a value, or the plan.
+fn loads_nothing(failure: &Failure) -> bool {
+    match failure {
+        Failure::Plan { .. } | Failure::Format(_) => true,
+        Failure::Load(load) => {
+            let by_client = matches!(
+                load.error.source,
+                load::Error::Cell(_) | load::Error::Source(_) | load::Error::RejectLimit
+            );
+            by_client && load.error.rows_committed == 0
+        }
+        _ => false,
+    }
+}
+
+/// Drops the table that `--create` made, if nothing is in it. A table left behind would stop the next try.
+fn drop_again(client: &mut Client, table: &TableName, arguments: &LoadArgs) {
+    let statement = format!("IF NOT EXISTS (SELECT * FROM {table}) DROP TABLE {table}");
+    // The error to be reported is the load's.
+    if client.execute(&statement).is_ok() && !arguments.quiet {
+        say!("note: {table} was made by --create and is dropped again, since no row was loaded");
+    }
+}
+
+/// The result of a load that did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every row is in the table.
+    Whole,
+    /// Rows were refused, but not more than allowed.
+    RowsRefused,
+}
+
+fn create(
+    client: &mut Client,
+    table: &TableName,
+    sources: &[Source],
+    arguments: &LoadArgs,
+) -> Result<Vec<String>, Failure> {
+    let typed: Option<Vec<_>> = sources
+        .iter()
+        .map(|source| match &source.kind {
+            Kind::Typed(format) => Some((&source.location, format, source.compression)),
+            Kind::Host(_) => None,
+        })
+        .collect();
+    let typed = typed.unwrap_or_default();
+    let Some((_, format, _)) = typed.first() else {
+        return Err(Failure::Usage("--create needs a file that says what is in it".to_owned()));
+    };
+    // Rows that will be refused have no say in the columns.
+    let measured = formats::measure_all(&typed, tolerates_rows(arguments))?;
+    let schema = match format {
+        Format::Csv(_) => roomy_schema(&measured.schema()),
+        Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => measured.schema(),
+    };
+    let without_vectors = client.server_info().vectors == 0;
+    let statement = create_table_statement(table, &schema, |index, _| CreateOptions {
+        without_vectors,
+        ..create_options(&measured, index, arguments)
+    })?;
+    if !arguments.quiet {
+        say!("{statement}");
+        measured.columns.iter().filter_map(fell_to_text).for_each(|note| say!("note: {note}"));
+    }
+    if !arguments.dry_run {
+        change(client, &statement)?;
+    } else {
+        return Err(Failure::Usage(
+            "--dry-run cannot plan a load into a table that is yet to be made".to_owned(),
+        ));
+    }
+    let advice = schema.fields().iter().enumerate().filter_map(|(index, field)| {
+        let longest = longest(&measured, index)?;
+        unsized_advice(field, &create_options(&measured, index, arguments), longest)
+    });
+    Ok(advice.collect())
+}
+
+/// Which value made text of a column that would have another type without it.
+fn fell_to_text(column: &InferredColumn) -> Option<String> {
+    let evidence = column.evidence.as_ref()?;
+    let before = evidence.before.as_ref()?;
+    let is_text = *column.field.data_type() == DataType::Utf8 && before != "text";
+    is_text.then(|| {
+        let Evidence { value, row, file, .. } = evidence;
+        let place = if *file > 0 { format!("row {row} of file {}", file + 1) } else { format!("row {row}") };
+        format!(
+            "column \"{}\" is text because of {place}: {value:?}; it was {before} until then",
+            column.name
+        )
+    })
+}
+
+/// The measured length of a column's longest value, in the units of its type.
+fn longest(measured: &InferredSchema, index: usize) -> Option<u64> {
+    let column = measured.columns.get(index)?;
+    Some(column.max_binary_bytes.unwrap_or(column.max_utf16_units))
+}
+
+/// Sized types: the measured length, rounded up so that a little growth fits.
+fn create_options(measured: &InferredSchema, index: usize, arguments: &LoadArgs) -> CreateOptions {
+    CreateOptions {
+        max_length: longest(measured, index).map(roomy_length),
+        strings: StringType::NVarChar,
+        nested_as_json: arguments.conversions.nested_as_json,
+        ..CreateOptions::default()
+    }
+}

@@ -1,0 +1,11 @@
+//! What the command does, a verb each.
+
+pub(crate) mod bcp;
+pub(crate) mod convert;
+pub(crate) mod copy;
+pub(crate) mod describe;
+pub(crate) mod export;
+pub(crate) mod load;
+pub(crate) mod package;
+pub(crate) mod query;
+pub(crate) mod sniff;

@@ -1,0 +1,9 @@
+//! `bulkwire package` and `bulkwire run`.
+
+pub(crate) mod command;
+mod copies;
+mod log;
+mod page;
+mod progress;
+pub(crate) mod run;
+pub(crate) mod run_words;

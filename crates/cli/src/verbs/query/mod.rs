@@ -1,0 +1,5 @@
+//! `bulkwire query`.
+
+pub(crate) mod command;
+mod output;
+mod parameters;

@@ -1,0 +1,8 @@
+//! What a client asks for.
+
+pub mod all_headers;
+pub mod first_words;
+pub mod rpc;
+pub mod sql_batch;
+pub mod table_parameter;
+pub mod transaction_request;

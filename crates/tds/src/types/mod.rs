@@ -1,0 +1,11 @@
+//! What a column is, and how its type travels.
+
+pub mod code_page;
+pub(crate) mod code_page_table;
+pub mod collation;
+pub(crate) mod collation_name;
+pub mod column;
+pub mod sql_type;
+pub(crate) mod sql_type_text;
+pub mod type_info;
+pub mod type_token;
