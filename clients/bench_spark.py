@@ -42,8 +42,6 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("P
 JDBC = pathlib.Path(
     os.environ.get("BULKWIRE_CLIENT_CACHE", pathlib.Path.home() / ".cache/bulkwire/clients")
 ).glob("mssql_jdbc/libraries/mssql-jdbc-*.jar")
-#: Rows that a session loads each second with `--throttle`.
-CAP = 10_000
 
 
 def spark_session(cores: int):
@@ -243,7 +241,7 @@ def throttle(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
     """One task and eight, in turn, when each session may load so many rows a second."""
     files = folder / "files"
     expected = write_files(files, arguments.rows, 8)
-    rule = {"fault": "cap", "application": MEASURED, "rows_per_second": CAP}
+    rule = {"fault": "cap", "application": MEASURED, "rows_per_second": arguments.cap}
     with serve(arguments.binaries, folder, [rule], "--in-memory") as url:
         spark = spark_session(8)
         target = url.replace("sa@", f"sa:{PASSWORD}@") + f"&Application%20Name={MEASURED}"
@@ -275,7 +273,7 @@ def tasks_alone(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
     files = folder / "files"
     expected = write_files(files, arguments.rows, 8)
     parts = [pq.read_table(file) for file in sorted(files.iterdir())]
-    rule = {"fault": "cap", "application": MEASURED, "rows_per_second": CAP}
+    rule = {"fault": "cap", "application": MEASURED, "rows_per_second": arguments.cap}
     with serve(arguments.binaries, folder, [rule], "--in-memory") as url:
         target = url.replace("sa@", f"sa:{PASSWORD}@") + f"&Application%20Name={MEASURED}"
         seen: dict[int, list[float]] = {1: [], 8: []}
@@ -335,6 +333,7 @@ def main() -> None:
     parser.add_argument("--engines", default="spark,ray")
     parser.add_argument("--only", default="", help="ways of Spark to measure, as a regular expression")
     parser.add_argument("--throttle", action="store_true")
+    parser.add_argument("--cap", type=int, default=10_000, help="rows of a session a second with --throttle")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         held_back = throttle if "spark" in arguments.engines else tasks_alone
