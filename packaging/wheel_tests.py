@@ -3,7 +3,8 @@
     packaging/wheel_tests.py [--out dist] [--pythons 3.10,3.13] [-- PYTEST ARGUMENTS]
 
 The tests lie in a folder without the package's sources, so that only the wheel can be imported. What they
-need besides is installed from the package index.
+need besides is installed from the package index. A wheel for arm64 is imported by qemu-user, loads
+into its own server, and starts its command.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+from foreign_wheels import prove_arm64
 from release import ROOT
 from wheels import pythons
 
@@ -42,6 +44,12 @@ def main() -> int:
         failed = tests(wheels[-1], python, arguments.pytest)
         print(f"   {'FAILED' if failed else 'ok'}: {wheels[-1].name} in Python {version}", flush=True)
         wrong += failed
+    for wheel in sorted(arguments.out.resolve().glob("*manylinux*_aarch64.whl")):
+        if platform.machine() != "aarch64":
+            with tempfile.TemporaryDirectory() as folder:
+                problem = prove_arm64(wheel, pathlib.Path(folder))
+            print(f"   {f'FAILED: {problem}' if problem else 'ok'}: {wheel.name} by qemu-user", flush=True)
+            wrong += problem is not None
     return 1 if wrong else 0
 
 

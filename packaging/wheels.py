@@ -11,9 +11,9 @@ import tempfile
 
 from release import Release
 
-# The server, a load, a query and the command, with what Python itself has.
-SCRIPT = """
-import pathlib, subprocess, sys
+# The server, a load and a query, with what Python itself has.
+LOAD = """
+import pathlib
 import bulkwire
 
 with bulkwire.Server() as server, bulkwire.connect(server.url, password=server.password) as db:
@@ -21,6 +21,10 @@ with bulkwire.Server() as server, bulkwire.connect(server.url, password=server.p
     report = db.load("dbo.people", "people.csv", create=True)
     assert report.rows == 2, report
     rows = db.execute("SELECT COUNT(*) AS n FROM dbo.people")
+"""
+# The same, and the command beside the interpreter.
+SCRIPT = f"""{LOAD}
+import subprocess, sys
 command = pathlib.Path(sys.executable).with_name("bulkwire")
 print(subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout.strip())
 """
