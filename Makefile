@@ -33,7 +33,7 @@ PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs lint programs unit conformance check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-wheels dist-again release-check toolchain workspace clients
+.PHONY: help demo test docs lint programs unit conformance drivers check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-wheels dist-again release-check toolchain workspace clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ demo: toolchain ## Load and export real tables through the embedded server, and 
 test: lint programs ## Run every check and test
 	@# All of them wait for something much of the time.
 	@scripts/say "running the Rust tests, those of other people's clients and those of the Python package beside each other"
-	$(MAKE) --no-print-directory -j 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) unit conformance engines
+	$(MAKE) --no-print-directory -j 4 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) unit drivers suites engines
 
 lint: toolchain workspace clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
@@ -82,8 +82,10 @@ unit: toolchain workspace ## Rust tests
 	@# Beside other targets make offers cargo a share of its jobs that cargo cannot take.
 	MAKEFLAGS= cargo test --workspace --locked
 
-conformance: programs clients ## Other people's clients against the embedded server
-	$(VENV)/bin/python -m pytest -q clients --binaries $(CARGO_TARGET_DIR)/debug
+conformance: drivers suites ## Other people's clients, and the suites that they bring, against the embedded server
+
+drivers: programs clients
+	$(VENV)/bin/python -m pytest -q clients --ignore clients/test_foreign_suites.py --binaries $(CARGO_TARGET_DIR)/debug
 
 package: programs ## The Python package: style, types, tests
 	$(PYTHON_VENV)/bin/ruff check python/bulkwire python/tests python/engine_tests docs/tutorial.py --config python/pyproject.toml
