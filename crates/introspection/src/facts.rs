@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use databases::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
+use databases::catalogue::{
+    DatabaseEntry, Directory, Module, Partitions, TableDefinition, UserType, same_name,
+};
 use databases::instance::counts::Counts;
 use databases::instance::kept_texts::KeptText;
 use databases::instance::loads::FinishedLoad;
@@ -25,6 +27,8 @@ type TableFinder = Box<dyn Fn(&ObjectName) -> Result<Option<Arc<TableDefinition>
 type ModuleReader = Box<dyn Fn() -> Result<Vec<Arc<Module>>, SqlError> + Send + Sync>;
 /// Reads all types of users.
 type TypeReader = Box<dyn Fn() -> Result<Vec<UserType>, SqlError> + Send + Sync>;
+/// Reads all partition functions and schemes.
+type PartitionReader = Box<dyn Fn() -> Result<Partitions, SqlError> + Send + Sync>;
 /// Finds the last identity value of a table by its `object_id`.
 type IdentityReader = Box<dyn Fn(i32) -> Result<Option<i64>, SqlError> + Send + Sync>;
 
@@ -130,6 +134,8 @@ pub struct Facts {
     pub triggers: Vec<i32>,
     /// Reads types of users.
     pub type_reader: TypeReader,
+    /// Reads partition functions and schemes.
+    pub partition_reader: PartitionReader,
     /// Finds one table without reading the others.
     pub table_finder: Option<TableFinder>,
     /// Takes the figures of a store of pages.
@@ -138,6 +144,7 @@ pub struct Facts {
     tables: OnceLock<Vec<Arc<TableDefinition>>>,
     modules: OnceLock<Vec<Arc<Module>>>,
     types: OnceLock<Vec<UserType>>,
+    partitions: OnceLock<Partitions>,
     reader: TableReader,
     /// The first part of the catalogue that could not be read.
     failure: OnceLock<SqlError>,
@@ -188,12 +195,14 @@ impl Facts {
             updated: None,
             triggers: Vec::new(),
             type_reader: Box::new(|| Ok(Vec::new())),
+            partition_reader: Box::new(|| Ok(Partitions::default())),
             table_finder: None,
             figures_reader: Box::new(|| None),
             figures: OnceLock::new(),
             tables: OnceLock::new(),
             modules: OnceLock::new(),
             types: OnceLock::new(),
+            partitions: OnceLock::new(),
             reader,
             failure: OnceLock::new(),
         }
@@ -226,6 +235,11 @@ impl Facts {
     /// All types of users.
     pub fn types(&self) -> &[UserType] {
         self.types.get_or_init(|| self.noted((self.type_reader)()))
+    }
+
+    /// All partition functions and schemes.
+    pub fn partitions(&self) -> &Partitions {
+        self.partitions.get_or_init(|| self.noted((self.partition_reader)()))
     }
 
     /// The user-defined type of the current database that a text such as `dbo.t` names.

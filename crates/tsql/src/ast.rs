@@ -8,8 +8,9 @@ use super::cursor::CursorStatement;
 use super::expression::Expr;
 use super::file_group::{FileGroups, WrittenGroup};
 use super::hints::TableHints;
-use super::index::{AlterIndex, CreateIndex, DataCompression, IndexSettings};
+use super::index::{AlterIndex, CreateIndex, DataCompression, IndexSettings, Rebuild};
 use super::names::ObjectName;
+use super::partition::{LockEscalation, PartitionSpan, PartitionStatement, WrittenScheme};
 use super::query::{CommonTable, Query, QueryBody, SelectItem, TableSource, Top};
 use super::user_type::CreateType;
 use crate::sql_error::SqlError;
@@ -52,7 +53,12 @@ pub enum StatementKind {
         if_exists: bool,
     },
     /// TRUNCATE TABLE.
-    TruncateTable(ObjectName),
+    TruncateTable {
+        /// The table.
+        table: ObjectName,
+        /// WITH (PARTITIONS …); none: all of them.
+        partitions: Vec<PartitionSpan>,
+    },
     /// ALTER TABLE.
     AlterTable {
         /// The table.
@@ -132,6 +138,8 @@ pub enum StatementKind {
         /// IF EXISTS.
         if_exists: bool,
     },
+    /// A partition function or a partition scheme.
+    Partition(Box<PartitionStatement>),
     /// CREATE TYPE.
     CreateType(Box<CreateType>),
     /// DROP TYPE.
@@ -427,6 +435,8 @@ pub struct CreateTable {
     pub compression: DataCompression,
     /// ON and TEXTIMAGE_ON.
     pub file_groups: FileGroups,
+    /// ON, if it names a partition scheme.
+    pub scheme: Option<WrittenScheme>,
 }
 
 /// One column of CREATE TABLE.
@@ -491,6 +501,8 @@ pub enum ConstraintKind {
         settings: IndexSettings,
         /// ON; None: where the table's rows are.
         group: Option<WrittenGroup>,
+        /// ON, if it names a partition scheme.
+        scheme: Option<WrittenScheme>,
     },
     /// CHECK.
     Check(SourceText),
@@ -588,7 +600,7 @@ pub enum AlterAction {
     /// Several of them, one after the other.
     Several(Vec<AlterAction>),
     /// REBUILD.
-    Rebuild(IndexSettings),
+    Rebuild(Rebuild),
     /// ENABLE TRIGGER or DISABLE TRIGGER.
     SwitchTriggers {
         /// Names; None for ALL.
@@ -596,11 +608,17 @@ pub enum AlterAction {
         /// ENABLE rather than DISABLE.
         enabled: bool,
     },
-    /// SWITCH TO.
+    /// SWITCH [PARTITION n] TO … [PARTITION n].
     SwitchRows {
+        /// The partition whose rows go.
+        from: Option<Expr>,
         /// The table that gets the rows.
         target: ObjectName,
+        /// The partition that gets them.
+        to: Option<Expr>,
     },
+    /// SET (LOCK_ESCALATION = …).
+    LockEscalation(LockEscalation),
     /// Accepted and without effect (SET).
     Nothing,
 }

@@ -119,7 +119,9 @@ pub enum Expr {
 pub struct FunctionCall {
     /// Name, upper case, without a schema.
     pub name: String,
-    /// The schema before the name, for a user-defined function.
+    /// The database before the schema.
+    pub database: Option<String>,
+    /// The schema before the name, for a user-defined function; `$PARTITION` for a partition function.
     pub schema: Option<String>,
     /// Arguments; a bare datepart or type word is a one-part column name.
     pub arguments: Vec<Expr>,

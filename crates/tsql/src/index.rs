@@ -2,6 +2,7 @@
 
 use super::file_group::WrittenGroup;
 use super::names::ObjectName;
+use super::partition::WrittenScheme;
 
 /// CREATE INDEX.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,8 @@ pub struct CreateIndex {
     pub settings: IndexSettings,
     /// ON; None: where the table's rows are.
     pub group: Option<WrittenGroup>,
+    /// ON, if it names a partition scheme.
+    pub scheme: Option<WrittenScheme>,
 }
 
 /// ALTER INDEX.
@@ -43,13 +46,25 @@ pub struct AlterIndex {
 #[derive(Debug, Clone, PartialEq)]
 pub enum IndexAction {
     /// REBUILD, which also enables a disabled index.
-    Rebuild(IndexSettings),
+    Rebuild(Rebuild),
     /// REORGANIZE: its pages made dense.
-    Reorganize,
+    Reorganize {
+        /// PARTITION = n; None: all of them.
+        partition: Option<u64>,
+    },
     /// DISABLE.
     Disable,
     /// SET (…): IGNORE_DUP_KEY; nothing else has an effect here.
     Set(IndexSettings),
+}
+
+/// REBUILD of a table or an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rebuild {
+    /// PARTITION = n; None: all of them.
+    pub partition: Option<u64>,
+    /// WITH (…).
+    pub settings: IndexSettings,
 }
 
 /// WITH (…) of an index, a key or a rebuild, as written. Options about how a statement runs (ONLINE, MAXDOP, SORT_IN_TEMPDB and

@@ -17,6 +17,7 @@ pub mod lexer;
 pub mod module;
 mod names;
 pub mod parser;
+pub mod partition;
 pub mod query;
 pub mod sql_error;
 pub mod user_type;

@@ -10,6 +10,7 @@ mod index_options;
 mod module;
 mod names;
 mod object;
+mod partition;
 pub mod procedure_names;
 mod references;
 mod row_filter;
@@ -24,8 +25,12 @@ pub use index_options::IndexOptions;
 pub use module::{Module, ModuleDefinition, ModuleKind, ParameterDefinition, SequenceDefinition};
 pub use names::{name_key, same_name, store_key};
 pub use object::Object;
+pub use partition::{
+    PARTITION_FUNCTION_ID_FIRST, PARTITION_SCHEME_ID_FIRST, PARTITIONS_MAX, PartitionFunction, PartitionRanges,
+    PartitionScheme, Partitioning, Partitions, is_partition_entry,
+};
 pub use references::referenced_tables;
-pub use row_filter::wrong_filter;
+pub use row_filter::{constant_as, wrong_filter};
 pub use row_filter::{ColumnTest, FilterCondition, RowFilter, relations};
 pub use table::{
     Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,

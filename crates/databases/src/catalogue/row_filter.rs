@@ -177,6 +177,24 @@ fn value_for(constant: &Expr, wanted: &SqlType) -> Option<Datum> {
     convert(value, &from, wanted, 0).ok().filter(|value| !value.is_null())
 }
 
+/// A constant as a value of a type, if it becomes one without loss; None: it is no constant, or NULL.
+pub fn constant_as(constant: &Expr, wanted: &SqlType) -> Option<Datum> {
+    let (value, from) = constant_of(constant)?;
+    let converted = convert(value.clone(), &from, wanted, 0).ok().filter(|value| !value.is_null())?;
+    let is_exact = match (&value, &converted) {
+        (Datum::Text(before), Datum::Text(after)) => before.trim_end_matches(' ') == after.trim_end_matches(' '),
+        (Datum::Text(_), Datum::Int(_) | Datum::Decimal(_)) => {
+            // Wide enough for whole numbers, and for the digits of money and most decimals.
+            let wide = SqlType::Numeric { precision: 38, scale: 18 };
+            let as_written = convert(value, &from, &wide, 0).ok()?;
+            convert(converted.clone(), wanted, &wide, 0).is_ok_and(|own| own == as_written)
+        }
+        (Datum::Text(_), _) => true,
+        _ => convert(converted.clone(), wanted, &from, 0).is_ok_and(|back| back == value),
+    };
+    Some(converted).filter(|_| is_exact)
+}
+
 /// The value and type of a constant: a number is its digits, from which every numeric type can be read.
 fn constant_of(expr: &Expr) -> Option<(Datum, SqlType)> {
     let text = |text: &str| {

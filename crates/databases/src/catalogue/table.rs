@@ -9,12 +9,14 @@ use tds::{Collation, Length, SqlType};
 use tsql::ast::ReferentialAction;
 use tsql::file_group::FileGroups;
 use tsql::index::DataCompression;
+use tsql::partition::LockEscalation;
 use tsql::sql_error::{KeyKind, SqlError};
 
 use crate::catalogue::definition_text::definition_text;
 use crate::catalogue::extended_property::ExtendedProperty;
 use crate::catalogue::index_options::IndexOptions;
 use crate::catalogue::names::same_name;
+use crate::catalogue::partition::Partitioning;
 use crate::catalogue::row_filter::RowFilter;
 use crate::catalogue::trigger::Trigger;
 
@@ -53,6 +55,12 @@ pub struct TableDefinition {
     /// Where its pages go.
     #[serde(default)]
     pub file_groups: FileGroups,
+    /// How its rows are partitioned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitioning: Option<Partitioning>,
+    /// LOCK_ESCALATION, as declared.
+    #[serde(default, skip_serializing_if = "LockEscalation::is_default")]
+    pub lock_escalation: LockEscalation,
     /// What sp_addextendedproperty has given to the table, its columns, constraints and indexes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extended_properties: Vec<ExtendedProperty>,
@@ -174,6 +182,9 @@ pub struct KeyConstraint {
     /// ON, of a nonclustered one; None: where the table's rows are.
     #[serde(default)]
     pub file_group: Option<String>,
+    /// How a nonclustered one is partitioned. A clustered one is partitioned as its table is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitioning: Option<Partitioning>,
 }
 
 /// CREATE INDEX.
@@ -201,6 +212,9 @@ pub struct Index {
     /// ON, of a nonclustered one; None: where the table's rows are.
     #[serde(default)]
     pub file_group: Option<String>,
+    /// How a nonclustered one is partitioned. A clustered one is partitioned as its table is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitioning: Option<Partitioning>,
 }
 
 /// CHECK.

@@ -23,7 +23,8 @@ use tsql::SqlError;
 use tsql::ast::StatementKind;
 
 use crate::catalogue::{
-    DIRECTORY_KEY, Directory, Module, ModuleDefinition, PRODUCT_VERSION, TableDefinition, UserType,
+    DIRECTORY_KEY, Directory, Module, ModuleDefinition, PRODUCT_VERSION, PartitionFunction, PartitionScheme,
+    TableDefinition, UserType, is_partition_entry,
 };
 use crate::file_access::FileAccess;
 use crate::instance::application_locks::ApplicationLocks;
@@ -254,7 +255,8 @@ impl Instance {
     /// Errors: 596 if the properties are damaged.
     pub fn definition(&self, info: &TableInfo) -> Result<Option<Arc<TableDefinition>>, SqlError> {
         let module = ModuleDefinition::json_of(&info.properties).is_some();
-        if module || *info.name == *DIRECTORY_KEY || UserType::is_one(&info.properties) {
+        let other = UserType::is_one(&info.properties) || is_partition_entry(&info.properties);
+        if module || *info.name == *DIRECTORY_KEY || other {
             return Ok(None);
         }
         let mut definitions = self.definitions.lock();
@@ -396,6 +398,24 @@ impl Instance {
 pub fn user_type(info: &TableInfo) -> Result<Option<UserType>, SqlError> {
     UserType::of(&info.properties).map_err(|error| {
         SqlError::internal(format!("the definition of type {} is damaged: {error}", info.name))
+    })
+}
+
+/// The partition function that is kept as this table of the store; None if it is something else.
+///
+/// Errors: 596 if the properties are damaged.
+pub fn partition_function(info: &TableInfo) -> Result<Option<PartitionFunction>, SqlError> {
+    PartitionFunction::of(&info.properties).map_err(|error| {
+        SqlError::internal(format!("the definition of partition function {} is damaged: {error}", info.name))
+    })
+}
+
+/// The partition scheme that is kept as this table of the store; None if it is something else.
+///
+/// Errors: 596 if the properties are damaged.
+pub fn partition_scheme(info: &TableInfo) -> Result<Option<PartitionScheme>, SqlError> {
+    PartitionScheme::of(&info.properties).map_err(|error| {
+        SqlError::internal(format!("the definition of partition scheme {} is damaged: {error}", info.name))
     })
 }
 

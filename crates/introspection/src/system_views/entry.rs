@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use databases::catalogue::{DatabaseEntry, TableDefinition, same_name};
+use databases::catalogue::{DatabaseEntry, PartitionRanges, TableDefinition, same_name};
 use databases::storage::Figures;
 use query::Datum;
+use tsql::SqlError;
 
 use crate::facts::Facts;
 use crate::view::View;
 
 /// `object_id` of system views: negative, as in SQL Server, by their place in the list.
 pub(super) const VIEW_ID_FIRST: i32 = -400;
+
+/// Counts the rows of each partition of a table by the values of a column.
+pub type PartitionRows<'a> =
+    dyn Fn(&TableDefinition, &PartitionRanges, &str) -> Result<Vec<i64>, SqlError> + 'a;
 
 /// The context of a view: the database that is queried, and the row counts of tables.
 pub struct Context<'a> {
@@ -20,6 +25,8 @@ pub struct Context<'a> {
     pub database: &'a str,
     /// Rows by `object_id`.
     pub rows: &'a dyn Fn(i32) -> i64,
+    /// Rows of each partition of a table by the values of a column.
+    pub partition_rows: &'a PartitionRows<'a>,
     /// All system views, for those that list them.
     pub(super) views: &'static [&'static [Entry]],
 }

@@ -72,7 +72,8 @@ pub(super) fn list(
 ) -> Result<(), SqlError> {
     let argument = |at: usize| arguments.get(at).and_then(Datum::as_text);
     let kind = |at: usize| argument(at).map(|kind| kind.trim().to_ascii_uppercase());
-    let context = Context { facts, database, rows: &|_| 0, views: &[] };
+    let context =
+        Context { facts, database, rows: &|_| 0, partition_rows: &|_, _, _| Ok(Vec::new()), views: &[] };
     let Some(entry) = context.database() else { return Ok(()) };
     let wanted = argument(0);
     let mut add = |listed: &Listed<'_>, properties: &[ExtendedProperty]| {

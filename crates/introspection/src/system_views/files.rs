@@ -6,6 +6,7 @@ use query::Datum;
 use store::{DataFileSpace, FileGroup, FileGrowth};
 
 use crate::system_views::entry::{Context, Entry};
+use crate::system_views::partition_schemes;
 use crate::view::{View, kind, text};
 
 /// The columns that both views of files have.
@@ -89,6 +90,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     }),
     Entry::new("data_spaces", DATA_SPACES, |context, view| {
         groups(context).iter().for_each(|group| show_group(group, view));
+        partition_schemes::data_spaces(context, view);
     }),
     Entry::new("database_files", DATABASE_FILES, |context, view| {
         if let Some(database) = context.database() {
@@ -107,7 +109,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 /// PRIMARY, and those that were added.
-fn groups(context: &Context<'_>) -> Vec<FileGroup> {
+pub(super) fn groups(context: &Context<'_>) -> Vec<FileGroup> {
     let figures = context.database().and_then(|database| context.figures(&database.name));
     figures.map_or_else(
         || vec![FileGroup { id: 1, name: "PRIMARY".to_owned(), is_default: true, grows_together: false }],

@@ -1,7 +1,7 @@
 //! Indexes, statistics and partitions.
 
 use databases::catalogue::definition_text;
-use databases::catalogue::{IndexOptions, TableDefinition, same_name};
+use databases::catalogue::{IndexOptions, Partitioning, TableDefinition, same_name};
 use databases::storage::{IndexPages, index_of};
 use query::Datum;
 use tsql::index::DataCompression;
@@ -84,13 +84,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         "fulltext_indexes",
         "object_id int!\nunique_index_id int!\nfulltext_catalog_id int\nis_enabled bit!",
     ),
-    Entry::empty("partition_schemes", "name sysname!\ndata_space_id int!\ntype char(2)!\nfunction_id int!"),
-    // A table has one partition, and so there are no schemes.
-    Entry::empty(
-        "destination_data_spaces",
-        "partition_scheme_id int!\ndestination_id int!\ndata_space_id int!",
-    ),
-    Entry::empty("partition_functions", "name sysname!\nfunction_id int!\ntype char(2)!\nfanout int!"),
     Entry::empty("hash_indexes", "object_id int!\nname sysname\nindex_id int!\nbucket_count int!"),
     Entry::empty(
         "periods",
@@ -112,6 +105,8 @@ pub struct IndexRow<'t> {
     filter: Option<&'t str>,
     options: IndexOptions,
     pub compression: DataCompression,
+    /// How it is partitioned.
+    pub partitioning: Option<&'t Partitioning>,
 }
 
 /// All indexes of a table; a table without a clustered one is a heap, index 0.
@@ -130,6 +125,7 @@ pub fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
             filter: None,
             options: IndexOptions::default(),
             compression: table.compression,
+            partitioning: table.partitioning.as_ref(),
         });
     }
     // A clustered index is its table's rows.
@@ -149,6 +145,7 @@ pub fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
         filter: None,
         options: key.options,
         compression: compression(key.clustered, &key.options),
+        partitioning: if key.clustered { table.partitioning.as_ref() } else { key.partitioning.as_ref() },
     }));
     rows.extend(table.indexes.iter().map(|index| IndexRow {
         name: Some(&index.name),
@@ -167,6 +164,7 @@ pub fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
         filter: index.filter.as_deref(),
         options: index.options,
         compression: compression(index.clustered, &index.options),
+        partitioning: if index.clustered { table.partitioning.as_ref() } else { index.partitioning.as_ref() },
     }));
     rows.sort_by_key(|row| row.id);
     rows
@@ -204,8 +202,14 @@ fn indexes(context: &Context<'_>, view: &mut View) {
             ("has_filter", bit(row.filter.is_some())),
             ("filter_definition", row.filter.map_or(Datum::Null, |filter| text(&definition_text(filter)))),
         ]);
-        if let Some(group) = group_of(context, table, row) {
-            view.set("data_space_id", int(group));
+        let partitions = context.facts.partitions();
+        match row.partitioning.and_then(|by| partitions.scheme(&table.database, &by.scheme)) {
+            Some(scheme) => view.set("data_space_id", int(scheme.id)),
+            None => {
+                if let Some(group) = group_of(context, table, row) {
+                    view.set("data_space_id", int(group));
+                }
+            }
         }
     });
 }
@@ -231,15 +235,35 @@ fn columns_of<'t>(table: &'t TableDefinition, row: &'t IndexRow<'t>) -> Vec<(i32
 
 fn index_columns(context: &Context<'_>, view: &mut View) {
     each_index(context, |table, row| {
-        for (ordinal, (column_id, descending, included)) in (1_i64..).zip(columns_of(table, row)) {
+        let columns = columns_of(table, row);
+        let named = row.partitioning.and_then(|by| table.position(&by.column));
+        let partitioning = named.and_then(|position| table.columns.get(position)).map(|column| column.id);
+        for (ordinal, (column_id, descending, included)) in (1_i64..).zip(&columns) {
+            let (column_id, descending, included) = (*column_id, *descending, *included);
             view.add([
                 ("object_id", int(table.object_id)),
                 ("index_id", int(row.id)),
                 ("index_column_id", int(ordinal)),
                 ("column_id", int(column_id)),
                 ("key_ordinal", int(if included { 0 } else { ordinal })),
+                ("partition_ordinal", int(i64::from(partitioning == Some(column_id)))),
                 ("is_descending_key", bit(descending)),
                 ("is_included_column", bit(included)),
+            ]);
+        }
+        // A partitioning column that the index does not name.
+        if let Some(column_id) =
+            partitioning.filter(|id| columns.iter().all(|(column_id, ..)| column_id != id))
+        {
+            view.add([
+                ("object_id", int(table.object_id)),
+                ("index_id", int(row.id)),
+                ("index_column_id", int(columns.len() as i64 + 1)),
+                ("column_id", int(column_id)),
+                ("key_ordinal", int(0)),
+                ("partition_ordinal", int(1)),
+                ("is_descending_key", bit(false)),
+                ("is_included_column", bit(false)),
             ]);
         }
     });

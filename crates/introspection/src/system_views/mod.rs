@@ -15,6 +15,7 @@ mod loads;
 mod log;
 mod modules;
 mod objects;
+mod partition_schemes;
 mod partitions;
 mod physical;
 mod server;
@@ -42,7 +43,7 @@ pub use crate::view::View;
 pub use entry::Context;
 
 use crate::facts::Facts;
-use crate::system_views::entry::{Entry, VIEW_ID_FIRST};
+use crate::system_views::entry::{Entry, PartitionRows, VIEW_ID_FIRST};
 
 /// All views.
 const VIEWS: &[&[Entry]] = &[
@@ -50,6 +51,7 @@ const VIEWS: &[&[Entry]] = &[
     columns::ENTRIES,
     indexes::ENTRIES,
     partitions::ENTRIES,
+    partition_schemes::ENTRIES,
     files::ENTRIES,
     log::ENTRIES,
     activity::ENTRIES,
@@ -66,9 +68,15 @@ const VIEWS: &[&[Entry]] = &[
 ];
 
 impl<'a> Context<'a> {
-    /// The context for views of a database. `rows` has the row counts of tables by `object_id`.
-    pub fn new(facts: &'a Arc<Facts>, database: &'a str, rows: &'a dyn Fn(i32) -> i64) -> Context<'a> {
-        Context { facts, database, rows, views: VIEWS }
+    /// The context for views of a database. `rows` has the row counts of tables by `object_id`, and `partition_rows` counts
+    /// those of partitions.
+    pub fn new(
+        facts: &'a Arc<Facts>,
+        database: &'a str,
+        rows: &'a dyn Fn(i32) -> i64,
+        partition_rows: &'a PartitionRows<'a>,
+    ) -> Context<'a> {
+        Context { facts, database, rows, partition_rows, views: VIEWS }
     }
 }
 
@@ -138,7 +146,7 @@ mod tests {
     fn every_view_can_be_filled() {
         let directory = Arc::new(databases::catalogue::Directory::default());
         let facts = Arc::new(Facts::new("master", directory, Box::new(|| Ok(Vec::new()))));
-        let context = Context::new(&facts, "master", &|_| 0);
+        let context = Context::new(&facts, "master", &|_| 0, &|_, _, _| Ok(Vec::new()));
         for entry in all() {
             let view = view(entry.schema, entry.name, &context);
             assert!(view.is_some_and(|view| view.batch().is_ok()), "{}", entry.name);

@@ -205,6 +205,8 @@ pub fn as_tables(modules: &[Arc<Module>], wanted: impl Fn(ModuleKind) -> bool) -
             foreign_keys: Vec::new(),
             compression: Default::default(),
             file_groups: Default::default(),
+            partitioning: None,
+            lock_escalation: Default::default(),
             extended_properties: Vec::new(),
             triggers: definition.triggers.clone(),
         })

@@ -184,6 +184,8 @@ fn tables(context: &Context<'_>, view: &mut View) {
         let names = (table.name.as_str(), table.object_id, 0);
         view.add(object(context, &table, names, ("U", "USER_TABLE")));
         view.set("max_column_id_used", int(table.next_column_id() - 1));
+        view.set("lock_escalation", int(table.lock_escalation.number()));
+        view.set("lock_escalation_desc", text(table.lock_escalation.description()));
     }
 }
 

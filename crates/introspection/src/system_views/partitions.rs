@@ -1,10 +1,11 @@
 //! Partitions, allocation units and their pages.
 //!
-//! A table or index has one partition. Pages are those of the store's last commit.
+//! The partitions of a table or index share its pages, which are shown in proportion to their rows. Pages are those of the store's
+//! last commit.
 
 use std::sync::Arc;
 
-use databases::catalogue::TableDefinition;
+use databases::catalogue::{Partitioning, TableDefinition};
 use databases::storage::{Figures, IndexPages, index_of};
 use databases::store_error::store_error;
 use query::Datum;
@@ -111,6 +112,20 @@ impl Space {
         self.in_row_reserved + self.lob_reserved + self.overflow_reserved
     }
 
+    /// The part that a partition has.
+    fn shared(self, sums: &[u64], place: usize) -> Space {
+        let part = |pages: u64| share(pages, sums, place);
+        Space {
+            in_row_data: part(self.in_row_data),
+            in_row_used: part(self.in_row_used),
+            in_row_reserved: part(self.in_row_reserved),
+            lob_used: part(self.lob_used),
+            lob_reserved: part(self.lob_reserved),
+            overflow_used: part(self.overflow_used),
+            overflow_reserved: part(self.overflow_reserved),
+        }
+    }
+
     fn add(&mut self, unit: &AllocationUnitSpace) {
         match unit.kind {
             "LOB_DATA" => {
@@ -147,7 +162,62 @@ pub fn space_of(figures: &Figures, table: &Table, index: Option<&str>) -> Result
     Ok(space)
 }
 
-/// An index's only partition, and its heap or tree.
+/// The partitions of an index: their rows.
+fn rows_of(context: &Context<'_>, table: &TableDefinition, row: &IndexRow<'_>) -> Vec<i64> {
+    let function = row.partitioning.and_then(|by| Some((by, context.facts.partitions().function_of(table, by)?)));
+    let Some((by, function)) = function else { return vec![(context.rows)(table.object_id)] };
+    let counted = function.ranges().and_then(|ranges| (context.partition_rows)(table, &ranges, &by.column));
+    let mut counted = context.facts.noted(counted);
+    counted.resize(function.fanout(), 0);
+    counted
+}
+
+/// The rows of the partitions of all indexes of a table, each way of partitioning counted once.
+fn rows_of_indexes(context: &Context<'_>, table: &TableDefinition, rows: &[IndexRow<'_>]) -> Vec<Vec<i64>> {
+    let mut known: Vec<(Option<&Partitioning>, Vec<i64>)> = Vec::new();
+    let counts = rows.iter().map(|row| {
+        if let Some((_, counts)) = known.iter().find(|(by, _)| *by == row.partitioning) {
+            return counts.clone();
+        }
+        let counts = rows_of(context, table, row);
+        known.push((row.partitioning, counts.clone()));
+        counts
+    });
+    counts.collect()
+}
+
+/// The rows before each partition of an index, and at the end those of all.
+fn sums(rows: &[i64]) -> Vec<u64> {
+    let mut sums = vec![0];
+    let mut sum = 0;
+    for count in rows {
+        sum += count.unsigned_abs();
+        sums.push(sum);
+    }
+    sums
+}
+
+/// The part of a number of pages that a partition has: they are shared out by rows. Without rows the first has all.
+fn share(pages: u64, sums: &[u64], place: usize) -> u64 {
+    let total = sums.last().copied().unwrap_or_default();
+    let up_to = |end: usize| {
+        let before = sums.get(end).copied().unwrap_or(total);
+        let part = u128::from(pages) * u128::from(before);
+        u64::try_from(part / u128::from(total.max(1))).unwrap_or(pages)
+    };
+    match (total, place) {
+        (0, 0) => pages,
+        (0, _) => 0,
+        _ => up_to(place + 1) - up_to(place),
+    }
+}
+
+/// The id of a partition: that of the first one, and the others above it.
+fn numbered(first: i64, place: usize) -> i64 {
+    first | (place as i64) << 48
+}
+
+/// The first or only partition of an index, and its heap or tree.
 pub fn partition_id(table: &TableDefinition, index_id: i32) -> i64 {
     i64::from(table.object_id) << 16 | i64::from(index_id)
 }
@@ -173,25 +243,28 @@ fn stored<'c>(context: &'c Context<'_>, table: &TableDefinition) -> Option<(&'c 
 fn partitions(context: &Context<'_>, view: &mut View) {
     for table in context.tables() {
         let stored = stored(context, &table);
-        for row in index_rows(&table) {
-            let id = Datum::Int(partition_id(&table, row.id));
-            view.add([
-                ("partition_id", id.clone()),
-                ("object_id", int(table.object_id)),
-                ("index_id", int(row.id)),
-                ("hobt_id", id),
-                ("rows", int((context.rows)(table.object_id))),
-                ("data_compression", int(row.compression.number())),
-                ("data_compression_desc", text(row.compression.description())),
-            ]);
-            let Some((_, pages)) = stored else { continue };
-            let layout = match store_index(&row) {
+        let rows = index_rows(&table);
+        for (row, counts) in rows.iter().zip(rows_of_indexes(context, &table, &rows)) {
+            let layout = stored.and_then(|(_, pages)| match store_index(row) {
                 None => Some(&pages.layout),
                 Some(index) => pages.index(index).map(|index| &index.tree.layout),
-            };
-            if let Some(compression) = layout.map(|layout| layout.compression) {
-                view.set("data_compression", int(compression as u8));
-                view.set("data_compression_desc", Datum::Text(compression.to_string()));
+            });
+            for (place, count) in counts.into_iter().enumerate() {
+                let id = Datum::Int(numbered(partition_id(&table, row.id), place));
+                view.add([
+                    ("partition_id", id.clone()),
+                    ("object_id", int(table.object_id)),
+                    ("index_id", int(row.id)),
+                    ("partition_number", int(place as i64 + 1)),
+                    ("hobt_id", id),
+                    ("rows", int(count)),
+                    ("data_compression", int(row.compression.number())),
+                    ("data_compression_desc", text(row.compression.description())),
+                ]);
+                if let Some(compression) = layout.map(|layout| layout.compression) {
+                    view.set("data_compression", int(compression as u8));
+                    view.set("data_compression_desc", Datum::Text(compression.to_string()));
+                }
             }
         }
     }
@@ -200,28 +273,45 @@ fn partitions(context: &Context<'_>, view: &mut View) {
 fn partition_stats(context: &Context<'_>, view: &mut View) {
     for table in context.tables() {
         let stored = stored(context, &table);
-        for row in index_rows(&table) {
-            let space = stored.map_or(Space::default(), |(figures, pages)| {
-                context.facts.noted(space_of(figures, pages, store_index(&row)))
+        let rows = index_rows(&table);
+        for (row, counts) in rows.iter().zip(rows_of_indexes(context, &table, &rows)) {
+            let whole = stored.map_or(Space::default(), |(figures, pages)| {
+                context.facts.noted(space_of(figures, pages, store_index(row)))
             });
-            let pages = |count: u64| Datum::Int(count as i64);
-            view.add([
-                ("partition_id", Datum::Int(partition_id(&table, row.id))),
-                ("object_id", int(table.object_id)),
-                ("index_id", int(row.id)),
-                ("in_row_data_page_count", pages(space.in_row_data)),
-                ("in_row_used_page_count", pages(space.in_row_used)),
-                ("in_row_reserved_page_count", pages(space.in_row_reserved)),
-                ("lob_used_page_count", pages(space.lob_used)),
-                ("lob_reserved_page_count", pages(space.lob_reserved)),
-                ("row_overflow_used_page_count", pages(space.overflow_used)),
-                ("row_overflow_reserved_page_count", pages(space.overflow_reserved)),
-                ("used_page_count", pages(space.used())),
-                ("reserved_page_count", pages(space.reserved())),
-                ("row_count", int((context.rows)(table.object_id))),
-            ]);
+            let sums = sums(&counts);
+            for (place, count) in counts.iter().enumerate() {
+                let space = whole.shared(&sums, place);
+                show_statistics(&table, row, space, (place, *count), view);
+            }
         }
     }
+}
+
+/// One partition's row of `dm_db_partition_stats`: its place from 0, and its rows.
+fn show_statistics(
+    table: &TableDefinition,
+    row: &IndexRow<'_>,
+    space: Space,
+    (place, count): (usize, i64),
+    view: &mut View,
+) {
+    let pages = |count: u64| Datum::Int(count as i64);
+    view.add([
+        ("partition_id", Datum::Int(numbered(partition_id(table, row.id), place))),
+        ("object_id", int(table.object_id)),
+        ("index_id", int(row.id)),
+        ("partition_number", int(place as i64 + 1)),
+        ("in_row_data_page_count", pages(space.in_row_data)),
+        ("in_row_used_page_count", pages(space.in_row_used)),
+        ("in_row_reserved_page_count", pages(space.in_row_reserved)),
+        ("lob_used_page_count", pages(space.lob_used)),
+        ("lob_reserved_page_count", pages(space.lob_reserved)),
+        ("row_overflow_used_page_count", pages(space.overflow_used)),
+        ("row_overflow_reserved_page_count", pages(space.overflow_reserved)),
+        ("used_page_count", pages(space.used())),
+        ("reserved_page_count", pages(space.reserved())),
+        ("row_count", int(count)),
+    ]);
 }
 
 /// Those that hold pages, and that of the rows in any case; `group` is the column of their file group.
@@ -229,13 +319,14 @@ fn allocation_units(context: &Context<'_>, group: &str, view: &mut View) {
     for table in context.tables() {
         let Some((figures, pages)) = stored(context, &table) else { continue };
         let rows = index_rows(&table);
+        let all_counts = rows_of_indexes(context, &table, &rows);
         let units = context.facts.noted(figures.spaces(pages).map_err(store_error));
         for unit in units.iter() {
-            let row = rows.iter().find(|row| {
+            let row = rows.iter().zip(&all_counts).find(|(row, _)| {
                 index_of(pages, unit.unit)
                     == Some(store_index(row).map_or(IndexPages::Rows, IndexPages::Index))
             });
-            let Some(row) = row.filter(|_| unit.kind == "IN_ROW_DATA" || unit.total_pages > 0) else {
+            let Some((row, counts)) = row.filter(|_| unit.kind == "IN_ROW_DATA" || unit.total_pages > 0) else {
                 continue;
             };
             let number = match unit.kind {
@@ -243,17 +334,22 @@ fn allocation_units(context: &Context<'_>, group: &str, view: &mut View) {
                 "LOB_DATA" => 2,
                 _ => 3,
             };
-            let id = Datum::Int(unit.unit.allocation_unit_id() as i64);
-            view.add([
-                ("allocation_unit_id", id),
-                ("type", int(number)),
-                ("type_desc", text(unit.kind)),
-                ("container_id", Datum::Int(partition_id(&table, row.id))),
-                ("total_pages", Datum::Int(unit.total_pages as i64)),
-                ("used_pages", Datum::Int(unit.used_pages as i64)),
-                ("data_pages", Datum::Int(unit.data_pages as i64)),
-            ]);
-            view.set(group, Datum::Int(i64::from(unit.group)));
+            let sums = sums(counts);
+            for place in 0..counts.len() {
+                // Its lowest bits are those that the units of one table and index do not use.
+                let id = unit.unit.allocation_unit_id() as i64 | place as i64;
+                let pages = |pages: u64| Datum::Int(share(pages, &sums, place) as i64);
+                view.add([
+                    ("allocation_unit_id", Datum::Int(id)),
+                    ("type", int(number)),
+                    ("type_desc", text(unit.kind)),
+                    ("container_id", Datum::Int(numbered(partition_id(&table, row.id), place))),
+                    ("total_pages", pages(unit.total_pages)),
+                    ("used_pages", pages(unit.used_pages)),
+                    ("data_pages", pages(unit.data_pages)),
+                ]);
+                view.set(group, Datum::Int(i64::from(unit.group)));
+            }
         }
     }
 }

@@ -241,7 +241,7 @@ fn user_function(
     call_: &FunctionCall,
     scope: &Scope<'_>,
 ) -> Result<Typed, SqlError> {
-    let database = binder.database.borrow().clone();
+    let database = call_.database.clone().or_else(|| binder.database.borrow().clone());
     let function = binder.environment.scalar_function(database.as_deref(), schema, &call_.name)?;
     super::from::check_count(&function.name, function.parameters.len(), call_.arguments.len())?;
     let mut arguments = Vec::with_capacity(call_.arguments.len());

@@ -9,6 +9,7 @@ use crate::file_group::{DEFAULT_GROUP, FileGroups, WrittenGroup};
 use crate::index::IndexSettings;
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
+use crate::partition::WrittenScheme;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {
@@ -25,6 +26,9 @@ impl Parser<'_> {
         }
         if self.accept_word(Keyword::Type) {
             return self.create_type();
+        }
+        if self.accept_word(Keyword::Partition) {
+            return self.create_partition();
         }
         if self.accept_word(Keyword::Schema) {
             // A schema may be named after its owner alone.
@@ -73,31 +77,41 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let (columns, constraints) = self.table_elements()?;
         self.expect_symbol(")")?;
-        let mut file_groups = FileGroups::default();
+        let (mut file_groups, mut scheme) = (FileGroups::default(), None);
         let settings = self.placed_options("CREATE TABLE", |parser, clause| {
-            let group = parser.table_group()?;
-            match clause {
-                "ON" => file_groups.rows = group,
-                "TEXTIMAGE_ON" => file_groups.large_values = group.or_else(|| Some(DEFAULT_GROUP.to_owned())),
+            match (clause, parser.place()?) {
+                ("ON", Place::Group(group)) => file_groups.rows = group,
+                ("ON", Place::Scheme(written)) => scheme = Some(written),
+                ("TEXTIMAGE_ON", Place::Group(group)) => {
+                    file_groups.large_values = group.or_else(|| Some(DEFAULT_GROUP.to_owned()));
+                }
+                ("TEXTIMAGE_ON", Place::Scheme(_)) => return Err(parser.unexpected()),
                 _ => {}
             }
             Ok(())
         })?;
         let compression = settings.compression.unwrap_or_default();
-        Ok(StatementKind::CreateTable(CreateTable { name, columns, constraints, compression, file_groups }))
+        Ok(StatementKind::CreateTable(CreateTable {
+            name,
+            columns,
+            constraints,
+            compression,
+            file_groups,
+            scheme,
+        }))
     }
 
-    /// An index's settings, and its file group, if one is written.
-    pub(crate) fn index_options(&mut self, statement: &str) -> Parsed<(IndexSettings, Option<WrittenGroup>)> {
-        let mut group = None;
+    /// An index's settings, and its file group or partition scheme, if one is written.
+    pub(crate) fn index_options(&mut self, statement: &str) -> Parsed<(IndexSettings, Option<Place>)> {
+        let mut place = None;
         let settings = self.placed_options(statement, |parser, clause| {
-            let read = parser.table_group()?;
+            let read = parser.place()?;
             if clause == "ON" {
-                group = Some(read);
+                place = Some(read);
             }
             Ok(())
         })?;
-        Ok((settings, group))
+        Ok((settings, place))
     }
 
     /// `WITH (DATA_COMPRESSION = PAGE, …)`, `ON group`, `TEXTIMAGE_ON group`.
@@ -127,14 +141,18 @@ impl Parser<'_> {
         }
     }
 
-    /// The group of a table; None for `"default"`, and for a partition scheme, since a table has one partition.
-    pub(crate) fn table_group(&mut self) -> Parsed<WrittenGroup> {
+    /// What follows ON: a file group, None for `"default"`, or a partition scheme with its column.
+    fn place(&mut self) -> Parsed<Place> {
         let name = self.group_name()?;
-        if self.is_symbol("(") {
-            self.skip_parentheses()?;
-            return Ok(None);
+        match self.is_symbol("(") {
+            true => self.scheme_columns(name).map(Place::Scheme),
+            false => Ok(Place::Group(named_group(name))),
         }
-        Ok(Some(name).filter(|name| !name.eq_ignore_ascii_case(DEFAULT_GROUP)))
+    }
+
+    /// The group of a table; None for `"default"`.
+    pub(crate) fn table_group(&mut self) -> Parsed<WrittenGroup> {
+        self.group_name().map(named_group)
     }
 
     pub(crate) fn table_elements(&mut self) -> Parsed<(Vec<ColumnClause>, Vec<ConstraintClause>)> {
@@ -336,8 +354,9 @@ impl Parser<'_> {
             Some(_) if !self.is_symbol("(") => Vec::new(),
             _ => self.ordered_columns()?,
         };
-        let (settings, group) = self.index_options("CREATE TABLE")?;
-        Ok(ConstraintKind::Key { primary, clustered, columns, settings, group })
+        let (settings, place) = self.index_options("CREATE TABLE")?;
+        let (group, scheme) = Place::parted(place);
+        Ok(ConstraintKind::Key { primary, clustered, columns, settings, group, scheme })
     }
 
     fn references(&mut self, columns: Vec<String>) -> Parsed<ConstraintKind> {
@@ -392,6 +411,9 @@ impl Parser<'_> {
         if self.accept_word(Keyword::Index) {
             return self.alter_index();
         }
+        if self.accept_word(Keyword::Partition) {
+            return self.alter_partition();
+        }
         if !self.accept_word(Keyword::Table) {
             return self.alter_module(start);
         }
@@ -417,7 +439,7 @@ impl Parser<'_> {
             let names = if self.accept_word(Keyword::All) { None } else { Some(self.name_list()?) };
             AlterAction::SwitchConstraints { names, enabled }
         } else if self.accept_word(Keyword::Rebuild) {
-            AlterAction::Rebuild(self.rebuild_settings("ALTER TABLE")?)
+            AlterAction::Rebuild(self.rebuild("ALTER TABLE")?)
         } else if self.accept_word(Keyword::Switch) {
             self.switch_rows()?
         } else if self.at_trigger_switch() {
@@ -427,6 +449,12 @@ impl Parser<'_> {
             && self.is_word_ahead(2, Keyword::SystemVersioning)
         {
             return Err(SqlError::unsupported("SYSTEM_VERSIONING").at_line(self.line()));
+        } else if self.is_word(Keyword::Set)
+            && self.is_symbol_ahead(1, "(")
+            && self.is_word_ahead(2, Keyword::LockEscalation)
+        {
+            self.advance();
+            self.lock_escalation()?
         } else if [Keyword::Enable, Keyword::Disable, Keyword::Set].iter().any(|word| self.is_word(*word)) {
             while !self.at_end() && !self.is_symbol(";") {
                 self.advance();
@@ -436,21 +464,6 @@ impl Parser<'_> {
             return Err(self.unexpected());
         };
         Ok(StatementKind::AlterTable { table, check, action })
-    }
-
-    /// `TO table`, after SWITCH. Tables have no partitions.
-    fn switch_rows(&mut self) -> Parsed<AlterAction> {
-        let refused = |what: &str, line| Err(SqlError::unsupported(what).at_line(line));
-        if self.is_word(Keyword::Partition) {
-            return refused("SWITCH PARTITION", self.line());
-        }
-        self.expect_word(Keyword::To)?;
-        let target = self.object_name()?;
-        match (self.is_word(Keyword::Partition), self.is_word(Keyword::With)) {
-            (true, _) => refused("SWITCH TO … PARTITION", self.line()),
-            (_, true) => refused("SWITCH … WITH", self.line()),
-            _ => Ok(AlterAction::SwitchRows { target }),
-        }
     }
 
     fn name_list(&mut self) -> Parsed<Vec<String>> {
@@ -490,6 +503,29 @@ impl Parser<'_> {
             _ => AlterAction::Several(vec![of_constraints, of_columns]),
         })
     }
+}
+
+/// Where a table or an index goes.
+pub(crate) enum Place {
+    /// A file group.
+    Group(WrittenGroup),
+    /// The partitions of a scheme.
+    Scheme(WrittenScheme),
+}
+
+impl Place {
+    /// The group and the scheme that are written.
+    pub(crate) fn parted(place: Option<Place>) -> (Option<WrittenGroup>, Option<WrittenScheme>) {
+        match place {
+            None => (None, None),
+            Some(Place::Group(group)) => (Some(group), None),
+            Some(Place::Scheme(scheme)) => (None, Some(scheme)),
+        }
+    }
+}
+
+fn named_group(name: String) -> WrittenGroup {
+    Some(name).filter(|name| !name.eq_ignore_ascii_case(DEFAULT_GROUP))
 }
 
 /// What ALTER TABLE … DROP lists of one kind.

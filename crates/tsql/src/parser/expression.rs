@@ -245,6 +245,7 @@ impl Parser<'_> {
                 let zone = self.primary()?;
                 value = Expr::Function(Box::new(FunctionCall {
                     name: "AT TIME ZONE".to_string(),
+                    database: None,
                     schema: None,
                     arguments: vec![value, zone],
                     star: false,
@@ -527,7 +528,8 @@ impl Parser<'_> {
             // Only a function of the user's own has a schema before its name.
             let schema = parts.pop().filter(|schema| !schema.eq_ignore_ascii_case("sys"));
             let name = if schema.is_none() { name.to_ascii_uppercase() } else { name };
-            return self.call(schema, name);
+            let database = parts.pop().filter(|_| schema.is_some());
+            return self.call(database, schema, name);
         }
         if parts.len() > 4 {
             return Err(self.unexpected());
@@ -535,10 +537,16 @@ impl Parser<'_> {
         Ok(Expr::Column(parts))
     }
 
-    fn call(&mut self, schema: Option<String>, name: String) -> Parsed<Expr> {
+    fn call(
+        &mut self,
+        database: Option<String>,
+        schema: Option<String>,
+        name: String,
+    ) -> Parsed<Expr> {
         self.expect_symbol("(")?;
         let mut call = FunctionCall {
             name,
+            database,
             schema,
             arguments: Vec::new(),
             star: false,
@@ -645,6 +653,7 @@ fn balanced(mut terms: Vec<Expr>, join: fn(Box<Expr>, Box<Expr>) -> Expr) -> Exp
 pub(crate) fn function(name: &str, arguments: Vec<Expr>) -> Expr {
     Expr::Function(Box::new(FunctionCall {
         name: name.to_string(),
+        database: None,
         schema: None,
         arguments,
         star: false,

@@ -1,8 +1,9 @@
 //! CREATE and ALTER INDEX, and the options of indexes, keys and tables.
 
+use super::ddl::Place;
 use super::{Parsed, Parser};
 use crate::ast::StatementKind;
-use crate::index::{AlterIndex, CreateIndex, DataCompression, IndexAction, IndexSettings};
+use crate::index::{AlterIndex, CreateIndex, DataCompression, IndexAction, IndexSettings, Rebuild};
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
@@ -39,7 +40,8 @@ impl Parser<'_> {
         let include =
             if self.accept_word(Keyword::Include) { self.names_in_parentheses()? } else { Vec::new() };
         let filter = if self.accept_word(Keyword::Where) { Some(self.source_text()?.text) } else { None };
-        let (settings, group) = self.index_options("CREATE INDEX")?;
+        let (settings, place) = self.index_options("CREATE INDEX")?;
+        let (group, scheme) = Place::parted(place);
         if settings.ignore_dup_key == Some(true) && !unique {
             let text = "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
             return Err(SqlError::new(1916, 16, 4, text).at_line(self.line()));
@@ -55,6 +57,7 @@ impl Parser<'_> {
             filter,
             settings,
             group,
+            scheme,
         }))
     }
 
@@ -64,10 +67,9 @@ impl Parser<'_> {
         self.expect_word(Keyword::On)?;
         let table = self.object_name()?;
         let action = if self.accept_word(Keyword::Rebuild) {
-            IndexAction::Rebuild(self.rebuild_settings("ALTER INDEX")?)
+            IndexAction::Rebuild(self.rebuild("ALTER INDEX")?)
         } else if self.accept_word(Keyword::Reorganize) {
-            self.rebuild_settings("ALTER INDEX")?;
-            IndexAction::Reorganize
+            IndexAction::Reorganize { partition: self.rebuild("ALTER INDEX")?.partition }
         } else if self.accept_word(Keyword::Disable) {
             IndexAction::Disable
         } else if self.accept_word(Keyword::Set) {
@@ -79,18 +81,24 @@ impl Parser<'_> {
         Ok(StatementKind::AlterIndex(AlterIndex { name, table, action }))
     }
 
-    /// `[PARTITION = ALL] [WITH (…)]`. A table has one partition.
-    pub(crate) fn rebuild_settings(&mut self, statement: &str) -> Parsed<IndexSettings> {
+    /// `[PARTITION = ALL | n] [WITH (…)]`.
+    pub(crate) fn rebuild(&mut self, statement: &str) -> Parsed<Rebuild> {
+        let mut partition = None;
         if self.accept_word(Keyword::Partition) {
             self.expect_symbol("=")?;
-            if !self.accept_word(Keyword::All) && self.unsigned()? != 1 {
-                return Err(SqlError::unsupported("A partition other than the first").at_line(self.line()));
+            if !self.accept_word(Keyword::All) {
+                if !matches!(self.kind(), Some(TokenKind::Integer(_))) {
+                    let what = "PARTITION = with anything but a number or ALL";
+                    return Err(SqlError::unsupported(what).at_line(self.line()));
+                }
+                partition = Some(self.unsigned()?);
             }
         }
-        match self.accept_word(Keyword::With) {
-            true => self.index_settings(statement),
-            false => Ok(IndexSettings::default()),
-        }
+        let settings = match self.accept_word(Keyword::With) {
+            true => self.index_settings(statement)?,
+            false => IndexSettings::default(),
+        };
+        Ok(Rebuild { partition, settings })
     }
 
     /// `(option = value, …)`. Errors: 155 for an option that there is not.
@@ -140,9 +148,10 @@ impl Parser<'_> {
                     "COLUMNSTORE" | "COLUMNSTORE_ARCHIVE" => DataCompression::None,
                     other => return Err(not_recognized(other, "DATA_COMPRESSION").at_line(line)),
                 });
-                if self.accept_word(Keyword::On) {
-                    self.expect_word(Keyword::Partitions)?;
-                    self.skip_parentheses()?;
+                // All partitions of a table or index are compressed alike.
+                if self.is_word(Keyword::On) && self.is_word_ahead(1, Keyword::Partitions) {
+                    let what = "DATA_COMPRESSION … ON PARTITIONS";
+                    return Err(SqlError::unsupported(what).at_line(line));
                 }
             }
             "XML_COMPRESSION" => {

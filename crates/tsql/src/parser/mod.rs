@@ -19,6 +19,7 @@ mod index;
 mod merge;
 mod module;
 mod odbc_escape;
+mod partition;
 mod permission;
 mod query;
 mod routine;

@@ -139,6 +139,7 @@ impl Parser<'_> {
             constraints,
             compression: Default::default(),
             file_groups: Default::default(),
+            scheme: None,
         })
     }
 

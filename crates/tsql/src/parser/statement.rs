@@ -410,7 +410,7 @@ impl Parser<'_> {
     fn truncate(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.expect_word(Keyword::Table)?;
-        Ok(StatementKind::TruncateTable(self.object_name()?))
+        self.truncate_table()
     }
 
     fn drop_statement(&mut self) -> Parsed<StatementKind> {
@@ -453,6 +453,7 @@ impl Parser<'_> {
                 }
                 Ok(StatementKind::DropModule { kind, names, if_exists })
             }
+            "PARTITION" if !if_exists => self.drop_partition(),
             "TYPE" => Ok(StatementKind::DropType { name: self.object_name()?, if_exists }),
             other => Err(SqlError::unsupported(&format!("DROP {other}"))),
         }

@@ -34,6 +34,7 @@ impl Parser<'_> {
                 constraints,
                 compression: Default::default(),
                 file_groups: Default::default(),
+                scheme: None,
             };
             TypeBody::Table(table)
         } else if self.is_word(Keyword::External) {

@@ -22,8 +22,11 @@ pub(crate) use databases::transactions::{Mark, OpenTable, Place};
 pub(crate) use query_scan::{ChangeScan, QueryScan};
 pub(crate) use variables::{VariableAccess, VariableTable};
 
-use databases::catalogue::{Module, TableDefinition, UserType, store_key};
-use databases::instance::{Instance, user_type};
+use databases::catalogue::{
+    Module, PartitionFunction, PartitionScheme, Partitions, TableDefinition, UserType, is_partition_entry,
+    store_key,
+};
+use databases::instance::{Instance, partition_function, partition_scheme, user_type};
 use databases::storage::{StoreError, TableId, TableInfo, Transaction};
 use databases::store_error::{store_error, uncommittable};
 use databases::transactions::{SharedTransactions, TransactionAccess};
@@ -450,6 +453,40 @@ impl WorkView {
         let infos = self.infos();
         let visible = infos.iter().filter(|info| place_of_key(&info.name, self.number).is_some());
         visible.filter_map(|info| self.instance.module(info).transpose()).collect()
+    }
+
+    /// The partition function of a name in a database, and its table in the store. Errors: 596 if it is damaged.
+    pub fn partition_function(
+        &self,
+        database: &str,
+        name: &str,
+    ) -> Result<Option<(TableId, PartitionFunction)>, SqlError> {
+        let Some(info) = self.info(Place::Shared, &PartitionFunction::key(database, name)) else {
+            return Ok(None);
+        };
+        Ok(partition_function(&info)?.map(|function| (info.id, function)))
+    }
+
+    /// The partition scheme of a name in a database, and its table in the store. Errors: 596 if it is damaged.
+    pub fn partition_scheme(
+        &self,
+        database: &str,
+        name: &str,
+    ) -> Result<Option<(TableId, PartitionScheme)>, SqlError> {
+        let Some(info) = self.info(Place::Shared, &PartitionScheme::key(database, name)) else {
+            return Ok(None);
+        };
+        Ok(partition_scheme(&info)?.map(|scheme| (info.id, scheme)))
+    }
+
+    /// All partition functions and schemes. Errors: 596 if one is damaged.
+    pub fn partitions(&self) -> Result<Partitions, SqlError> {
+        let mut found = Partitions::default();
+        for info in self.infos().iter().filter(|info| is_partition_entry(&info.properties)) {
+            found.functions.extend(partition_function(info)?);
+            found.schemes.extend(partition_scheme(info)?);
+        }
+        Ok(found)
     }
 
     fn infos(&self) -> Vec<TableInfo> {

@@ -24,6 +24,7 @@ use crate::session::work::OpenTable;
 use crate::session::work::locks;
 use crate::statements::ddl::definition;
 use crate::statements::ddl::key_limits;
+use crate::statements::ddl::partitioning;
 use crate::statements::ddl::redefine::writer_as_given;
 use crate::statements::dml::destination;
 use crate::statements::dml::references;
@@ -63,6 +64,7 @@ pub(crate) fn add_columns(
             ));
         }
     }
+    partitioning::settle(session, &mut definition, Some(&before))?;
     let mut asked = definition.clone();
     asked.checks.drain(..before.checks.len());
     asked.foreign_keys.drain(..before.foreign_keys.len());
@@ -107,7 +109,7 @@ pub(crate) fn drop_columns(
             }
             return Err(no_column("DROP COLUMN", column, &definition));
         };
-        if let Some(user) = user_of(session, &definition, column)? {
+        if let Some(user) = partitioned_by(&definition, column).or(user_of(session, &definition, column)?) {
             return Err(dependent(&user, column));
         }
         let mut others = definition.columns.iter().enumerate().filter(|(other, _)| *other != position);
@@ -178,6 +180,10 @@ pub(crate) fn alter_column(
                 before.name
             ),
         ));
+    }
+    let same_type = before.sql_type == after.sql_type && before.collation() == after.collation();
+    if let Some(user) = partitioned_by(&definition, &before.name).filter(|_| !same_type) {
+        return Err(dependent(&user, &before.name));
     }
     let grows = is_longer(&before, &after);
     if let Some(user) =
@@ -315,6 +321,12 @@ fn user_of(session: &Session, definition: &TableDefinition, column: &str) -> Res
     let own = definition.position(column).and_then(|position| definition.columns.get(position));
     let default = own.and_then(|own| own.default.as_ref());
     Ok(default.and_then(|default| object(&default.name, UseOf::SameType)))
+}
+
+/// The partition scheme that a table or an index of it is partitioned by, on this column.
+fn partitioned_by(definition: &TableDefinition, column: &str) -> Option<User> {
+    let by = definition.all_partitionings().into_iter().find(|by| same_name(&by.column, column))?;
+    Some(User { kind: "object", name: by.scheme.clone(), use_of: UseOf::Fixed })
 }
 
 /// Something that uses a column.

@@ -13,6 +13,7 @@ use crate::session::frame::Frame;
 use crate::session::work::variables;
 use crate::statements::ddl::definition;
 use crate::statements::ddl::new_table;
+use crate::statements::ddl::partitioning;
 use crate::statements::evaluation::declared_type::resolve_columns;
 
 /// Columns of a table.
@@ -64,6 +65,9 @@ pub(crate) fn declared_column(
     let mut definition = new_table::new_definition(session, &create.name, Vec::new())?;
     definition.compression = create.compression;
     definition.file_groups = create.file_groups.clone();
+    if let Some(scheme) = &create.scheme {
+        definition.partitioning = Some(partitioning::written(session, &definition.database, scheme)?);
+    }
     let database = definition.database.clone();
     if let Some(group) = &mut definition.file_groups.large_values {
         if group.eq_ignore_ascii_case(DEFAULT_GROUP) {
@@ -96,5 +100,6 @@ pub(crate) fn declared_column(
     for constraint in &create.constraints {
         definition::add_constraint(session, &mut definition, constraint, None, frame)?;
     }
+    partitioning::settle(session, &mut definition, None)?;
     Ok(definition)
 }

@@ -22,12 +22,17 @@ use crate::statements::ddl::index;
 use crate::statements::ddl::key_limits;
 use crate::statements::ddl::module;
 use crate::statements::ddl::new_table;
+use crate::statements::ddl::partition_function;
+use crate::statements::ddl::partition_number::PartitionNumbers;
+use crate::statements::ddl::partitioning;
 use crate::statements::ddl::redefine;
 use crate::statements::ddl::sequence;
 use crate::statements::ddl::switch;
 use crate::statements::ddl::trigger::{drop_triggers, switch_triggers};
+use crate::statements::ddl::truncate;
 use crate::statements::ddl::user_type::{create_type, drop_type, resolve_statement};
 use crate::statements::dml::references;
+use crate::statements::evaluation::answer;
 use crate::statements::evaluation::isolation;
 
 /// Runs a statement that changes what exists, and says that it is done.
@@ -39,7 +44,9 @@ pub(crate) async fn run_and_tell(
 ) -> Result<(), SqlError> {
     if !session.settings.format_only {
         isolation::check_definition_change(session, statement)?;
-        run(session, statement, frame).await?;
+        for notice in run(session, statement, frame).await? {
+            answer::inform(session, notice, output).await;
+        }
     }
     let code = match statement {
         StatementKind::CreateTable(_) => command::CREATE_TABLE,
@@ -51,21 +58,38 @@ pub(crate) async fn run_and_tell(
     Ok(())
 }
 
-/// Runs a statement that changes what exists, within a transaction of its own unless one is open.
-async fn run(session: &mut Session, statement: &StatementKind, frame: &Frame) -> Result<(), SqlError> {
+/// Runs a statement that changes what exists, within a transaction of its own unless one is open. Returns what is to be said of it.
+async fn run(
+    session: &mut Session,
+    statement: &StatementKind,
+    frame: &Frame,
+) -> Result<Vec<SqlError>, SqlError> {
     match statement {
         StatementKind::CreateDatabase { name, collation } => {
-            return database::create_database(session, name, collation.as_deref());
+            return database::create_database(session, name, collation.as_deref()).map(|()| Vec::new());
         }
         StatementKind::DropDatabase { names, if_exists } => {
-            return names.iter().try_for_each(|name| database::drop_database(session, name, *if_exists));
+            names.iter().try_for_each(|name| database::drop_database(session, name, *if_exists))?;
+            return Ok(Vec::new());
+        }
+        StatementKind::Partition(statement) => {
+            return partition_function::run(session, statement, frame).await;
         }
         _ => {}
     }
     let resolved = resolve_statement(session, statement)?;
     let statement = resolved.as_ref().unwrap_or(statement);
+    let numbers = PartitionNumbers::of(session, statement, frame).await?;
     let mark = session.work.start_change()?;
-    let result = define_inside(session, statement, frame);
+    let result = match statement {
+        StatementKind::AlterTable { table, action: AlterAction::SwitchRows { target, .. }, .. } => {
+            switch::run(session, table, target, &numbers)
+        }
+        StatementKind::TruncateTable { table, partitions } if !partitions.is_empty() => {
+            truncate::truncate_partitions(session, table, &numbers.spans).map(|()| Vec::new())
+        }
+        other => define_inside(session, other, frame).map(|()| Vec::new()),
+    };
     session.work.end_statement(&mark, result.is_ok())?;
     result
 }
@@ -74,7 +98,7 @@ fn define_inside(session: &mut Session, statement: &StatementKind, frame: &Frame
     match statement {
         StatementKind::CreateTable(create) => create_table(session, create, frame),
         StatementKind::DropTable { names, if_exists } => drop_tables(session, names, *if_exists),
-        StatementKind::TruncateTable(name) => truncate(session, name),
+        StatementKind::TruncateTable { table, .. } => truncate::truncate(session, table),
         StatementKind::AlterTable { table, check, action } => {
             alter_table(session, table, *check, action, frame)
         }
@@ -132,7 +156,7 @@ fn drop_tables(session: &mut Session, names: &[ObjectName], if_exists: bool) -> 
 }
 
 /// A FOREIGN KEY of another table that refers to this one.
-fn referring_from_elsewhere(
+pub(super) fn referring_from_elsewhere(
     session: &Session,
     table: &OpenTable,
 ) -> Result<Option<(OpenTable, ForeignKey)>, SqlError> {
@@ -141,34 +165,6 @@ fn referring_from_elsewhere(
     }
     let referring = references::referring_tables(session, &table.definition)?;
     Ok(referring.into_iter().find(|(other, _)| other.definition.object_id != table.definition.object_id))
-}
-
-fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
-    let table = session
-        .work
-        .find(name, &session.database)?
-        .ok_or_else(|| errors::CANNOT_TRUNCATE.with([&name.name]))?;
-    if referring_from_elsewhere(session, &table)?.is_some() {
-        return Err(SqlError::new(
-            4712,
-            16,
-            1,
-            format!(
-                "Cannot truncate table '{name}' because it is being referenced by a FOREIGN KEY constraint."
-            ),
-        ));
-    }
-    session.work.write(table.place, |transaction| transaction.open(table.id)?.truncate())?;
-    if table.definition.identity().is_some_and(|(_, identity)| identity.reseeded.is_some()) {
-        let mut definition = table.definition.as_ref().clone();
-        for identity in definition.columns.iter_mut().filter_map(|column| column.identity.as_mut()) {
-            identity.reseeded = None;
-        }
-        redefine::redefine(session, &table, &definition)?;
-    }
-    // The next row gets the seed again.
-    session.instance.set_identity(table.definition.object_id, None);
-    Ok(())
 }
 
 pub(super) fn existing(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
@@ -188,9 +184,6 @@ fn alter_table(
     if let AlterAction::SwitchTriggers { names, enabled } = action {
         return switch_triggers(session, name, names.as_deref(), *enabled);
     }
-    if let AlterAction::SwitchRows { target } = action {
-        return switch::run(session, name, target);
-    }
     let table = existing(session, name)?;
     let mut definition = table.definition.as_ref().clone();
     match action {
@@ -199,7 +192,11 @@ fn alter_table(
             actions.iter().try_for_each(|action| alter_table(session, name, check, action, frame))
         }
         AlterAction::SwitchRows { .. } => Err(SqlError::internal("SWITCH without a target")),
-        AlterAction::Rebuild(settings) => index::rebuild_table(session, &table, settings),
+        AlterAction::LockEscalation(escalation) => {
+            definition.lock_escalation = *escalation;
+            redefine::redefine(session, &table, &definition)
+        }
+        AlterAction::Rebuild(rebuild) => index::rebuild_table(session, &table, rebuild),
         AlterAction::Add { columns, constraints } => {
             let keyed: Vec<String> = constraints.iter().flat_map(key_columns).collect();
             if keyed.iter().any(|name| {
@@ -213,6 +210,7 @@ fn alter_table(
             for constraint in constraints {
                 definition::add_constraint(session, &mut definition, constraint, None, frame)?;
             }
+            partitioning::settle(session, &mut definition, Some(&table.definition))?;
             // A key that the rows do not have: 1505, as for an index.
             let new_key = constraints.iter().find_map(|constraint| match &constraint.kind {
                 ConstraintKind::Key { .. } => definition.keys.last().map(|key| key.name.clone()),

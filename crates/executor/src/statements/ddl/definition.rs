@@ -1,7 +1,7 @@
 //! Clauses of CREATE and ALTER TABLE to definitions.
 
 use databases::catalogue::{
-    Check, ColumnDefinition, Default, Identity, IndexOptions, KeyConstraint, TableDefinition,
+    Check, ColumnDefinition, Default, Identity, IndexOptions, KeyConstraint, Partitioning, TableDefinition,
     has_ansi_padding,
 };
 use databases::storage::is_key_column;
@@ -21,6 +21,7 @@ use crate::statements::ddl::constraint::ForeignKeyClause;
 use crate::statements::ddl::database;
 use crate::statements::ddl::key_limits;
 use crate::statements::ddl::key_limits::KEY_COLUMNS_MAX;
+use crate::statements::ddl::partitioning;
 use crate::statements::evaluation::environment::SessionEnvironment;
 
 /// Adds a column and the constraints beside it.
@@ -159,14 +160,17 @@ pub(crate) fn add_constraint(
         clause.name.clone().unwrap_or_else(|| made_name(prefix, &table.name, column.unwrap_or(""), object_id))
     };
     match &clause.kind {
-        ConstraintKind::Key { primary, clustered, columns, settings, group } => {
+        ConstraintKind::Key { primary, clustered, columns, settings, group, scheme } => {
             let columns = match (columns.is_empty(), column) {
                 (true, Some(column)) => vec![(column.to_string(), false)],
                 _ => columns.clone(),
             };
             let name = made(if *primary { "PK" } else { "UQ" });
             let group = group.as_ref().map(|group| named_group(session, &table.database, group));
-            let key = KeyClause { name, object_id, primary: *primary, clustered: *clustered, columns, group };
+            let scheme = scheme.as_ref();
+            let by = scheme.map(|scheme| partitioning::written(session, &table.database, scheme)).transpose()?;
+            let (primary, clustered) = (*primary, *clustered);
+            let key = KeyClause { name, object_id, primary, clustered, columns, group, by };
             add_key(table, key, settings)
         }
         ConstraintKind::Check(source) => {
@@ -227,7 +231,7 @@ pub(crate) fn named_group(session: &Session, database: &str, written: &WrittenGr
 }
 
 fn add_key(table: &mut TableDefinition, key: KeyClause, settings: &IndexSettings) -> Result<(), SqlError> {
-    let KeyClause { name, object_id, primary, clustered, columns, group } = key;
+    let KeyClause { name, object_id, primary, clustered, columns, group, by } = key;
     if primary && table.keys.iter().any(|key| key.primary) {
         return Err(SqlError::new(
             8110,
@@ -286,12 +290,17 @@ fn add_key(table: &mut TableDefinition, key: KeyClause, settings: &IndexSettings
         columns: spelled,
         options,
         file_group: None,
+        partitioning: None,
     };
-    match group {
+    match (group, by) {
         // The rows are where the clustered key is, whatever the table says.
-        Some(group) if clustered => table.file_groups.rows = group,
-        Some(group) => key.file_group = group,
-        None => {}
+        (Some(group), _) if clustered => {
+            table.file_groups.rows = group;
+            table.partitioning = None;
+        }
+        (Some(group), _) => key.file_group = group,
+        (None, Some(by)) if clustered => table.partitioning = Some(by),
+        (None, by) => key.partitioning = by,
     }
     table.keys.push(key);
     let name = table.keys.last().map(|key| key.name.clone()).unwrap_or_default();
@@ -307,6 +316,8 @@ struct KeyClause {
     columns: Vec<(String, bool)>,
     /// ON, as far as it is written; None within: a store without groups.
     group: Option<Option<String>>,
+    /// ON, if it names a partition scheme.
+    by: Option<Partitioning>,
 }
 
 /// 8111: a nullable column cannot be part of a primary key.

@@ -5,7 +5,7 @@ use databases::storage::{KeyWidth, holds_filter, is_key_column};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::errors;
-use tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
+use tsql::index::{AlterIndex, CreateIndex, DataCompression, IndexAction, IndexSettings, Rebuild};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -15,6 +15,7 @@ use crate::statements::ddl::definition;
 use crate::statements::ddl::key_limits::{
     KEY_COLUMNS_MAX, duplicates_found, no_key_column, refuse_long_key, refused, too_many_columns,
 };
+use crate::statements::ddl::partitioning;
 use crate::statements::ddl::redefine;
 use crate::statements::evaluation::resolve;
 
@@ -39,6 +40,8 @@ pub(crate) fn create_index(
     if create.clustered && !create.include.is_empty() && !create.columnstore {
         return Err(refused(10601, 1, "Cannot specify included columns for a clustered index.".to_owned()));
     }
+    let scheme = create.scheme.as_ref();
+    let by = scheme.map(|scheme| partitioning::written(session, &definition.database, scheme)).transpose()?;
     let constraint = definition.keys.iter_mut().find(|key| same_name(&key.name, &create.name));
     if let (Some(key), true) = (constraint, create.settings.drop_existing) {
         // Only how the constraint's index is stored may change.
@@ -54,15 +57,28 @@ pub(crate) fn create_index(
             ));
         }
         key.options = IndexOptions::of(&create.settings);
-        match create.group.as_ref().map(|group| definition::named_group(session, &definition.database, group))
-        {
-            Some(group) if create.clustered => definition.file_groups.rows = group,
-            Some(group) => key.file_group = group,
-            None => {}
+        let group =
+            create.group.as_ref().map(|group| definition::named_group(session, &definition.database, group));
+        match (group, &by) {
+            (Some(group), _) if create.clustered => {
+                definition.file_groups.rows = group;
+                definition.partitioning = None;
+            }
+            (Some(group), _) => {
+                key.file_group = group;
+                key.partitioning = None;
+            }
+            (None, Some(by)) if create.clustered => definition.partitioning = Some(by.clone()),
+            (None, Some(by)) => {
+                key.file_group = None;
+                key.partitioning = Some(by.clone());
+            }
+            (None, None) => {}
         }
         if create.clustered {
             definition.compression = create.settings.compression.unwrap_or(definition.compression);
         }
+        partitioning::settle(session, &mut definition, Some(&table.definition))?;
         return redefine::redefine(session, &table, &definition);
     }
     let old = definition.indexes.iter().position(|index| same_name(&index.name, &create.name));
@@ -109,10 +125,13 @@ pub(crate) fn create_index(
     };
     let group =
         create.group.as_ref().map(|group| definition::named_group(session, &definition.database, group));
-    if create.clustered
-        && let Some(group) = &group
-    {
-        definition.file_groups.rows.clone_from(group);
+    match (&group, &by) {
+        (Some(group), _) if create.clustered => {
+            definition.file_groups.rows.clone_from(group);
+            definition.partitioning = None;
+        }
+        (None, Some(by)) if create.clustered => definition.partitioning = Some(by.clone()),
+        _ => {}
     }
     definition.indexes.push(Index {
         name: create.name.clone(),
@@ -125,7 +144,20 @@ pub(crate) fn create_index(
         filter: create.filter.clone(),
         options: IndexOptions::of(&create.settings),
         file_group: group.flatten().filter(|_| !create.clustered),
+        partitioning: by.filter(|_| !create.clustered),
     });
+    let known = TableDefinition {
+        // An index that takes the place of another says anew where it is.
+        indexes: table
+            .definition
+            .indexes
+            .iter()
+            .filter(|index| !same_name(&index.name, &create.name))
+            .cloned()
+            .collect(),
+        ..table.definition.as_ref().clone()
+    };
+    partitioning::settle(session, &mut definition, Some(&known))?;
     if let Some(index) = definition.indexes.last() {
         let filter = index.row_filter(&definition)?;
         if filter.is_some_and(|filter| !holds_filter(&filter, &definition)) {
@@ -218,14 +250,24 @@ pub(crate) fn alter_index(session: &mut Session, alter: &AlterIndex, frame: &Fra
             }
             redefine::redefine(session, &table, &definition)
         }
-        IndexAction::Reorganize => write_anew(session, &table, &definition, &names),
+        IndexAction::Reorganize { partition } => {
+            names.iter().try_for_each(|name| check_partition(session, &definition, name, *partition))?;
+            write_anew(session, &table, &definition, &names)
+        }
         IndexAction::Disable => {
             for name in &names {
                 disable(session, &mut definition, name)?;
             }
             redefine::redefine(session, &table, &definition)
         }
-        IndexAction::Rebuild(settings) => {
+        IndexAction::Rebuild(Rebuild { partition, settings }) => {
+            for name in &names {
+                check_partition(session, &definition, name, *partition)?;
+                let (options, clustered) = options_of(&mut definition, name)?;
+                let compression = if clustered { None } else { Some(options.compression) };
+                let compression = compression.unwrap_or(definition.compression);
+                refuse_compression(*partition, settings, compression)?;
+            }
             let before = definition.clone();
             for name in &names {
                 refuse_ignoring(&definition, name, settings)?;
@@ -253,8 +295,27 @@ pub(crate) fn alter_index(session: &mut Session, alter: &AlterIndex, frame: &Fra
 pub(crate) fn rebuild_table(
     session: &mut Session,
     table: &OpenTable,
-    settings: &IndexSettings,
+    rebuild: &Rebuild,
 ) -> Result<(), SqlError> {
+    let Rebuild { partition, settings } = rebuild;
+    let partitions = partitioning::count(session, &table.definition, table.definition.partitioning.as_ref())?;
+    let name = &table.definition.name;
+    match (partition, partitions) {
+        (Some(number), Some(count)) if !(1..=count as u64).contains(number) => {
+            let text = format!(
+                "Alter table statement failed because partition number {number} does not exist in table '{name}'."
+            );
+            return Err(refused(7730, 1, text));
+        }
+        (Some(number), None) if *number != 1 => {
+            let text = format!(
+                "Cannot specify partition number in alter table statement to rebuild or reorganize a partition of table '{name}' as table is not partitioned."
+            );
+            return Err(refused(7735, 1, text));
+        }
+        _ => {}
+    }
+    refuse_compression(*partition, settings, table.definition.compression)?;
     let mut definition = table.definition.as_ref().clone();
     definition.compression = settings.compression.unwrap_or(definition.compression);
     let keys = definition.keys.iter_mut().filter(|key| key.clustered).map(|key| &mut key.options);
@@ -266,6 +327,48 @@ pub(crate) fn rebuild_table(
         return session.work.write(table.place, |transaction| transaction.open(table.id)?.rebuild(None));
     }
     redefine::redefine(session, table, &definition)
+}
+
+/// Errors: 7730 for a partition that an index does not have, 7735 for one of an index that is not partitioned.
+fn check_partition(
+    session: &Session,
+    table: &TableDefinition,
+    index: &str,
+    partition: Option<u64>,
+) -> Result<(), SqlError> {
+    let Some(number) = partition else { return Ok(()) };
+    match partitioning::count(session, table, partitioning::of_index(table, index))? {
+        Some(count) if (1..=count as u64).contains(&number) => Ok(()),
+        Some(_) => Err(refused(
+            7730,
+            1,
+            format!(
+                "Alter index statement failed because partition number {number} does not exist in index '{index}'."
+            ),
+        )),
+        None if number == 1 => Ok(()),
+        None => Err(refused(
+            7735,
+            1,
+            format!(
+                "Cannot specify partition number in alter index statement to rebuild or reorganize a partition of index '{index}' as index is not partitioned."
+            ),
+        )),
+    }
+}
+
+/// Refuses to compress one partition otherwise than the others: they have one tree.
+fn refuse_compression(
+    partition: Option<u64>,
+    settings: &IndexSettings,
+    compression: DataCompression,
+) -> Result<(), SqlError> {
+    match (partition, settings.compression) {
+        (Some(_), Some(wanted)) if wanted != compression => {
+            Err(SqlError::unsupported("DATA_COMPRESSION of a single partition"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Rebuilds indexes as they are declared. Of the clustered one that is the whole table with all its indexes.

@@ -1,5 +1,6 @@
 //! Statements that define databases, tables, modules and types.
 
+pub(crate) mod allowed_values;
 pub(crate) mod alter_columns;
 pub(crate) mod constraint;
 pub(crate) mod database;
@@ -11,10 +12,18 @@ pub(crate) mod index;
 pub(crate) mod key_limits;
 pub(crate) mod module;
 pub(crate) mod new_table;
+pub(crate) mod partition_function;
+pub(crate) mod partition_number;
+pub(crate) mod partition_rows;
+pub(crate) mod partition_scheme;
+pub(crate) mod partitioning;
 pub(crate) mod redefine;
 pub(crate) mod rename;
 pub(crate) mod sequence;
 pub(crate) mod snapshot_options;
 pub(crate) mod switch;
+pub(crate) mod switch_checks;
+pub(crate) mod switch_side;
 pub(crate) mod trigger;
+pub(crate) mod truncate;
 pub(crate) mod user_type;

@@ -378,7 +378,7 @@ fn check_function(statements: &[Statement]) -> Result<(), SqlError> {
             StatementKind::SetOption(_) => side_effect("SET OPTION ON"),
             StatementKind::CreateTable(_) => side_effect("CREATE TABLE"),
             StatementKind::DropTable { .. } => side_effect("DROP OBJECT"),
-            StatementKind::TruncateTable(_) => side_effect("TRUNCATE TABLE"),
+            StatementKind::TruncateTable { .. } => side_effect("TRUNCATE TABLE"),
             StatementKind::Query(query) => match &query.body {
                 QueryBody::Select(select)
                     if select.items.iter().all(|item| matches!(item, SelectItem::Assign { .. })) =>

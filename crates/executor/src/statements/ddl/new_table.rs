@@ -34,6 +34,8 @@ pub(crate) fn new_definition(
         foreign_keys: Vec::new(),
         compression: Default::default(),
         file_groups: Default::default(),
+        partitioning: None,
+        lock_escalation: Default::default(),
         extended_properties: Vec::new(),
         triggers: Vec::new(),
     })

@@ -242,6 +242,10 @@ fn rename_column(
         index.columns.iter_mut().for_each(|(column, _)| change(column));
         index.include.iter_mut().for_each(change);
     }
+    let keys = definition.keys.iter_mut().map(|key| &mut key.partitioning);
+    let indexes = definition.indexes.iter_mut().map(|index| &mut index.partitioning);
+    let all = keys.chain(indexes).chain([&mut definition.partitioning]);
+    all.flatten().for_each(|by| change(&mut by.column));
     definition.foreign_keys.iter_mut().for_each(|key| key.columns.iter_mut().for_each(change));
     let refers = |key: &ForeignKey| {
         same_name(&key.table, &table.definition.name) && same_name(&key.schema, &table.definition.schema)

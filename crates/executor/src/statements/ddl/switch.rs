@@ -1,22 +1,28 @@
-//! ALTER TABLE … SWITCH TO: a table's rows become those of another, empty one. Pages change their owner; no row is copied.
+//! ALTER TABLE … SWITCH: rows of a table or of a partition become those of another, empty one.
+//!
+//! If all rows of the one go and the other has none, pages change their owner and no row is copied. Otherwise the rows of the partition
+//! move one by one, since the partitions of a table share its heap or tree.
 
-use std::cmp::Ordering;
-
-use databases::catalogue::{
-    Check, ColumnDefinition, ForeignKey, Index, KeyConstraint, TableDefinition, definition_text, same_name,
-};
+use databases::catalogue::same_name;
 use databases::storage::LockMode;
 use tsql::ObjectName;
 use tsql::SqlError;
 
 use crate::session::Session;
-use crate::session::work::OpenTable;
 use crate::session::work::locks;
 use crate::statements::ddl::define::existing;
-use crate::statements::dml::references;
+use crate::statements::ddl::partition_number::PartitionNumbers;
+use crate::statements::ddl::partition_rows;
+use crate::statements::ddl::switch_checks::{check_columns, check_constraints, check_trees, failed};
+use crate::statements::ddl::switch_side::{Side, check_ranges};
 
-/// Runs the statement. Both tables are held alone before anything of them is compared.
-pub(super) fn run(session: &mut Session, source: &ObjectName, target: &ObjectName) -> Result<(), SqlError> {
+/// Runs the statement. Both tables are held alone before anything of them is compared. Returns what is to be said of it.
+pub(super) fn run(
+    session: &mut Session,
+    source: &ObjectName,
+    target: &ObjectName,
+    numbers: &PartitionNumbers,
+) -> Result<Vec<SqlError>, SqlError> {
     let (from, to) = (existing(session, source)?, existing(session, target)?);
     if from.id == to.id {
         let text =
@@ -40,348 +46,38 @@ pub(super) fn run(session: &mut Session, source: &ObjectName, target: &ObjectNam
     both.into_iter().try_for_each(|table| locks::lock(&session.work, table, LockMode::Exclusive))?;
     // What was committed while the locks were waited for counts.
     let (from, to) = (existing(session, source)?, existing(session, target)?);
-    check_columns(&from.definition, &to.definition)?;
-    check_trees(&from.definition, &to.definition)?;
+    let mut notices = Vec::new();
+    let from = Side::new(session, from, numbers.from, 1, &mut notices)?;
+    let to = Side::new(session, to, numbers.to, 2, &mut notices)?;
+    check_columns(&from.table.definition, &to.table.definition)?;
+    check_trees(&from, &to)?;
     check_constraints(session, &from, &to)?;
-    if to.rows > 0 {
-        return Err(failed(
-            4905,
-            &format!("The target table '{}' must be empty.", to.definition.full_name()),
-        ));
-    }
-    session.work.write(from.place, |transaction| transaction.open(from.id)?.switch_to(to.id))?;
-    for table in [&from, &to] {
+    check_ranges(&from, &to)?;
+    to.check_empty(session)?;
+    give(session, &from, &to)?;
+    for side in [&from, &to] {
         // The next value comes after those of the rows that are there now.
-        session.instance.set_identity(table.definition.object_id, None);
+        session.instance.set_identity(side.table.definition.object_id, None);
     }
-    Ok(())
+    Ok(notices)
 }
 
-fn failed(number: i32, text: &str) -> SqlError {
-    SqlError::new(number, 16, 1, format!("ALTER TABLE SWITCH statement failed. {text}"))
-}
-
-fn failed_because(number: i32, text: &str) -> SqlError {
-    SqlError::new(number, 16, 1, format!("ALTER TABLE SWITCH statement failed because {text}"))
-}
-
-fn check_columns(from: &TableDefinition, to: &TableDefinition) -> Result<(), SqlError> {
-    let (source, target) = (from.full_name(), to.full_name());
-    if from.columns.len() != to.columns.len() {
-        let text = format!(
-            "table '{source}' has {} columns and table '{target}' has {} columns.",
-            from.columns.len(),
-            to.columns.len()
-        );
-        return Err(failed_because(4943, &text));
-    }
-    for (place, (own, other)) in from.columns.iter().zip(&to.columns).enumerate() {
-        if !same_name(&own.name, &other.name) {
-            let text = format!(
-                "column '{}' at ordinal {} in table '{source}' has a different name than the column '{}' at the same ordinal in table '{target}'.",
-                own.name,
-                place + 1,
-                other.name
-            );
-            return Err(failed_because(4942, &text));
+/// Gives the rows of the one side to the other.
+fn give(session: &mut Session, from: &Side, to: &Side) -> Result<(), SqlError> {
+    let plain = from.partition.is_none() && to.partition.is_none();
+    let groups = [from, to].map(|side| &side.table.definition.file_groups.rows);
+    let may_swap = plain
+        || to.table.rows == 0 && groups[0] == groups[1] && from.is_in_one_group() && to.is_in_one_group();
+    let all_go = match &from.partition {
+        Some(partition) if may_swap => {
+            partition_rows::are_all_in(session, &from.table, &partition.ranges, partition.number)?
         }
-        check_column(own, other, &source, &target)?;
-    }
-    Ok(())
-}
-
-fn check_column(
-    own: &ColumnDefinition,
-    other: &ColumnDefinition,
-    source: &str,
-    target: &str,
-) -> Result<(), SqlError> {
-    let name = &own.name;
-    let differs = |number: i32, what: &str| {
-        let text =
-            format!("column '{name}' does not have the same {what} in tables '{source}' and '{target}'.");
-        Err(failed_because(number, &text))
+        _ => may_swap,
     };
-    match (&own.computed, &other.computed) {
-        (Some(_), None) => {
-            let text = format!(
-                "Column '{name}' in table '{source}' is computed column but the same column in '{target}' is not computed."
-            );
-            return Err(failed(4965, &text));
-        }
-        (None, Some(_)) => {
-            let text = format!(
-                "Column '{name}' in table '{target}' is computed column but the same column in '{source}' is not computed."
-            );
-            return Err(failed(4965, &text));
-        }
-        (Some(one), Some(two)) if definition_text(one) != definition_text(two) => {
-            let text = format!(
-                "Computed column '{name}' defined as '{one}' in table '{source}' is different from the same column in table '{target}' defined as '{two}'."
-            );
-            return Err(failed(4966, &text));
-        }
-        _ => {}
+    if all_go {
+        let (place, id) = (from.table.place, from.table.id);
+        return session.work.write(place, |transaction| transaction.open(id)?.switch_to(to.table.id));
     }
-    if own.sql_type != other.sql_type {
-        let text = format!(
-            "column '{name}' has data type {} in source table '{source}' which is different from its type {} in target table '{target}'.",
-            own.sql_type, other.sql_type
-        );
-        return Err(failed_because(4944, &text));
-    }
-    // A column that names none has that of its database, which a catalogue shows by name.
-    if own.collation() != other.collation() {
-        return differs(4945, "collation");
-    }
-    if own.persisted != other.persisted {
-        return differs(4946, "persistent attribute");
-    }
-    if own.trims_padding() != other.trims_padding() {
-        return differs(4952, "ANSI trimming semantics");
-    }
-    if own.row_guid != other.row_guid {
-        return differs(4958, "ROWGUIDCOL property");
-    }
-    if own.nullable != other.nullable {
-        return differs(4985, "nullability attribute");
-    }
-    Ok(())
-}
-
-/// The clustered key, where pages are, how rows are compressed, and that the source has every index of the target.
-fn check_trees(from: &TableDefinition, to: &TableDefinition) -> Result<(), SqlError> {
-    let (source, target) = (from.full_name(), to.full_name());
-    let (own, other) = (Tree::all(from), Tree::all(to));
-    let clustered =
-        |trees: &[Tree<'_>]| trees.iter().find(|tree| tree.clustered).map(|tree| tree.name.to_owned());
-    let lacks = |table: &str, index: &str, without: &str| {
-        let text = format!(
-            "The table '{table}' has clustered index '{index}' while the table '{without}' does not have clustered index."
-        );
-        Err(failed(4913, &text))
-    };
-    match (clustered(&own), clustered(&other)) {
-        (Some(index), None) => return lacks(&source, &index, &target),
-        (None, Some(index)) => return lacks(&target, &index, &source),
-        _ => {}
-    }
-    if let Some((table, _)) = [(&source, &own), (&target, &other)]
-        .into_iter()
-        .find(|(_, trees)| trees.iter().any(|tree| tree.clustered && tree.disabled))
-    {
-        let text = format!(
-            "The ALTER TABLE SWITCH statement failed. The table \"{table}\" has a disabled clustered index."
-        );
-        return Err(SqlError::new(4914, 16, 1, text));
-    }
-    let group = |group: &Option<String>| group.clone().unwrap_or_else(|| "PRIMARY".to_owned());
-    let rows = [from, to].map(|table| group(&table.file_groups.rows));
-    let large = [from, to].map(|table| {
-        table.file_groups.large_values.clone().unwrap_or_else(|| group(&table.file_groups.rows))
-    });
-    for [own, other] in [rows, large] {
-        if !same_name(&own, &other) {
-            let text = format!(
-                "table '{source}' is in filegroup '{own}' and table '{target}' is in filegroup '{other}'."
-            );
-            return Err(failed(4940, &text));
-        }
-    }
-    if from.compression != to.compression {
-        let text = "Source and target partitions have different values for the DATA_COMPRESSION option.";
-        return Err(failed(11406, text));
-    }
-    let mut left: Vec<&Tree<'_>> = own.iter().collect();
-    for wanted in &other {
-        match left.iter().position(|tree| tree.is_like(wanted)) {
-            Some(place) => drop(left.remove(place)),
-            None => {
-                let text = format!(
-                    "There is no identical index in source table '{source}' for the index '{}' in target table '{target}' .",
-                    wanted.name
-                );
-                return Err(failed(4947, &text));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A key or an index as far as both tables must have it alike.
-struct Tree<'d> {
-    name: &'d str,
-    clustered: bool,
-    unique: bool,
-    /// PRIMARY KEY, UNIQUE constraint, or index.
-    kind: u8,
-    columnstore: bool,
-    disabled: bool,
-    columns: &'d [(String, bool)],
-    include: Vec<&'d String>,
-    filter: &'d Option<String>,
-    group: &'d Option<String>,
-    compression: tsql::index::DataCompression,
-}
-
-impl<'d> Tree<'d> {
-    fn all(table: &'d TableDefinition) -> Vec<Tree<'d>> {
-        let keys = table.keys.iter().map(Tree::of_key);
-        keys.chain(table.indexes.iter().map(Tree::of_index)).collect()
-    }
-
-    fn of_key(key: &'d KeyConstraint) -> Tree<'d> {
-        Tree {
-            name: &key.name,
-            clustered: key.clustered,
-            unique: true,
-            kind: if key.primary { 0 } else { 1 },
-            columnstore: false,
-            disabled: key.options.disabled,
-            columns: &key.columns,
-            include: Vec::new(),
-            filter: &None,
-            group: &key.file_group,
-            compression: key.options.compression,
-        }
-    }
-
-    fn of_index(index: &'d Index) -> Tree<'d> {
-        // In which order they are included makes no difference to what the index holds, but to how it holds it.
-        Tree {
-            name: &index.name,
-            clustered: index.clustered,
-            unique: index.unique,
-            kind: 2,
-            columnstore: index.columnstore,
-            disabled: index.options.disabled,
-            columns: &index.columns,
-            include: index.include.iter().collect(),
-            filter: &index.filter,
-            group: &index.file_group,
-            compression: index.options.compression,
-        }
-    }
-
-    fn is_like(&self, other: &Tree<'_>) -> bool {
-        let columns = |one: &[(String, bool)], two: &[(String, bool)]| {
-            one.len() == two.len()
-                && one.iter().zip(two).all(|((one, down), (two, too))| same_name(one, two) && down == too)
-        };
-        let names = |one: &[&String], two: &[&String]| {
-            one.len() == two.len() && one.iter().zip(two).all(|(one, two)| same_name(one, two))
-        };
-        let texts = |one: &Option<String>, two: &Option<String>| match (one, two) {
-            (Some(one), Some(two)) => same_name(one, two),
-            (None, None) => true,
-            _ => false,
-        };
-        (self.clustered, self.unique, self.kind, self.columnstore, self.disabled)
-            == (other.clustered, other.unique, other.kind, other.columnstore, other.disabled)
-            && columns(self.columns, other.columns)
-            && names(&self.include, &other.include)
-            && self.filter.as_deref().map(definition_text) == other.filter.as_deref().map(definition_text)
-            && texts(self.group, other.group)
-            && (self.clustered || self.compression == other.compression)
-    }
-}
-
-/// Whatever the target promises of its rows the source must have promised.
-fn check_constraints(session: &Session, from: &OpenTable, to: &OpenTable) -> Result<(), SqlError> {
-    let (source, target) = (from.definition.full_name(), to.definition.full_name());
-    let referring = references::referring_tables(session, &from.definition)?;
-    if let Some((_, key)) = referring.first() {
-        let text = format!(
-            "SWITCH is not allowed because source table '{source}' contains primary key for constraint '{}'.",
-            key.name
-        );
-        return Err(failed(4967, &text));
-    }
-    to.definition
-        .checks
-        .iter()
-        .try_for_each(|check| check_check(check, &from.definition, &source, &target))?;
-    let keys = &to.definition.foreign_keys;
-    keys.iter().try_for_each(|key| check_foreign_key(key, &from.definition, &source, &target))
-}
-
-fn check_check(check: &Check, from: &TableDefinition, source: &str, target: &str) -> Result<(), SqlError> {
-    // The best of those that say the same.
-    let same = {
-        let text = definition_text(&check.text);
-        from.checks.iter().filter(move |own| definition_text(&own.text) == text)
-    };
-    let Some(own) =
-        same.max_by(|one, two| promise(one.trusted, one.disabled).cmp(&promise(two.trusted, two.disabled)))
-    else {
-        let (number, level) = if check.column.is_some() { (4971, "column") } else { (4970, "table") };
-        let text = format!(
-            "Target table '{target}' has a {level} level check constraint '{}' but the source table '{source}' does not have a corresponding constraint.",
-            check.name
-        );
-        return Err(failed(number, &text));
-    };
-    if promise(own.trusted, own.disabled) < promise(check.trusted, check.disabled) {
-        let text = format!(
-            "Check constraint '{}' in source table '{source}' is NOCHECK constraint but the matching check constraint '{}' in target table '{target}' is CHECK.",
-            own.name, check.name
-        );
-        return Err(failed(4960, &text));
-    }
-    Ok(())
-}
-
-fn check_foreign_key(
-    key: &ForeignKey,
-    from: &TableDefinition,
-    source: &str,
-    target: &str,
-) -> Result<(), SqlError> {
-    let same_names = |one: &[String], two: &[String]| {
-        one.len() == two.len() && one.iter().zip(two).all(|(one, two)| same_name(one, two))
-    };
-    let same = from.foreign_keys.iter().filter(|own| {
-        same_names(&own.columns, &key.columns)
-            && same_names(&own.referenced, &key.referenced)
-            && same_name(&own.schema, &key.schema)
-            && same_name(&own.table, &key.table)
-            && (own.on_delete, own.on_update) == (key.on_delete, key.on_update)
-    });
-    let Some(own) =
-        same.max_by(|one, two| promise(one.trusted, one.disabled).cmp(&promise(two.trusted, two.disabled)))
-    else {
-        let text = format!(
-            "Target table '{target}' has foreign key for constraint '{}' but source table '{source}' does not have corresponding key.",
-            key.name
-        );
-        return Err(failed(4968, &text));
-    };
-    if promise(own.trusted, own.disabled).cmp(&promise(key.trusted, key.disabled)) != Ordering::Less {
-        return Ok(());
-    }
-    Err(match own.disabled {
-        true => failed(
-            4969,
-            &format!(
-                "Foreign key constraint '{}' is disabled in source table '{source}' and the corresponding constraint '{}' is enabled in target table '{target}'. The source table constraint must be enabled.",
-                own.name, key.name
-            ),
-        ),
-        false => failed(
-            4974,
-            &format!(
-                "Foreign key constraint '{}' is NOCHECK in source table '{source}' and the corresponding constraint '{}' is CHECK in target table '{target}'. The source table constraint must be in CHECK.",
-                own.name, key.name
-            ),
-        ),
-    })
-}
-
-/// How much a constraint says of the rows: nothing, of new ones, of all.
-fn promise(trusted: bool, disabled: bool) -> u8 {
-    match (disabled, trusted) {
-        (true, _) => 0,
-        (false, false) => 1,
-        (false, true) => 2,
-    }
+    let partition = from.partition.as_ref().map(|partition| (&partition.ranges, partition.number));
+    partition_rows::move_rows(session, &from.table, &to.table, partition)
 }

@@ -109,6 +109,8 @@ fn view_as_table(view: &ModuleDefinition) -> TableDefinition {
         foreign_keys: Vec::new(),
         compression: std::default::Default::default(),
         file_groups: std::default::Default::default(),
+        partitioning: None,
+        lock_escalation: std::default::Default::default(),
         extended_properties: Vec::new(),
         triggers: view.triggers.clone(),
     }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use databases::catalogue::TableDefinition;
+use databases::catalogue::{PartitionRanges, TableDefinition};
 use databases::storage::Reads;
 use databases::store_error::store_error;
 use databases::waiting::waiting;
@@ -31,6 +31,7 @@ use crate::session::work::reads;
 use crate::session::work::{OpenTable, QueryScan};
 use crate::statements::evaluation::function;
 use crate::statements::evaluation::isolation;
+use crate::statements::evaluation::partition_number;
 use crate::statements::evaluation::resolve;
 
 /// A session and the variables in scope.
@@ -65,7 +66,10 @@ impl<'a> SessionEnvironment<'a> {
             });
             known.get(&object_id).map_or(0, |rows| *rows as i64)
         };
-        let context = Context::new(&self.facts, &database, &rows);
+        let partition_rows = |table: &TableDefinition, ranges: &PartitionRanges, column: &str| {
+            partition_number::rows_of_partitions(self.session, table, ranges, column)
+        };
+        let context = Context::new(&self.facts, &database, &rows, &partition_rows);
         match system_views::view(name.schema.as_deref().unwrap_or(""), &name.name, &context) {
             Some(view) => self.facts.checked(view)?.into_table().map(Some),
             None => Ok(None),
@@ -124,6 +128,9 @@ impl Environment for SessionEnvironment<'_> {
         schema: &str,
         name: &str,
     ) -> Result<ScalarFunction, SqlError> {
+        if schema.eq_ignore_ascii_case(partition_number::PREFIX) {
+            return partition_number::partition_function(self.session, database, name);
+        }
         function::scalar_function(self.session, database, schema, name, self.frame)
     }
 
@@ -222,6 +229,8 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Result<Facts, SqlErr
     }));
     let types = session.work.view();
     facts.type_reader = Box::new(move || types.user_types());
+    let partitions = session.work.view();
+    facts.partition_reader = Box::new(move || partitions.partitions());
     let store = session.instance.store().clone();
     facts.figures_reader = Box::new(move || Some(store.figures()));
     facts.identities = Box::new(move |object_id| {

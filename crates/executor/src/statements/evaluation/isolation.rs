@@ -78,6 +78,7 @@ pub(crate) fn check_definition_change(session: &Session, statement: &StatementKi
             | StatementKind::CreateIndex { .. }
             | StatementKind::AlterIndex { .. }
             | StatementKind::DropIndex { .. }
+            | StatementKind::Partition(_)
     );
     match changes
         && reads::is_snapshot(&session.work)

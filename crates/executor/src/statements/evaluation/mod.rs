@@ -7,5 +7,6 @@ pub(crate) mod environment;
 pub(crate) mod evaluate;
 pub(crate) mod function;
 pub(crate) mod isolation;
+pub(crate) mod partition_number;
 pub(crate) mod resolve;
 pub(crate) mod scope;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use databases::catalogue::definition_text;
-use databases::catalogue::{Index, Module, TableDefinition};
+use databases::catalogue::{Index, Module, Partitioning, TableDefinition};
 use introspection::system_views::View;
 use query::Datum;
 use tds::SqlType;
@@ -193,16 +193,22 @@ async fn show_indexes(
         ("index_description", "varchar(210)"),
         ("index_keys", "nvarchar(2078)"),
     ]);
-    let group = |own: &Option<String>| own.clone().unwrap_or_else(|| "PRIMARY".to_string());
+    let group = |clustered: bool, by: &Option<Partitioning>, own: &Option<String>| {
+        let by = if clustered { &table.partitioning } else { by };
+        let scheme = by.as_ref().map(|by| by.scheme.clone());
+        scheme.or_else(|| own.clone()).unwrap_or_else(|| "PRIMARY".to_string())
+    };
     let mut rows: Vec<(String, String, String)> = Vec::new();
     for key in &table.keys {
         let what = if key.primary { "primary key" } else { "unique key" };
         let clustered = if key.clustered { "clustered" } else { "nonclustered" };
-        let description = format!("{clustered}, unique, {what} located on {}", group(&key.file_group));
+        let place = group(key.clustered, &key.partitioning, &key.file_group);
+        let description = format!("{clustered}, unique, {what} located on {place}");
         rows.push((key.name.clone(), description, keys_of(&key.columns)));
     }
     for index in &table.indexes {
-        rows.push((index.name.clone(), described(index, &group(&index.file_group)), keys_of(&index.columns)));
+        let place = group(index.clustered, &index.partitioning, &index.file_group);
+        rows.push((index.name.clone(), described(index, &place), keys_of(&index.columns)));
     }
     if rows.is_empty() {
         no_indexes(session, written, output).await;
