@@ -128,7 +128,8 @@ const KINDS: &[Kind] = &[
 
 /// Numbers of a kind: anywhere, near its ends, and near each other.
 fn number((least, greatest): (i64, i64)) -> impl Strategy<Value = i64> {
-    let near = move |base: i64| (base.saturating_sub(3).max(least)..=base.saturating_add(3).min(greatest)).boxed();
+    let near =
+        move |base: i64| (base.saturating_sub(3).max(least)..=base.saturating_add(3).min(greatest)).boxed();
     let middle = least / 2 + greatest / 2;
     prop_oneof![least..=greatest, near(least), near(greatest), near(middle)]
 }
@@ -237,7 +238,8 @@ async fn partitions_are_there_after_a_restart() {
     is_done(&mut session, "BEGIN TRAN; ALTER TABLE facts SWITCH PARTITION 2 TO stage; ALTER PARTITION FUNCTION pf () MERGE RANGE (1000); CREATE PARTITION FUNCTION more (int) AS RANGE LEFT FOR VALUES (1)").await;
     drop(session);
     let mut session = open(folder.path());
-    let expected = ["facts | 1 | 1 | 1000", "facts | 1 | 2 | 800", "facts | 2 | 1 | 1000", "facts | 2 | 2 | 800"];
+    let expected =
+        ["facts | 1 | 1 | 1000", "facts | 1 | 2 | 800", "facts | 2 | 1 | 1000", "facts | 2 | 2 | 800"];
     assert_eq!(lines(&mut session, COUNTS).await, expected);
     let asked = "SELECT name, fanout FROM sys.partition_functions; SELECT $PARTITION.pf(1999), $PARTITION.pf(2000); SELECT COUNT(*) FROM sys.destination_data_spaces";
     assert_eq!(lines(&mut session, asked).await, ["pf | 3", "2 | 3", "3"]);
@@ -265,16 +267,24 @@ async fn a_damaged_function_is_an_error_of_what_asks_for_it() {
     let databases = Databases::in_memory(None).unwrap();
     let instance = Arc::new(Instance::new(databases.clone()).unwrap());
     let mut session = open_session(instance, login(51)).unwrap();
-    is_done(&mut session, "CREATE PARTITION FUNCTION pf (int) AS RANGE LEFT FOR VALUES (1); CREATE TABLE t (a int)").await;
-    let found = databases.snapshot().tables().into_iter().find(|table| table.properties.starts_with("partition "));
+    is_done(
+        &mut session,
+        "CREATE PARTITION FUNCTION pf (int) AS RANGE LEFT FOR VALUES (1); CREATE TABLE t (a int)",
+    )
+    .await;
+    let found =
+        databases.snapshot().tables().into_iter().find(|table| table.properties.starts_with("partition "));
     let found = found.unwrap();
     let mut transaction = databases.begin();
     let cut = found.properties.get(..found.properties.len() - 3).unwrap();
     transaction.open(found.id).unwrap().set_properties(cut).unwrap();
     transaction.commit().unwrap();
-    for batch in ["SELECT $PARTITION.pf(1)", "SELECT name FROM sys.partition_functions", "DROP PARTITION FUNCTION pf"] {
+    for batch in
+        ["SELECT $PARTITION.pf(1)", "SELECT name FROM sys.partition_functions", "DROP PARTITION FUNCTION pf"]
+    {
         let told = lines(&mut session, batch).await;
-        let damaged = told.iter().any(|line| line.starts_with("error 596") && line.contains("partition function"));
+        let damaged =
+            told.iter().any(|line| line.starts_with("error 596") && line.contains("partition function"));
         assert!(damaged, "{batch}: {told:?}");
     }
     assert_eq!(lines(&mut session, "SELECT COUNT(*) FROM t").await, ["0"]);

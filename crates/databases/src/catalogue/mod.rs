@@ -26,12 +26,12 @@ pub use module::{Module, ModuleDefinition, ModuleKind, ParameterDefinition, Sequ
 pub use names::{name_key, same_name, store_key};
 pub use object::Object;
 pub use partition::{
-    PARTITION_FUNCTION_ID_FIRST, PARTITION_SCHEME_ID_FIRST, PARTITIONS_MAX, PartitionFunction, PartitionRanges,
-    PartitionScheme, Partitioning, Partitions, is_partition_entry,
+    PARTITION_FUNCTION_ID_FIRST, PARTITION_SCHEME_ID_FIRST, PARTITIONS_MAX, PartitionFunction,
+    PartitionRanges, PartitionScheme, Partitioning, Partitions, is_partition_entry,
 };
 pub use references::referenced_tables;
-pub use row_filter::{constant_as, wrong_filter};
 pub use row_filter::{ColumnTest, FilterCondition, RowFilter, relations};
+pub use row_filter::{constant_as, wrong_filter};
 pub use table::{
     Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,
     TableDefinition, UniqueKey, has_ansi_padding,

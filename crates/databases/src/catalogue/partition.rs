@@ -36,7 +36,7 @@ pub struct PartitionFunction {
     pub name: String,
     /// Microseconds since 1970-01-01 at creation.
     pub created_us: i64,
-    /// The same of the last change.
+    /// Microseconds since 1970-01-01 at the last change.
     pub modified_us: i64,
     /// The parameter's type in T-SQL's spelling.
     pub type_text: String,
@@ -110,18 +110,19 @@ impl PartitionFunction {
     /// The ranges that it defines. Errors: 596 if its boundaries are damaged.
     pub fn ranges(&self) -> Result<PartitionRanges, SqlError> {
         let damaged = |what: &str| {
-            SqlError::internal(format!("the definition of partition function {} is damaged: {what}", self.name))
+            SqlError::internal(format!(
+                "the definition of partition function {} is damaged: {what}",
+                self.name
+            ))
         };
         let sql_type: SqlType = self.type_text.parse().map_err(|_| damaged("its type"))?;
         let collation = sql_type.is_character().then(|| {
             let named = self.collation.as_deref().and_then(Collation::from_name);
             named.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS)
         });
-        let values = self.boundaries.iter().map(|boundary| {
-            match boundary.datum() {
-                (value @ Datum::Text(_), _) if sql_type.is_character() => Ok(value),
-                (value, from) => convert(value, &from, &sql_type, 0),
-            }
+        let values = self.boundaries.iter().map(|boundary| match boundary.datum() {
+            (value @ Datum::Text(_), _) if sql_type.is_character() => Ok(value),
+            (value, from) => convert(value, &from, &sql_type, 0),
         });
         let values = values.collect::<Result<_, SqlError>>()?;
         Ok(PartitionRanges::new(sql_type, collation, self.right, values))

@@ -182,7 +182,9 @@ pub fn constant_as(constant: &Expr, wanted: &SqlType) -> Option<Datum> {
     let (value, from) = constant_of(constant)?;
     let converted = convert(value.clone(), &from, wanted, 0).ok().filter(|value| !value.is_null())?;
     let is_exact = match (&value, &converted) {
-        (Datum::Text(before), Datum::Text(after)) => before.trim_end_matches(' ') == after.trim_end_matches(' '),
+        (Datum::Text(before), Datum::Text(after)) => {
+            before.trim_end_matches(' ') == after.trim_end_matches(' ')
+        }
         (Datum::Text(_), Datum::Int(_) | Datum::Decimal(_)) => {
             // Wide enough for whole numbers, and for the digits of money and most decimals.
             let wide = SqlType::Numeric { precision: 38, scale: 18 };

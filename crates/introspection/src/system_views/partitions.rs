@@ -164,7 +164,8 @@ pub fn space_of(figures: &Figures, table: &Table, index: Option<&str>) -> Result
 
 /// The partitions of an index: their rows.
 fn rows_of(context: &Context<'_>, table: &TableDefinition, row: &IndexRow<'_>) -> Vec<i64> {
-    let function = row.partitioning.and_then(|by| Some((by, context.facts.partitions().function_of(table, by)?)));
+    let function =
+        row.partitioning.and_then(|by| Some((by, context.facts.partitions().function_of(table, by)?)));
     let Some((by, function)) = function else { return vec![(context.rows)(table.object_id)] };
     let counted = function.ranges().and_then(|ranges| (context.partition_rows)(table, &ranges, &by.column));
     let mut counted = context.facts.noted(counted);
@@ -326,7 +327,8 @@ fn allocation_units(context: &Context<'_>, group: &str, view: &mut View) {
                 index_of(pages, unit.unit)
                     == Some(store_index(row).map_or(IndexPages::Rows, IndexPages::Index))
             });
-            let Some((row, counts)) = row.filter(|_| unit.kind == "IN_ROW_DATA" || unit.total_pages > 0) else {
+            let Some((row, counts)) = row.filter(|_| unit.kind == "IN_ROW_DATA" || unit.total_pages > 0)
+            else {
                 continue;
             };
             let number = match unit.kind {

@@ -165,8 +165,9 @@ DROP TABLE many; DROP PARTITION SCHEME ps_many; DROP PARTITION FUNCTION pf_many
 ----
 
 -- Partition schemes.
-ALTER DATABASE CURRENT ADD FILEGROUP fg2; CREATE PARTITION SCHEME ps_three AS PARTITION pf_left TO ([PRIMARY], fg2, [PRIMARY])
+ALTER DATABASE CURRENT ADD FILEGROUP fg2; ALTER DATABASE CURRENT ADD FILE (NAME = two, FILENAME = 'two.ndf') TO FILEGROUP fg2; CREATE PARTITION SCHEME ps_three AS PARTITION pf_left TO ([PRIMARY], fg2, [PRIMARY])
 ----
+info: File 'two' is kept in the database's folder as data-2.pages.
 error 7707: The associated partition function 'pf_left' generates more partitions than there are file groups mentioned in the scheme 'ps_three'.
 
 CREATE PARTITION SCHEME ps AS PARTITION pf_left TO ([PRIMARY], fg2, PRIMARY, fg2); CREATE PARTITION SCHEME ps_next AS PARTITION pf_default TO (fg2, fg2, [PRIMARY], fg2, fg2); CREATE PARTITION SCHEME ps_right AS PARTITION pf_right ALL TO ("default")

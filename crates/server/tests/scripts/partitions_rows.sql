@@ -246,7 +246,7 @@ error 7735
 -- DBCC and the procedures about space see one table.
 EXEC sp_spaceused 'tree'
 ----
-tree | 75                   | 144 KB | 8 KB | 16 KB | 120 KB
+tree | 75                   | 144 KB | 8 KB | 24 KB | 112 KB
 
 DBCC CHECKDB WITH NO_INFOMSGS
 ----

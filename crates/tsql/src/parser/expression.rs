@@ -537,12 +537,7 @@ impl Parser<'_> {
         Ok(Expr::Column(parts))
     }
 
-    fn call(
-        &mut self,
-        database: Option<String>,
-        schema: Option<String>,
-        name: String,
-    ) -> Parsed<Expr> {
+    fn call(&mut self, database: Option<String>, schema: Option<String>, name: String) -> Parsed<Expr> {
         self.expect_symbol("(")?;
         let mut call = FunctionCall {
             name,

@@ -36,8 +36,7 @@ impl Parser<'_> {
         let name = self.name()?;
         self.expect_symbol("(")?;
         if self.is_symbol(")") {
-            let text =
-                "Empty Partition function type-parameter-list is not allowed when defining a partition function.";
+            let text = "Empty Partition function type-parameter-list is not allowed when defining a partition function.";
             return Err(SqlError::new(7702, 16, 1, text).at_line(self.line()));
         }
         let (mut parameters, mut collation) = (Vec::new(), None);

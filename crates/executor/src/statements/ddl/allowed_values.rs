@@ -36,11 +36,7 @@ pub(super) struct AllowedValues {
 impl AllowedValues {
     /// All values.
     fn all() -> AllowedValues {
-        AllowedValues {
-            intervals: vec![Interval { from: None, to: None }],
-            null: Truth::True,
-            exact: true,
-        }
+        AllowedValues { intervals: vec![Interval { from: None, to: None }], null: Truth::True, exact: true }
     }
 
     fn unknown() -> AllowedValues {
@@ -106,11 +102,7 @@ impl AllowedValues {
                 intervals.extend(one.within(two, ranges));
             }
         }
-        AllowedValues {
-            intervals,
-            null: self.null.min(other.null),
-            exact: self.exact && other.exact,
-        }
+        AllowedValues { intervals, null: self.null.min(other.null), exact: self.exact && other.exact }
     }
 
     fn or(mut self, other: AllowedValues, ranges: &PartitionRanges) -> AllowedValues {
@@ -142,7 +134,9 @@ impl Interval {
             (one, two) => one.as_ref().or(two.as_ref()),
         };
         let to = match (&self.to, &other.to) {
-            (Some(one), Some(two)) => Some(if upper(one, two, ranges) == Ordering::Greater { two } else { one }),
+            (Some(one), Some(two)) => {
+                Some(if upper(one, two, ranges) == Ordering::Greater { two } else { one })
+            }
             (one, two) => one.as_ref().or(two.as_ref()),
         };
         if let (Some((from, from_in)), Some((to, to_in))) = (from, to) {

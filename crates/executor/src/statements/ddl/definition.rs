@@ -168,7 +168,8 @@ pub(crate) fn add_constraint(
             let name = made(if *primary { "PK" } else { "UQ" });
             let group = group.as_ref().map(|group| named_group(session, &table.database, group));
             let scheme = scheme.as_ref();
-            let by = scheme.map(|scheme| partitioning::written(session, &table.database, scheme)).transpose()?;
+            let by =
+                scheme.map(|scheme| partitioning::written(session, &table.database, scheme)).transpose()?;
             let (primary, clustered) = (*primary, *clustered);
             let key = KeyClause { name, object_id, primary, clustered, columns, group, by };
             add_key(table, key, settings)

@@ -147,7 +147,7 @@ pub(crate) fn create_index(
         partitioning: by.filter(|_| !create.clustered),
     });
     let known = TableDefinition {
-        // An index that takes the place of another says anew where it is.
+        // An index that replaces another one says for itself where it is.
         indexes: table
             .definition
             .indexes

@@ -184,25 +184,20 @@ fn drop_function(session: &mut Session, name: &str) -> Result<(), SqlError> {
 /// The function of a name, with the tables that are partitioned by it locked alone.
 fn to_change(session: &mut Session, name: &str) -> Result<(TableId, PartitionFunction), SqlError> {
     let database = current_database(session)?;
-    let (id, _) = session
-        .work
-        .view()
-        .partition_function(&database, name)?
-        .ok_or_else(|| not_found("alter", name))?;
+    let (id, _) =
+        session.work.view().partition_function(&database, name)?.ok_or_else(|| not_found("alter", name))?;
     lock_entry(session, id)?;
     // What was committed while the lock was waited for counts.
-    let (id, function) = session
-        .work
-        .view()
-        .partition_function(&database, name)?
-        .ok_or_else(|| not_found("alter", name))?;
+    let (id, function) =
+        session.work.view().partition_function(&database, name)?.ok_or_else(|| not_found("alter", name))?;
     refuse_in_expressions(session, &function, "ALTER")?;
     let partitions = session.work.view().partitions()?;
     let mut tables = session.work.view().tables()?;
     tables.retain(|table| {
         let definition = &table.definition;
         let by = definition.all_partitionings();
-        by.into_iter().any(|by| partitions.function_of(definition, by).is_some_and(|own| own.id == function.id))
+        by.into_iter()
+            .any(|by| partitions.function_of(definition, by).is_some_and(|own| own.id == function.id))
             && same_name(&definition.database, &database)
     });
     // In one order, so that two such statements do not wait for each other.
@@ -222,7 +217,11 @@ fn uses(function: &PartitionFunction, database: &str, name: &str) -> bool {
 }
 
 /// Errors: 3729 if a computed column or a check calls the function: what is stored of it would not be true any more.
-fn refuse_in_expressions(session: &Session, function: &PartitionFunction, verb: &str) -> Result<(), SqlError> {
+fn refuse_in_expressions(
+    session: &Session,
+    function: &PartitionFunction,
+    verb: &str,
+) -> Result<(), SqlError> {
     for table in session.work.view().tables()? {
         let definition = table.definition.as_ref();
         if same_name(&definition.database, &function.database) && calls(definition, &function.name) {
@@ -246,7 +245,8 @@ fn calls(table: &TableDefinition, function: &str) -> bool {
         expr.rewrite(&mut |part| {
             if let Expr::Function(call) = &part {
                 let prefix = call.schema.as_deref().unwrap_or_default();
-                found |= prefix.eq_ignore_ascii_case(partition_number::PREFIX) && same_name(&call.name, function);
+                found |=
+                    prefix.eq_ignore_ascii_case(partition_number::PREFIX) && same_name(&call.name, function);
             }
             part
         });
@@ -265,7 +265,8 @@ fn only(ranges: &PartitionRanges, values: Vec<Written>) -> Result<Datum, SqlErro
 /// Boundaries in order, and whether they were written so. Errors: those of [`boundary`], 7708 for two that are equal.
 fn boundaries(ranges: &PartitionRanges, values: Vec<Written>) -> Result<(Vec<Datum>, bool), SqlError> {
     let sql_type = ranges.sql_type();
-    let numbered = (1..).zip(values).map(|(ordinal, value)| Ok((ordinal, boundary(value, sql_type, ordinal)?)));
+    let numbered =
+        (1..).zip(values).map(|(ordinal, value)| Ok((ordinal, boundary(value, sql_type, ordinal)?)));
     let mut numbered: Vec<(usize, Datum)> = numbered.collect::<Result<_, SqlError>>()?;
     numbered.sort_by(|(_, one), (_, other)| ranges.compare(one, other));
     let was_sorted = numbered.is_sorted_by_key(|(ordinal, _)| *ordinal);
@@ -332,7 +333,9 @@ fn is_modern_moment(sql_type: &SqlType) -> bool {
 /// Whether a value has lost something where it became another type.
 fn loses(value: &Datum, from: &SqlType, converted: &Datum, to: &SqlType) -> bool {
     match (value, converted) {
-        (Datum::Text(before), Datum::Text(after)) => before.trim_end_matches(' ') != after.trim_end_matches(' '),
+        (Datum::Text(before), Datum::Text(after)) => {
+            before.trim_end_matches(' ') != after.trim_end_matches(' ')
+        }
         (Datum::Binary(before), Datum::Binary(after)) => before.len() > after.len(),
         _ if (is_numeric(from) && is_numeric(to) || from.is_temporal() && to.is_temporal())
             // A float is no exact number to begin with.
@@ -441,7 +444,7 @@ pub(super) fn lock_entry(session: &Session, id: TableId) -> Result<(), SqlError>
 /// Keeps others from changing or dropping a function or a scheme, to the end of the transaction.
 pub(crate) fn hold_entry(session: &Session, id: TableId) -> Result<(), SqlError> {
     let timeout = crate::session::work::reads::lock_timeout(&session.work);
-    session.work.write(Place::Shared, |transaction| {
-        transaction.open(id)?.lock_for_reading(ReadLock::Shared, timeout)
-    })
+    session
+        .work
+        .write(Place::Shared, |transaction| transaction.open(id)?.lock_for_reading(ReadLock::Shared, timeout))
 }

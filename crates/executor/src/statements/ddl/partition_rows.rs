@@ -78,7 +78,8 @@ pub(super) fn remove(
         _ => None,
     };
     let mut locators = Vec::new();
-    let scan = reads::located_opener(&session.work, table, Reads::Latest)(Some(vec![position]), range.as_ref());
+    let scan =
+        reads::located_opener(&session.work, table, Reads::Latest)(Some(vec![position]), range.as_ref());
     for found in scan.map_err(store_error)? {
         let (batch, own) = found.map_err(store_error)?;
         let Some(array) = batch.columns().first() else { continue };
@@ -121,8 +122,12 @@ pub(super) fn move_rows(
                     return Err(SqlError::internal("a partitioned table without its column"));
                 };
                 let numbers = ranges.numbers(array.as_ref())?;
-                let rows: Vec<usize> =
-                    numbers.iter().enumerate().filter(|(_, own)| **own == number).map(|(row, _)| row).collect();
+                let rows: Vec<usize> = numbers
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, own)| **own == number)
+                    .map(|(row, _)| row)
+                    .collect();
                 rows_left += batch.num_rows() - rows.len();
                 locators.extend(rows.iter().filter_map(|row| own.get(*row).cloned()));
                 match rows.len() == batch.num_rows() {
@@ -165,9 +170,10 @@ fn key_range(
 ) -> Option<KeyRange> {
     let keys = KeyedTable::keys(table);
     let key = keys.first().filter(|key| key.index.is_none())?;
-    let plain = ranges.values().iter().all(|value| {
-        matches!(value, Datum::Int(_) | Datum::Decimal(_) | Datum::Date(_) | Datum::Moment(_))
-    });
+    let plain = ranges
+        .values()
+        .iter()
+        .all(|value| matches!(value, Datum::Int(_) | Datum::Decimal(_) | Datum::Date(_) | Datum::Moment(_)));
     if key.columns.first() != Some(&(position, false)) || !plain {
         return None;
     }

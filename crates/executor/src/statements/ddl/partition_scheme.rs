@@ -39,7 +39,9 @@ fn create_scheme(
     let database = current_database(session)?;
     let groups = written.iter().map(|group| group_named(session, &database, group));
     let groups = groups.collect::<Result<Vec<_>, _>>()?;
-    if find(session, &database, name)?.is_some() || all_groups(session, &database).iter().any(|own| same_name(own, name)) {
+    if find(session, &database, name)?.is_some()
+        || all_groups(session, &database).iter().any(|own| same_name(own, name))
+    {
         return Err(errors::OBJECT_EXISTS.with([name]));
     }
     let function_of = |session: &Session| {
@@ -88,7 +90,8 @@ fn create_scheme(
         notices.push(SqlError::new(7712, 0, 1, text));
     }
     if rest.len() > 1 {
-        let text = format!("{} filegroups specified after the next used filegroup are ignored.", rest.len() - 1);
+        let text =
+            format!("{} filegroups specified after the next used filegroup are ignored.", rest.len() - 1);
         notices.push(SqlError::new(7713, 0, 1, text));
     }
     Ok(notices)

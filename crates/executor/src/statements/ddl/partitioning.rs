@@ -68,7 +68,9 @@ pub(super) fn settle(
         }
     }
     for place in 0..table.indexes.len() {
-        let Some(by) = table.indexes.get(place).and_then(|index| index.partitioning.clone()) else { continue };
+        let Some(by) = table.indexes.get(place).and_then(|index| index.partitioning.clone()) else {
+            continue;
+        };
         let checked = check(session, table, &by)?;
         if let Some(index) = table.indexes.get_mut(place) {
             index.partitioning = Some(checked);

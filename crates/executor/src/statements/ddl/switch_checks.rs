@@ -277,15 +277,17 @@ pub(super) fn check_constraints(session: &Session, from: &Side, to: &Side) -> Re
         );
         return Err(failed(4967, &text));
     }
-    to.definition
-        .checks
-        .iter()
-        .try_for_each(|check| check_check(check, sides, &source, &target))?;
+    to.definition.checks.iter().try_for_each(|check| check_check(check, sides, &source, &target))?;
     let keys = &to.definition.foreign_keys;
     keys.iter().try_for_each(|key| check_foreign_key(key, &from.definition, &source, &target))
 }
 
-fn check_check(check: &Check, (from, to): (&Side, &Side), source: &str, target: &str) -> Result<(), SqlError> {
+fn check_check(
+    check: &Check,
+    (from, to): (&Side, &Side),
+    source: &str,
+    target: &str,
+) -> Result<(), SqlError> {
     let side = from;
     let from = &from.table.definition;
     // The best of those that say the same.
@@ -297,7 +299,11 @@ fn check_check(check: &Check, (from, to): (&Side, &Side), source: &str, target: 
         same.max_by(|one, two| promise(one.trusted, one.disabled).cmp(&promise(two.trusted, two.disabled)))
     else {
         // The range of a partition may promise as much.
-        match side.partition.as_ref().and_then(|partition| partition.satisfies(check, from, &to.table.definition)) {
+        match side
+            .partition
+            .as_ref()
+            .and_then(|partition| partition.satisfies(check, from, &to.table.definition))
+        {
             Some(true) => return Ok(()),
             Some(false) => {
                 let text = format!(

@@ -1,6 +1,6 @@
 //! One of the two tables of a SWITCH, and its partition that takes part.
 
-use databases::catalogue::{Check, Partitioning, PartitionRanges, TableDefinition, same_name};
+use databases::catalogue::{Check, PartitionRanges, Partitioning, TableDefinition, same_name};
 use tsql::SqlError;
 
 use crate::session::Session;
@@ -58,9 +58,8 @@ impl Side {
         };
         let function = partitioning::function_of(session, definition, by)?;
         let ranges = function.ranges()?;
-        let missing = || {
-            failed_because(4950, &format!("partition number {number} does not exist in table '{name}'."))
-        };
+        let missing =
+            || failed_because(4950, &format!("partition number {number} does not exist in table '{name}'."));
         let number = usize::try_from(number).ok().filter(|number| (1..=ranges.count()).contains(number));
         let number = number.ok_or_else(missing)?;
         check_aligned(session, definition, by)?;
@@ -113,7 +112,8 @@ impl Side {
             Some(Partition { number, ranges, .. })
                 if !partition_rows::is_empty(session, &self.table, ranges, *number)? =>
             {
-                let text = format!("The specified partition {number} of target table '{name}' must be empty.");
+                let text =
+                    format!("The specified partition {number} of target table '{name}' must be empty.");
                 Err(failed(4904, &text))
             }
             _ => Ok(()),
@@ -195,7 +195,8 @@ fn check_aligned(session: &Session, table: &TableDefinition, by: &Partitioning) 
     };
     match &index.partitioning {
         None => {
-            let text = format!("The table '{name}' is partitioned while index '{index_name}' is not partitioned.");
+            let text =
+                format!("The table '{name}' is partitioned while index '{index_name}' is not partitioned.");
             told(7733, 4, text)
         }
         Some(own) if !same_name(&own.column, &by.column) => {

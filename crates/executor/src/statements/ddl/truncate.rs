@@ -30,7 +30,6 @@ pub(super) fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), S
     Ok(())
 }
 
-
 /// TRUNCATE TABLE … WITH (PARTITIONS …). Identity values go on.
 ///
 /// Errors: 7728 for a span from a greater number to a smaller one, 7711 for a partition that is named twice, 7729 for a table without
@@ -57,8 +56,9 @@ pub(super) fn truncate_partitions(
     let mut chosen = vec![false; count];
     for (from, to) in spans {
         if from > to {
-            let text =
-                format!("Invalid partition range: {from} TO {to}. Lower bound must not be greater than upper bound.");
+            let text = format!(
+                "Invalid partition range: {from} TO {to}. Lower bound must not be greater than upper bound."
+            );
             return Err(SqlError::new(7728, 16, 1, text));
         }
         for number in [from, to] {
