@@ -10,7 +10,7 @@ use super::file_group::{FileGroups, WrittenGroup};
 use super::hints::TableHints;
 use super::index::{AlterIndex, CreateIndex, DataCompression, IndexSettings, Rebuild};
 use super::names::ObjectName;
-use super::partition::{LockEscalation, PartitionSpan, PartitionStatement, WrittenScheme};
+use super::partition::{LockEscalation, PartitionSpan, PartitionStatement, SwitchRows, WrittenScheme};
 use super::query::{CommonTable, Query, QueryBody, SelectItem, TableSource, Top};
 use super::user_type::CreateType;
 use crate::sql_error::SqlError;
@@ -609,14 +609,7 @@ pub enum AlterAction {
         enabled: bool,
     },
     /// SWITCH [PARTITION n] TO … [PARTITION n].
-    SwitchRows {
-        /// The partition whose rows go.
-        from: Option<Expr>,
-        /// The table that gets the rows.
-        target: ObjectName,
-        /// The partition that gets them.
-        to: Option<Expr>,
-    },
+    SwitchRows(Box<SwitchRows>),
     /// SET (LOCK_ESCALATION = …).
     LockEscalation(LockEscalation),
     /// Accepted and without effect (SET).

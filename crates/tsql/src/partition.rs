@@ -4,6 +4,7 @@ use tds::SqlType;
 
 use super::expression::Expr;
 use super::file_group::WrittenGroup;
+use super::names::ObjectName;
 
 /// CREATE, ALTER and DROP of a partition function or a partition scheme.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +71,17 @@ pub struct WrittenScheme {
     pub name: String,
     /// The columns in its parentheses.
     pub columns: Vec<String>,
+}
+
+/// ALTER TABLE … SWITCH.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SwitchRows {
+    /// The partition whose rows go.
+    pub from: Option<Expr>,
+    /// The table that gets the rows.
+    pub target: ObjectName,
+    /// The partition that gets them.
+    pub to: Option<Expr>,
 }
 
 /// `n` or `n TO m` in a list of partitions.

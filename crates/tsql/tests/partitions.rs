@@ -112,14 +112,10 @@ fn statements_name_partitions() {
         ("ALTER TABLE a SWITCH TO b PARTITION $PARTITION.f('2024-01-01')", false, true),
         ("ALTER TABLE a SWITCH PARTITION @n + 1 TO b PARTITION 3;", true, true),
     ] {
-        let StatementKind::AlterTable {
-            action: AlterAction::SwitchRows { from: source, to: target, .. },
-            ..
-        } = one(text)
-        else {
+        let StatementKind::AlterTable { action: AlterAction::SwitchRows(switch), .. } = one(text) else {
             panic!("{text}")
         };
-        assert_eq!((source.is_some(), target.is_some()), (from, to), "{text}");
+        assert_eq!((switch.from.is_some(), switch.to.is_some()), (from, to), "{text}");
     }
     let StatementKind::TruncateTable { partitions, .. } =
         one("TRUNCATE TABLE t WITH (PARTITIONS (1, 3 TO 5, @n))")

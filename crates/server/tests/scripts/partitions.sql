@@ -313,6 +313,18 @@ CREATE TABLE x (a int, b int) ON ps(a, b)
 ----
 error 2726
 
+CREATE TABLE x (a int) ON ps
+----
+error 2726: Partition function 'pf_left' uses 1 columns which does not match with the number of partition columns used to partition the table or index.
+
+CREATE INDEX i_bare ON t (c) ON ps
+----
+error 2726
+
+ALTER DATABASE CURRENT REMOVE FILEGROUP fg2
+----
+error 5042: The filegroup 'fg2' cannot be removed because it is not empty.
+
 CREATE TABLE x (a int, b AS a + 1) ON ps(b)
 ----
 error 7724: Computed column cannot be used as a partition key if it is not persisted. Partition key column 'b' in table 'x' is not persisted.

@@ -3,10 +3,12 @@
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::ast::{AlterAction, StatementKind};
+use crate::expression::Expr;
 use crate::file_group::{DEFAULT_GROUP, WrittenGroup};
 use crate::keywords::Keyword;
+use crate::lexer::TokenKind;
 use crate::partition::{
-    CreatePartitionFunction, LockEscalation, PartitionSpan, PartitionStatement, WrittenScheme,
+    CreatePartitionFunction, LockEscalation, PartitionSpan, PartitionStatement, SwitchRows, WrittenScheme,
 };
 use crate::sql_error::SqlError;
 
@@ -73,10 +75,8 @@ impl Parser<'_> {
             self.expect_word(Keyword::Next)?;
             self.expect_word(Keyword::Used)?;
             let written = self.is_word(Keyword::Primary)
-                || matches!(
-                    self.kind(),
-                    Some(crate::lexer::TokenKind::Word(_) | crate::lexer::TokenKind::Quoted(_))
-                ) && !self.is_reserved();
+                || matches!(self.kind(), Some(TokenKind::Word(_) | TokenKind::Quoted(_)))
+                    && !self.is_reserved();
             let group = if written { Some(self.written_group()?) } else { None };
             return Ok(partition(PartitionStatement::NextUsed { scheme, group }));
         }
@@ -125,10 +125,10 @@ impl Parser<'_> {
         if self.is_word(Keyword::With) {
             return Err(SqlError::unsupported("SWITCH … WITH").at_line(self.line()));
         }
-        Ok(AlterAction::SwitchRows { from, target, to })
+        Ok(AlterAction::SwitchRows(Box::new(SwitchRows { from, target, to })))
     }
 
-    fn partition_number(&mut self) -> Parsed<Option<crate::expression::Expr>> {
+    fn partition_number(&mut self) -> Parsed<Option<Expr>> {
         match self.accept_word(Keyword::Partition) {
             true => self.expression().map(Some),
             false => Ok(None),

@@ -1,5 +1,6 @@
 //! ALTER DATABASE: file groups and files of a database.
 
+use databases::catalogue::same_name;
 use databases::store_error::store_error;
 use databases::waiting::waiting;
 use store::{DataFileOptions, EngineError, FileGrowth};
@@ -29,7 +30,10 @@ pub(crate) async fn change_files(
         DatabaseChange::AddFileGroup(name) => {
             done(waiting(|| engine.files().add_file_group(name).map(|_| ())))
         }
-        DatabaseChange::RemoveFileGroup(name) => done(waiting(|| engine.files().remove_file_group(name))),
+        DatabaseChange::RemoveFileGroup(name) => {
+            refuse_named_by_scheme(session, database, name)?;
+            done(waiting(|| engine.files().remove_file_group(name)))
+        }
         DatabaseChange::DefaultFileGroup(name) => {
             done(waiting(|| engine.files().set_default_file_group(name)))
         }
@@ -67,6 +71,21 @@ pub(crate) async fn change_files(
             done(waiting(|| engine.files().alter_data_file(&file.name, limit, growth)))
         }
         _ => Ok(()),
+    }
+}
+
+/// Errors: 5042 for a file group that a partition scheme names.
+fn refuse_named_by_scheme(session: &Session, database: &str, group: &str) -> Result<(), SqlError> {
+    let schemes = session.work.view().partitions()?.schemes;
+    let mut own = schemes.iter().filter(|scheme| same_name(&scheme.database, database));
+    let named =
+        own.any(|scheme| scheme.groups.iter().chain(&scheme.next_used).any(|own| same_name(own, group)));
+    match named {
+        true => {
+            let text = format!("The filegroup '{group}' cannot be removed because it is not empty.");
+            Err(SqlError::new(5042, 16, 12, text))
+        }
+        false => Ok(()),
     }
 }
 

@@ -65,6 +65,7 @@ pub(crate) fn declared_column(
     let mut definition = new_table::new_definition(session, &create.name, Vec::new())?;
     definition.compression = create.compression;
     definition.file_groups = create.file_groups.clone();
+    partitioning::refuse_bare_scheme(session, &definition.database, create.file_groups.rows.as_ref())?;
     if let Some(scheme) = &create.scheme {
         definition.partitioning = Some(partitioning::written(session, &definition.database, scheme)?);
     }

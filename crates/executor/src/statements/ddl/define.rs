@@ -82,8 +82,8 @@ async fn run(
     let numbers = PartitionNumbers::of(session, statement, frame).await?;
     let mark = session.work.start_change()?;
     let result = match statement {
-        StatementKind::AlterTable { table, action: AlterAction::SwitchRows { target, .. }, .. } => {
-            switch::run(session, table, target, &numbers)
+        StatementKind::AlterTable { table, action: AlterAction::SwitchRows(switch), .. } => {
+            switch::run(session, table, &switch.target, &numbers)
         }
         StatementKind::TruncateTable { table, partitions } if !partitions.is_empty() => {
             truncate::truncate_partitions(session, table, &numbers.spans).map(|()| Vec::new())
@@ -191,7 +191,7 @@ fn alter_table(
         AlterAction::Several(actions) => {
             actions.iter().try_for_each(|action| alter_table(session, name, check, action, frame))
         }
-        AlterAction::SwitchRows { .. } => Err(SqlError::internal("SWITCH without a target")),
+        AlterAction::SwitchRows(_) => Err(SqlError::internal("SWITCH without a target")),
         AlterAction::LockEscalation(escalation) => {
             definition.lock_escalation = *escalation;
             redefine::redefine(session, &table, &definition)

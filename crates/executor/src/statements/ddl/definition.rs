@@ -166,6 +166,8 @@ pub(crate) fn add_constraint(
                 _ => columns.clone(),
             };
             let name = made(if *primary { "PK" } else { "UQ" });
+            let written = group.as_ref().and_then(Option::as_ref);
+            partitioning::refuse_bare_scheme(session, &table.database, written)?;
             let group = group.as_ref().map(|group| named_group(session, &table.database, group));
             let scheme = scheme.as_ref();
             let by =

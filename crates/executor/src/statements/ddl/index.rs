@@ -40,6 +40,8 @@ pub(crate) fn create_index(
     if create.clustered && !create.include.is_empty() && !create.columnstore {
         return Err(refused(10601, 1, "Cannot specify included columns for a clustered index.".to_owned()));
     }
+    let written = create.group.as_ref().and_then(Option::as_ref);
+    partitioning::refuse_bare_scheme(session, &definition.database, written)?;
     let scheme = create.scheme.as_ref();
     let by = scheme.map(|scheme| partitioning::written(session, &definition.database, scheme)).transpose()?;
     let constraint = definition.keys.iter_mut().find(|key| same_name(&key.name, &create.name));

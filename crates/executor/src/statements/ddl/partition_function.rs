@@ -40,6 +40,9 @@ pub(crate) async fn run(
 ) -> Result<Vec<SqlError>, SqlError> {
     // Boundaries are constants, but may be computed of variables and functions.
     let mut values = Vec::new();
+    if written_values(statement).len() >= PARTITIONS_MAX {
+        return Err(too_many());
+    }
     for expr in written_values(statement) {
         values.push(evaluate::value(session, expr, frame).await?);
     }
@@ -93,9 +96,6 @@ fn create_function(
         && Collation::from_name(collation).is_none()
     {
         return Err(SqlError::new(448, 16, 4, format!("Invalid collation '{collation}'.")));
-    }
-    if values.len() >= PARTITIONS_MAX {
-        return Err(too_many());
     }
     let collation = match (sql_type.is_character(), &create.collation) {
         (false, _) => None,

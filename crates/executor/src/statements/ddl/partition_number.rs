@@ -4,7 +4,7 @@ use query::Datum;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{AlterAction, StatementKind};
-use tsql::expression::Expr;
+use tsql::expression::{Expr, Literal};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -30,8 +30,8 @@ impl PartitionNumbers {
     ) -> Result<PartitionNumbers, SqlError> {
         let mut numbers = PartitionNumbers::default();
         match statement {
-            StatementKind::AlterTable { table, action: AlterAction::SwitchRows { from, to, .. }, .. } => {
-                for (expr, number) in [(from, &mut numbers.from), (to, &mut numbers.to)] {
+            StatementKind::AlterTable { table, action: AlterAction::SwitchRows(switch), .. } => {
+                for (expr, number) in [(&switch.from, &mut numbers.from), (&switch.to, &mut numbers.to)] {
                     if let Some(expr) = expr {
                         *number = Some(evaluated(session, expr, "ALTER TABLE SWITCH", table, frame).await?);
                     }
@@ -60,6 +60,12 @@ async fn evaluated(
     table: &ObjectName,
     frame: &Frame,
 ) -> Result<i64, SqlError> {
+    // A list may be long, and nearly always is of plain numbers.
+    if let Expr::Literal(Literal::Integer(digits)) = expr
+        && let Ok(number) = digits.parse()
+    {
+        return Ok(number);
+    }
     match evaluate::value(session, expr, frame).await? {
         (Datum::Int(number), _) => Ok(number),
         _ => {

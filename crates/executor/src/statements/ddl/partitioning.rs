@@ -27,6 +27,20 @@ pub(super) fn written(
     Ok(Partitioning { scheme: found.name, column: column.clone() })
 }
 
+/// Errors: 2726 for a partition scheme that is named without its column, as a file group is.
+pub(super) fn refuse_bare_scheme(
+    session: &Session,
+    database: &str,
+    group: Option<&String>,
+) -> Result<(), SqlError> {
+    let Some(name) = group else { return Ok(()) };
+    let bare = WrittenScheme { name: name.clone(), columns: Vec::new() };
+    match session.work.view().partition_scheme(database, name)? {
+        Some(_) => written(session, database, &bare).map(drop),
+        None => Ok(()),
+    }
+}
+
 /// Completes how a definition is partitioned, and checks it. Keys and indexes that `before` did not have and that name no place
 /// are partitioned as their table is.
 ///
