@@ -324,6 +324,7 @@ error 2726
 ALTER DATABASE CURRENT REMOVE FILEGROUP fg2
 ----
 error 5042: The filegroup 'fg2' cannot be removed because it is not empty.
+error 5069: ALTER DATABASE statement failed.
 
 CREATE TABLE x (a int, b AS a + 1) ON ps(b)
 ----
