@@ -3,61 +3,36 @@
 //! Names, types, conversions and collations are T-SQL's; DataFusion plans and runs. Queries read through an [`Environment`] and
 //! [`RowScan`]s: the crate knows neither sessions nor servers nor files.
 
-mod again;
-mod apply;
-mod arithmetic;
-mod attentive;
 pub mod bind;
-mod cancellation;
 mod clr;
-mod collation;
-mod computed;
 pub mod convert;
-mod correlated;
-mod cross_joins;
-mod date_format;
-pub mod datum;
-mod extreme;
+mod execution;
 pub mod facts;
-mod function_table;
 pub mod functions;
-mod grouping;
-mod in_order;
-mod json;
-mod json_modify;
 mod kernels;
-pub mod key_order;
-mod key_range;
-mod like;
-pub mod memory;
-mod merge_joins;
-mod one_input;
-mod output_column;
-mod parallel;
-mod parameters;
-mod path;
-mod pause;
-mod percentile;
-mod plain;
-mod plan_operator;
-mod planner;
-mod provider;
-mod recursive;
-mod row_list;
+mod operator;
 pub mod rows_as_text;
-mod run;
-pub mod running;
 pub mod scalar;
-mod seek;
-mod show_plan;
-mod simple;
-mod size;
-mod standalone;
 pub mod streaming;
-pub mod system_types;
+mod table;
 pub mod typed;
-pub mod types;
-mod variant_key;
+mod value;
+
+// Modules are named without their folder.
+pub(crate) use execution::{
+    cancellation, path, plain, plan_operator, planner, run, simple, size, standalone,
+};
+pub use execution::{memory, running};
+pub(crate) use operator::{
+    attentive, cross_joins, extreme, grouping, in_order, merge_joins, one_input, parallel, pause, percentile,
+};
+pub use table::key_order;
+pub(crate) use table::{
+    again, apply, computed, correlated, function_table, key_range, output_column, parameters, provider,
+    recursive, row_list, seek,
+};
+pub(crate) use value::{arithmetic, collation, date_format, json, json_modify, like, variant_key};
+pub use value::{datum, system_types, types};
 
 pub use arithmetic::is_finite;
 pub use bind::refuse_order;

@@ -1,0 +1,39 @@
+//! The path of a query: how it runs, decided once.
+
+use crate::bind::BoundQuery;
+use crate::plain::PlainQuery;
+use crate::simple::SimpleQuery;
+use tsql::SqlError;
+
+/// How a query runs.
+#[derive(Debug)]
+pub enum Path {
+    /// Few rows pass through the bound plan's own steps: planning it would take longer than running it.
+    Simple(SimpleQuery),
+    /// Rows of one table, as they are stored.
+    Plain(PlainQuery),
+    /// The execution engine plans the query and runs it.
+    Full,
+}
+
+impl Path {
+    /// The path of a bound query. A simple query has its tables open, so that it can run at once.
+    ///
+    /// # Errors
+    /// Those of opening the tables.
+    pub fn of(bound: &BoundQuery) -> Result<Path, SqlError> {
+        if let Some(query) = SimpleQuery::of(&bound.plan)? {
+            return Ok(Path::Simple(query));
+        }
+        Ok(bound.plain().map_or(Path::Full, Path::Plain))
+    }
+
+    /// Its name, as SHOWPLAN shows it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Path::Simple(_) => "Simple",
+            Path::Plain(..) => "Plain",
+            Path::Full => "Full",
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Operators and rules that the execution engine lacks.
+
+pub(crate) mod attentive;
+pub(crate) mod cross_joins;
+pub(crate) mod extreme;
+pub(crate) mod grouping;
+pub(crate) mod in_order;
+pub(crate) mod merge_joins;
+pub(crate) mod one_input;
+pub(crate) mod parallel;
+pub(crate) mod pause;
+pub(crate) mod percentile;

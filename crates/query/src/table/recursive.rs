@@ -1,0 +1,217 @@
+//! Recursive common tables: the step runs over the rows of the previous turn until it gives none.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::PartitionStream;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use parking_lot::Mutex;
+
+use crate::again::Again;
+use crate::computed::{Rows, one_stream};
+use crate::correlated::physical_plan;
+use crate::parameters::{Parameters, state_of};
+use crate::pause::WORK_SPAN;
+use tsql::SqlError;
+
+/// The rows of the last turn, as the step sees them.
+pub(crate) struct WorkTable {
+    schema: SchemaRef,
+    rows: TurnRows,
+}
+
+impl WorkTable {
+    /// No rows yet.
+    pub fn new(schema: SchemaRef) -> WorkTable {
+        WorkTable { schema, rows: TurnRows::default() }
+    }
+}
+
+#[async_trait]
+impl Rows for Arc<WorkTable> {
+    const NAME: &'static str = "WorkTable";
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    async fn plan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let rows = WorkRows { schema: Arc::clone(&self.schema), rows: Arc::clone(&self.rows) };
+        one_stream(rows, projection, limit)
+    }
+}
+
+type TurnRows = Arc<Mutex<Vec<RecordBatch>>>;
+
+/// The rows of the turn before the one that runs.
+struct WorkRows {
+    schema: SchemaRef,
+    rows: TurnRows,
+}
+
+impl fmt::Debug for WorkRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WorkRows")
+    }
+}
+
+impl PartitionStream for WorkRows {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let rows = self.rows.lock().clone();
+        let stream = futures::stream::iter(rows.into_iter().map(Ok));
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), stream))
+    }
+}
+
+/// A recursive common table.
+pub(crate) struct RecursiveTable {
+    /// The first rows.
+    pub anchor: LogicalPlan,
+    /// The rows that follow from those of the work table.
+    pub step: LogicalPlan,
+    work: Arc<WorkTable>,
+    /// Turns allowed; None for any number.
+    turns_max: Option<u64>,
+}
+
+impl RecursiveTable {
+    /// Both plans give columns of the work table's schema.
+    pub fn new(
+        anchor: LogicalPlan,
+        step: LogicalPlan,
+        work: Arc<WorkTable>,
+        turns_max: Option<u64>,
+    ) -> RecursiveTable {
+        RecursiveTable { anchor, step, work, turns_max }
+    }
+
+    /// The same table over other plans.
+    pub fn with_plans(&self, anchor: LogicalPlan, step: LogicalPlan) -> RecursiveTable {
+        RecursiveTable { anchor, step, work: Arc::clone(&self.work), turns_max: self.turns_max }
+    }
+}
+
+#[async_trait]
+impl Rows for RecursiveTable {
+    const NAME: &'static str = "RecursiveTable";
+
+    fn schema(&self) -> &SchemaRef {
+        &self.work.schema
+    }
+
+    async fn plan(
+        &self,
+        session: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let state = state_of(session)?;
+        let anchor = Box::pin(physical_plan(state, &self.anchor)).await?;
+        let step = Box::pin(physical_plan(&Parameters::within(state, None), &self.step)).await?;
+        let partition =
+            RecursivePartition { anchor, step, work: Arc::clone(&self.work), turns_max: self.turns_max };
+        one_stream(partition, projection, limit)
+    }
+}
+
+struct RecursivePartition {
+    anchor: Arc<dyn ExecutionPlan>,
+    step: Arc<dyn ExecutionPlan>,
+    work: Arc<WorkTable>,
+    turns_max: Option<u64>,
+}
+
+impl fmt::Debug for RecursivePartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RecursivePartition")
+    }
+}
+
+impl PartitionStream for RecursivePartition {
+    fn schema(&self) -> &SchemaRef {
+        &self.work.schema
+    }
+
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let turn = Turn {
+            plan: Some(Arc::clone(&self.anchor)),
+            step: Again::new(Arc::clone(&self.step)),
+            work: Arc::clone(&self.work),
+            turns: 0,
+            turns_max: self.turns_max,
+            began: Instant::now(),
+            context,
+        };
+        let stream = futures::stream::try_unfold(turn, |mut turn| async move {
+            match turn.rows().await? {
+                Some(batch) => Ok::<_, DataFusionError>(Some((batch, turn))),
+                None => Ok(None),
+            }
+        });
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.work.schema), stream))
+    }
+}
+
+struct Turn {
+    /// The anchor, until it has run.
+    plan: Option<Arc<dyn ExecutionPlan>>,
+    step: Again,
+    work: Arc<WorkTable>,
+    turns: u64,
+    turns_max: Option<u64>,
+    /// When others last had the thread.
+    began: Instant,
+    context: Arc<TaskContext>,
+}
+
+impl Turn {
+    /// The next turn's rows; None when one has given none. Errors: 530 after too many turns.
+    async fn rows(&mut self) -> Result<Option<RecordBatch>> {
+        let batches = match self.plan.take() {
+            Some(anchor) => collect(anchor, Arc::clone(&self.context)).await?,
+            None => self.step.collect(&self.context).await?,
+        };
+        let batches = batches
+            .into_iter()
+            .filter(|batch| batch.num_rows() > 0)
+            .map(|batch| RecordBatch::try_new(Arc::clone(&self.work.schema), batch.columns().to_vec()))
+            .collect::<std::result::Result<Vec<_>, _>>()?;
+        if batches.is_empty() {
+            return Ok(None);
+        }
+        if self.turns_max.is_some_and(|limit| self.turns > limit) {
+            let limit = self.turns_max.unwrap_or(0);
+            let text = format!(
+                "The statement terminated. The maximum recursion {limit} has been exhausted before statement completion."
+            );
+            return Err(DataFusionError::External(Box::new(SqlError::new(530, 16, 1, text))));
+        }
+        self.turns += 1;
+        let batch = arrow::compute::concat_batches(&self.work.schema, &batches)?;
+        *self.work.rows.lock() = vec![batch.clone()];
+        // Others may have the thread, and a cancellation is heard.
+        if self.began.elapsed() >= WORK_SPAN {
+            tokio::task::yield_now().await;
+            self.began = Instant::now();
+        }
+        Ok(Some(batch))
+    }
+}

@@ -1,0 +1,134 @@
+//! Comparing and ordering by collation: a value is compared through its key.
+//!
+//! | Type | Key |
+//! |---|---|
+//! | character, case-insensitive collation | lower case, without trailing blanks |
+//! | character, case-sensitive or binary collation | without trailing blanks |
+//! | datetimeoffset | the instant: its UTC ticks |
+//! | uniqueidentifier | the bytes in SQL Server's order of significance (last group first) |
+//! | sql_variant | bytes in the order of the families of types |
+//! | everything else | itself |
+//!
+//! Order among different letters is that of Unicode code points, not the linguistic order of a locale.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder};
+use arrow::datatypes::DataType;
+use datafusion::logical_expr::{Expr, lit};
+use tds::{Collation, SqlType};
+
+use crate::datum::Datum;
+use crate::kernels::TextColumn;
+use crate::scalar::Scalar;
+use crate::typed::{Typed, call_with};
+use crate::variant_key::variant_key;
+use tsql::SqlError;
+
+/// The byte order in which SQL Server compares uniqueidentifiers, as positions in the order of their text.
+pub(crate) const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
+
+/// The key of a value for comparisons, ORDER BY, GROUP BY and DISTINCT.
+pub fn key(value: &Typed) -> Expr {
+    match &value.sql_type {
+        sql_type if sql_type.is_character() => {
+            let fold = !is_case_sensitive(value.collation);
+            if let Some(Datum::Text(text)) = &value.constant {
+                return lit(text_key(text, fold));
+            }
+            let function = Scalar::by_column(
+                if fold { "collation_key_ci" } else { "collation_key_cs" },
+                vec![sql_type.clone()],
+                SqlType::NVarChar { length: tds::Length::Max },
+                move |arrays, _| text_keys(arrays, fold),
+            );
+            call_with(function, vec![value.clone()]).expr
+        }
+        SqlType::DateTimeOffset { .. } => fixed_key("instant_key", value, 8, |bytes, key| {
+            key.extend_from_slice(bytes.get(..8).unwrap_or_default());
+        }),
+        SqlType::UniqueIdentifier => fixed_key("guid_key", value, 16, |bytes, key| {
+            key.extend(GUID_ORDER.iter().filter_map(|position| bytes.get(*position)));
+        }),
+        SqlType::SqlVariant => {
+            let bytes = SqlType::VarBinary { length: tds::Length::Max };
+            let function =
+                Scalar::by_value("variant_key", vec![SqlType::SqlVariant], bytes, |values| match values {
+                    [Datum::Binary(body)] => variant_key(body).map(Datum::Binary),
+                    _ => Ok(Datum::Null),
+                });
+            call_with(function, vec![value.clone()]).expr
+        }
+        _ => value.expr.clone(),
+    }
+}
+
+/// Whether different values can have equal keys, so that a group must keep one of the values.
+pub fn is_lossy(value: &Typed) -> bool {
+    value.sql_type.is_character()
+        || matches!(
+            value.sql_type,
+            SqlType::DateTimeOffset { .. } | SqlType::UniqueIdentifier | SqlType::SqlVariant
+        )
+}
+
+/// Whether upper and lower case differ.
+pub fn is_case_sensitive(collation: Option<Collation>) -> bool {
+    collation.is_some_and(|collation| collation.case_sensitive() || collation.is_binary())
+}
+
+/// One text's key.
+pub fn text_key(text: &str, fold: bool) -> String {
+    let trimmed = text.trim_end_matches(' ');
+    if !fold {
+        return trimmed.to_string();
+    }
+    if trimmed.is_ascii() { trimmed.to_ascii_lowercase() } else { trimmed.to_lowercase() }
+}
+
+fn text_keys(arrays: &[ArrayRef], fold: bool) -> Result<ArrayRef, SqlError> {
+    let Some(array) = arrays.first() else { return Err(SqlError::internal("a key of nothing")) };
+    let array = array.as_string::<i32>();
+    let mut keys = TextColumn::with_capacity(array.len(), array.value_data().len());
+    for text in array {
+        let Some(text) = text else {
+            keys.push_null();
+            continue;
+        };
+        if fold && !text.is_ascii() {
+            keys.push(&text_key(text, fold))?;
+            continue;
+        }
+        keys.write(|out| {
+            let start = out.len();
+            out.push_str(text.trim_end_matches(' '));
+            if let Some(own) = out.get_mut(start..).filter(|_| fold) {
+                own.make_ascii_lowercase();
+            }
+            true
+        })?;
+    }
+    keys.finish()
+}
+
+fn fixed_key(name: &str, value: &Typed, width: i32, write: fn(&[u8], &mut Vec<u8>)) -> Expr {
+    let function =
+        Scalar::by_column(name, vec![value.sql_type.clone()], value.sql_type.clone(), move |arrays, rows| {
+            let Some(array) = arrays.first() else { return Err(SqlError::internal("a key of nothing")) };
+            let array = array.as_fixed_size_binary();
+            let mut builder = FixedSizeBinaryBuilder::with_capacity(rows, width);
+            let mut bytes = Vec::with_capacity(16);
+            for row in 0..array.len() {
+                bytes.clear();
+                if !array.is_null(row) {
+                    write(array.value(row), &mut bytes);
+                }
+                if array.is_null(row) || builder.append_value(&bytes).is_err() {
+                    builder.append_null();
+                }
+            }
+            Ok(Arc::new(builder.finish()) as ArrayRef)
+        })
+        .with_result_type(DataType::FixedSizeBinary(width));
+    call_with(function, vec![value.clone()]).expr
+}
