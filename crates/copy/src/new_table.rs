@@ -57,7 +57,11 @@ impl NewTable<'_> {
         form: ReadForm,
     ) -> Result<Creation, CopyError> {
         let schema = source.describe(form)?.schema;
-        let lost: Vec<String> = shape.obstacles.iter().map(Obstacle::to_string).collect();
+        let is_lost = |obstacle: &&Obstacle| obstacle.kind != ObstacleKind::UnalignedIndex;
+        let mut lost: Vec<String> = shape.obstacles.iter().filter(is_lost).map(Obstacle::to_string).collect();
+        if let (Some(space), Some(_)) = (&shape.space, shape.division()) {
+            lost.push(format!("it is partitioned ({})", space.name));
+        }
         let mut notes = Vec::new();
         if self.with_keys && !lost.is_empty() {
             notes.push(Choice {
@@ -228,7 +232,7 @@ fn transplanted(
             columns,
             indexes: Vec::new(),
             heap_compression: shape.heap_compression,
-            file_group: None,
+            space: None,
             large_value_file_group: None,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
@@ -237,14 +241,14 @@ fn transplanted(
         };
     }
     let indexes = shape.indexes.into_iter().map(|mut index| {
-        index.file_group = None;
+        index.space = None;
         index
     });
     TableShape {
         name: table.clone(),
         columns,
         indexes: indexes.collect(),
-        file_group: None,
+        space: None,
         large_value_file_group: None,
         ..shape
     }
@@ -275,7 +279,7 @@ mod tests {
             columns: vec![column("ssn"), column("name")],
             indexes: Vec::new(),
             heap_compression: Compression::None,
-            file_group: None,
+            space: None,
             large_value_file_group: None,
             checks: Vec::new(),
             foreign_keys: Vec::new(),

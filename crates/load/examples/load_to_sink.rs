@@ -60,6 +60,8 @@ fn main() -> Outcome<()> {
         // The sink counts nothing.
         count_rule: CountRule::Unchecked,
         rows_before: None,
+        routing: None,
+        routes: false,
         choices: Vec::new(),
     };
     let batches = rows.div_ceil(SOURCE_BATCH_ROWS as u64);

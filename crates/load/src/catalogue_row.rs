@@ -2,7 +2,7 @@
 
 use tds::Value;
 
-use crate::client::ValueTable;
+use crate::value_table::ValueTable;
 
 /// One row with its column names.
 pub(crate) struct CatalogueRow<'a> {
@@ -16,7 +16,8 @@ pub(crate) fn rows(table: &ValueTable) -> impl Iterator<Item = CatalogueRow<'_>>
 }
 
 impl CatalogueRow<'_> {
-    fn value(&self, column: &str) -> &Value {
+    /// The value as it is; NULL for a column that this server does not have.
+    pub(crate) fn value(&self, column: &str) -> &Value {
         let index = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column));
         index.and_then(|index| self.values.get(index)).unwrap_or(&Value::Null)
     }

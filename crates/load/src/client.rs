@@ -24,6 +24,7 @@ use crate::{
     session::{Answer, Session},
     table_name::{TableName, literal},
     transport::Canceller,
+    value_table::ValueTable,
 };
 
 /// A connection to a server. One request at a time; a [`CancelHandle`] interrupts it from another thread.
@@ -85,15 +86,6 @@ impl ExecuteResult {
             outputs: answer.outputs,
         }
     }
-}
-
-/// A small result, held as values: for catalogue queries, not for data.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ValueTable {
-    /// Column names.
-    pub columns: Vec<String>,
-    /// Rows in order; every row has a value per column.
-    pub rows: Vec<Vec<Value>>,
 }
 
 const COMMITTING: &str = "committing";

@@ -86,6 +86,12 @@ pub enum Error {
         /// The column.
         column: String,
     },
+    /// Rows that are to be routed by partition cannot be.
+    #[error("rows cannot go by partition: {reason}")]
+    NoRouting {
+        /// Why.
+        reason: String,
+    },
     /// A key of an upsert that cannot be one.
     #[error("\"{column}\" cannot be a key: {reason}")]
     UpsertKey {

@@ -60,6 +60,7 @@ mod federated;
 mod interruption;
 mod kerberos;
 mod key_order;
+mod lanes;
 mod load;
 mod load_error;
 mod login;
@@ -80,16 +81,18 @@ mod task_stage;
 mod trace;
 mod transport;
 mod upsert;
+mod value_order;
+mod value_table;
 mod whole_load;
 
 pub use bulk::{BulkLoad, BulkProgress};
 pub use bulk_insert::{BulkInsertOptions, bulk_insert_statement};
-pub use client::{CancelHandle, Client, ExecuteResult, ValueTable};
+pub use client::{CancelHandle, Client, ExecuteResult};
 pub use config::{Config, ConfigError, VectorSupport};
 pub use create_table::{create_table_statement, roomy_length, roomy_schema, unsized_advice};
 pub use describe::{
     ColumnDescription, ColumnEncryption, ConstraintDescription, DatabaseDescription, IndexDescription,
-    RecoveryModel, Storage, TableDescription, TriggerDescription, encrypted_columns,
+    Partitioning, RecoveryModel, Storage, TableDescription, TriggerDescription, encrypted_columns,
 };
 pub use doubt::{Finding, Look};
 pub use error::{Error, ServerError};
@@ -97,6 +100,7 @@ pub use export::{export, table_query};
 pub use forecast::{Circumstances, Forecast, Forecaster};
 pub use interruption::Interruption;
 pub use key_order::{KeyOrder, OrderEvidence};
+pub use lanes::Routing;
 pub use load::load;
 pub use load_error::{FailedBatch, LoadError, Progress};
 pub use login::{Encryption, LoginError, ServerInfo};
@@ -121,4 +125,5 @@ pub use table_load::{Ending, LoadWay, TableLoad};
 pub use table_name::{TableName, literal, quoted};
 pub use task_stage::{Gathered, TASK_COLUMN, TaskJob, TaskRows, TaskStage};
 pub use upsert::{UpsertReport, upsert};
+pub use value_table::ValueTable;
 pub use whole_load::{WholeLoad, WholeReport, load_whole};

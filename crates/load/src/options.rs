@@ -48,6 +48,8 @@ pub struct LoadOptions {
     pub batch_rows: Option<u64>,
     /// TABLOCK.
     pub table_lock: Option<bool>,
+    /// One writer at a time has the rows of a partition.
+    pub by_partition: Option<bool>,
     /// Send the values of the identity column instead of having them made.
     pub keep_identity: bool,
     /// NULLs stay NULL where a column has a default.

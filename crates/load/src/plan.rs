@@ -11,6 +11,7 @@ use crate::{
     client::Client,
     describe::{RecoveryModel, Storage, TableDescription},
     error::Error,
+    lanes::{self, Routing},
     options::{BatchTransaction, Connections, LoadOptions},
     report::grouped,
     table_name::TableName,
@@ -53,6 +54,10 @@ pub struct LoadPlan {
     /// The rows that the table had, if nobody else changes it during the load. After a lost answer its count then shows
     /// whether the last batch was committed; `None` leaves that open.
     pub rows_before: Option<u64>,
+    /// What it takes to route rows by partition, if the table has partitions and that is possible.
+    pub routing: Option<Routing>,
+    /// Several writers get the rows of a partition one after the other, never two at a time.
+    pub routes: bool,
     /// The most connections that may load at a time, if their number is found by measuring.
     pub writers_max: usize,
     /// Why.
@@ -118,8 +123,13 @@ impl LoadPlan {
                 "their values are sent in pieces and may leave the row; a length, if there is one, loads faster",
             );
         }
-        let (table_lock, reason) = table_lock(target, options);
+        let chosen = lanes::choose(target, schema, &rows, options, is_sorted(target, options))?;
+        let routes = chosen.is_on;
+        let (table_lock, reason) = table_lock(target, options, routes);
         choose("TABLOCK", on_off(table_lock), reason);
+        if let Some(Choice { setting, value, reason }) = chosen.choice {
+            choose(setting, value, &reason);
+        }
         let (batch_rows, reason) = batch_rows(target, &rows, options);
         choose("batch rows", grouped(batch_rows), &reason);
         let (order, reason) = order(target, options);
@@ -151,7 +161,7 @@ impl LoadPlan {
         );
         choose("writers", "1".to_owned(), "one connection; encoding overlaps sending and waiting");
 
-        let (writers_max, writers_reason) = writers(target, table_lock, options);
+        let (writers_max, writers_reason) = writers(target, table_lock, options, routes);
         let hints = BulkHints {
             check_constraints: options.check_constraints,
             fire_triggers: options.fire_triggers,
@@ -175,6 +185,8 @@ impl LoadPlan {
             transaction: options.transaction,
             count_rule,
             rows_before: None,
+            routing: chosen.routing,
+            routes,
             writers_max,
             writers_reason,
             choices,
@@ -197,9 +209,20 @@ impl LoadPlan {
             transaction: BatchTransaction::Explicit,
             count_rule: count_rule(target, fire_triggers).0,
             rows_before: None,
+            routing: None,
+            routes: false,
             writers_max: 1,
             writers_reason: "as the caller decided",
             choices: Vec::new(),
+        }
+    }
+
+    /// Says that rows go by partition, since they did when the load began.
+    pub(crate) fn goes_on_by_partition(&mut self) {
+        for choice in self.choices.iter_mut().filter(|choice| choice.setting == lanes::SETTING) {
+            choice.value = lanes::ON.to_owned();
+            choice.reason =
+                "as the load began: its ledger knows by partition which rows are committed".to_owned();
         }
     }
 
@@ -286,7 +309,7 @@ fn occupancy(target: &TableDescription) -> String {
     text
 }
 
-fn table_lock(target: &TableDescription, options: &LoadOptions) -> (bool, &'static str) {
+fn table_lock(target: &TableDescription, options: &LoadOptions, routes: bool) -> (bool, &'static str) {
     if let Some(asked) = options.table_lock {
         return (asked, "as asked");
     }
@@ -296,7 +319,7 @@ fn table_lock(target: &TableDescription, options: &LoadOptions) -> (bool, &'stat
         (Storage::Heap, false, _) => {
             (true, "a heap without indexes: one bulk-update lock, which other bulk loads share")
         }
-        (Storage::Heap, true, 0) | (Storage::Clustered, _, 0) if shares_empty(target, options) => {
+        (Storage::Heap, true, 0) | (Storage::Clustered, _, 0) if routes || shares_empty(target, options) => {
             (false, "several connections load: a table lock would let in one at a time")
         }
         (Storage::Heap, true, 0) | (Storage::Clustered, _, 0) => {
@@ -327,13 +350,22 @@ fn is_sorted(target: &TableDescription, options: &LoadOptions) -> bool {
 }
 
 /// How many connections can load at a time without standing in one another's way.
-fn writers(target: &TableDescription, table_lock: bool, options: &LoadOptions) -> (usize, &'static str) {
+fn writers(
+    target: &TableDescription,
+    table_lock: bool,
+    options: &LoadOptions,
+    routes: bool,
+) -> (usize, &'static str) {
+    let partitions = usize::try_from(target.partitions).unwrap_or(usize::MAX);
     let indexed = target.secondary_indexes().next().is_some();
     let is_asked = options.table_lock.is_some();
     match (target.storage, indexed) {
         _ if target.name.is_temporary() => (1, "a temporary table goes with its connection"),
         _ if target.is_view => (1, "the target is a view"),
         _ if options.fire_triggers => (1, "triggers fire, and what they touch is not known"),
+        _ if routes && !table_lock => {
+            (WRITERS_MAX.min(partitions), "a writer a partition: no two meet in one partition's tree")
+        }
         (Storage::Heap, false) => (WRITERS_MAX, "loads of a heap do not stand in one another's way"),
         (Storage::Columnstore, _) => (WRITERS_MAX, "each writer fills row groups of its own"),
         _ if table_lock && is_asked => (1, "a table lock on a table with indexes keeps other writers out"),

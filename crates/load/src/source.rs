@@ -2,7 +2,13 @@
 
 use std::{error::Error, fmt, ops::Range, sync::Arc, time::Duration};
 
-use arrow::record_batch::RecordBatch;
+use arrow::{
+    array::{Array, ArrayRef, AsArray, UInt32Array},
+    compute::{concat_batches, take_record_batch},
+    datatypes::DataType,
+    error::ArrowError,
+    record_batch::RecordBatch,
+};
 
 /// The place of a row in its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +29,11 @@ pub trait Origins: Send + Sync {
     /// Its number alone, counted from 0.
     fn row(&self, index: usize) -> u64 {
         self.origin(index).row
+    }
+
+    /// What the origins take in memory, if that grows with the rows that a load holds back.
+    fn bytes(&self) -> usize {
+        0
     }
 }
 
@@ -143,6 +154,58 @@ impl SourceBatch {
         }
     }
 
+    /// Some of the rows, in ascending order, in memory of their own; without those that could not be read.
+    ///
+    /// # Errors
+    /// A column has a type whose values cannot be taken.
+    pub(crate) fn picked(&self, rows: &[u32]) -> Result<Self, ArrowError> {
+        let taken = take_record_batch(&self.batch, &UInt32Array::from(rows.to_vec()))?;
+        let columns = taken.columns().iter().map(compacted).collect();
+        let batch = RecordBatch::try_new(taken.schema(), columns)?;
+        let places = rows.iter().map(|row| *row as usize);
+        let places: Arc<dyn Origins> = match &self.origins {
+            Some(_) => Arc::new(Places(places.map(|place| self.origin(place)).collect())),
+            None => Arc::new(Numbers(places.map(|place| self.origin_row(place)).collect())),
+        };
+        Ok(Self { batch, origins: Some(places), first: 0, counted: 0, unread: Vec::new(), ..self.clone() })
+    }
+
+    /// The rows of batches that follow one another, as one batch; `None` if they are of several files.
+    ///
+    /// # Errors
+    /// The batches have different columns.
+    pub(crate) fn joined(parts: &[Self]) -> Result<Option<Self>, ArrowError> {
+        let Some(first) = parts.first() else { return Ok(None) };
+        let file = |part: &Self| part.file.as_ref().map(|(name, first_row)| (Arc::clone(name), *first_row));
+        if parts.iter().any(|part| file(part) != file(first)) {
+            return Ok(None);
+        }
+        let batch = concat_batches(&first.batch.schema(), parts.iter().map(|part| &part.batch))?;
+        let mut ends = Vec::with_capacity(parts.len());
+        let mut end = 0;
+        for part in parts {
+            end += part.rows();
+            // The origins alone: the values are in the new batch.
+            let nothing = RecordBatch::new_empty(first.batch.schema());
+            ends.push((end, Self { batch: nothing, unread: Vec::new(), ..part.clone() }));
+        }
+        Ok(Some(Self {
+            batch,
+            origins: Some(Arc::new(Joined(ends))),
+            first: 0,
+            counted: 0,
+            unread: parts.iter().flat_map(|part| part.unread.iter().cloned()).collect(),
+            helpers_cpu: Duration::ZERO,
+            file: first.file.clone(),
+        }))
+    }
+
+    /// What the origins of the rows take in memory, about.
+    pub(crate) fn origin_bytes(&self) -> usize {
+        let unread = self.unread.iter().map(|unread| unread.origin.raw.as_ref().map_or(0, Vec::len));
+        self.origins.as_ref().map_or(0, |origins| origins.bytes()) + unread.sum::<usize>()
+    }
+
     /// The same rows in another form.
     #[must_use]
     pub fn with_rows(self, batch: RecordBatch) -> Self {
@@ -229,6 +292,76 @@ struct Numbered {
 impl Origins for Numbered {
     fn origin(&self, index: usize) -> Origin {
         Origin { row: self.first.saturating_add(index as u64), byte_offset: None, raw: None }
+    }
+}
+
+/// Places of single rows.
+struct Places(Vec<Origin>);
+
+impl Origins for Places {
+    fn origin(&self, index: usize) -> Origin {
+        self.0.get(index).cloned().unwrap_or(Origin { row: 0, byte_offset: None, raw: None })
+    }
+
+    fn row(&self, index: usize) -> u64 {
+        self.0.get(index).map_or(0, |origin| origin.row)
+    }
+
+    fn bytes(&self) -> usize {
+        let raw: usize = self.0.iter().map(|origin| origin.raw.as_ref().map_or(0, Vec::len)).sum();
+        self.0.len() * size_of::<Origin>() + raw
+    }
+}
+
+/// Numbers of single rows.
+struct Numbers(Vec<u64>);
+
+impl Origins for Numbers {
+    fn origin(&self, index: usize) -> Origin {
+        Origin { row: self.row(index), byte_offset: None, raw: None }
+    }
+
+    fn row(&self, index: usize) -> u64 {
+        self.0.get(index).copied().unwrap_or_default()
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.len() * size_of::<u64>()
+    }
+}
+
+/// Rows of several batches: the index behind each batch's last row, and what knows its origins.
+struct Joined(Vec<(usize, SourceBatch)>);
+
+impl Joined {
+    fn part(&self, index: usize) -> Option<(&SourceBatch, usize)> {
+        let at = self.0.partition_point(|(end, _)| *end <= index);
+        let start = at.checked_sub(1).and_then(|before| self.0.get(before)).map_or(0, |(end, _)| *end);
+        self.0.get(at).map(|(_, part)| (part, index - start))
+    }
+}
+
+impl Origins for Joined {
+    fn origin(&self, index: usize) -> Origin {
+        let part = self.part(index);
+        part.map_or(Origin { row: 0, byte_offset: None, raw: None }, |(part, index)| part.origin(index))
+    }
+
+    fn row(&self, index: usize) -> u64 {
+        self.part(index).map_or(0, |(part, index)| part.origin_row(index))
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.iter().map(|(_, part)| part.origin_bytes()).sum()
+    }
+}
+
+/// Taken values apart from the memory of those they were taken from.
+fn compacted(taken: &ArrayRef) -> ArrayRef {
+    match taken.data_type() {
+        DataType::Utf8View => Arc::new(taken.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(taken.as_binary_view().gc()),
+        _ => Arc::clone(taken),
     }
 }
 

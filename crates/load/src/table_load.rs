@@ -206,6 +206,9 @@ impl<'a> TableLoad<'a> {
         if let Some(stage) = stage {
             stage.check_plan(&plan)?;
         }
+        if self.ledger.is_some_and(Ledger::has_lanes) {
+            plan.goes_on_by_partition();
+        }
         if let Some(way) = way {
             plan.choices.splice(1..1, way.choices.iter().cloned());
         }

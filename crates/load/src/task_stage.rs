@@ -371,7 +371,13 @@ impl TaskStage {
     /// Statements of the publishing transaction: the ledger says that the load is done, and the rows here are done with.
     fn ending(&self, ledger: Option<&Ledger>, rows: u64) -> String {
         let noted = ledger.map(|ledger| {
-            let all = CommittedChunk { rows: 0..rows, row_count: rows, checksum: 0 };
+            let all = CommittedChunk {
+                rows: 0..rows,
+                row_count: rows,
+                checksum: 0,
+                lane: None,
+                refused: Vec::new(),
+            };
             format!("{};\n{};\n", ledger.entry(0, &all), ledger.done_statements())
         });
         let end = if self.stays { "TRUNCATE" } else { "DROP" };

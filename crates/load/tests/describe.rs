@@ -62,6 +62,8 @@ struct Target {
     ignores_duplicates: bool,
     trigger: bool,
     rows: i64,
+    /// The first has all rows.
+    partitions: i32,
     recovery_model: u8,
     /// `sys.columns.is_nullable` of all columns.
     nullable: bool,
@@ -77,6 +79,7 @@ const HEAP: Target = Target {
     ignores_duplicates: false,
     trigger: false,
     rows: 0,
+    partitions: 1,
     recovery_model: 3,
     nullable: true,
     is_temporary: false,
@@ -185,7 +188,12 @@ fn catalogue(target: &Target) -> Vec<u8> {
         result(&constraint_names, &[]),
         result(
             &["index_id", "partition_number", "rows"],
-            &[vec![Value::Int(1), Value::Int(1), Value::BigInt(target.rows)]],
+            &(1..=target.partitions)
+                .map(|number| {
+                    let rows = if number == 1 { target.rows } else { 0 };
+                    vec![Value::Int(1), Value::Int(number), Value::BigInt(rows)]
+                })
+                .collect::<Vec<_>>(),
         ),
         result(
             &["name", "recovery_model", "collation_name", "compatibility_level"],
@@ -291,6 +299,78 @@ fn what_the_catalogue_forbids_is_not_nullable_whatever_a_result_says() {
     let columns = description.unwrap().columns;
     let nullable: Vec<bool> = columns.iter().map(|column| column.column.flags.is_nullable()).collect();
     assert_eq!(nullable, [false, true, true, false]);
+}
+
+/// What the catalogue says of three partitions by `id`, and of an index that is not divided so.
+fn partitions(is_right: bool) -> Vec<u8> {
+    let space = |id: i32, index: &str, function: Value, name: &str| {
+        let scheme = if function.is_null() { Value::Null } else { text("ids") };
+        vec![Value::Int(id), text(index), scheme, text(name), function, Value::Bit(is_right), text("id")]
+    };
+    let names = [
+        "index_id",
+        "index_name",
+        "scheme_name",
+        "function_name",
+        "function_id",
+        "boundary_value_on_right",
+        "column_name",
+    ];
+    let mut all = [
+        result(&names, &[space(1, "ix1", Value::Int(65_536), "by_id"), space(2, "ix2", Value::Null, "")]),
+        result(
+            &["boundary_id", "value"],
+            &[vec![Value::Int(1), Value::Int(10)], vec![Value::Int(2), Value::Int(20)]],
+        ),
+    ]
+    .concat();
+    all.extend(done(0x00, 0xC1, 0));
+    all
+}
+
+#[test]
+fn partitions_are_described_by_one_more_request() {
+    let target = Target { indexes: vec![1, 2], rows: 7, partitions: 3, ..HEAP };
+    let (_, description, asked) = describe_by(vec![catalogue(&target), partitions(true)], "t");
+    let description = description.unwrap();
+    assert_eq!((asked.len(), description.partitions, description.rows), (2, 3, 7));
+    let partitioning = description.partitioning.unwrap();
+    assert_eq!(partitioning.shown(), "3 partitions by [id] (RANGE RIGHT, function by_id, scheme ids)");
+    assert_eq!(partitioning.boundaries, [Value::Int(10), Value::Int(20)]);
+    assert_eq!((partitioning.rows, partitioning.unaligned_indexes), (vec![7, 0, 0], vec!["ix2".to_owned()]));
+    let (_, description, asked) = describe(&Target { partitions: 1, ..target }, "t");
+    assert_eq!((asked.len(), description.unwrap().partitioning), (1, None));
+}
+
+#[test]
+fn a_server_that_does_not_tell_its_partitions_is_loaded_all_the_same() {
+    let target = Target { indexes: vec![1], partitions: 3, ..HEAP };
+    let mut refused = support::error(208, 1, 16, "Invalid object name 'sys.partition_schemes'.");
+    refused.extend(done(0x02, 0xC1, 0));
+    let (client, description, _) = describe_by(vec![catalogue(&target), refused], "t");
+    let description = description.unwrap();
+    assert_eq!((description.partitions, &description.partitioning), (3, &None));
+    let options = LoadOptions::default().with_writers(Some(4));
+    let plan = LoadPlan::new(&client, &description, &schema(&["name"]), &options).unwrap().to_string();
+    let why = "writers may meet in a partition: the catalogue does not say how the table is partitioned";
+    assert!(plan.contains(why), "{plan}");
+}
+
+#[test]
+fn writers_of_a_partitioned_table_are_as_many_as_its_partitions() {
+    let target = Target { indexes: vec![1], partitions: 3, ..HEAP };
+    let plan = |options: &LoadOptions| {
+        let (client, description, _) = describe_by(vec![catalogue(&target), partitions(false)], "t");
+        LoadPlan::new(&client, &description.unwrap(), &schema(&["id", "name"]), options).unwrap()
+    };
+    let auto = LoadOptions { keep_identity: true, ..LoadOptions::default() }.with_writers(None);
+    let planned = plan(&auto);
+    assert!(planned.routes && !planned.hints.table_lock);
+    assert_eq!(planned.writers_max, 3);
+    assert!(planned.writers_reason.starts_with("a writer a partition"), "{}", planned.writers_reason);
+    // Without routing, one writer builds the empty table under a table lock.
+    let shared = plan(&LoadOptions { by_partition: Some(false), ..auto });
+    assert_eq!((shared.routes, shared.hints.table_lock, shared.writers_max), (false, true, 1));
 }
 
 #[test]

@@ -43,6 +43,8 @@ fn plan(batch_rows: u64, transaction: BatchTransaction) -> LoadPlan {
         transaction,
         count_rule: CountRule::Exact,
         rows_before: None,
+        routing: None,
+        routes: false,
         keeps_batch_rows: true,
         writers_max: 1,
         writers_reason: "as the test decides",

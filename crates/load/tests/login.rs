@@ -425,6 +425,8 @@ fn a_bulk_load_goes_through_tls_packet_by_packet() {
         transaction: load::BatchTransaction::Autocommit,
         count_rule: load::CountRule::Exact,
         rows_before: None,
+        routing: None,
+        routes: false,
         keeps_batch_rows: true,
         writers_max: 1,
         writers_reason: "as the test decides",

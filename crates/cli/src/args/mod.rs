@@ -139,7 +139,7 @@ pub struct LoadArgs {
         help_heading = "Server side",
         conflicts_with_all = ["create", "map", "by_position", "allow_truncate", "allow_rounding", "drop_time_zone",
             "replacement", "nested_as_json", "date_order", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
-            "compression", "order", "sole_writer", "writers", "retry_for", "resume", "load_id", "time_limit", "forecast", "report"]
+            "compression", "order", "sole_writer", "writers", "by_partition", "retry_for", "resume", "load_id", "time_limit", "forecast", "report"]
     )]
     pub server_side: bool,
     /// Where the server writes refused rows; the file must not exist
@@ -188,6 +188,9 @@ pub struct QueryArgs {
 pub struct DescribeArgs {
     /// The table
     pub table: String,
+    /// Print the description as one JSON object
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub connection: ConnectionArgs,
 }

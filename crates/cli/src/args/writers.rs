@@ -2,12 +2,17 @@
 
 use clap::Args;
 
+use super::Choice;
+
 /// How many connections load, what is tried again, and whether a load can be continued.
 #[derive(Debug, Args)]
 pub struct WriterArgs {
     /// Connections that load at the same time: a number, or `auto` for as many as make the load faster
     #[arg(long, value_name = "N|auto", help_heading = "Writers", value_parser = parse_writers)]
     pub writers: Option<WriterCount>,
+    /// Give the rows of each partition of a partitioned table to one writer at a time (default: the plan chooses)
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "on", require_equals = true, help_heading = "Writers")]
+    pub by_partition: Option<Choice>,
     /// Seconds for which transient errors are tried again: broken connections, deadlocks, a busy service. 0: never
     #[arg(long, value_name = "SECONDS", help_heading = "Writers")]
     pub retry_for: Option<u32>,

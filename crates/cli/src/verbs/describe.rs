@@ -7,6 +7,7 @@ use load::{LoadOptions, LoadPlan, RecoveryModel, TableDescription, TableName};
 use rows::Mapping;
 use rows::mapping::{Form, field_for};
 
+use super::describe_json;
 use crate::args::DescribeArgs;
 use crate::connection;
 use crate::failure::Failure;
@@ -19,6 +20,10 @@ pub fn run(arguments: &DescribeArgs) -> Result<(), Failure> {
     let mut client = connection::open(&arguments.connection)?;
     let description = client.describe(&table)?;
     let mut out = io::stdout().lock();
+    if arguments.json {
+        let line = describe_json::of(&description);
+        return writeln!(out, "{line}").map_err(|source| Failure::Stream { stream: "output", source });
+    }
     write_table(&description, &mut out).map_err(|source| Failure::Stream { stream: "output", source })?;
     // A load of every column, as Arrow would carry them.
     let fields: Vec<_> =
@@ -72,6 +77,7 @@ fn write_table(description: &TableDescription, out: &mut impl Write) -> io::Resu
     }
     columns.write(out)?;
     write_indexes(description, out)?;
+    write_partitions(description, out)?;
     for constraint in &description.constraints {
         let kind = if constraint.is_foreign_key { "FOREIGN KEY" } else { "CHECK" };
         let state = match (constraint.is_disabled, constraint.is_not_trusted) {
@@ -87,6 +93,35 @@ fn write_table(description: &TableDescription, out: &mut impl Write) -> io::Resu
         writeln!(out, "{kind} trigger {}{state}", trigger.name)?;
     }
     Ok(())
+}
+
+/// Partitions in a row that have no rows are one line.
+fn write_partitions(description: &TableDescription, out: &mut impl Write) -> io::Result<()> {
+    let Some(partitioning) = &description.partitioning else { return Ok(()) };
+    writeln!(out, "\n{}", partitioning.shown())?;
+    let mut partitions = Table::new([("partition", true), ("values", false), ("rows", true)].map(named));
+    let mut first = 0;
+    for run in partitioning.rows.chunk_by(|one, next| *one == 0 && *next == 0) {
+        let last = first + run.len() - 1;
+        let (number, values) = match run.len() {
+            1 => ((first + 1).to_string(), partitioning.values_of(first)),
+            _ => {
+                let (from, to) = (partitioning.values_of(first), partitioning.values_of(last));
+                (format!("{}-{}", first + 1, last + 1), format!("{from} ... {to}"))
+            }
+        };
+        partitions.push([number, values, grouped(run.iter().sum())]);
+        first = last + 1;
+    }
+    partitions.write(out)?;
+    for index in &partitioning.unaligned_indexes {
+        writeln!(out, "index {index} is not partitioned as the table is")?;
+    }
+    Ok(())
+}
+
+fn named((name, is_right_aligned): (&str, bool)) -> (String, bool) {
+    (name.to_owned(), is_right_aligned)
 }
 
 fn write_indexes(description: &TableDescription, out: &mut impl Write) -> io::Result<()> {

@@ -79,13 +79,22 @@ impl Round {
         let faults = self.fault_file();
         let data = self.fixture.path("data");
         let mut server = serve(&data, self.port, Some(&faults));
-        let kind = self.random.below(8);
+        let kind = self.random.below(11);
         let definition = match kind {
             0 | 4 | 5 | 7 => "n int NOT NULL PRIMARY KEY, s varchar(30) NULL, amount decimal(9, 2) NULL",
             _ => "n int NOT NULL, s varchar(30) NULL, amount decimal(9, 2) NULL",
         };
         let creates = kind == 1;
-        if !creates {
+        let is_partitioned = kind >= 8;
+        if is_partitioned {
+            // Rows of all partitions come in turn.
+            self.query("CREATE PARTITION FUNCTION by_amount (decimal(9, 2)) AS RANGE RIGHT FOR VALUES (100, 250, 251, 500, 900)");
+            self.query("CREATE PARTITION SCHEME amounts AS PARTITION by_amount ALL TO ([PRIMARY])");
+            self.query(
+                "CREATE TABLE t (n int NOT NULL, s varchar(30) NULL, amount decimal(9, 2) NOT NULL, PRIMARY KEY (n, amount)) \
+                 ON amounts (amount)",
+            );
+        } else if !creates {
             self.query(&format!("CREATE TABLE t ({definition})"));
         }
         let writers = (1 + self.random.below(8)).to_string();
@@ -107,7 +116,7 @@ impl Round {
             4 => arguments.extend(["--mode", "upsert", "--key", "n"]),
             5 => arguments.extend(["--mode", "insert-new", "--key", "n"]),
             6 => arguments.extend(["--mode", "replace"]),
-            7 => arguments.extend(["--strategy", "heap-then-key"]),
+            7 | 10 => arguments.extend(["--strategy", "heap-then-key"]),
             _ => {}
         }
         if matches!(kind, 4..=6) {

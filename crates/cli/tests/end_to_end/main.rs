@@ -25,6 +25,7 @@ mod noted_loads;
 mod odd_files;
 mod packages;
 mod parallel_exports;
+mod partitions;
 mod passwords;
 mod queries;
 mod refusals;

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     catalogue_row::{CatalogueRow, rows},
-    client::ValueTable,
     error::Error,
+    value_table::ValueTable,
 };
 
 /// `sys.indexes.type` of a clustered B-tree.
@@ -25,8 +25,8 @@ pub(super) struct Facts {
     pub(super) indexes: Vec<IndexDescription>,
     pub(super) triggers: Vec<TriggerDescription>,
     pub(super) constraints: Vec<ConstraintDescription>,
-    pub(super) rows: u64,
-    pub(super) partitions: u32,
+    /// Of each partition.
+    pub(super) rows: Vec<u64>,
     pub(super) database: DatabaseDescription,
 }
 
@@ -92,8 +92,7 @@ impl Facts {
                 .map(|row| constraint(row, false))
                 .chain(rows(foreign_keys).map(|row| constraint(row, true)))
                 .collect(),
-            rows: rows(partitions).filter_map(|row| u64::try_from(row.integer("rows")?).ok()).sum(),
-            partitions: u32::try_from(partitions.rows.len()).unwrap_or(u32::MAX).max(1),
+            rows: rows_by_partition(partitions),
             database: rows(databases).map(|row| database(&row)).next().unwrap_or_default(),
         })
     }
@@ -150,6 +149,17 @@ fn index(row: &CatalogueRow<'_>, keys: &ValueTable) -> (i64, IndexDescription) {
         is_disabled: row.flag("is_disabled"),
     };
     (id, index)
+}
+
+fn rows_by_partition(partitions: &ValueTable) -> Vec<u64> {
+    let mut counts: Vec<(i64, u64)> = rows(partitions)
+        .map(|row| {
+            let count = row.integer("rows").and_then(|rows| u64::try_from(rows).ok());
+            (row.integer("partition_number").unwrap_or_default(), count.unwrap_or_default())
+        })
+        .collect();
+    counts.sort_unstable();
+    counts.into_iter().map(|(_, count)| count).collect()
 }
 
 fn database(row: &CatalogueRow<'_>) -> DatabaseDescription {

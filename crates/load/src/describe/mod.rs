@@ -2,6 +2,7 @@
 
 mod encryption;
 mod facts;
+mod partitioning;
 mod queries;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use crate::{
 pub(crate) use encryption::CIPHERTEXT;
 pub use encryption::{ColumnEncryption, encrypted_columns};
 use facts::Facts;
+pub use partitioning::Partitioning;
 
 /// A table as a load sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +40,8 @@ pub struct TableDescription {
     pub rows: u64,
     /// Partitions; 1 for a table that is not partitioned.
     pub partitions: u32,
+    /// How they divide the rows; `None` for a table with one partition, and on a server that does not tell.
+    pub partitioning: Option<Partitioning>,
     /// The database.
     pub database: DatabaseDescription,
 }
@@ -195,7 +199,7 @@ impl TableDescription {
 
 impl Client {
     /// Reads a table's columns, indexes, triggers, constraints and database from the catalogue, in one request. The names of
-    /// keys of encrypted columns need another one.
+    /// keys of encrypted columns need another one, and so do the boundaries of several partitions.
     ///
     /// # Errors
     /// [`Error::NoTable`] if there is none, and those of the query.
@@ -228,6 +232,16 @@ impl Client {
             table,
             columns.iter_mut().filter_map(|column| column.encryption.as_mut()),
         )?;
+        let total = facts.rows.iter().sum();
+        let partitions = facts.rows.len().max(1);
+        let partitioning = match partitions {
+            1 => None,
+            _ => match self.query_values(&queries::partitioning(table)) {
+                // A server that does not tell.
+                Err(error) if error.server_message().is_some() => None,
+                results => partitioning::of(&results?, facts.rows)?,
+            },
+        };
         Ok(TableDescription {
             name,
             is_view: object.is_view,
@@ -236,8 +250,9 @@ impl Client {
             indexes: facts.indexes,
             triggers: facts.triggers,
             constraints: facts.constraints,
-            rows: facts.rows,
-            partitions: facts.partitions,
+            rows: total,
+            partitions: u32::try_from(partitions).unwrap_or(u32::MAX),
+            partitioning,
             database: facts.database,
         })
     }
@@ -255,6 +270,7 @@ fn described_by_columns(table: &TableName, columns: Vec<Column>) -> TableDescrip
         constraints: Vec::new(),
         rows: 0,
         partitions: 1,
+        partitioning: None,
         database: DatabaseDescription::default(),
     }
 }

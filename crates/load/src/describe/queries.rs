@@ -11,6 +11,25 @@ pub(super) fn columns_alone(table: &TableName) -> String {
     )
 }
 
+/// The batch that describes the partitions of a table; [`super::partitioning::of`] reads its results in this order.
+pub(super) fn partitioning(table: &TableName) -> String {
+    let p = table.catalogue_prefix();
+    let id = format!("OBJECT_ID({})", table.object_literal());
+    format!(
+        "SELECT i.index_id, i.name AS index_name, s.name AS scheme_name, f.name AS function_name, f.function_id, \
+         f.boundary_value_on_right, c.name AS column_name FROM {p}sys.indexes AS i \
+         LEFT JOIN {p}sys.partition_schemes AS s ON s.data_space_id = i.data_space_id \
+         LEFT JOIN {p}sys.partition_functions AS f ON f.function_id = s.function_id \
+         LEFT JOIN {p}sys.index_columns AS ic ON ic.object_id = i.object_id AND ic.index_id = i.index_id AND ic.partition_ordinal = 1 \
+         LEFT JOIN {p}sys.columns AS c ON c.object_id = ic.object_id AND c.column_id = ic.column_id \
+         WHERE i.object_id = {id} ORDER BY i.index_id;\n\
+         SELECT v.boundary_id, v.value FROM {p}sys.indexes AS i \
+         JOIN {p}sys.partition_schemes AS s ON s.data_space_id = i.data_space_id \
+         JOIN {p}sys.partition_range_values AS v ON v.function_id = s.function_id \
+         WHERE i.object_id = {id} AND i.index_id IN (0, 1) ORDER BY v.boundary_id"
+    )
+}
+
 /// The batch that describes a table; [`super::Facts::read`] reads its results in this order.
 pub(super) fn batch(table: &TableName) -> String {
     let p = table.catalogue_prefix();

@@ -73,13 +73,13 @@ fn probe(
     begun: Instant,
 ) -> Result<Probe, Error> {
     let shape = TableShape {
-        file_group: None,
+        space: None,
         large_value_file_group: None,
         indexes: definition
             .shape
             .indexes
             .iter()
-            .map(|index| IndexShape { file_group: None, ..index.clone() })
+            .map(|index| IndexShape { space: None, ..index.clone() })
             .collect(),
         ..definition.shape.clone()
     };

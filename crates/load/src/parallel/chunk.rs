@@ -18,6 +18,8 @@ pub(super) type Queued = Result<Chunk, (usize, Error)>;
 pub(super) struct Chunk {
     /// Which of the load's sources.
     pub(super) source: usize,
+    /// The lane whose rows they are. Without one they are all rows of their numbers.
+    pub(super) lane: Option<usize>,
     /// Its rows' numbers in the source, those that cannot be loaded included. A part begins where its chunk does.
     pub(super) rows: Range<u64>,
     /// The rows, without those of the chunk's parts that were handed over before.
@@ -72,6 +74,18 @@ impl ChunkSize {
         let enough = (bytes as f64 / taken * (pause * PAUSES_SMALL).as_secs_f64()) as u64;
         let most = enough.clamp(BYTES_ENOUGH, BYTES_MAX);
         self.bytes_max.store(wanted.clamp(BYTES_MIN, most), Ordering::Relaxed);
+    }
+
+    /// Rows that a chunk of so many rows and bytes still takes; an empty one takes one at least. Rows without bytes are limited by
+    /// their number alone.
+    pub(super) fn room(&self, rows: u64, bytes: u64, bytes_a_row: u64) -> u64 {
+        let by_rows = self.rows_max.saturating_sub(rows);
+        let by_bytes = match self.bytes_max.load(Ordering::Relaxed) {
+            0 => u64::MAX,
+            most => most.saturating_sub(bytes).checked_div(bytes_a_row).unwrap_or(u64::MAX),
+        };
+        let room = by_rows.min(by_bytes);
+        if rows == 0 { room.max(1) } else { room }
     }
 
     /// Whether the only writer ends its chunk here. `held` are the bytes of its rows that are in memory.
@@ -148,20 +162,15 @@ impl<'a> Chunker<'a> {
 
     fn cut(&mut self, is_complete: bool) -> Chunk {
         let batches = std::mem::take(&mut self.open);
-        Chunk { source: self.source, rows: self.rows.clone(), batches, bytes: self.bytes, is_complete }
+        let (source, rows, bytes) = (self.source, self.rows.clone(), self.bytes);
+        Chunk { source, lane: None, rows, batches, bytes, is_complete }
     }
 
     /// Rows that the open chunk still takes; an empty one takes one at least.
     fn room(&self, bytes_a_row: u64) -> u64 {
-        let by_rows = self.size.rows_max.saturating_sub(self.rows.end - self.rows.start);
-        let most = self.size.bytes_max.load(Ordering::Relaxed);
-        let by_bytes = match most {
-            0 => u64::MAX,
-            _ if self.in_parts => u64::MAX,
-            most => most.saturating_sub(self.bytes) / bytes_a_row,
-        };
-        let room = by_rows.min(by_bytes);
-        if self.rows.is_empty() { room.max(1) } else { room }
+        let bytes = if self.in_parts { 0 } else { self.bytes };
+        let bytes_a_row = if self.in_parts { 0 } else { bytes_a_row };
+        self.size.room(self.rows.end - self.rows.start, bytes, bytes_a_row)
     }
 }
 

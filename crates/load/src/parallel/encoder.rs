@@ -10,8 +10,9 @@ use crossbeam_channel::{Receiver, Sender};
 use rows::{BoundBatch, CellError};
 
 use super::{
-    chunk::{Chunk, Queued},
+    chunk::Chunk,
     job::Job,
+    queue::{ChunkQueue, Taken},
     state::{Cut, Shared},
 };
 use crate::{
@@ -31,12 +32,12 @@ const HELD_BYTES_MAX: usize = 32 << 20;
 
 /// What the encoder hands to its writer.
 pub(super) enum Piece {
-    /// Rows of this source follow, beginning with this row.
-    ChunkStart { source: usize, first_row: u64 },
+    /// Rows of this source follow, beginning with this row; of one lane, or all.
+    ChunkStart { source: usize, lane: Option<usize>, first_row: u64 },
     /// Encoded rows, which end before `end_row`; what they were made from, if they may have to be sent again.
     Rows { bytes: Vec<u8>, rows: u64, end_row: u64, source: Option<SourceBatch> },
-    /// The chunk has all its rows, which end before this one and took so many bytes of memory.
-    ChunkEnd { end_row: u64, bytes: u64 },
+    /// The chunk has all its rows, which end before this one and took so many bytes of memory. These rows of its lane were refused.
+    ChunkEnd { end_row: u64, bytes: u64, refused: Vec<u64> },
     /// The load cannot go on behind what came before.
     Failed { source: usize, error: Error },
 }
@@ -51,7 +52,7 @@ pub(super) struct Effort {
 pub(super) fn encode_chunks(
     number: usize,
     jobs: &[Job<'_>],
-    chunks: &Receiver<Queued>,
+    chunks: &ChunkQueue<'_>,
     pieces: &Sender<Piece>,
     recycled: &Receiver<Vec<u8>>,
     shared: &Shared<'_>,
@@ -60,11 +61,12 @@ pub(super) fn encode_chunks(
     let mut busy = Duration::ZERO;
     let mut open = None;
     while number < shared.writers_wanted.load(Ordering::SeqCst) && !shared.stop.load(Ordering::Relaxed) {
-        let queued = chunks.recv();
-        let source = match &queued {
-            Ok(Ok(chunk)) => chunk.source,
-            Ok(Err((source, _))) => *source,
-            Err(_) => open.as_ref().map_or(0, |open: &Open| open.source),
+        let taken = chunks.take(number);
+        let source = match &taken {
+            Taken::Next(Ok(chunk)) => chunk.source,
+            Taken::Next(Err((source, _))) => *source,
+            Taken::End => open.as_ref().map_or(0, |open: &Open| open.source),
+            Taken::Stopped => break,
         };
         let Some(job) = jobs.get(source) else { break };
         let mut encoder = Encoder {
@@ -78,10 +80,10 @@ pub(super) fn encode_chunks(
             unread: VecDeque::new(),
             busy: Duration::ZERO,
         };
-        let encoded = match queued {
-            Ok(Ok(chunk)) => encoder.encode_chunk(chunk),
-            Ok(Err((_, error))) => Err(Stop::Failed(error)),
-            Err(_) => encoder.close().and(Err(Stop::Done)),
+        let encoded = match taken {
+            Taken::Next(Ok(chunk)) => encoder.encode_chunk(chunk),
+            Taken::Next(Err((_, error))) => Err(Stop::Failed(error)),
+            Taken::End | Taken::Stopped => encoder.close().and(Err(Stop::Done)),
         };
         busy += encoder.busy;
         match encoded {
@@ -106,6 +108,7 @@ enum Stop {
 /// A chunk whose rows are being handed over.
 struct Open {
     source: usize,
+    lane: Option<usize>,
     rows: u64,
     /// Encoded bytes.
     bytes: usize,
@@ -113,6 +116,8 @@ struct Open {
     source_bytes: u64,
     /// The number behind its last row so far.
     end_row: u64,
+    /// Rows of a lane that were refused, which a ledger lists.
+    refused: Vec<u64>,
 }
 
 struct Encoder<'a> {
@@ -130,12 +135,12 @@ struct Encoder<'a> {
 
 impl Encoder<'_> {
     fn encode_chunk(&mut self, chunk: Chunk) -> Result<(), Stop> {
-        let Chunk { source, rows, batches, bytes, is_complete } = chunk;
+        let Chunk { source, lane, rows, batches, bytes, is_complete } = chunk;
         if self.open.as_ref().is_some_and(|open| open.source != source) {
             self.close()?;
         }
         if self.cut != Cut::Encoder && self.open.is_none() {
-            self.start(rows.start)?;
+            self.start(lane, rows.start)?;
         }
         for mut batch in batches {
             self.unread.extend(batch.take_unread());
@@ -156,17 +161,25 @@ impl Encoder<'_> {
         }
     }
 
-    fn start(&mut self, first_row: u64) -> Result<(), Stop> {
+    fn start(&mut self, lane: Option<usize>, first_row: u64) -> Result<(), Stop> {
         let source = self.source;
-        self.open = Some(Open { source, rows: 0, bytes: 0, source_bytes: 0, end_row: first_row });
-        self.hand_over(Piece::ChunkStart { source, first_row })
+        let (end_row, refused) = (first_row, Vec::new());
+        self.open = Some(Open { source, lane, rows: 0, bytes: 0, source_bytes: 0, end_row, refused });
+        self.hand_over(Piece::ChunkStart { source, lane, first_row })
+    }
+
+    /// A row of the open chunk is refused.
+    fn note_refused(&mut self, row: u64) {
+        if let Some(open) = self.open.as_mut().filter(|open| open.lane.is_some()) {
+            open.refused.push(row);
+        }
     }
 
     /// Ends the open chunk.
     fn close(&mut self) -> Result<(), Stop> {
         match self.open.take() {
-            Some(Open { end_row, source_bytes: bytes, .. }) => {
-                self.hand_over(Piece::ChunkEnd { end_row, bytes })
+            Some(Open { end_row, source_bytes: bytes, refused, .. }) => {
+                self.hand_over(Piece::ChunkEnd { end_row, bytes, refused })
             }
             None => Ok(()),
         }
@@ -192,6 +205,7 @@ impl Encoder<'_> {
             let Some(tolerance) = self.job.tolerance else {
                 return Err((row, Stop::Failed(Error::Source(Box::new(error)))));
             };
+            self.note_refused(row);
             let batch = batch.batch().slice(0, 0);
             if tolerance.reject(RejectedRow { origin, reason: RejectReason::Source(error), batch }) {
                 return Err((row, Stop::Failed(Error::RejectLimit)));
@@ -223,6 +237,7 @@ impl Encoder<'_> {
                 let half = batch.rows() / 2;
                 if half == 0 {
                     self.pass_unread(batch.origin_row(0), batch).map_err(|(_, stop)| stop)?;
+                    self.note_refused(batch.origin_row(0));
                     return refuse(tolerance, batch, error).map_err(Stop::Failed);
                 }
                 self.encode_slice(&batch.slice(0, half))?;
@@ -243,7 +258,7 @@ impl Encoder<'_> {
         while next < rows {
             let started = Instant::now();
             if self.open.is_none() {
-                self.start(batch.origin_row(next))?;
+                self.start(None, batch.origin_row(next))?;
             }
             let end = rows.min(next.saturating_add(self.room())).min(next.saturating_add(step));
             let mut bytes = self.recycled.try_recv().unwrap_or_default();

@@ -1,9 +1,11 @@
 //! A source as the threads of a load see it.
 
-use crate::{plan::LoadPlan, reject::Tolerance};
+use crate::{lanes::Router, plan::LoadPlan, reject::Tolerance};
 
 /// What is known of a source while it is loaded.
 pub(super) struct Job<'a> {
     pub(super) plan: LoadPlan,
     pub(super) tolerance: Option<&'a Tolerance<'a>>,
+    /// Says to which lanes its rows belong, if they go by lane.
+    pub(super) router: Option<Router>,
 }

@@ -4,16 +4,17 @@
 //! `bulkwire_load_sources`; each transaction adds its rows' numbers to `bulkwire_load_chunks`. A run that takes a load over
 //! raises the load's epoch. A commit with an older epoch is refused, so a run that was thought dead cannot add rows any more.
 
-use std::{ops::Range, thread, time::Instant};
+use std::{ops::Range, sync::OnceLock, thread, time::Instant};
 
 use tds::{Isolation, Value};
 
 use super::ranges::RowRanges;
 use crate::{
-    client::{Client, ValueTable},
+    client::Client,
     error::Error,
     retry::{RetryPolicy, transient, transient_connecting},
     table_name::{TableName, literal, quoted},
+    value_table::ValueTable,
 };
 
 /// The error by which a commit is refused whose epoch is over.
@@ -61,6 +62,8 @@ pub struct Ledger {
     state: LoadState,
     rows: u64,
     sources: Vec<Vec<CommittedChunk>>,
+    /// By which rule rows belong to lanes, as a text. It stays for the whole load.
+    lane_rule: OnceLock<String>,
 }
 
 /// How far a load is.
@@ -77,6 +80,10 @@ pub enum LoadState {
 pub struct CommittedChunk {
     /// Their numbers in the source, those of refused rows included.
     pub rows: Range<u64>,
+    /// The lane whose rows they are: others of these numbers are elsewhere. `None`: all rows of these numbers.
+    pub lane: Option<usize>,
+    /// The numbers of the lane's rows among them that were refused. Without a lane they are not listed.
+    pub refused: Vec<u64>,
     /// How many of them went into the table.
     pub row_count: u64,
     /// CRC-32 of their encoded bytes.
@@ -150,7 +157,7 @@ impl LedgerPlace {
                 format!(
                     "{id}, source int NOT NULL, first_row bigint NOT NULL, end_row bigint NOT NULL, \
                      row_count bigint NOT NULL, checksum bigint NOT NULL, committed datetime2(3) NOT NULL, \
-                     PRIMARY KEY (load_id, source, first_row)"
+                     lane int NULL, refused nvarchar(max) NULL, PRIMARY KEY (load_id, source, first_row)"
                 ),
             ),
             (
@@ -158,7 +165,7 @@ impl LedgerPlace {
                 format!(
                     "{id} PRIMARY KEY, epoch int NOT NULL, target nvarchar(400) NOT NULL, mode nvarchar(40) NOT NULL, \
                      is_done bit NOT NULL, row_count bigint NOT NULL, started datetime2(3) NOT NULL, \
-                     ended datetime2(3) NULL, command nvarchar(max) NOT NULL"
+                     ended datetime2(3) NULL, command nvarchar(max) NOT NULL, lanes nvarchar(max) NULL"
                 ),
             ),
         ];
@@ -265,7 +272,8 @@ impl Ledger {
                 }
                 Entered::Continued { state: LoadState::Done } => {
                     let sources = vec![Vec::new(); identity.sources.len()];
-                    return Ok(Self { place, identity, epoch: 0, state: LoadState::Done, rows: 0, sources });
+                    let (state, lane_rule) = (LoadState::Done, OnceLock::new());
+                    return Ok(Self { place, identity, epoch: 0, state, rows: 0, sources, lane_rule });
                 }
                 Entered::Outdated => {
                     place.forget(client, &identity.load_id)?;
@@ -294,19 +302,64 @@ impl Ledger {
         self.sources.get(source).map_or(&[], Vec::as_slice)
     }
 
-    /// The numbers of the rows of a source that were committed before.
-    pub fn committed_rows(&self, source: usize) -> RowRanges {
-        self.committed(source).iter().map(|chunk| chunk.rows.clone()).collect()
+    /// Those of one lane, or those of all rows.
+    pub(super) fn committed_in(&self, source: usize, lane: Option<usize>) -> Vec<&CommittedChunk> {
+        self.committed(source).iter().filter(|chunk| chunk.lane == lane).collect()
+    }
+
+    /// The numbers of the rows of a source that are not loaded again, if they were refused.
+    pub fn settled_refusals(&self, source: usize) -> RowRanges {
+        let all = self.committed(source).iter();
+        all.flat_map(|chunk| match chunk.lane {
+            None => vec![chunk.rows.clone()],
+            Some(_) => chunk.refused.iter().map(|row| *row..*row + 1).collect(),
+        })
+        .collect()
+    }
+
+    /// Whether the rows of the load go by lane.
+    pub(crate) fn has_lanes(&self) -> bool {
+        self.lane_rule.get().is_some()
+    }
+
+    /// The rule by which rows belong to lanes, if the load has one.
+    pub(super) fn lane_rule(&self) -> Option<&str> {
+        self.lane_rule.get().map(String::as_str)
+    }
+
+    /// Enters the rule by which rows belong to lanes, before any row is committed by it.
+    ///
+    /// # Errors
+    /// Those of the statement, which fails if another run has taken the load over.
+    pub(super) fn enter_lane_rule(&self, client: &mut Client, rule: &str) -> Result<(), Error> {
+        let Self { place, identity, epoch, .. } = self;
+        client.execute(&format!(
+            "UPDATE {loads} SET lanes = {rule} WHERE load_id = {id} AND epoch = {epoch} AND is_done = 0; \
+             IF @@ROWCOUNT <> 1 THROW {TAKEN_OVER}, N'another run of the load has taken over', 1",
+            loads = place.loads(),
+            rule = literal(rule),
+            id = literal(&identity.load_id),
+        ))?;
+        // Nobody else has set it: a load of this ledger begins once.
+        let _ = self.lane_rule.set(rule.to_owned());
+        Ok(())
+    }
+
+    /// The load cannot be continued as it began.
+    pub(super) fn mismatch(&self, difference: &str) -> Error {
+        Error::LedgerMismatch { load_id: self.identity.load_id.clone(), difference: difference.to_owned() }
     }
 
     /// The statement that enters committed rows, for the transaction that commits them.
     pub(crate) fn entry(&self, source: usize, chunk: &CommittedChunk) -> String {
-        let CommittedChunk { rows: Range { start, end }, row_count, checksum } = chunk;
+        let CommittedChunk { rows: Range { start, end }, row_count, checksum, lane, refused } = chunk;
+        let lane = lane.map_or("NULL".to_owned(), |lane| lane.to_string());
+        let refused = if refused.is_empty() { "NULL".to_owned() } else { literal(&numbers_text(refused)) };
         let Self { place, identity, epoch, .. } = self;
         // The lock on the load's row is held until the end, so that the epoch cannot be raised in between.
         format!(
-            "INSERT INTO {chunks} (load_id, source, first_row, end_row, row_count, checksum, committed) \
-             SELECT load_id, {source}, {start}, {end}, {row_count}, {checksum}, SYSUTCDATETIME() \
+            "INSERT INTO {chunks} (load_id, source, first_row, end_row, row_count, checksum, committed, lane, refused) \
+             SELECT load_id, {source}, {start}, {end}, {row_count}, {checksum}, SYSUTCDATETIME(), {lane}, {refused} \
              FROM {loads} WITH (REPEATABLEREAD, ROWLOCK) WHERE load_id = {id} AND epoch = {epoch} AND is_done = 0; \
              IF @@ROWCOUNT <> 1 THROW {TAKEN_OVER}, N'another run of the load has taken over', 1",
             chunks = place.chunks(),
@@ -405,6 +458,23 @@ impl Ledger {
         done.map(Some)
     }
 
+    /// A ledger that remembers chunks of one source, without a server.
+    #[cfg(test)]
+    pub(super) fn remembering(mut committed: Vec<CommittedChunk>, lane_rule: Option<String>) -> Self {
+        committed.sort_by_key(|chunk| chunk.rows.start);
+        let target = TableName { database: None, schema: None, name: "t".to_owned() };
+        let (load_id, mode, command) = ("l".to_owned(), "append".to_owned(), String::new());
+        Self {
+            place: LedgerPlace::current("dbo"),
+            identity: LoadIdentity { load_id, target, mode, sources: Vec::new(), command },
+            epoch: 1,
+            state: LoadState::Loading,
+            rows: 0,
+            sources: vec![committed],
+            lane_rule: lane_rule.map_or_else(OnceLock::new, OnceLock::from),
+        }
+    }
+
     /// Whether the load is noted as done.
     pub(crate) fn is_done(&self, client: &mut Client) -> Result<bool, Error> {
         let found = client.query_values(&format!(
@@ -457,8 +527,9 @@ impl Ledger {
         if *new == 1 {
             let sources = vec![Vec::new(); identity.sources.len()];
             let (place, identity) = (place.clone(), identity.clone());
-            let state = LoadState::Loading;
-            return Ok(Entered::New(Box::new(Self { place, identity, epoch: 1, state, rows: 0, sources })));
+            let (state, lane_rule) = (LoadState::Loading, OnceLock::new());
+            let ledger = Self { place, identity, epoch: 1, state, rows: 0, sources, lane_rule };
+            return Ok(Entered::New(Box::new(ledger)));
         }
         let state = state(done)?;
         match (difference(identity, &text(target)?, &text(mode)?, sources)?, state) {
@@ -474,8 +545,8 @@ impl Ledger {
     fn take_over(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
         let tables = client.query_values(&format!(
             "UPDATE {loads} SET epoch = epoch + 1 WHERE load_id = {id}; \
-             SELECT epoch, is_done, row_count FROM {loads} WHERE load_id = {id}; \
-             SELECT source, first_row, end_row, row_count, checksum FROM {chunks} WITH (READCOMMITTEDLOCK) \
+             SELECT epoch, is_done, row_count, lanes FROM {loads} WHERE load_id = {id}; \
+             SELECT source, first_row, end_row, row_count, checksum, lane, refused FROM {chunks} WITH (READCOMMITTEDLOCK) \
              WHERE load_id = {id} ORDER BY source, first_row",
             id = literal(&identity.load_id),
             loads = place.loads(),
@@ -484,12 +555,12 @@ impl Ledger {
         let [loads, chunks] = tables.as_slice() else {
             return Err(Error::unexpected(READING, "other results than were asked for"));
         };
-        let Some([Value::Int(epoch), done, rows]) = loads.rows.first().map(Vec::as_slice) else {
+        let Some([Value::Int(epoch), done, rows, lanes]) = loads.rows.first().map(Vec::as_slice) else {
             return Err(Error::unexpected(READING, "other columns than were asked for"));
         };
         let mut committed = vec![Vec::new(); identity.sources.len()];
         for row in &chunks.rows {
-            let [source, start, end, row_count, checksum] = row.as_slice() else {
+            let [source, start, end, row_count, checksum, lane, refused] = row.as_slice() else {
                 return Err(Error::unexpected(READING, "other columns than were asked for"));
             };
             let source = usize::try_from(number(source)?).ok().and_then(|source| committed.get_mut(source));
@@ -501,10 +572,23 @@ impl Ledger {
                 row_count: number(row_count)?,
                 checksum: u32::try_from(number(checksum)?)
                     .map_err(|_| Error::unexpected(READING, "a checksum out of range"))?,
+                lane: match lane {
+                    Value::Null => None,
+                    lane => usize::try_from(number(lane)?).ok(),
+                },
+                refused: match refused {
+                    Value::Null => Vec::new(),
+                    refused => numbers_of(&text(refused)?)
+                        .ok_or(Error::unexpected(READING, "a list that is none of row numbers"))?,
+                },
             });
         }
         let (epoch, state, rows) = (*epoch, state(done)?, number(rows)?);
-        Ok(Self { place, identity, epoch, state, rows, sources: committed })
+        let lane_rule = match lanes {
+            Value::Null => OnceLock::new(),
+            lanes => OnceLock::from(text(lanes)?),
+        };
+        Ok(Self { place, identity, epoch, state, rows, sources: committed, lane_rule })
     }
 }
 
@@ -579,5 +663,52 @@ fn state(value: &Value) -> Result<LoadState, Error> {
         Value::Bit(true) => Ok(LoadState::Done),
         Value::Bit(false) => Ok(LoadState::Loading),
         _ => Err(Error::unexpected(READING, "a value that is no bit")),
+    }
+}
+
+/// Ascending numbers as a text: `3,7-9`.
+fn numbers_text(numbers: &[u64]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let runs = numbers.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    for run in runs {
+        match run {
+            [first, .., last] => parts.push(format!("{first}-{last}")),
+            [only] => parts.push(only.to_string()),
+            [] => {}
+        }
+    }
+    parts.join(",")
+}
+
+/// The numbers of such a text.
+fn numbers_of(text: &str) -> Option<Vec<u64>> {
+    let mut numbers = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        numbers.extend(first.parse::<u64>().ok()?..=last.parse().ok()?);
+    }
+    Some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::{numbers_of, numbers_text};
+
+    proptest! {
+        #[test]
+        fn lists_of_numbers_read_back(numbers in prop::collection::btree_set(0_u64..50, 1..40)) {
+            let numbers: Vec<u64> = BTreeSet::into_iter(numbers).collect();
+            prop_assert_eq!(numbers_of(&numbers_text(&numbers)), Some(numbers));
+        }
+    }
+
+    #[test]
+    fn runs_are_written_by_their_ends() {
+        assert_eq!(numbers_text(&[3, 7, 8, 9, 11]), "3,7-9,11");
+        assert_eq!(numbers_of("3,x"), None);
     }
 }

@@ -8,18 +8,26 @@
 //! A single writer needs no whole chunks: its encoder takes rows as they are read. Without a second try and without a
 //! ledger it ends a transaction after the plan's number of rows. With them the writer ends a transaction when it has taken
 //! some time, or its rows much memory. Memory does not grow with a transaction whose rows are not held.
+//!
+//! The rows of a partitioned table go by lane, if the plan says so: the reader cuts chunks of one lane each, and the queue hands
+//! the chunks of a lane to one writer at a time.
 
 mod chunk;
+mod comparer;
 mod encoder;
 mod job;
+mod lane_chunks;
+mod lane_reader;
 mod ledger;
 mod line;
 mod open_chunk;
 mod options;
+mod queue;
 mod ramp;
 mod ranges;
 mod reader;
 mod report;
+mod routes;
 mod state;
 mod writer;
 
@@ -33,13 +41,15 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 
 use self::{
-    chunk::{ChunkSize, Queued},
+    chunk::ChunkSize,
     job::Job,
     line::Line,
     open_chunk::WriterEffort,
+    queue::ChunkQueue,
     ramp::Ramp,
     reader::read_all,
     report::limit,
+    routes::routers,
     state::{Cut, Failure, Shared, Terms},
 };
 pub use self::{
@@ -85,11 +95,14 @@ pub fn load_parallel(
     options: &ParallelOptions<'_>,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<ParallelReport, LoadError> {
+    let plans = sources.iter().map(|source| &source.plan);
+    plans.clone().try_for_each(|plan| check_place(client, plan, options)).map_err(LoadError::before_rows)?;
+    let routers = routers(client, plans, options.ledger, &options.writers).map_err(LoadError::before_rows)?;
     let mut jobs = Vec::new();
     let mut readers = Vec::new();
-    for (number, ParallelSource { plan, tolerance, batches }) in sources.into_iter().enumerate() {
-        check_place(client, &plan, options).map_err(LoadError::before_rows)?;
-        jobs.push(Job { plan, tolerance });
+    for ((number, source), router) in sources.into_iter().enumerate().zip(routers) {
+        let ParallelSource { plan, tolerance, batches } = source;
+        jobs.push(Job { plan, tolerance, router });
         readers.push((number, batches));
     }
     let cpu = CpuWatch::start();
@@ -173,7 +186,9 @@ fn terms<'a>(client: &Client, jobs: &[Job<'_>], options: &ParallelOptions<'a>) -
     let repeats = !retry.patience.is_zero();
     // Inside a transaction of the caller's, a refused batch takes the others along.
     let bisects = !is_within && jobs.iter().any(|job| job.tolerance.is_some_and(|given| given.bisect));
-    let cut = match is_alone {
+    // Lanes are cut by the reader.
+    let has_lanes = jobs.iter().any(|job| job.router.is_some());
+    let cut = match is_alone && !has_lanes {
         true if !repeats && ledger.is_none() => Cut::Encoder,
         true => Cut::Writer,
         false => Cut::Reader,
@@ -231,12 +246,14 @@ impl Run<'_> {
         let sources = Mutex::new(sources.into_iter());
         let next_source = || sources.lock().unwrap_or_else(PoisonError::into_inner).next();
         let queued_max = if shared.cut == Cut::Reader { 1 } else { BATCHES_MAX };
-        let (chunk_sender, chunks) = bounded::<Queued>(queued_max);
+        let queue = &ChunkQueue::new(queued_max, &shared.stop);
         let mut done = Done::default();
+        shared.readers.store(readers, Ordering::SeqCst);
         thread::scope(|scope| {
+            let writing_end = queue.writing_end();
             let readers: Vec<_> = (0..readers)
                 .map(|_| {
-                    let (chunks, next_source) = (chunk_sender.clone(), &next_source);
+                    let (chunks, next_source) = (queue.reading_end(), &next_source);
                     scope.spawn(move || {
                         let cpu = CpuWatch::start();
                         let (busy, helpers_cpu) = read_all(jobs, iter::from_fn(next_source), shared, &chunks);
@@ -244,7 +261,6 @@ impl Run<'_> {
                     })
                 })
                 .collect();
-            drop(chunk_sender);
             let mut lent = Some(client);
             let mut writers = Vec::new();
             loop {
@@ -259,11 +275,12 @@ impl Run<'_> {
                 }
                 for number in writers.len()..wanted {
                     let line = lent.take().map_or(Line::Down, Line::Lent);
-                    let chunks = chunks.clone();
                     let is_optional = ramp.is_some() && number > 0;
-                    writers.push(scope.spawn(move || {
-                        writer::run(number, line, is_optional, config, jobs, &chunks, shared)
-                    }));
+                    writers.push(
+                        scope.spawn(move || {
+                            writer::run(number, line, is_optional, config, jobs, queue, shared)
+                        }),
+                    );
                 }
                 if shared.writers_ended.load(Ordering::SeqCst) >= writers.len()
                     || writers.iter().all(ScopedJoinHandle::is_finished)
@@ -278,7 +295,7 @@ impl Run<'_> {
                 self.look_at_time();
             }
             // Readers that wait for a writer end with the queue.
-            drop(chunks);
+            drop(writing_end);
             for writer in writers {
                 match writer.join() {
                     Ok(effort) => done.efforts.extend(effort),

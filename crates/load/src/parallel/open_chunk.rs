@@ -8,7 +8,7 @@ use std::{
 
 use tds::Isolation;
 
-use super::{job::Job, state::Shared};
+use super::{job::Job, ledger::CommittedChunk, state::Shared};
 use crate::{
     bulk::BulkLoad,
     client::Client,
@@ -52,9 +52,13 @@ impl Sums {
 /// A chunk that is being written.
 pub(super) struct Open<'a> {
     pub(super) source: usize,
+    /// The lane whose rows they are; without one all rows.
+    pub(super) lane: Option<usize>,
     pub(super) job: &'a Job<'a>,
     pub(super) rows: Range<u64>,
     pub(super) held: Vec<SourceBatch>,
+    /// Rows of the lane that were refused before they were sent.
+    pub(super) refused: Vec<u64>,
     /// What its rows took in memory, once all are here.
     pub(super) bytes: u64,
     /// The writer has ended it before the reader did: the next begins where it ends.
@@ -69,6 +73,12 @@ impl Open<'_> {
             index => row_at(&self.held, index).map_or(border, |(batch, index)| batch.origin_row(index)),
         };
         at(held.start, self.rows.end)..at(held.end, self.rows.end)
+    }
+
+    /// The entry of rows with these numbers in a ledger.
+    pub(super) fn entry(&self, rows: Range<u64>, row_count: u64, checksum: u32) -> CommittedChunk {
+        let refused = self.refused.iter().copied().filter(|row| rows.contains(row)).collect();
+        CommittedChunk { rows, lane: self.lane, refused, row_count, checksum }
     }
 
     /// Whether the chunk, which has failed, may be loaded in parts, or once more.

@@ -19,6 +19,8 @@ use crate::{
     retry::{RetryPolicy, Transient},
 };
 
+/// Bytes of rows by lane that wait for writers or for more rows, for each writer.
+const LANE_BYTES: u64 = 16 << 20;
 /// Retries that are described; all are counted.
 const NOTES_MAX: usize = 1000;
 
@@ -66,6 +68,8 @@ pub(super) struct Shared<'a> {
     pub(super) writers_lost: AtomicUsize,
     /// Writers whose work is done, whatever came of it.
     pub(super) writers_ended: AtomicUsize,
+    /// Readers at work.
+    pub(super) readers: AtomicUsize,
     pub(super) counters: Counters,
     pub(super) size: ChunkSize,
     pace: Mutex<Pace>,
@@ -137,6 +141,7 @@ impl<'a> Shared<'a> {
             writers_running: AtomicUsize::new(0),
             writers_lost: AtomicUsize::new(0),
             writers_ended: AtomicUsize::new(0),
+            readers: AtomicUsize::new(1),
             lines: Mutex::default(),
             counters: Counters::default(),
             size,
@@ -169,6 +174,13 @@ impl<'a> Shared<'a> {
         if !self.break_off.swap(true, Ordering::SeqCst) {
             self.cancel_all();
         }
+    }
+
+    /// The most bytes of a reader's open chunks of lanes; as much may wait in the queue for each reader.
+    pub(super) fn lane_bytes_max(&self) -> u64 {
+        let writers = self.writers_wanted.load(Ordering::SeqCst).max(1) as u64;
+        let readers = self.readers.load(Ordering::SeqCst).max(1) as u64;
+        LANE_BYTES * writers / (2 * readers)
     }
 
     /// So many rows are about to be committed.

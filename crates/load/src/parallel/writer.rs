@@ -11,13 +11,13 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use tds::Isolation;
 
 use super::{
-    chunk::Queued,
     encoder::{Effort, PIECE_BYTES, Piece, encode_chunks},
     job::Job,
-    ledger::{CommittedChunk, Ledger},
+    ledger::Ledger,
     line::Line,
     open_chunk::{Open, Sums, WriterEffort, begin, close, commits_itself, count_wire, doubtful},
     options::CommittedBatch,
+    queue::ChunkQueue,
     state::{Cut, Shared},
 };
 use crate::{
@@ -47,7 +47,7 @@ pub(super) fn run(
     is_optional: bool,
     config: &Config,
     jobs: &[Job<'_>],
-    chunks: &Receiver<Queued>,
+    chunks: &ChunkQueue<'_>,
     shared: &Shared<'_>,
 ) -> Option<WriterEffort> {
     let cpu = CpuWatch::start();
@@ -86,7 +86,7 @@ pub(super) fn run(
     let encoder = thread::scope(|scope| {
         let encoder =
             scope.spawn(move || encode_chunks(number, jobs, chunks, &piece_sender, &recycled, shared));
-        writer.write_all(&pieces);
+        writer.write_all(&pieces, chunks);
         // A chunk that was broken off leaves its transaction open.
         writer.roll_back();
         // The encoder stops when its queue is gone.
@@ -183,12 +183,12 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    fn write_all(&mut self, pieces: &Receiver<Piece>) {
+    fn write_all(&mut self, pieces: &Receiver<Piece>, chunks: &ChunkQueue<'_>) {
         let mut last_commit: Option<(u64, Instant)> = None;
         let mut cut = None;
         loop {
-            let (source, first_row) = match cut.take().map_or_else(|| pieces.recv(), Ok) {
-                Ok(Piece::ChunkStart { source, first_row }) => (source, first_row),
+            let (source, lane, first_row) = match cut.take().map_or_else(|| pieces.recv(), Ok) {
+                Ok(Piece::ChunkStart { source, lane, first_row }) => (source, lane, first_row),
                 Ok(Piece::Failed { source, error }) => return self.shared.fail(error, Some(source), None),
                 Ok(_) => return self.shared.fail(Error::internal("rows outside a chunk"), None, None),
                 Err(_) => return,
@@ -201,7 +201,8 @@ impl<'a> Writer<'a, '_> {
             };
             let started = Instant::now();
             let rows = first_row..first_row;
-            let mut chunk = Open { source, job, rows, held: Vec::new(), bytes: 0, is_cut: false };
+            let (held, refused) = (Vec::new(), Vec::new());
+            let mut chunk = Open { source, lane, job, rows, held, refused, bytes: 0, is_cut: false };
             let loaded = match self.first_attempt(&mut chunk, pieces) {
                 Attempt::Done => Ok(()),
                 Attempt::Ended => return,
@@ -214,6 +215,9 @@ impl<'a> Writer<'a, '_> {
                     Err(error)
                 }
             };
+            if let Some(lane) = lane {
+                chunks.done(self.number, lane);
+            }
             match loaded {
                 Ok(()) => {
                     self.shared.size.adapt(
@@ -226,7 +230,8 @@ impl<'a> Writer<'a, '_> {
                     }
                     last_commit = Some((self.shared.epoch(), Instant::now()));
                     self.shared.tell();
-                    cut = chunk.is_cut.then_some(Piece::ChunkStart { source, first_row: chunk.rows.end });
+                    let first_row = chunk.rows.end;
+                    cut = chunk.is_cut.then_some(Piece::ChunkStart { source, lane, first_row });
                 }
                 Err(error) => {
                     let doubtful = error.is_in_doubt();
@@ -302,9 +307,10 @@ impl<'a> Writer<'a, '_> {
                         break;
                     }
                 }
-                Ok(Piece::ChunkEnd { end_row, bytes }) => {
+                Ok(Piece::ChunkEnd { end_row, bytes, refused }) => {
                     chunk.rows.end = end_row;
                     chunk.bytes = bytes;
+                    chunk.refused = refused;
                     break;
                 }
                 Ok(Piece::Failed { source, error }) => {
@@ -536,9 +542,7 @@ impl<'a> Writer<'a, '_> {
         };
         let Sums { rows: row_count, checksum, bytes, since } = sums;
         let checksum = checksum.clone().finalize();
-        let entry = |ledger: &Ledger| {
-            ledger.entry(chunk.source, &CommittedChunk { rows, row_count: *row_count, checksum })
-        };
+        let entry = |ledger: &Ledger| ledger.entry(chunk.source, &chunk.entry(rows, *row_count, checksum));
         let started = Instant::now();
         // The end of the rows has committed them, or the caller will.
         let is_own = !commits_itself(chunk.job, shared) && !shared.is_within;

@@ -2,9 +2,8 @@
 
 use tds::Value;
 
-const DAY_SECONDS: i128 = 86_400;
-/// Places of a uniqueidentifier's bytes in the order in which SQL Server compares them.
-const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
+use crate::value_order::{DAY_SECONDS, GUID_ORDER, OrderedValue, ticks_a_day};
+
 const SIGN: u128 = 1 << 127;
 
 /// At most `count - 1` values that part those from `least` to `most`, ascending; `None` if the type cannot be counted.
@@ -29,24 +28,31 @@ pub(crate) fn boundaries(least: &Value, most: &Value, count: usize) -> Option<Ve
 
 /// Where a value stands among those of its type.
 fn position(value: &Value) -> Option<u128> {
-    let signed = |number: i128| Some(number as u128 ^ SIGN);
+    match OrderedValue::of(value)? {
+        OrderedValue::Number(number) => Some(number as u128 ^ SIGN),
+        OrderedValue::Guid(position) => Some(position),
+        OrderedValue::Float(_) | OrderedValue::Bytes(_) => None,
+    }
+}
+
+/// The value of its type that comes next; `None` if it is the last one, or its type cannot be counted.
+pub(crate) fn next(value: &Value) -> Option<Value> {
+    let at = position(value)?.checked_add(1)?;
+    value_at(value, at).filter(is_in_calendar)
+}
+
+/// Whether a date or time is one: the position behind the last one is none.
+fn is_in_calendar(value: &Value) -> bool {
+    /// Days from 0001-01-01 to behind 9999-12-31, and from 1900-01-01.
+    const DAYS: i32 = 3_652_059;
+    const DATETIME_DAYS: i32 = 2_958_464;
     match value {
-        Value::TinyInt(number) => signed((*number).into()),
-        Value::SmallInt(number) => signed((*number).into()),
-        Value::Int(number) | Value::SmallMoney(number) | Value::Date(number) => signed((*number).into()),
-        Value::BigInt(number) | Value::Money(number) => signed((*number).into()),
-        Value::Decimal { magnitude, negative, .. } => {
-            let number = i128::try_from(*magnitude).ok()?;
-            signed(if *negative { -number } else { number })
+        Value::Date(days) | Value::DateTime2 { days, .. } | Value::DateTimeOffset { days, .. } => {
+            *days < DAYS
         }
-        Value::Time { ticks, .. } => signed((*ticks).into()),
-        Value::DateTime2 { days, ticks, scale } | Value::DateTimeOffset { days, ticks, scale, .. } => {
-            signed(i128::from(*days) * ticks_a_day(*scale)? + i128::from(*ticks))
-        }
-        Value::DateTime { days, ticks } => signed(i128::from(*days) * DAY_SECONDS * 300 + i128::from(*ticks)),
-        Value::SmallDateTime { days, minutes } => signed(i128::from(*days) * 1440 + i128::from(*minutes)),
-        Value::Guid(bytes) => Some(u128::from_be_bytes(GUID_ORDER.map(|place| bytes[place]))),
-        _ => None,
+        Value::DateTime { days, .. } => *days < DATETIME_DAYS,
+        Value::Time { ticks, scale } => ticks_a_day(*scale).is_some_and(|day| i128::from(*ticks) < day),
+        _ => true,
     }
 }
 
@@ -95,10 +101,6 @@ fn value_at(like: &Value, position: u128) -> Option<Value> {
     })
 }
 
-fn ticks_a_day(scale: u8) -> Option<i128> {
-    Some(DAY_SECONDS * 10_i128.checked_pow(scale.into())?)
-}
-
 fn days_and_ticks(number: i128, a_day: i128) -> Option<(i32, u64)> {
     Some((number.div_euclid(a_day).try_into().ok()?, number.rem_euclid(a_day).try_into().ok()?))
 }
@@ -110,7 +112,7 @@ mod tests {
     use proptest::prelude::*;
     use tds::Value;
 
-    use super::{boundaries, position, value_at};
+    use super::{boundaries, next, position, value_at};
 
     fn countable() -> impl Strategy<Value = (Value, Value)> {
         let of = |number: i64, wide: i128, kind: u8| match kind % 12 {
@@ -162,6 +164,17 @@ mod tests {
             let back = value_at(&value, at).unwrap();
             prop_assert_eq!(position(&back), Some(at));
         }
+    }
+
+    #[test]
+    fn a_value_is_followed_by_the_next_one_of_its_type() {
+        assert_eq!(next(&Value::Int(-1)), Some(Value::Int(0)));
+        assert_eq!(next(&Value::TinyInt(255)), None);
+        assert_eq!(next(&Value::Date(3_652_058)), None);
+        let midnight = Value::DateTime { days: 1, ticks: 86_400 * 300 - 1 };
+        assert_eq!(next(&midnight), Some(Value::DateTime { days: 2, ticks: 0 }));
+        assert_eq!(next(&Value::Time { ticks: 86_399, scale: 0 }), None);
+        assert_eq!(next(&Value::String("a".to_owned())), None);
     }
 
     #[test]

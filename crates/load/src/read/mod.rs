@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`SplitPlan`] | ranges, number of readers and consistency, with reasons |
 //! | `boundaries`, `even` | where ranges begin: from statistics, from the ends of the key, or from a scan of it |
+//! | `partition_bounds` | where they begin in a partitioned table |
 //! | [`ParallelRead`] | readers that run, and their rows in the order of the ranges |
 //! | [`RangeSink`] | takes the rows if they are not needed in order |
 //! | `consistency` | one point in time for all readers |
@@ -23,6 +24,7 @@ mod last_key;
 mod options;
 mod parallel_read;
 mod partition;
+mod partition_bounds;
 mod reader;
 mod reader_ramp;
 mod report;

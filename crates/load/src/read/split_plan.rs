@@ -12,12 +12,12 @@ use super::{
     key::SplitKey,
     key_range::{Condition, KeyRange},
     options::{Gentle, READERS_MAX, ReadOptions, Readers},
-    reader,
+    partition_bounds, reader,
     row_source::RowSource,
 };
 use crate::{
     client::Client,
-    describe::{CIPHERTEXT, Storage, TableDescription},
+    describe::{CIPHERTEXT, Partitioning, Storage, TableDescription},
     error::Error,
     plan::{Choice, estimated_len, write_choices},
     report::grouped,
@@ -93,7 +93,10 @@ impl SplitPlan {
                 by_clustered_key(client, table).map_err(|_| "one reader was asked for".to_owned())
             }
             (false, ..) => Err("one reader was asked for".to_owned()),
-            (true, Some(table), None) => by_clustered_key(client, table),
+            (true, Some(table), None) => match by_partitions(client, table, options) {
+                Some(chosen) => chosen,
+                None => by_clustered_key(client, table),
+            },
             (true, Some(table), Some(column)) => Ok(by_column(client, table, column)?),
             (true, None, None) => Err("a query is split by a column that is named (split by)".to_owned()),
             (true, None, Some(_)) => Err(String::new()),
@@ -134,7 +137,13 @@ impl SplitPlan {
             plan.choose("Always Encrypted", columns, CIPHERTEXT.to_owned());
         }
         match chosen {
-            Ok(chosen) => plan.split(client, chosen, is_split, rows, row_bytes, options)?,
+            Ok(chosen) => {
+                let by_key = |partitioning: &&Partitioning| partitioning.column == chosen.key.name;
+                let partitioning = described.as_ref().and_then(|table| table.partitioning.as_ref());
+                let partitioning = partitioning.filter(by_key).filter(|_| options.gentle.is_none());
+                let size = Size { rows, row_bytes };
+                plan.split(client, chosen, is_split, size, partitioning, options)?;
+            }
             Err(reason) => plan.choose("split", "not at all".to_owned(), reason),
         }
         plan.check(&described)?;
@@ -200,8 +209,8 @@ impl SplitPlan {
         client: &mut Client,
         chosen: Chosen,
         is_split: bool,
-        rows: Option<u64>,
-        row_bytes: u64,
+        size: Size,
+        partitioning: Option<&Partitioning>,
         options: &ReadOptions,
     ) -> Result<(), Error> {
         let Chosen { key, reason, has_index, order, unique_key } = chosen;
@@ -212,7 +221,7 @@ impl SplitPlan {
             self.key = Some(key);
             return Ok(());
         }
-        let (ranges, joined_max) = wanted(rows, row_bytes, options);
+        let (ranges, joined_max) = wanted(size, options);
         let no_scan = match (options.gentle, options.readers) {
             (Some(_), _) => Some("a statement over all keys would not be gentle"),
             (None, Readers::Auto) => {
@@ -221,7 +230,12 @@ impl SplitPlan {
             (None, Readers::Count(_)) => None,
         };
         let search = Search { ranges, has_index, no_scan };
-        match boundaries::find(client, &self.source, &key, search)? {
+        let found = match partitioning.filter(|_| ranges > 1) {
+            Some(partitioning) if !has_index => by_whole_partitions(partitioning, ranges),
+            partitioning => boundaries::find(client, &self.source, &key, search)?
+                .map(|found| along_partitions(found, partitioning, ranges)),
+        };
+        match found {
             Ok(Boundaries { values, reason: found }) => {
                 self.ranges = KeyRange::between(values, &key);
                 self.choose("split", format!("by [{}]", key.name), reason);
@@ -330,8 +344,40 @@ impl fmt::Display for SplitPlan {
     }
 }
 
+/// What is known of the size of a source.
+#[derive(Clone, Copy)]
+struct Size {
+    rows: Option<u64>,
+    row_bytes: u64,
+}
+
+/// Ranges of whole partitions: without an index, a part of a partition costs as much as all of it.
+fn by_whole_partitions(partitioning: &Partitioning, ranges: usize) -> Result<Boundaries, String> {
+    let values = partition_bounds::of_groups(partitioning, ranges);
+    if values.is_empty() {
+        return Err("its rows are in one partition".to_owned());
+    }
+    let partitions = grouped(partitioning.rows.len() as u64);
+    let reason = format!("whole partitions, of {partitions} (function {})", partitioning.function);
+    Ok(Boundaries { values, reason })
+}
+
+/// Boundaries that follow the partitions, so that no range has parts of several.
+fn along_partitions(found: Boundaries, partitioning: Option<&Partitioning>, ranges: usize) -> Boundaries {
+    let Some(partitioning) = partitioning else { return found };
+    match partition_bounds::with_partitions(&found.values, partitioning, ranges) {
+        Some(values) => {
+            let partitions = grouped(partitioning.rows.len() as u64);
+            let reason = format!("along {partitions} partitions, large ones by {}", found.reason);
+            Boundaries { values, reason }
+        }
+        None => found,
+    }
+}
+
 /// How many ranges to aim at, and how many of them may be read as one.
-fn wanted(rows: Option<u64>, row_bytes: u64, options: &ReadOptions) -> (usize, usize) {
+fn wanted(size: Size, options: &ReadOptions) -> (usize, usize) {
+    let Size { rows, row_bytes } = size;
     let wanted = wanted_ranges(rows, row_bytes, options);
     let joins = options.readers == Readers::Auto
         && options.ranges.is_none()
@@ -379,6 +425,29 @@ fn column_bytes(column: &Column) -> u64 {
 
 fn batch_rows(row_bytes: u64) -> usize {
     usize::try_from(BATCH_BYTES / row_bytes.max(1)).unwrap_or(BATCH_ROWS).clamp(BATCH_ROWS_MIN, BATCH_ROWS)
+}
+
+/// The partitioning column, for a table whose rows have no order of their own. None for others, which are split by their key.
+fn by_partitions(
+    client: &Client,
+    table: &TableDescription,
+    options: &ReadOptions,
+) -> Option<Result<Chosen, String>> {
+    let partitioning = table.partitioning.as_ref().filter(|_| options.gentle.is_none())?;
+    let kind = match table.storage {
+        Storage::Clustered => return None,
+        Storage::Heap => "a heap",
+        Storage::Columnstore => "a columnstore",
+    };
+    let column = &partitioning.column;
+    let key = key_of(client, table, column, false).map_err(|why| format!("[{column}]: {why}"));
+    Some(key.map(|key| Chosen {
+        key,
+        reason: format!("the partitioning column of {kind}: each range reads partitions of its own"),
+        has_index: false,
+        order: String::new(),
+        unique_key: Vec::new(),
+    }))
 }
 
 /// The first column of the clustered key, or why there is none.
@@ -437,8 +506,13 @@ fn by_column(client: &Client, table: &TableDescription, column: &str) -> Result<
     let key = key_of(client, table, column, false).map_err(refused)?;
     let has_index =
         table.secondary_indexes().any(|index| index.key.first().is_some_and(|(name, _)| *name == key.name));
+    let is_partitioning =
+        table.partitioning.as_ref().is_some_and(|partitioning| partitioning.column == key.name);
     let reason = match has_index {
         true => "as asked; an index begins with it",
+        false if is_partitioning => {
+            "as asked; it is the partitioning column, so each range reads partitions of its own"
+        }
         false => "as asked; no index begins with it, and so each range reads the whole table",
     };
     Ok(Chosen { reason: reason.to_owned(), has_index, order: String::new(), unique_key: Vec::new(), key })

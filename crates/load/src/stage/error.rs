@@ -65,6 +65,17 @@ pub enum StageError {
         /// The table.
         table: String,
     },
+    /// The partitions of the table to which rows of the stage belong have rows.
+    #[error(
+        "partition {} of {table} has rows, and a stage's rows come into empty partitions only; nothing of the load was put into it",
+        numbers(partitions)
+    )]
+    FilledPartitions {
+        /// The table.
+        table: String,
+        /// The partitions' numbers, from 1.
+        partitions: Vec<i64>,
+    },
     /// The server switches no tables, and the table has something that a rename would lose.
     #[error(
         "the server refused ALTER TABLE ... SWITCH for {table} ({switch}), and a rename would lose: {}",
@@ -99,6 +110,10 @@ fn words(kind: &str) -> String {
         "mode" => Mode::WORDS.join(", "),
         _ => Strategy::WORDS.join(", "),
     }
+}
+
+fn numbers(partitions: &[i64]) -> String {
+    partitions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn list(obstacles: &[Obstacle]) -> String {

@@ -34,8 +34,8 @@ pub use plan::{Route, StagePlan};
 pub use publish::{BeforeCommit, How, Published};
 pub use script::Script;
 pub use shape::{
-    CheckShape, ColumnShape, Compression, ComputedShape, DefaultShape, ForeignKeyShape, IdentityShape,
-    IndexKind, IndexShape, KeyKind, Standing, TableShape,
+    CheckShape, ColumnShape, Compression, ComputedShape, DataSpace, DefaultShape, Division, ForeignKeyShape,
+    IdentityShape, IndexKind, IndexShape, KeyKind, Standing, TableShape,
 };
 pub use staged::{FoundStage, Stage, StageKind};
 pub(crate) use {

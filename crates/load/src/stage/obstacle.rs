@@ -27,8 +27,8 @@ pub enum ObstacleKind {
     Temporal,
     /// The table is memory-optimized.
     MemoryOptimized,
-    /// The table, or an index, lies on a partition scheme.
-    Partitioned,
+    /// An index that is not divided into the same partitions as the table.
+    UnalignedIndex,
     /// The rows are elsewhere.
     External,
     /// The table is a FileTable, or has FILESTREAM columns.
@@ -102,7 +102,7 @@ impl ObstacleKind {
             Self::ReferringKey => "a foreign key refers to it",
             Self::Temporal => "it is system-versioned",
             Self::MemoryOptimized => "it is memory-optimized",
-            Self::Partitioned => "it is partitioned",
+            Self::UnalignedIndex => "an index that is not partitioned as the table is",
             Self::External => "it is an external table",
             Self::FileStream => "it has FILESTREAM data",
             Self::Graph => "it is a graph table",

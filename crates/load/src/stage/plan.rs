@@ -61,7 +61,13 @@ impl StagePlan {
         };
         if let Some(Ok(shape)) = heap {
             let shape = Box::new(shape);
-            let kind = StageKind::Swap { shape, keys_first: false, replaces: false, inserts_otherwise: true };
+            let kind = StageKind::Swap {
+                shape,
+                keys_first: false,
+                replaces: false,
+                fills_partitions: false,
+                inserts_otherwise: true,
+            };
             let (strategy, route) = (Strategy::HeapThenKey, Route::Stage(kind));
             let choices = choices(target, &mode, strategy, heap_first::reason(options), &route);
             return Ok(Self { mode, strategy, route, choices });
@@ -101,6 +107,7 @@ impl StagePlan {
                     shape: Box::new(shape),
                     keys_first: strategy == Strategy::Swap,
                     replaces: mode == Mode::Replace,
+                    fills_partitions: mode == Mode::Append && target.rows > 0,
                     inserts_otherwise: false,
                 })
             }
@@ -162,7 +169,9 @@ fn decide(
         (_, Strategy::HeapThenKey) if drops_duplicates => refuse(
             "an index drops duplicate keys (IGNORE_DUP_KEY), which it does only if it is there before the rows",
         ),
-        (Mode::Append, Strategy::HeapThenKey | Strategy::Swap) if target.rows > 0 => {
+        (Mode::Append, Strategy::HeapThenKey | Strategy::Swap)
+            if target.rows > 0 && !has_empty_partition(target) =>
+        {
             Err(StageError::Filled {
                 table: target.name.to_string(),
                 rows: target.rows,
@@ -178,6 +187,13 @@ fn decide(
         }
         (Mode::Replace, Strategy::Auto) => Ok((Strategy::Swap, "the table has no indexes to build")),
     }
+}
+
+/// Whether a stage's rows may come into partitions of a table that has rows in others. A stage counts identities from the
+/// beginning, and would repeat those of the rows that are there.
+fn has_empty_partition(target: &TableDescription) -> bool {
+    target.partitioning.as_ref().is_some_and(|partitioning| partitioning.rows.contains(&0))
+        && !target.columns.iter().any(|column| column.is_identity)
 }
 
 fn choices(
@@ -198,7 +214,7 @@ fn choices(
     let mut choices = vec![choice("mode", mode.word(), effect)];
     match route {
         Route::Direct | Route::TruncateFirst => choices.push(choice("strategy", strategy.word(), reason)),
-        Route::Stage(StageKind::Swap { shape, keys_first, .. }) => {
+        Route::Stage(StageKind::Swap { shape, keys_first, fills_partitions, .. }) => {
             choices.push(choice("strategy", strategy.word(), reason));
             let indexes = shape.indexes.len();
             let built = match (indexes, keys_first) {
@@ -219,6 +235,13 @@ fn choices(
                     "or a rename, if the server refuses to switch; the report says which it was".to_owned()
                 }
                 false => format!("no rename, which would lose: {}", super::error::list(&lost)),
+            };
+            let reason = match (shape.division(), fills_partitions) {
+                (None, _) => reason,
+                (Some(_), false) => format!("a partition after the other; {reason}"),
+                (Some(_), true) => {
+                    "a partition after the other, each of which has to be empty in the table".to_owned()
+                }
             };
             choices.push(choice("publishing", "SWITCH", &reason));
         }

@@ -7,7 +7,7 @@ use tds::{Isolation, Value};
 use super::{
     error::StageError,
     merge::Merge,
-    shape::TableShape,
+    shape::{Division, TableShape},
     staged::{Stage, StageKind, in_transaction},
 };
 use crate::{
@@ -149,8 +149,11 @@ impl Stage {
         }
         let switched = (|| {
             self.lock_target(client, replaces)?;
-            if let Err(error) = client.execute(&self.switch_batch(shape, replaces, &facts)) {
-                refusal = refusal_of(&error);
+            if let Some(division) = shape.division().filter(|_| self.fills_partitions()) {
+                self.refuse_filled(client, division, &facts.partitions)?;
+            }
+            if let Err(error) = self.switch(client, shape, replaces, &facts) {
+                refusal = refusal_of(&error).filter(|_| !self.fills_partitions());
                 return Err(error);
             }
             before_commit(client)?;
@@ -219,31 +222,112 @@ impl Stage {
             "SELECT TOP (1) 1 AS filled FROM {} WITH (TABLOCKX, HOLDLOCK)",
             self.target
         ))?;
-        match found.first().is_some_and(|table| !table.rows.is_empty()) {
+        match found.first().is_some_and(|table| !table.rows.is_empty()) && !self.fills_partitions() {
             true => Err(StageError::NoLongerEmpty { table: self.target.to_string() }.into()),
             false => Ok(()),
         }
     }
 
-    fn switch_batch(&self, shape: &TableShape, replaces: bool, facts: &StageFacts) -> String {
-        let Self { name, target, .. } = self;
-        let truncate = if replaces { format!("TRUNCATE TABLE {target};\n") } else { String::new() };
-        // The target's identity goes on where the stage's ended; SWITCH leaves it where it was.
-        let reseed = match (shape.identity(), facts.next_identity) {
-            (Some(_), Some(next)) if facts.rows > 0 => {
-                format!(";\nDBCC CHECKIDENT ({}, RESEED, {next})", literal(&target.to_string()))
+    /// Whether the target may have rows, in other partitions than those that the stage has rows of.
+    fn fills_partitions(&self) -> bool {
+        matches!(self.kind, StageKind::Swap { fills_partitions: true, .. })
+    }
+
+    /// Refuses partitions that have rows in the target, which nobody changes any more.
+    fn refuse_filled(
+        &self,
+        client: &mut Client,
+        division: &Division,
+        partitions: &[i64],
+    ) -> Result<(), Error> {
+        for some in partitions.chunks(VALUES_MAX) {
+            let numbers: Vec<String> = some.iter().map(|number| format!("({number})")).collect();
+            let found = client.query_values(&format!(
+                "SELECT p.number FROM (VALUES {}) AS p (number) \
+                 WHERE EXISTS (SELECT 1 FROM {} AS t WHERE {} = p.number) ORDER BY p.number",
+                numbers.join(", "),
+                self.target,
+                partition_number(division, "t."),
+            ))?;
+            let filled: Vec<i64> =
+                found.iter().flat_map(rows).filter_map(|row| row.integer("number")).collect();
+            if !filled.is_empty() {
+                let table = self.target.to_string();
+                return Err(StageError::FilledPartitions { table, partitions: filled }.into());
             }
-            _ => String::new(),
-        };
-        format!("{truncate}ALTER TABLE {name} SWITCH TO {target}{reseed}")
+        }
+        Ok(())
+    }
+
+    /// Switches the rows into the target: all at once, or partition by partition.
+    fn switch(
+        &self,
+        client: &mut Client,
+        shape: &TableShape,
+        replaces: bool,
+        facts: &StageFacts,
+    ) -> Result<(), Error> {
+        let Self { name, target, .. } = self;
+        if replaces {
+            client.execute(&format!("TRUNCATE TABLE {target}"))?;
+        }
+        match shape.division() {
+            None => {
+                client.execute(&format!("ALTER TABLE {name} SWITCH TO {target}"))?;
+            }
+            Some(division) => {
+                self.switch_partitions(client, &facts.partitions)?;
+                // The catalogue may lag behind. What is left of the rows is few, or none.
+                let left = self.partitions_with_rows(client, division)?;
+                self.switch_partitions(client, &left)?;
+                if !self.partitions_with_rows(client, division)?.is_empty() {
+                    return Err(Error::unexpected("switching partitions", "rows that are left in the stage"));
+                }
+            }
+        }
+        // The target's identity goes on where the stage's ended; SWITCH leaves it where it was.
+        match (shape.identity(), facts.next_identity) {
+            (Some(_), Some(next)) if facts.rows > 0 => {
+                let target = literal(&target.to_string());
+                client.execute(&format!("DBCC CHECKIDENT ({target}, RESEED, {next})")).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn switch_partitions(&self, client: &mut Client, partitions: &[i64]) -> Result<(), Error> {
+        let Self { name, target, .. } = self;
+        for some in partitions.chunks(VALUES_MAX) {
+            let switches = some.iter().map(|number| {
+                format!("ALTER TABLE {name} SWITCH PARTITION {number} TO {target} PARTITION {number}")
+            });
+            client.execute(&switches.collect::<Vec<_>>().join(";\n"))?;
+        }
+        Ok(())
+    }
+
+    /// The partitions of the stage that really have rows.
+    fn partitions_with_rows(&self, client: &mut Client, division: &Division) -> Result<Vec<i64>, Error> {
+        let number = partition_number(division, "");
+        let found = client.query_values(&format!("SELECT DISTINCT {number} AS number FROM {}", self.name))?;
+        Ok(found.iter().flat_map(rows).filter_map(|row| row.integer("number")).collect())
     }
 }
 
+/// `$PARTITION` of the partitioning column.
+fn partition_number(division: &Division, prefix: &str) -> String {
+    format!("$PARTITION.{}({prefix}{})", quoted(&division.function), quoted(&division.column))
+}
+
+/// As many rows as one VALUES may have, and statements of a batch.
+const VALUES_MAX: usize = 1000;
 const SAVE_POINT: &str = "bulkwire_publish";
 
 /// What is to be known of a stage before its rows are gone.
 struct StageFacts {
     rows: u64,
+    /// The partitions with rows, as the catalogue counts them.
+    partitions: Vec<i64>,
     /// One step behind the last identity, or the last if that is the last possible one. A server may take it for the last
     /// value or for the next one; neither repeats a value.
     next_identity: Option<i128>,
@@ -255,17 +339,23 @@ impl StageFacts {
         let results = client.query_values(&format!(
             "SELECT (SELECT SUM(rows) FROM sys.partitions WHERE object_id = OBJECT_ID({name}) AND index_id IN (0, 1)) \
              AS row_count, CONVERT(nvarchar(50), IDENT_CURRENT({name})) AS last_identity, \
-             CONVERT(nvarchar(50), IDENT_INCR({name})) AS step"
+             CONVERT(nvarchar(50), IDENT_INCR({name})) AS step;\n\
+             SELECT partition_number FROM sys.partitions WHERE object_id = OBJECT_ID({name}) AND index_id IN (0, 1) \
+             AND rows > 0 ORDER BY partition_number"
         ))?;
-        let row = results.iter().flat_map(rows).next();
+        let row = results.first().and_then(|table| rows(table).next());
         let row = row.ok_or(Error::unexpected("looking at a stage", "no row"))?;
         let number = |column| row.text(column).parse::<i128>().ok();
         let next_identity = match (number("last_identity"), number("step")) {
             (Some(last), Some(step)) => last.checked_add(step),
             _ => None,
         };
-        let rows = row.integer("row_count").and_then(|rows| u64::try_from(rows).ok()).unwrap_or_default();
-        Ok(Self { rows, next_identity })
+        let row_count =
+            row.integer("row_count").and_then(|rows| u64::try_from(rows).ok()).unwrap_or_default();
+        let partitions =
+            results.get(1).map(|table| rows(table).filter_map(|row| row.integer("partition_number")));
+        let partitions = partitions.map(Iterator::collect).unwrap_or_default();
+        Ok(Self { rows: row_count, partitions, next_identity })
     }
 }
 
@@ -273,7 +363,7 @@ impl StageFacts {
 /// know, or a feature that it does not have.
 fn refusal_of(error: &Error) -> Option<String> {
     let message = error.server_message()?;
-    let refuses = matches!(message.number, 102 | 156 | 4901..=4999 | 40_500..=40_599);
+    let refuses = matches!(message.number, 102 | 156 | 4901..=4999 | 7733 | 40_500..=40_599);
     refuses.then(|| format!("Msg {}: {}", message.number, message.message.trim_end()))
 }
 

@@ -3,16 +3,17 @@
 use super::{
     obstacle::{Obstacle, ObstacleKind},
     shape::{
-        CheckShape, ColumnShape, Compression, ComputedShape, DefaultShape, ForeignKeyShape, IdentityShape,
-        IndexKind, IndexShape, KeyKind, Standing, TableShape,
+        CheckShape, ColumnShape, Compression, ComputedShape, DataSpace, DefaultShape, Division,
+        ForeignKeyShape, IdentityShape, IndexKind, IndexShape, KeyKind, Standing, TableShape,
     },
     type_text::type_text,
 };
 use crate::{
     catalogue_row::{CatalogueRow, rows},
-    client::{Client, ValueTable},
+    client::Client,
     error::Error,
     table_name::TableName,
+    value_table::ValueTable,
 };
 
 impl TableShape {
@@ -53,15 +54,20 @@ impl TableShape {
             TableName { database: None, schema: Some(object.text("schema_name")), name: object.text("name") };
         let space = rows(indexes)
             .find(|row| matches!(row.integer("type"), Some(0 | 1 | 5)))
-            .and_then(|row| file_group(&row));
+            .and_then(|row| data_space(&row, index_columns, partitions, false));
+        let division = space.as_ref().and_then(|space| space.division.as_ref());
         let columns: Vec<ColumnShape> =
             rows(columns).map(|row| column(&row, identities, computed, defaults, &mut obstacles)).collect();
         let mut shapes = Vec::new();
         for row in rows(indexes).filter(|row| !row.flag("is_hypothetical")) {
-            if row.text("space_type").trim() == "PS" {
-                obstacles.push(Obstacle::new(ObstacleKind::Partitioned, row.text("space_name")));
+            let shape = index(&row, index_columns, partitions, division.is_some(), &mut obstacles);
+            let own =
+                shape.as_ref().and_then(|index| index.space.as_ref()).and_then(|own| own.division.as_ref());
+            let places = |of: Option<&Division>| of.map(|of| (of.function.clone(), of.column.clone()));
+            if shape.is_some() && places(own) != places(division) {
+                obstacles.push(Obstacle::new(ObstacleKind::UnalignedIndex, row.text("name")));
             }
-            shapes.extend(index(&row, index_columns, partitions, &mut obstacles));
+            shapes.extend(shape);
         }
         table_obstacles(&object, &mut obstacles);
         obstacles.extend(rows(others).filter_map(|row| other_obstacle(&row)));
@@ -69,8 +75,10 @@ impl TableShape {
             columns,
             indexes: shapes,
             heap_compression: compression(partitions, 0),
-            file_group: space,
-            large_value_file_group: Some(object.text("large_value_space")).filter(|name| !name.is_empty()),
+            // Large values of a partitioned table lie with their partitions.
+            large_value_file_group: Some(object.text("large_value_space"))
+                .filter(|name| !name.is_empty() && division.is_none()),
+            space,
             checks: rows(checks)
                 .map(|row| CheckShape {
                     name: row.text("name"),
@@ -92,7 +100,7 @@ impl TableShape {
             columns: Vec::new(),
             indexes: Vec::new(),
             heap_compression: Compression::None,
-            file_group: None,
+            space: None,
             large_value_file_group: None,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
@@ -141,15 +149,21 @@ fn catalogue_batch(table: &TableName) -> String {
             "SELECT parent_column_id AS column_id, name, definition FROM sys.default_constraints WHERE parent_object_id = {id}"
         ),
         format!(
-            "SELECT i.*, d.name AS space_name, d.type AS space_type, d.is_default AS space_is_default FROM sys.indexes AS i \
-             LEFT JOIN sys.data_spaces AS d ON d.data_space_id = i.data_space_id WHERE i.object_id = {id} ORDER BY i.index_id"
+            "SELECT i.*, d.name AS space_name, d.is_default AS space_is_default, f.name AS function_name FROM sys.indexes AS i \
+             LEFT JOIN sys.data_spaces AS d ON d.data_space_id = i.data_space_id \
+             LEFT JOIN sys.partition_schemes AS s ON s.data_space_id = i.data_space_id \
+             LEFT JOIN sys.partition_functions AS f ON f.function_id = s.function_id \
+             WHERE i.object_id = {id} ORDER BY i.index_id"
         ),
         format!(
             "SELECT ic.*, c.name FROM sys.index_columns AS ic \
              JOIN sys.columns AS c ON c.object_id = ic.object_id AND c.column_id = ic.column_id \
              WHERE ic.object_id = {id} ORDER BY ic.index_id, ic.key_ordinal, ic.index_column_id"
         ),
-        format!("SELECT index_id, data_compression FROM sys.partitions WHERE object_id = {id} AND partition_number = 1"),
+        format!(
+            "SELECT index_id, partition_number, data_compression FROM sys.partitions WHERE object_id = {id} \
+             ORDER BY index_id, partition_number"
+        ),
         format!(
             "SELECT name, definition, is_disabled, is_not_trusted, is_not_for_replication FROM sys.check_constraints \
              WHERE parent_object_id = {id} ORDER BY name"
@@ -316,6 +330,7 @@ fn index(
     row: &CatalogueRow<'_>,
     columns: &ValueTable,
     partitions: &ValueTable,
+    names_space: bool,
     obstacles: &mut Vec<Obstacle>,
 ) -> Option<IndexShape> {
     let id = row.integer("index_id")?;
@@ -363,23 +378,50 @@ fn index(
         allows_page_locks: row.flag("allow_page_locks"),
         is_for_sequential_keys: row.flag("optimize_for_sequential_key"),
         compression: compression(partitions, id),
-        file_group: file_group(row),
+        space: data_space(row, columns, partitions, names_space),
         name,
     })
 }
 
-fn file_group(row: &CatalogueRow<'_>) -> Option<String> {
-    Some(row.text("space_name")).filter(|name| !name.is_empty() && !row.flag("space_is_default"))
+/// Where an index lies. Beside a partitioned table the default file group has to be named too: without a name an index would be
+/// partitioned as the table is.
+fn data_space(
+    row: &CatalogueRow<'_>,
+    columns: &ValueTable,
+    partitions: &ValueTable,
+    names_default: bool,
+) -> Option<DataSpace> {
+    let name = Some(row.text("space_name")).filter(|name| !name.is_empty())?;
+    let id = row.integer("index_id")?;
+    let function = Some(row.text("function_name")).filter(|name| !name.is_empty());
+    let division = function.map(|function| Division {
+        function,
+        column: rows(columns)
+            .find(|column| {
+                column.integer("index_id") == Some(id) && column.integer("partition_ordinal") == Some(1)
+            })
+            .map(|column| column.text("name"))
+            .unwrap_or_default(),
+        compressions: compressions(partitions, id).collect(),
+    });
+    let is_named = division.is_some() || names_default || !row.flag("space_is_default");
+    is_named.then_some(DataSpace { name, division })
 }
 
+/// The compression of a whole index: that of its first partition.
 fn compression(partitions: &ValueTable, index: i64) -> Compression {
-    let row = rows(partitions).find(|row| row.integer("index_id") == Some(index));
-    match row.and_then(|row| row.integer("data_compression")) {
+    compressions(partitions, index).next().unwrap_or_default()
+}
+
+/// The compression of each partition.
+fn compressions(partitions: &ValueTable, index: i64) -> impl Iterator<Item = Compression> + '_ {
+    let own = rows(partitions).filter(move |row| row.integer("index_id") == Some(index));
+    own.map(|row| match row.integer("data_compression") {
         Some(1) => Compression::Row,
         Some(2) => Compression::Page,
         Some(4) => Compression::Archive,
         _ => Compression::None,
-    }
+    })
 }
 
 fn standing(row: &CatalogueRow<'_>) -> Standing {

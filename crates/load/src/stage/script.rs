@@ -1,8 +1,8 @@
 //! The T-SQL that makes a stage.
 
 use super::shape::{
-    CheckShape, ColumnShape, Compression, ForeignKeyShape, IdentityShape, IndexKind, IndexShape, KeyKind,
-    Standing, TableShape,
+    CheckShape, ColumnShape, Compression, DataSpace, ForeignKeyShape, IdentityShape, IndexKind, IndexShape,
+    KeyKind, Standing, TableShape,
 };
 use crate::table_name::{TableName, literal, quoted};
 
@@ -40,14 +40,15 @@ impl Script<'_> {
         let shape = self.shape;
         let columns: Vec<String> = shape.columns.iter().map(|column| self.column(column)).collect();
         let mut text = format!("CREATE TABLE {} (\n    {}\n)", self.table, columns.join(",\n    "));
-        if let Some(group) = &shape.file_group {
-            text += &format!(" ON {}", quoted(group));
+        if let Some(space) = &shape.space {
+            text += &on_space(space);
         }
         if let Some(group) = &shape.large_value_file_group {
             text += &format!(" TEXTIMAGE_ON {}", quoted(group));
         }
-        if let (None, Some(compression)) = (shape.clustered(), compression_text(shape.heap_compression)) {
-            text += &format!(" WITH (DATA_COMPRESSION = {compression})");
+        let compressions = data_compression(shape.heap_compression, shape.space.as_ref());
+        if shape.clustered().is_none() && !compressions.is_empty() {
+            text += &format!(" WITH ({})", compressions.join(", "));
         }
         text
     }
@@ -182,7 +183,7 @@ impl Script<'_> {
                 (index.name.clone(), body)
             }
         };
-        let space = index.file_group.as_ref().map(|group| format!(" ON {}", quoted(group)));
+        let space = index.space.as_ref().map(on_space);
         format!(
             "IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID({}) AND name = {})\n{body}{}{}",
             literal(&table.to_string()),
@@ -245,6 +246,35 @@ fn compression_text(compression: Compression) -> Option<&'static str> {
     }
 }
 
+/// ON with a file group, or with a partition scheme and its column.
+fn on_space(space: &DataSpace) -> String {
+    let column = space.division.as_ref().map(|division| format!("({})", quoted(&division.column)));
+    format!(" ON {}{}", quoted(&space.name), column.unwrap_or_default())
+}
+
+/// The options of compression: one, or one for each of several kinds of partitions.
+fn data_compression(whole: Compression, space: Option<&DataSpace>) -> Vec<String> {
+    let partitions = space.and_then(|space| space.division.as_ref()).map(|division| &division.compressions);
+    let differs = |of: &&Vec<Compression>| of.iter().any(|compression| *compression != whole);
+    let Some(partitions) = partitions.filter(differs) else {
+        return compression_text(whole)
+            .map(|text| format!("DATA_COMPRESSION = {text}"))
+            .into_iter()
+            .collect();
+    };
+    let mut options = Vec::new();
+    let mut first = 1;
+    for run in partitions.chunk_by(|one, next| one == next) {
+        let last = first + run.len() - 1;
+        if let Some(text) = run.first().and_then(|compression| compression_text(*compression)) {
+            let range = if first == last { first.to_string() } else { format!("{first} TO {last}") };
+            options.push(format!("DATA_COMPRESSION = {text} ON PARTITIONS ({range})"));
+        }
+        first = last + 1;
+    }
+    options
+}
+
 /// WITH (...) for what is not the server's own choice.
 fn index_options(index: &IndexShape) -> String {
     let mut options = Vec::new();
@@ -260,9 +290,7 @@ fn index_options(index: &IndexShape) -> String {
         (index.is_for_sequential_keys, "OPTIMIZE_FOR_SEQUENTIAL_KEY = ON"),
     ];
     options.extend(flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, text)| text.to_owned()));
-    options.extend(
-        compression_text(index.compression).map(|compression| format!("DATA_COMPRESSION = {compression}")),
-    );
+    options.extend(data_compression(index.compression, index.space.as_ref()));
     match options.is_empty() {
         true => String::new(),
         false => format!(" WITH ({})", options.join(", ")),

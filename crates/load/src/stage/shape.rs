@@ -14,8 +14,8 @@ pub struct TableShape {
     pub indexes: Vec<IndexShape>,
     /// Compression of a heap.
     pub heap_compression: Compression,
-    /// File group of the rows, if it is not the default one.
-    pub file_group: Option<String>,
+    /// Where the rows lie, if it is not the default file group.
+    pub space: Option<DataSpace>,
     /// File group of large values, if it is not the default one.
     pub large_value_file_group: Option<String>,
     /// CHECK constraints.
@@ -147,8 +147,28 @@ pub struct IndexShape {
     pub is_for_sequential_keys: bool,
     /// DATA_COMPRESSION.
     pub compression: Compression,
-    /// File group, if it is not the default one.
-    pub file_group: Option<String>,
+    /// Where it lies, if that is not the default file group.
+    pub space: Option<DataSpace>,
+}
+
+/// Where rows lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataSpace {
+    /// Name of the file group or the partition scheme.
+    pub name: String,
+    /// How the partition scheme divides the rows; `None` for a file group.
+    pub division: Option<Division>,
+}
+
+/// How a partition scheme divides rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Division {
+    /// The partition function.
+    pub function: String,
+    /// The partitioning column.
+    pub column: String,
+    /// Compression of each partition.
+    pub compressions: Vec<Compression>,
 }
 
 /// A CHECK constraint.
@@ -198,6 +218,11 @@ impl TableShape {
         self.indexes
             .iter()
             .find(|index| matches!(index.kind, IndexKind::Clustered | IndexKind::ClusteredColumnstore))
+    }
+
+    /// How the rows are partitioned.
+    pub fn division(&self) -> Option<&Division> {
+        self.space.as_ref().and_then(|space| space.division.as_ref())
     }
 
     /// The identity column.

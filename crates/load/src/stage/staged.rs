@@ -57,6 +57,8 @@ pub enum StageKind {
         keys_first: bool,
         /// The target's rows go. If not, it must have none.
         replaces: bool,
+        /// The target may have rows all the same, but not in partitions of which the stage has rows.
+        fills_partitions: bool,
         /// If the target has got rows meanwhile, those of the stage are inserted beside them.
         inserts_otherwise: bool,
     },
@@ -166,7 +168,11 @@ impl Stage {
             stage.storage = Storage::Heap;
         }
         if let StageKind::Merge(merge) = &self.kind {
+            (stage.partitions, stage.partitioning) = (1, None);
             merge.foresee(&mut stage);
+        }
+        if let Some(partitioning) = &mut stage.partitioning {
+            partitioning.rows.fill(0);
         }
         stage
     }

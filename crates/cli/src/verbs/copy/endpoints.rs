@@ -94,6 +94,7 @@ pub fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
         ("--strategy", modes.strategy.is_some()),
         ("--with-keys", arguments.with_keys),
         ("--writers", writers.writers.is_some()),
+        ("--by-partition", writers.by_partition.is_some()),
         ("--resume", writers.resume),
         ("--load-id", writers.load_id.is_some()),
         ("--time-limit", writers.time_limit.is_some()),

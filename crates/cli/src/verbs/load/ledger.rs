@@ -89,7 +89,7 @@ pub fn open_rejects(
     let (Some(ledger), Some(path)) = (ledger, &arguments.refusals.rejects) else {
         return source::rejects(arguments);
     };
-    let committed: Vec<_> = (0..sources.len()).map(|source| ledger.committed_rows(source)).collect();
+    let committed: Vec<_> = (0..sources.len()).map(|source| ledger.settled_refusals(source)).collect();
     let keeps = |file: &str, row: u64| {
         let index = sources.iter().position(|source| source.name == file);
         index.and_then(|index| committed.get(index)).is_some_and(|rows| rows.contains(row))

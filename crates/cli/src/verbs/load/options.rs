@@ -36,6 +36,7 @@ pub fn of(
         },
         batch_rows: bulk.batch_rows,
         table_lock: bulk.table_lock.map(|choice| choice == Choice::On),
+        by_partition: writers.by_partition.map(|choice| choice == Choice::On),
         keep_identity: bulk.keep_identity,
         keep_nulls: bulk.keep_nulls,
         check_constraints: bulk.check_constraints,
