@@ -25,8 +25,9 @@ use crate::typed::{Typed, call_with};
 use crate::variant_key::variant_key;
 use tsql::SqlError;
 
-/// The byte order in which SQL Server compares uniqueidentifiers, as positions in the order of their text.
-pub(crate) const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
+/// The byte order in which SQL Server compares uniqueidentifiers, as positions in the order of their text. The first three groups
+/// are numbers that are stored low byte first, and are compared as they are stored.
+pub(crate) const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0];
 
 /// The key of a value for comparisons, ORDER BY, GROUP BY and DISTINCT.
 pub fn key(value: &Typed) -> Expr {
