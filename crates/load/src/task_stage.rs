@@ -15,7 +15,7 @@ use crate::{
     describe::{Storage, TableDescription},
     error::Error,
     options::LoadOptions,
-    parallel::{CommittedChunk, Ledger, LoadState},
+    parallel::{CommittedChunk, Ledger, LoadState, RowRanges},
     plan::{Choice, LoadPlan},
     retry::{RetryPolicy, transient, transient_connecting},
     stage::{
@@ -376,7 +376,7 @@ impl TaskStage {
                 row_count: rows,
                 checksum: 0,
                 lane: None,
-                refused: Vec::new(),
+                refused: RowRanges::default(),
             };
             format!("{};\n{};\n", ledger.entry(0, &all), ledger.done_statements())
         });

@@ -212,7 +212,7 @@ fn rows_come_into_their_partitions_over_any_number_of_connections() {
 /// A type, boundaries of a partition function, and the text of row `n` in a file.
 type Kind = (&'static str, &'static [&'static str], fn(usize) -> String);
 
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     ("tinyint", &["1", "100", "200"], |n| (n % 256).to_string()),
     ("smallint", &["-5", "0", "300"], |n| (n as i64 % 1000 - 500).to_string()),
     ("int", &["-7", "0", "7"], |n| (n as i64 % 31 - 15).to_string()),
@@ -238,6 +238,11 @@ const KINDS: [Kind; 15] = [
         "uniqueidentifier",
         &["'00000000-0000-0000-0000-100000000000'", "'00000000-0000-0000-0100-200000000000'"],
         |n| format!("00000000-0000-0000-0{}00-{}00000000000", n % 3, n % 4),
+    ),
+    (
+        "uniqueidentifier",
+        &["'00000002-0000-0000-0000-000000000000'", "'02000001-0100-0001-0000-000000000000'"],
+        |n| format!("0{}00000{}-0{}0{}-000{}-0000-000000000000", n % 4, n % 3, n % 2, n % 5 % 2, n % 7 % 2),
     ),
     ("bit", &["1"], |n| (n % 2).to_string()),
 ];

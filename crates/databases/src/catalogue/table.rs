@@ -6,6 +6,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use rows::mapping::{Form, field_for};
 use serde::{Deserialize, Serialize};
 use tds::{Collation, Length, SqlType};
+use tsql::ObjectName;
 use tsql::ast::ReferentialAction;
 use tsql::file_group::FileGroups;
 use tsql::index::DataCompression;
@@ -308,6 +309,15 @@ impl TableDefinition {
     /// `database.schema.name`.
     pub fn full_name(&self) -> String {
         format!("{}.{}.{}", self.database, self.schema, self.name)
+    }
+
+    /// Its name of three parts.
+    pub fn object_name(&self) -> ObjectName {
+        ObjectName {
+            database: Some(self.database.clone()),
+            schema: Some(self.schema.clone()),
+            name: self.name.clone(),
+        }
     }
 
     /// Position of a column.

@@ -202,8 +202,7 @@ fn indexes(context: &Context<'_>, view: &mut View) {
             ("has_filter", bit(row.filter.is_some())),
             ("filter_definition", row.filter.map_or(Datum::Null, |filter| text(&definition_text(filter)))),
         ]);
-        let partitions = context.facts.partitions();
-        match row.partitioning.and_then(|by| partitions.scheme(&table.database, &by.scheme)) {
+        match row.partitioning.and_then(|by| context.facts.partitions().scheme(&table.database, &by.scheme)) {
             Some(scheme) => view.set("data_space_id", int(scheme.id)),
             None => {
                 if let Some(group) = group_of(context, table, row) {

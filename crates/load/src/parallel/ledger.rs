@@ -8,18 +8,21 @@ use std::{ops::Range, sync::OnceLock, thread, time::Instant};
 
 use tds::{Isolation, Value};
 
-use super::ranges::RowRanges;
+use super::{
+    ledger_place::{LedgerPlace, LoadState, state},
+    ledger_value::{READING, first_row, first_row_of, number, text},
+    ranges::RowRanges,
+};
 use crate::{
     client::Client,
     error::Error,
     retry::{RetryPolicy, transient, transient_connecting},
-    table_name::{TableName, literal, quoted},
+    table_name::{TableName, literal},
     value_table::ValueTable,
 };
 
 /// The error by which a commit is refused whose epoch is over.
 const TAKEN_OVER: i32 = 50_901;
-const READING: &str = "reading the ledger";
 
 /// The identity of a load: its name, its target and its sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,13 +49,6 @@ pub struct SourceIdentity {
     pub fingerprint: String,
 }
 
-/// The database and schema of a load's ledger.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LedgerPlace {
-    database: Option<String>,
-    schema: String,
-}
-
 /// A load that has been entered into the ledger, and what was committed before.
 #[derive(Debug, Clone)]
 pub struct Ledger {
@@ -66,15 +62,6 @@ pub struct Ledger {
     lane_rule: OnceLock<String>,
 }
 
-/// How far a load is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoadState {
-    /// Rows are still to come.
-    Loading,
-    /// Every row is in the target.
-    Done,
-}
-
 /// Rows that one transaction committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommittedChunk {
@@ -83,175 +70,11 @@ pub struct CommittedChunk {
     /// The lane whose rows they are: others of these numbers are elsewhere. `None`: all rows of these numbers.
     pub lane: Option<usize>,
     /// The numbers of the lane's rows among them that were refused. Without a lane they are not listed.
-    pub refused: Vec<u64>,
+    pub refused: RowRanges,
     /// How many of them went into the table.
     pub row_count: u64,
     /// CRC-32 of their encoded bytes.
     pub checksum: u32,
-}
-
-/// A load as the ledger lists it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LedgerLoad {
-    /// Its name.
-    pub load_id: String,
-    /// Its target.
-    pub target: String,
-    /// What happens to existing rows.
-    pub mode: String,
-    /// How far it is.
-    pub state: LoadState,
-    /// Rows committed.
-    pub rows: u64,
-    /// When it began, in UTC.
-    pub started: String,
-    /// When rows were last committed, in UTC; empty if there are none.
-    pub last_commit: String,
-    /// What it reads.
-    pub sources: Vec<String>,
-    /// What continues it, in the words of the program that began it; empty if nothing does.
-    pub command: String,
-}
-
-impl LedgerPlace {
-    /// The ledger of the database that `target` is in, in this schema.
-    pub fn beside(target: &TableName, schema: &str) -> Self {
-        Self { database: target.database.clone(), schema: schema.to_owned() }
-    }
-
-    /// The ledger of the current database, in this schema.
-    pub fn current(schema: &str) -> Self {
-        Self { database: None, schema: schema.to_owned() }
-    }
-
-    fn table(&self, name: &str) -> String {
-        let database = self.database.as_ref().map(|database| format!("{}.", quoted(database)));
-        format!("{}{}.{}", database.unwrap_or_default(), quoted(&self.schema), quoted(name))
-    }
-
-    fn loads(&self) -> String {
-        self.table("bulkwire_loads")
-    }
-
-    fn chunks(&self) -> String {
-        self.table("bulkwire_load_chunks")
-    }
-
-    fn load_sources(&self) -> String {
-        self.table("bulkwire_load_sources")
-    }
-
-    /// Statements that make the tables, unless they are there. Of two who do so at once, one makes them.
-    fn create_statements(&self) -> String {
-        let id = "load_id nvarchar(128) COLLATE Latin1_General_100_BIN2 NOT NULL";
-        let tables = [
-            (
-                self.load_sources(),
-                format!(
-                    "{id}, source int NOT NULL, name nvarchar(max) NOT NULL, fingerprint nvarchar(max) NOT NULL, \
-                     PRIMARY KEY (load_id, source)"
-                ),
-            ),
-            (
-                self.chunks(),
-                format!(
-                    "{id}, source int NOT NULL, first_row bigint NOT NULL, end_row bigint NOT NULL, \
-                     row_count bigint NOT NULL, checksum bigint NOT NULL, committed datetime2(3) NOT NULL, \
-                     lane int NULL, refused nvarchar(max) NULL, PRIMARY KEY (load_id, source, first_row)"
-                ),
-            ),
-            (
-                self.loads(),
-                format!(
-                    "{id} PRIMARY KEY, epoch int NOT NULL, target nvarchar(400) NOT NULL, mode nvarchar(40) NOT NULL, \
-                     is_done bit NOT NULL, row_count bigint NOT NULL, started datetime2(3) NOT NULL, \
-                     ended datetime2(3) NULL, command nvarchar(max) NOT NULL, lanes nvarchar(max) NULL"
-                ),
-            ),
-        ];
-        let statements = tables.map(|(table, columns)| {
-            // 2714: somebody else made it meanwhile.
-            format!(
-                "IF OBJECT_ID({}) IS NULL BEGIN TRY CREATE TABLE {table} ({columns}) END TRY \
-                 BEGIN CATCH IF ERROR_NUMBER() <> 2714 THROW; END CATCH;\n",
-                literal(&table)
-            )
-        });
-        statements.concat()
-    }
-
-    /// Whether the tables are there.
-    fn exists(&self, client: &mut Client) -> Result<bool, Error> {
-        let found = client.query_values(&format!("SELECT OBJECT_ID({})", literal(&self.loads())))?;
-        Ok(first_row(&found).is_some_and(|row| !matches!(row.first(), None | Some(Value::Null))))
-    }
-
-    /// All loads of this ledger, the latest first.
-    ///
-    /// # Errors
-    /// Those of the queries.
-    pub fn list(&self, client: &mut Client) -> Result<Vec<LedgerLoad>, Error> {
-        if !self.exists(client)? {
-            return Ok(Vec::new());
-        }
-        let tables = client.query_values(&format!(
-            "SELECT l.load_id, l.target, l.mode, l.is_done, \
-             l.row_count + COALESCE((SELECT SUM(c.row_count) FROM {chunks} AS c WHERE c.load_id = l.load_id), 0), \
-             CONVERT(nvarchar(30), l.started, 121), \
-             COALESCE(CONVERT(nvarchar(30), COALESCE(l.ended, (SELECT MAX(c.committed) FROM {chunks} AS c \
-             WHERE c.load_id = l.load_id)), 121), N''), l.command \
-             FROM {loads} AS l ORDER BY l.started DESC, l.load_id; \
-             SELECT load_id, name FROM {sources} ORDER BY load_id, source",
-            chunks = self.chunks(),
-            loads = self.loads(),
-            sources = self.load_sources(),
-        ))?;
-        let [loads, names] = tables.as_slice() else {
-            return Err(Error::unexpected(READING, "other results than were asked for"));
-        };
-        let mut all = Vec::new();
-        for row in &loads.rows {
-            let [id, target, mode, done, rows, started, last_commit, command] = row.as_slice() else {
-                return Err(Error::unexpected(READING, "other columns than were asked for"));
-            };
-            let load_id = text(id)?;
-            let own = names.rows.iter().filter(|row| row.first() == Some(id));
-            all.push(LedgerLoad {
-                sources: own.filter_map(|row| row.get(1)).map(text).collect::<Result<_, _>>()?,
-                load_id,
-                target: text(target)?,
-                mode: text(mode)?,
-                state: state(done)?,
-                rows: number(rows)?,
-                started: text(started)?,
-                last_commit: text(last_commit)?,
-                command: text(command)?,
-            });
-        }
-        Ok(all)
-    }
-
-    /// Removes a load from the ledger. Its rows stay, and it can no longer be continued. False if there is no such load.
-    ///
-    /// # Errors
-    /// Those of the statements.
-    pub fn forget(&self, client: &mut Client, load_id: &str) -> Result<bool, Error> {
-        if !self.exists(client)? {
-            return Ok(false);
-        }
-        let done = client.query_values(&format!(
-            "BEGIN TRY BEGIN TRANSACTION; DELETE FROM {loads} WHERE load_id = {id}; \
-             DECLARE @gone int = @@ROWCOUNT; \
-             DELETE FROM {chunks} WHERE load_id = {id}; DELETE FROM {sources} WHERE load_id = {id}; \
-             COMMIT TRANSACTION; SELECT @gone AS gone; END TRY \
-             BEGIN CATCH IF XACT_STATE() <> 0 ROLLBACK TRANSACTION; THROW; END CATCH",
-            loads = self.loads(),
-            chunks = self.chunks(),
-            sources = self.load_sources(),
-            id = literal(load_id),
-        ))?;
-        Ok(matches!(first_row(&done).and_then(|row| row.first()), Some(Value::Int(1))))
-    }
 }
 
 impl Ledger {
@@ -311,9 +134,10 @@ impl Ledger {
     pub fn settled_refusals(&self, source: usize) -> RowRanges {
         let all = self.committed(source).iter();
         all.flat_map(|chunk| match chunk.lane {
-            None => vec![chunk.rows.clone()],
-            Some(_) => chunk.refused.iter().map(|row| *row..*row + 1).collect(),
+            None => std::slice::from_ref(&chunk.rows),
+            Some(_) => chunk.refused.ranges(),
         })
+        .cloned()
         .collect()
     }
 
@@ -354,7 +178,7 @@ impl Ledger {
     pub(crate) fn entry(&self, source: usize, chunk: &CommittedChunk) -> String {
         let CommittedChunk { rows: Range { start, end }, row_count, checksum, lane, refused } = chunk;
         let lane = lane.map_or("NULL".to_owned(), |lane| lane.to_string());
-        let refused = if refused.is_empty() { "NULL".to_owned() } else { literal(&numbers_text(refused)) };
+        let refused = if refused.is_empty() { "NULL".to_owned() } else { literal(&refused.to_text()) };
         let Self { place, identity, epoch, .. } = self;
         // The lock on the load's row is held until the end, so that the epoch cannot be raised in between.
         format!(
@@ -577,8 +401,8 @@ impl Ledger {
                     lane => usize::try_from(number(lane)?).ok(),
                 },
                 refused: match refused {
-                    Value::Null => Vec::new(),
-                    refused => numbers_of(&text(refused)?)
+                    Value::Null => RowRanges::default(),
+                    refused => RowRanges::of_text(&text(refused)?)
                         .ok_or(Error::unexpected(READING, "a list that is none of row numbers"))?,
                 },
             });
@@ -632,83 +456,4 @@ fn difference(
         }
     }
     Ok(None)
-}
-
-fn first_row(tables: &[ValueTable]) -> Option<&[Value]> {
-    tables.first().and_then(|table| table.rows.first()).map(Vec::as_slice)
-}
-
-fn first_row_of(tables: &[ValueTable]) -> Result<&[Value], Error> {
-    first_row(tables).ok_or_else(|| Error::unexpected(READING, "no row"))
-}
-
-fn text(value: &Value) -> Result<String, Error> {
-    match value {
-        Value::String(text) => Ok(text.clone()),
-        _ => Err(Error::unexpected(READING, "a value that is no text")),
-    }
-}
-
-fn number(value: &Value) -> Result<u64, Error> {
-    let number = match value {
-        Value::Int(number) => i64::from(*number),
-        Value::BigInt(number) => *number,
-        _ => return Err(Error::unexpected(READING, "a value that is no number")),
-    };
-    u64::try_from(number).map_err(|_| Error::unexpected(READING, "a number below zero"))
-}
-
-fn state(value: &Value) -> Result<LoadState, Error> {
-    match value {
-        Value::Bit(true) => Ok(LoadState::Done),
-        Value::Bit(false) => Ok(LoadState::Loading),
-        _ => Err(Error::unexpected(READING, "a value that is no bit")),
-    }
-}
-
-/// Ascending numbers as a text: `3,7-9`.
-fn numbers_text(numbers: &[u64]) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let runs = numbers.chunk_by(|one, next| one.checked_add(1) == Some(*next));
-    for run in runs {
-        match run {
-            [first, .., last] => parts.push(format!("{first}-{last}")),
-            [only] => parts.push(only.to_string()),
-            [] => {}
-        }
-    }
-    parts.join(",")
-}
-
-/// The numbers of such a text.
-fn numbers_of(text: &str) -> Option<Vec<u64>> {
-    let mut numbers = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        numbers.extend(first.parse::<u64>().ok()?..=last.parse().ok()?);
-    }
-    Some(numbers)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use proptest::prelude::*;
-
-    use super::{numbers_of, numbers_text};
-
-    proptest! {
-        #[test]
-        fn lists_of_numbers_read_back(numbers in prop::collection::btree_set(0_u64..50, 1..40)) {
-            let numbers: Vec<u64> = BTreeSet::into_iter(numbers).collect();
-            prop_assert_eq!(numbers_of(&numbers_text(&numbers)), Some(numbers));
-        }
-    }
-
-    #[test]
-    fn runs_are_written_by_their_ends() {
-        assert_eq!(numbers_text(&[3, 7, 8, 9, 11]), "3,7-9,11");
-        assert_eq!(numbers_of("3,x"), None);
-    }
 }

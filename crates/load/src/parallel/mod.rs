@@ -19,6 +19,8 @@ mod job;
 mod lane_chunks;
 mod lane_reader;
 mod ledger;
+mod ledger_place;
+mod ledger_value;
 mod line;
 mod open_chunk;
 mod options;
@@ -53,7 +55,8 @@ use self::{
     state::{Cut, Failure, Shared, Terms},
 };
 pub use self::{
-    ledger::{CommittedChunk, Ledger, LedgerLoad, LedgerPlace, LoadIdentity, LoadState, SourceIdentity},
+    ledger::{CommittedChunk, Ledger, LoadIdentity, SourceIdentity},
+    ledger_place::{LedgerLoad, LedgerPlace, LoadState},
     options::{
         BoxError, CommitWatch, CommittedBatch, ParallelOptions, ParallelSource, SourceBatches, Writers,
     },

@@ -77,7 +77,8 @@ impl Open<'_> {
 
     /// The entry of rows with these numbers in a ledger.
     pub(super) fn entry(&self, rows: Range<u64>, row_count: u64, checksum: u32) -> CommittedChunk {
-        let refused = self.refused.iter().copied().filter(|row| rows.contains(row)).collect();
+        let refused =
+            self.refused.iter().filter(|row| rows.contains(row)).map(|row| *row..*row + 1).collect();
         CommittedChunk { rows, lane: self.lane, refused, row_count, checksum }
     }
 

@@ -21,6 +21,29 @@ impl RowRanges {
         self.0.insert(first, merged);
     }
 
+    /// The ranges, ascending.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.0
+    }
+
+    /// The ranges as a text: `3,7-9`.
+    pub(super) fn to_text(&self) -> String {
+        let ranges = self.0.iter().map(|range| match range.end - range.start {
+            1 => range.start.to_string(),
+            _ => format!("{}-{}", range.start, range.end - 1),
+        });
+        ranges.collect::<Vec<_>>().join(",")
+    }
+
+    /// Reads the text of [`to_text`](Self::to_text); `None` if it is no such text.
+    pub(super) fn of_text(text: &str) -> Option<Self> {
+        let range = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.parse().ok()?..last.parse::<u64>().ok()?.checked_add(1)?)
+        };
+        text.split(',').map(range).collect()
+    }
+
     /// How many rows there are.
     pub fn rows(&self) -> u64 {
         self.0.iter().map(|range| range.end - range.start).sum()
@@ -76,6 +99,21 @@ mod tests {
                 prop_assert_eq!(ranges.next_change(row), change);
             }
             prop_assert!(ranges.0.windows(2).all(|pair| pair[0].end < pair[1].start));
+            if !ranges.is_empty() {
+                prop_assert_eq!(RowRanges::of_text(&ranges.to_text()), Some(ranges));
+            }
         }
+    }
+
+    #[test]
+    fn a_text_has_the_ends_of_ranges() {
+        let ranges: RowRanges = [3..4, 7..10, 11..12].into_iter().collect();
+        assert_eq!(ranges.to_text(), "3,7-9,11");
+        assert_eq!(RowRanges::of_text("3,x"), None);
+        assert_eq!(RowRanges::of_text(&format!("1-{}", u64::MAX)), None);
+        assert_eq!(
+            RowRanges::of_text(&format!("1-{}", u64::MAX - 1)).map(|ranges| ranges.rows()),
+            Some(u64::MAX - 1)
+        );
     }
 }

@@ -137,7 +137,7 @@ impl Stage {
         replaces: bool,
         before_commit: BeforeCommit<'_>,
     ) -> Result<Published, Error> {
-        let facts = StageFacts::read(client, &self.name)?;
+        let facts = StageFacts::read(client, &self.name, shape.division().is_some())?;
         let published =
             |how| Published { inserted: facts.rows, updated: 0, unchanged: 0, deleted: 0, missing: 0, how };
         let is_callers = client.in_transaction();
@@ -268,31 +268,30 @@ impl Stage {
         facts: &StageFacts,
     ) -> Result<(), Error> {
         let Self { name, target, .. } = self;
-        if replaces {
-            client.execute(&format!("TRUNCATE TABLE {target}"))?;
-        }
-        match shape.division() {
-            None => {
-                client.execute(&format!("ALTER TABLE {name} SWITCH TO {target}"))?;
-            }
-            Some(division) => {
-                self.switch_partitions(client, &facts.partitions)?;
-                // The catalogue may lag behind. What is left of the rows is few, or none.
-                let left = self.partitions_with_rows(client, division)?;
-                self.switch_partitions(client, &left)?;
-                if !self.partitions_with_rows(client, division)?.is_empty() {
-                    return Err(Error::unexpected("switching partitions", "rows that are left in the stage"));
-                }
-            }
-        }
+        let truncate = replaces.then(|| format!("TRUNCATE TABLE {target}"));
         // The target's identity goes on where the stage's ended; SWITCH leaves it where it was.
-        match (shape.identity(), facts.next_identity) {
+        let reseed = match (shape.identity(), facts.next_identity) {
             (Some(_), Some(next)) if facts.rows > 0 => {
-                let target = literal(&target.to_string());
-                client.execute(&format!("DBCC CHECKIDENT ({target}, RESEED, {next})")).map(drop)
+                Some(format!("DBCC CHECKIDENT ({}, RESEED, {next})", literal(&target.to_string())))
             }
-            _ => Ok(()),
+            _ => None,
+        };
+        let Some(division) = shape.division() else {
+            let switch = Some(format!("ALTER TABLE {name} SWITCH TO {target}"));
+            let all: Vec<String> = [truncate, switch, reseed].into_iter().flatten().collect();
+            return client.execute(&all.join(";\n")).map(drop);
+        };
+        if let Some(truncate) = truncate {
+            client.execute(&truncate)?;
         }
+        self.switch_partitions(client, &facts.partitions)?;
+        // The catalogue may lag behind. What is left of the rows is few, or none.
+        let left = self.partitions_with_rows(client, division)?;
+        self.switch_partitions(client, &left)?;
+        if !left.is_empty() && !self.partitions_with_rows(client, division)?.is_empty() {
+            return Err(Error::unexpected("switching partitions", "rows that are left in the stage"));
+        }
+        reseed.map_or(Ok(()), |reseed| client.execute(&reseed).map(drop))
     }
 
     fn switch_partitions(&self, client: &mut Client, partitions: &[i64]) -> Result<(), Error> {
@@ -326,7 +325,7 @@ const SAVE_POINT: &str = "bulkwire_publish";
 /// What is to be known of a stage before its rows are gone.
 struct StageFacts {
     rows: u64,
-    /// The partitions with rows, as the catalogue counts them.
+    /// The partitions with rows, as the catalogue counts them; none of a stage that is not partitioned.
     partitions: Vec<i64>,
     /// One step behind the last identity, or the last if that is the last possible one. A server may take it for the last
     /// value or for the next one; neither repeats a value.
@@ -334,14 +333,18 @@ struct StageFacts {
 }
 
 impl StageFacts {
-    fn read(client: &mut Client, stage: &TableName) -> Result<Self, Error> {
+    fn read(client: &mut Client, stage: &TableName, is_partitioned: bool) -> Result<Self, Error> {
         let name = literal(&stage.to_string());
+        let filled = format!(
+            ";\n\
+             SELECT partition_number FROM sys.partitions WHERE object_id = OBJECT_ID({name}) AND index_id IN (0, 1) \
+             AND rows > 0 ORDER BY partition_number"
+        );
+        let filled = if is_partitioned { filled } else { String::new() };
         let results = client.query_values(&format!(
             "SELECT (SELECT SUM(rows) FROM sys.partitions WHERE object_id = OBJECT_ID({name}) AND index_id IN (0, 1)) \
              AS row_count, CONVERT(nvarchar(50), IDENT_CURRENT({name})) AS last_identity, \
-             CONVERT(nvarchar(50), IDENT_INCR({name})) AS step;\n\
-             SELECT partition_number FROM sys.partitions WHERE object_id = OBJECT_ID({name}) AND index_id IN (0, 1) \
-             AND rows > 0 ORDER BY partition_number"
+             CONVERT(nvarchar(50), IDENT_INCR({name})) AS step{filled}"
         ))?;
         let row = results.first().and_then(|table| rows(table).next());
         let row = row.ok_or(Error::unexpected("looking at a stage", "no row"))?;

@@ -10,7 +10,6 @@ use databases::storage::LockMode;
 use databases::table::{InputRows, TableWriter, WritePlan};
 use query::{Binder, Datum, Scope, SerialReason, Streams};
 use tds::SqlType;
-use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{Insert, InsertSource, StatementKind};
 use tsql::errors;
@@ -171,11 +170,7 @@ fn insert_through(session: &Session, insert: &Insert) -> Result<Option<Insert>, 
     };
     let columns = names.iter().map(|name| target.column(name).to_string()).collect();
     let definition = &target.table.definition;
-    let table = ObjectName {
-        database: Some(definition.database.clone()),
-        schema: Some(definition.schema.clone()),
-        name: definition.name.clone(),
-    };
+    let table = definition.object_name();
     Ok(Some(Insert { table, columns: Some(columns), ..insert.clone() }))
 }
 

@@ -48,9 +48,9 @@ pub(crate) fn rows_of_partitions(
     column: &str,
 ) -> Result<Vec<i64>, SqlError> {
     let none = || vec![0; ranges.count()];
-    let tables = session.work.view().tables()?;
-    let found = tables.into_iter().find(|own| own.definition.object_id == table.object_id);
-    let (Some(open), Some(position)) = (found.filter(|open| open.rows > 0), table.position(column)) else {
+    let found = session.work.view().find(&table.object_name(), &table.database)?;
+    let found = found.filter(|open| open.definition.object_id == table.object_id && open.rows > 0);
+    let (Some(open), Some(position)) = (found, table.position(column)) else {
         return Ok(none());
     };
     let scan = (reads::opener(&session.work, &open, Reads::Statement))(Some(vec![position]), None);

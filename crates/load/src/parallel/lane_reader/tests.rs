@@ -137,7 +137,7 @@ fn committed(job: &Job<'_>, chunk: &Chunk) -> (CommittedChunk, Vec<i32>) {
         }
     }
     let (row_count, checksum) = (rows.len() as u64, checksum.finalize());
-    let refused = if chunk.lane.is_some() { refused } else { Vec::new() };
+    let refused = refused.iter().filter(|_| chunk.lane.is_some()).map(|row| *row..*row + 1).collect();
     (CommittedChunk { rows: chunk.rows.clone(), lane: chunk.lane, refused, row_count, checksum }, rows)
 }
 
