@@ -74,7 +74,7 @@ where
     report.elapsed = started.elapsed();
     report.wait = stream.waited();
     report.decode = decoded.busy.saturating_sub(report.wait);
-    report.client_cpu = [cpu.elapsed(), decoded.cpu].into_iter().sum();
+    report.client_cpu = [cpu.elapsed(), decoded.cpu, Some(stream.helpers_cpu())].into_iter().sum();
     Ok(report)
 }
 

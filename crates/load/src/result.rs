@@ -1,6 +1,10 @@
 //! The answer to a query as a stream of record batches.
 
-use std::{fmt, sync::Arc, time::Instant};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use arrow::{
     datatypes::{Schema, SchemaRef},
@@ -29,6 +33,7 @@ pub struct ResultStream<'c> {
     /// When the answer began to be read, and what had been received by then.
     started: Instant,
     bytes_before: u64,
+    helpers_before: Duration,
 }
 
 enum State {
@@ -44,6 +49,7 @@ impl<'c> ResultStream<'c> {
     /// Reads up to the first result set of an answer that was just asked for.
     pub(crate) fn start(session: &'c mut Session, form: Form) -> Result<Self, Error> {
         let bytes_before = session.transport.bytes_on_wire().1;
+        let helpers_before = session.transport.helpers_cpu();
         let mut this = Self {
             session,
             form,
@@ -54,6 +60,7 @@ impl<'c> ResultStream<'c> {
             state: State::Rows,
             started: Instant::now(),
             bytes_before,
+            helpers_before,
         };
         this.find_result()?;
         this.next_result()?;
@@ -131,8 +138,13 @@ impl<'c> ResultStream<'c> {
     }
 
     /// Time spent waiting for the server in this answer.
-    pub(crate) fn waited(&self) -> std::time::Duration {
+    pub(crate) fn waited(&self) -> Duration {
         self.session.waited()
+    }
+
+    /// Processor time of other threads that have received this answer.
+    pub(crate) fn helpers_cpu(&self) -> Duration {
+        self.session.transport.helpers_cpu().saturating_sub(self.helpers_before)
     }
 
     fn decoder_for(&self) -> Result<Decoder, Error> {

@@ -87,8 +87,8 @@ pub use record::compress::{Compression, CompressionCounts};
 pub use record::kind::Kind;
 pub use record::layout::Column;
 pub use record::{
-    CopyRefusal, LengthPrefix, LyingRows, LyingValue, ValueContent, ValueForm, ValuePlace, WireForm,
-    WireRowCopier, WireRows,
+    CopyRefusal, FixedPlace, LengthPrefix, LyingRows, LyingValue, ValueContent, ValueForm, ValuePlace,
+    WireForm, WireRowCopier, WireRows,
 };
 pub use scan::ordered::{KeyBound, KeySpan, OrderedScan};
 pub use scan::read_table::ReadTable;

@@ -364,6 +364,7 @@ impl Reading {
         figures.bytes_on_wire += stream.bytes_received();
         figures.wait += stream.waited();
         figures.busy += busy;
+        figures.cpu = Some(figures.cpu.unwrap_or_default() + stream.helpers_cpu());
         ended
     }
 

@@ -4,6 +4,7 @@
 //! [`Shared`], which has the socket and the TLS state. The lock is held while bytes are written or decrypted, never while waiting
 //! for the server.
 
+mod ahead;
 mod cancel;
 mod incoming;
 mod outgoing;
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     waits: Mutex<Waits>,
     bytes_sent: AtomicU64,
     bytes_received: AtomicU64,
+    /// Processor time of the threads that received ahead.
+    ahead_cpu_nanos: AtomicU64,
 }
 
 /// When a cancellation was requested, and how long the server may take.
@@ -97,6 +100,7 @@ impl Transport {
             }),
             bytes_sent: AtomicU64::new(0),
             bytes_received: AtomicU64::new(0),
+            ahead_cpu_nanos: AtomicU64::new(0),
         };
         Self {
             shared: Arc::new(shared),
@@ -171,6 +175,11 @@ impl Transport {
         (self.shared.bytes_sent.load(Ordering::Relaxed), self.shared.bytes_received.load(Ordering::Relaxed))
     }
 
+    /// Processor time of threads of its own that have received.
+    pub(crate) fn helpers_cpu(&self) -> Duration {
+        Duration::from_nanos(self.shared.ahead_cpu_nanos.load(Ordering::Relaxed))
+    }
+
     /// Sends one whole message and expects an answer.
     pub(crate) fn send(
         &mut self,
@@ -223,7 +232,7 @@ impl Transport {
     pub(crate) fn answer_pending(&mut self) -> Result<bool, Error> {
         let doing = "looking for an early answer";
         self.shared.tcp.set_nonblocking(true).map_err(|source| Error::io(doing, source))?;
-        let looked = self.incoming.fill(&self.shared);
+        let looked = self.incoming.fill(&self.shared, Duration::ZERO);
         self.shared.tcp.set_nonblocking(false).map_err(|source| Error::io(doing, source))?;
         match looked {
             Ok(0) => Err(Error::closed(doing)),
@@ -257,8 +266,8 @@ impl Transport {
     fn fill(&mut self, doing: &'static str) -> Result<(), Error> {
         use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
         loop {
-            self.arm(doing)?;
-            match self.incoming.fill(&self.shared) {
+            let patience = self.arm(doing)?;
+            match self.incoming.fill(&self.shared, patience) {
                 Ok(0) => return Err(Error::closed(doing)),
                 Ok(_) => return Ok(()),
                 // Whether the time is over is known when the next slice is armed.
@@ -268,19 +277,19 @@ impl Transport {
         }
     }
 
-    /// Gives the socket a slice of the time that is left.
-    fn arm(&mut self, doing: &'static str) -> Result<(), Error> {
+    /// Gives the socket a slice of the time that is left, and returns it.
+    fn arm(&mut self, doing: &'static str) -> Result<Duration, Error> {
         let attention_ends = self.shared.waits().attention_ends();
         let ends = self.deadline.into_iter().chain(attention_ends).min();
         let left = ends.map_or(SLICE, |at| at.saturating_duration_since(Instant::now()).min(SLICE));
         if left.is_zero() {
             return Err(Error::TimedOut { doing });
         }
-        if self.armed == Some(left) {
-            return Ok(());
+        if self.armed != Some(left) {
+            self.armed = Some(left);
+            self.shared.tcp.set_read_timeout(Some(left)).map_err(|source| Error::io(doing, source))?;
         }
-        self.armed = Some(left);
-        self.shared.tcp.set_read_timeout(Some(left)).map_err(|source| Error::io(doing, source))
+        Ok(left)
     }
 }
 

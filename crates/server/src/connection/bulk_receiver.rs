@@ -19,15 +19,17 @@ use tsql::SqlError;
 use tsql::errors;
 
 use crate::connection::ConnectionError;
-use crate::connection::packet_reader::PacketReader;
+use crate::connection::packet_reader::{PacketReader, ReceivedRows};
 use crate::transport::Broken;
 
-/// Bytes gathered before they go to the rows' thread.
-const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks under way: one is filled, one waits, one is decoded.
 const CHUNKS_QUEUED: usize = 1;
-/// Bytes of a chunk first tried when a row straddles two chunks.
-const STRADDLE_BYTES: usize = 16 << 10;
+/// Packets with fewer rows than this are joined: what is done for each of them would cost more than that.
+const PIECE_BYTES: usize = 16 << 10;
+/// Bytes of a piece first tried when a row straddles two pieces.
+const STRADDLE_BYTES: usize = 512;
+/// Where a row has come to this length, all of a piece is tried at once: it would be looked at too often.
+const LONG_ROW_BYTES: usize = 16 << 10;
 
 /// What becomes of the rows.
 pub(crate) trait RowSink: Send + 'static {
@@ -107,7 +109,7 @@ where
     F: FnOnce() -> Box<dyn RowSink> + Send + 'static,
 {
     let Load { sink, threads, cancellation, row_max_bytes, waits } = load;
-    let (chunks, queue) = mpsc::channel::<Vec<u8>>(CHUNKS_QUEUED);
+    let (chunks, queue) = mpsc::channel::<ReceivedRows>(CHUNKS_QUEUED);
     let (spent, spare) = mpsc::unbounded_channel();
     let stop = cancellation.clone();
     let span = Span::current();
@@ -135,7 +137,7 @@ where
     // An empty chunk says that the message is complete; a closed channel, that it is not.
     let mut end = std::pin::pin!(async move {
         if complete {
-            let _ = chunks.send(Vec::new()).await;
+            let _ = chunks.send(ReceivedRows::default()).await;
         }
     });
     let mut ended = false;
@@ -169,32 +171,27 @@ enum End {
 
 async fn receive_packets<R: AsyncRead + Unpin>(
     reader: &mut PacketReader<R>,
-    chunks: &mpsc::Sender<Vec<u8>>,
-    mut spare: mpsc::UnboundedReceiver<Vec<u8>>,
+    chunks: &mpsc::Sender<ReceivedRows>,
+    mut spare: mpsc::UnboundedReceiver<ReceivedRows>,
     broken: &Broken,
 ) -> Result<End, ConnectionError> {
-    let mut chunk = Vec::new();
     loop {
-        let Some((event, payload)) = reader.event().await? else { return Err(ConnectionError::CutOff) };
+        let mut chunk = spare.try_recv().unwrap_or_default();
+        let event = reader.receive_rows(&mut chunk).await?.ok_or(ConnectionError::CutOff)?;
         let ends = match event {
             Event::BulkRows { last, .. } => last,
+            Event::NeedBytes(_) => false,
             Event::Attention => return Ok(End::Cancelled { attention: true }),
             Event::BulkIgnored => return Ok(End::Cancelled { attention: false }),
             event => return Err(ConnectionError::Unexpected(format!("{event:?}").into())),
         };
-        chunk.extend_from_slice(payload);
-        if ends || chunk.len() >= CHUNK_BYTES {
-            let mut next = spare.try_recv().unwrap_or_default();
-            next.clear();
-            let full = std::mem::replace(&mut chunk, next);
-            // The worker has gone if the load has failed: the rest is read and dropped.
-            if !full.is_empty() {
-                // The rows' thread may wait for a lock, and nothing is read meanwhile.
-                tokio::select! {
-                    biased;
-                    _ = chunks.send(full) => {}
-                    () = broken.wait() => return Err(ConnectionError::CutOff),
-                }
+        // The worker has gone if the load has failed: the rest is read and dropped.
+        if !chunk.is_empty() {
+            // The rows' thread may wait for a lock, and nothing is read meanwhile.
+            tokio::select! {
+                biased;
+                _ = chunks.send(chunk) => {}
+                () = broken.wait() => return Err(ConnectionError::CutOff),
             }
         }
         if ends {
@@ -206,13 +203,13 @@ async fn receive_packets<R: AsyncRead + Unpin>(
 /// The rows' thread.
 fn decode(
     mut sink: Box<dyn RowSink>,
-    mut queue: mpsc::Receiver<Vec<u8>>,
-    spent: &mpsc::UnboundedSender<Vec<u8>>,
+    mut queue: mpsc::Receiver<ReceivedRows>,
+    spent: &mpsc::UnboundedSender<ReceivedRows>,
     cancellation: &Cancellation,
     row_max_bytes: usize,
 ) -> Result<u64, SqlError> {
     let mut stream = ChunkedStream::new(row_max_bytes);
-    while let Some(chunk) = queue.blocking_recv() {
+    while let Some(mut chunk) = queue.blocking_recv() {
         if cancellation.is_cancelled() {
             break;
         }
@@ -223,7 +220,11 @@ fn decode(
             }
             return sink.finish();
         }
-        stream.feed(&chunk, sink.as_mut())?;
+        // Packets are pieces, unless they are small.
+        chunk.join(stream.piece_bytes());
+        for piece in chunk.pieces() {
+            stream.feed(piece, sink.as_mut())?;
+        }
         // Nobody wants the buffer back once the message has been received.
         let _ = spent.send(chunk);
     }
@@ -236,16 +237,25 @@ struct ChunkedStream {
     row_max_bytes: usize,
     /// The unfinished token that the last chunk ended in.
     carry: Vec<u8>,
+    /// Nothing was fed yet.
+    is_first: bool,
 }
 
 impl ChunkedStream {
     fn new(row_max_bytes: usize) -> ChunkedStream {
-        ChunkedStream { stream: BulkStream::new(), row_max_bytes, carry: Vec::new() }
+        ChunkedStream { stream: BulkStream::new(), row_max_bytes, carry: Vec::new(), is_first: true }
+    }
+
+    /// Bytes that are worth to be fed at once. At first they are all that came: a table decides by the first rows whether they
+    /// are many.
+    fn piece_bytes(&mut self) -> usize {
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        if is_first || self.carry.len() >= LONG_ROW_BYTES { usize::MAX } else { PIECE_BYTES }
     }
 
     fn feed(&mut self, chunk: &[u8], sink: &mut dyn RowSink) -> Result<(), SqlError> {
         let mut chunk = chunk;
-        let mut step = STRADDLE_BYTES;
+        let mut step = if self.carry.len() < LONG_ROW_BYTES { STRADDLE_BYTES } else { usize::MAX };
         // A row that straddles two chunks is completed with as little copying as its length allows.
         while !self.carry.is_empty() {
             let (head, tail) = chunk.split_at(step.min(chunk.len()));

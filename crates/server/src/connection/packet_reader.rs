@@ -1,6 +1,7 @@
 //! Reads the requests of a client, with large reads of its socket.
 
 use std::io;
+use std::ops::Range;
 
 use tds::conversation::server::{Conversation, Event, Step};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -9,8 +10,10 @@ use crate::connection::ConnectionError;
 
 /// Read buffer of an idle connection.
 const BUFFER_MIN_BYTES: usize = 8 << 10;
-/// Read buffer during a bulk load.
-const BUFFER_MAX_BYTES: usize = 512 << 10;
+/// Read buffer during a bulk load: as much as stays in a processor's cache together with the pages that are made of it.
+const BUFFER_MAX_BYTES: usize = 256 << 10;
+/// Of it, what is received before rows are handed on. Behind it there is room for the largest packet.
+const ROWS_BYTES: usize = 192 << 10;
 
 /// Shows received bytes to the conversation. A read may be dropped between any two polls without losing a byte.
 pub(crate) struct PacketReader<R> {
@@ -19,6 +22,41 @@ pub(crate) struct PacketReader<R> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
+}
+
+/// Packets of a bulk load, as they were received.
+#[derive(Debug, Default)]
+pub(crate) struct ReceivedRows {
+    bytes: Vec<u8>,
+    /// Where rows are in the bytes, between the headers of packets.
+    payloads: Vec<Range<usize>>,
+}
+
+impl ReceivedRows {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.payloads.iter().all(Range::is_empty)
+    }
+
+    /// Makes one of neighbouring payloads until each has so many bytes, if there are so many.
+    pub fn join(&mut self, least_bytes: usize) {
+        let mut joined: Vec<Range<usize>> = Vec::with_capacity(self.payloads.len());
+        for payload in self.payloads.drain(..) {
+            match joined.last_mut() {
+                Some(last) if last.len() < least_bytes => {
+                    self.bytes.copy_within(payload.clone(), last.end);
+                    last.end += payload.len();
+                }
+                _ => joined.push(payload),
+            }
+        }
+        self.payloads = joined;
+    }
+
+    /// The rows, in pieces that break anywhere.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        self.payloads.iter().filter_map(|payload| self.bytes.get(payload.clone()))
+    }
 }
 
 fn beyond() -> ConnectionError {
@@ -54,6 +92,47 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
         Ok(Some((event, self.buffer.get(rows).ok_or_else(beyond)?)))
     }
 
+    /// Receives rows of a bulk load into `rows`, whose memory is used again. Returns the event that ended this: the end of the
+    /// message, what comes instead of rows, or that more bytes are needed, because these are enough to be handed on. `None`
+    /// at a clean end of the stream.
+    pub async fn receive_rows(&mut self, rows: &mut ReceivedRows) -> Result<Option<Event>, ConnectionError> {
+        rows.payloads.clear();
+        let ended = loop {
+            let shown_at = self.start;
+            let pending = self.buffer.get(self.start..self.end).ok_or_else(beyond)?;
+            let Step { consumed, event } = self.conversation.next(pending)?;
+            self.start += consumed;
+            match event {
+                Event::NeedBytes(wanted) => {
+                    if self.start >= ROWS_BYTES {
+                        break event;
+                    }
+                    if !self.fill_behind(wanted).await? {
+                        return Ok(None);
+                    }
+                }
+                Event::BulkRows { ref payload, last } => {
+                    rows.payloads.push(shown_at + payload.start..shown_at + payload.end);
+                    if last {
+                        break event;
+                    }
+                }
+                event => break event,
+            }
+        };
+        // What was received behind the rows goes to the other buffer.
+        let rest = self.start..self.end;
+        std::mem::swap(&mut self.buffer, &mut rows.bytes);
+        let wanted = BUFFER_MAX_BYTES.max(rest.len());
+        if self.buffer.len() < wanted {
+            self.buffer.resize(wanted, 0);
+        }
+        (self.start, self.end) = (0, rest.len());
+        let place = self.buffer.get_mut(..rest.len()).ok_or_else(beyond)?;
+        place.copy_from_slice(rows.bytes.get(rest).ok_or_else(beyond)?);
+        Ok(Some(ended))
+    }
+
     /// Where the conversation stands.
     pub fn conversation(&mut self) -> &mut Conversation {
         &mut self.conversation
@@ -80,6 +159,15 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
         (self.io, self.conversation)
     }
 
+    /// Reads once, and leaves everything where it is.
+    async fn fill_behind(&mut self, wanted: usize) -> Result<bool, ConnectionError> {
+        let least = (self.start + wanted).max(self.end + 1);
+        if least > self.buffer.len() {
+            self.buffer.resize(least, 0);
+        }
+        self.read().await
+    }
+
     /// Reads once, with room for `wanted` bytes from the head; `false` at the end of the stream.
     async fn fill(&mut self, wanted: usize) -> Result<bool, ConnectionError> {
         if self.start == self.end {
@@ -91,6 +179,10 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
         if wanted > self.buffer.len() {
             self.buffer.resize(wanted, 0);
         }
+        self.read().await
+    }
+
+    async fn read(&mut self) -> Result<bool, ConnectionError> {
         let space = self.buffer.get_mut(self.end..).ok_or_else(beyond)?;
         let read = match self.io.read(space).await {
             // A client that closes its socket without a TLS farewell; between messages nothing is lost by it.

@@ -1,7 +1,8 @@
 //! ROW tokens from borrowed page rows: values are copied, each after its length.
 
-use databases::storage::{CellPrefix, PageCell, PageRows};
-use store::LyingValue;
+use databases::storage::{CellPrefix, PageCell};
+use store::record::{variable_end, variable_ends};
+use store::{FixedPlace, LyingValue};
 
 /// The token byte of ROW (MS-TDS 2.2.7.19).
 const ROW: u8 = 0xD1;
@@ -11,23 +12,155 @@ const PAGE_BYTES: usize = 8192;
 const CELL_EXTRA_BYTES: usize = 3;
 /// Longest value that is copied with what stands behind it, without a look at its length.
 const SHORT_BYTES: usize = 64;
+/// Longest value of fixed width that is copied so.
+const FIXED_BYTES: usize = 16;
 
-/// Appends the rows to a buffer of tokens.
-pub(super) fn append_rows(rows: &PageRows, tokens: &mut Vec<u8>) {
-    for records in rows.pages() {
+/// How the rows of a result become tokens.
+pub(super) struct RowTokens<'r> {
+    cells: &'r [PageCell],
+    /// The first cells, if they have fixed places both in a record and, without nulls, in a token.
+    head: Vec<HeadCell>,
+    /// Bytes of a record, and bits in them, that say that a value of the head is null.
+    nulls: Vec<(usize, u8)>,
+    /// Bytes of the head in a token.
+    head_bytes: usize,
+    /// The cells behind them that are of variable length, and where a record has their ends.
+    variable: Vec<VariableCell>,
+    part: usize,
+}
+
+/// A value of variable length.
+struct VariableCell {
+    /// Its number among those of a record.
+    index: usize,
+    /// Byte of a record, and bit in it, that say that it is null.
+    null: Option<(usize, u8)>,
+}
+
+/// A value of one to sixteen bytes.
+struct HeadCell {
+    /// Where it is in a record.
+    from: usize,
+    /// Of a bit: which.
+    bit: Option<u8>,
+    /// Where it goes in a token, and its length, which is written in front of it; 0: it is not.
+    to: usize,
+    length: u8,
+}
+
+impl<'r> RowTokens<'r> {
+    /// For rows of these columns.
+    pub fn new(cells: &'r [PageCell]) -> Self {
+        let (head, nulls, variable) = Default::default();
+        let mut tokens = RowTokens { cells, head, nulls, head_bytes: 1, variable, part: 0 };
+        for cell in cells {
+            let (from, bit, width) = match cell.place.fixed() {
+                Some(FixedPlace::Bytes { offset, width: width @ 1..=FIXED_BYTES }) => (offset, None, width),
+                Some(FixedPlace::Bit { offset, mask }) => (offset, Some(mask), 1),
+                _ => break,
+            };
+            let prefix_bytes = match cell.prefix {
+                CellPrefix::None => 0,
+                CellPrefix::Byte => 1,
+                CellPrefix::Short => break,
+            };
+            if cell.swaps_halves {
+                break;
+            }
+            let to = tokens.head_bytes + prefix_bytes;
+            let length = if prefix_bytes > 0 { width as u8 } else { 0 };
+            tokens.head.push(HeadCell { from, bit, to, length });
+            tokens.head_bytes = to + width;
+            if let Some((place, mask)) = cell.place.null() {
+                match tokens.nulls.iter_mut().find(|(other, _)| *other == place) {
+                    Some((_, all)) => *all |= mask,
+                    None => tokens.nulls.push((place, mask)),
+                }
+            }
+        }
+        for cell in cells.iter().skip(tokens.head.len()) {
+            let (Some((index, part)), CellPrefix::Short, false) =
+                (cell.place.variable(), cell.prefix, cell.swaps_halves)
+            else {
+                break;
+            };
+            tokens.part = part;
+            tokens.variable.push(VariableCell { index, null: cell.place.null() });
+        }
+        tokens
+    }
+
+    /// Appends the rows of a page to a buffer of tokens.
+    pub fn append<'p>(&self, records: impl ExactSizeIterator<Item = &'p [u8]>, tokens: &mut Vec<u8>) {
         let mut end = tokens.len();
-        let most = PAGE_BYTES + records.len() * (1 + CELL_EXTRA_BYTES * rows.cells().len()) + SHORT_BYTES;
+        let most = PAGE_BYTES + records.len() * (1 + CELL_EXTRA_BYTES * self.cells.len()) + SHORT_BYTES;
         tokens.resize(end + most, 0);
+        let (head, rest) = self.cells.split_at(self.head.len());
+        let rest = rest.get(self.variable.len()..).unwrap_or_default();
         for record in records {
             if let Some(token) = tokens.get_mut(end) {
                 *token = ROW;
             }
-            end += 1;
-            for cell in rows.cells() {
-                end = append_cell(*cell, record, tokens, end);
-            }
+            end = match tokens.get_mut(end..).and_then(|out| self.put_head(record, out)) {
+                Some(()) => end + self.head_bytes,
+                None => head.iter().fold(end + 1, |end, cell| append_cell(*cell, record, tokens, end)),
+            };
+            end = self.append_variable(record, tokens, end);
+            end = rest.iter().fold(end, |end, cell| append_cell(*cell, record, tokens, end));
         }
         tokens.truncate(end);
+    }
+
+    /// Writes the cells of variable length at `at` and returns where they end.
+    #[inline]
+    fn append_variable(&self, record: &[u8], out: &mut [u8], mut at: usize) -> usize {
+        if self.variable.is_empty() {
+            return at;
+        }
+        let (ends, first) = variable_ends(record, self.part);
+        for VariableCell { index, null } in &self.variable {
+            let is_null =
+                null.is_some_and(|(place, mask)| record.get(place).is_some_and(|byte| byte & mask != 0));
+            let (start, end) = match ends.get(*index) {
+                Some(end) => {
+                    let before = index.checked_sub(1).and_then(|before| ends.get(before));
+                    (before.map_or(first, |before| variable_end(*before)), variable_end(*end))
+                }
+                None => (0, 0),
+            };
+            let length = if is_null { 0 } else { end.saturating_sub(start) };
+            let prefix = if is_null { u16::MAX } else { length as u16 };
+            if let Some(place) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+                *place = prefix.to_le_bytes();
+            }
+            at += 2;
+            copy(record, start, start + length, true, out, at);
+            at += length;
+        }
+        at
+    }
+
+    /// Writes the head of a token. `None`: it has nulls, or the ends of page or buffer are near.
+    #[inline]
+    fn put_head(&self, record: &[u8], out: &mut [u8]) -> Option<()> {
+        for (place, mask) in &self.nulls {
+            if record.get(*place)? & mask != 0 {
+                return None;
+            }
+        }
+        for cell in &self.head {
+            match cell.bit {
+                None => {
+                    let value = record.get(cell.from..)?.first_chunk::<FIXED_BYTES>()?;
+                    *out.get_mut(cell.to..)?.first_chunk_mut()? = *value;
+                }
+                Some(mask) => *out.get_mut(cell.to)? = u8::from(record.get(cell.from)? & mask != 0),
+            }
+            if cell.length > 0 {
+                *out.get_mut(cell.to - 1)? = cell.length;
+            }
+        }
+        Some(())
     }
 }
 
@@ -64,7 +197,7 @@ fn append_cell(cell: PageCell, record: &[u8], out: &mut [u8], at: usize) -> usiz
             }
         }
         LyingValue::Bytes(start, end) => {
-            copy(record, start, end, out, at);
+            copy(record, start, end, cell.prefix == CellPrefix::Short, out, at);
             if cell.swaps_halves
                 && let Some(place) = out.get_mut(at..at + length)
             {
@@ -75,12 +208,13 @@ fn append_cell(cell: PageCell, record: &[u8], out: &mut [u8], at: usize) -> usiz
     at + length
 }
 
-/// Copies `record[start..end]`. Behind a short value more may be written, which the next one overwrites.
+/// Copies `record[start..end]`. Behind a short value more may be written, which the next one overwrites. Values of variable length
+/// are copied by one length, so that no branch depends on theirs.
 #[inline]
-fn copy(record: &[u8], start: usize, end: usize, out: &mut [u8], at: usize) {
+fn copy(record: &[u8], start: usize, end: usize, is_variable: bool, out: &mut [u8], at: usize) {
     let copied = match end.saturating_sub(start) {
-        0..=16 => copy_chunk::<16>(record, start, out, at),
-        17..=SHORT_BYTES => copy_chunk::<SHORT_BYTES>(record, start, out, at),
+        0..=FIXED_BYTES if !is_variable => copy_chunk::<FIXED_BYTES>(record, start, out, at),
+        0..=SHORT_BYTES => copy_chunk::<SHORT_BYTES>(record, start, out, at),
         _ => None,
     };
     if copied.is_none()

@@ -1,9 +1,11 @@
 //! Writes tokens: collects them, cuts them into packets, and sends them in large pieces.
 
+use std::io::{self, IoSlice};
 use std::time::Duration;
+
 use tds::codec::Writer;
 use tds::packet::PacketType;
-use tds::packet_framer::PacketFramer;
+use tds::packet_framer::{PacketFramer, PlannedPacket};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::sleep;
@@ -12,6 +14,8 @@ use crate::connection::ConnectionError;
 
 /// Gathered bytes beyond which packets are written out before the response is complete.
 const WRITE_AT_BYTES: usize = 128 << 10;
+/// Packets of so many bytes are written from where their tokens are. Fewer are copied together with their headers.
+const GATHERED_BYTES: usize = 16 << 10;
 /// What an idle connection keeps of each buffer.
 const KEPT_BYTES: usize = 4 << 10;
 
@@ -21,8 +25,9 @@ pub(crate) struct ResponseWriter<W> {
     packet_size_bytes: usize,
     spid: u16,
     framer: PacketFramer,
-    /// Token bytes not yet framed.
+    /// Token bytes not yet sent.
     tokens: Vec<u8>,
+    planned: Vec<PlannedPacket>,
     packets: Vec<u8>,
     fate: Fate,
 }
@@ -45,6 +50,7 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
             spid,
             framer: PacketFramer::new(PacketType::TabularResult, packet_size_bytes, spid),
             tokens: Vec::new(),
+            planned: Vec::new(),
             packets: Vec::new(),
             fate: Fate::Sent,
         }
@@ -79,34 +85,57 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         if self.tokens.len() < WRITE_AT_BYTES {
             return Ok(());
         }
-        self.framer.frame_into(&self.tokens, false, &mut self.packets);
-        self.tokens.clear();
-        self.write().await?;
-        self.packets.clear();
-        Ok(())
+        self.write(false).await
     }
 
-    async fn write(&mut self) -> Result<(), ConnectionError> {
+    /// Sends all packets that are full; with `last` all that is left, as the end of the response.
+    async fn write(&mut self, last: bool) -> Result<(), ConnectionError> {
+        self.planned.clear();
+        let covered = self.framer.plan(self.tokens.len(), last, &mut self.planned);
         if self.fate != Fate::Dropped {
-            self.io.write_all(&self.packets).await?;
+            let tokens = &self.tokens;
+            let payload = |packet: &PlannedPacket| tokens.get(packet.payload.clone()).unwrap_or_default();
+            if covered >= GATHERED_BYTES && self.io.is_write_vectored() {
+                let packets = self.planned.iter();
+                let slices =
+                    packets.flat_map(|packet| [IoSlice::new(&packet.header), IoSlice::new(payload(packet))]);
+                write_all(&mut self.io, &mut slices.collect::<Vec<_>>()).await?;
+            } else {
+                for packet in &self.planned {
+                    self.packets.extend_from_slice(&packet.header);
+                    self.packets.extend_from_slice(payload(packet));
+                }
+                self.io.write_all(&self.packets).await?;
+                self.packets.clear();
+            }
         }
+        self.tokens.drain(..covered);
         Ok(())
     }
 
     /// Ends the response and sends all of it.
     pub async fn finish(&mut self) -> Result<(), ConnectionError> {
-        self.framer.frame_into(&self.tokens, true, &mut self.packets);
-        self.tokens.clear();
         if let Fate::Delayed(time) = self.fate {
             self.fate = Fate::Sent;
             sleep(time).await;
         }
-        self.write().await?;
+        self.write(true).await?;
         self.io.flush().await?;
-        self.packets.clear();
         self.tokens.shrink_to(KEPT_BYTES);
         self.packets.shrink_to(KEPT_BYTES);
         self.framer = PacketFramer::new(PacketType::TabularResult, self.packet_size_bytes, self.spid);
         Ok(())
     }
+}
+
+async fn write_all<W: AsyncWrite + Unpin>(io: &mut W, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+    // Empty ones would look like the end.
+    IoSlice::advance_slices(&mut slices, 0);
+    while !slices.is_empty() {
+        match io.write_vectored(slices).await? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => IoSlice::advance_slices(&mut slices, written),
+        }
+    }
+    Ok(())
 }

@@ -17,7 +17,7 @@ use tokio::io::AsyncWrite;
 use tsql::SqlError;
 
 use crate::connection::ConnectionError;
-use crate::connection::page_rows::append_rows;
+use crate::connection::page_rows::RowTokens;
 use crate::connection::response_writer::ResponseWriter;
 
 /// Rows encoded between two looks at the write buffer, at most.
@@ -129,7 +129,11 @@ impl ResponseEncoder {
             Response::PageRows(rows) => {
                 self.rows += rows.rows() as u64;
                 self.answer.rows_sent += rows.rows() as u64;
-                append_rows(&rows, writer.buffer());
+                let tokens = RowTokens::new(rows.cells());
+                for page in rows.pages() {
+                    tokens.append(page, writer.buffer());
+                    writer.write_if_large().await?;
+                }
             }
             Response::ReturnStatus(status) => self.token(&Token::ReturnStatus(status), writer)?,
             Response::ReturnValue(value) => self.token(&return_value(value, self.vectors), writer)?,

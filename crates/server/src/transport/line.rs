@@ -1,6 +1,6 @@
 //! The lowest byte stream: a socket, or a socket with a relay that delays and breaks it on purpose.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
@@ -110,6 +110,27 @@ impl AsyncWrite for Socket {
         }
     }
 
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.stream.poll_write_ready(cx))?;
+            match self.stream.try_write_vectored(slices) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => {
+                    self.counts.bytes_sent.add(written.as_ref().map_or(0, |written| *written as u64));
+                    return Poll::Ready(written);
+                }
+            }
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
     fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -134,6 +155,21 @@ impl AsyncWrite for Line {
             Line::Socket(socket) => Pin::new(socket).poll_write(cx, bytes),
             Line::Relayed(near) => Pin::new(near).poll_write(cx, bytes),
         }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Line::Socket(socket) => Pin::new(socket).poll_write_vectored(cx, slices),
+            Line::Relayed(near) => Pin::new(near).poll_write_vectored(cx, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        matches!(self, Line::Socket(_))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

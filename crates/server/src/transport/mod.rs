@@ -8,7 +8,7 @@ mod handshake_shim;
 mod line;
 mod relay;
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -111,6 +111,25 @@ impl AsyncWrite for Transport {
         match self.get_mut() {
             Transport::Clear(socket) => Pin::new(socket).poll_write(cx, bytes),
             Transport::Tls(stream) => Pin::new(stream.as_mut()).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Transport::Clear(socket) => Pin::new(socket).poll_write_vectored(cx, slices),
+            Transport::Tls(stream) => Pin::new(stream.as_mut()).poll_write_vectored(cx, slices),
+        }
+    }
+
+    /// TLS copies what it encrypts, and makes a record of each write.
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Transport::Clear(socket) => socket.is_write_vectored(),
+            Transport::Tls(_) => false,
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
+use super::extent_memory::ExtentMemory;
 use super::quota::{Counted, MemoryQuota, NoMemoryLeft};
 use super::volume::{Volume, VolumeFile};
 use crate::page::EXTENT_BYTES;
@@ -66,7 +67,7 @@ impl Volume for MemoryVolume {
 }
 
 /// A part of a file, as large as an extent; None: zeros.
-type Part = RwLock<Option<Box<[u8]>>>;
+type Part = RwLock<Option<ExtentMemory>>;
 
 #[derive(Debug, Default)]
 struct MemoryFile {
@@ -142,10 +143,10 @@ impl VolumeFile for MemoryFile {
                 self.counted.take_anyway(EXTENT_BYTES);
             }
             if bytes.len() == EXTENT_BYTES && part.is_none() {
-                *part = Some(bytes.into());
+                *part = Some(ExtentMemory::of(bytes));
                 return;
             }
-            let part = part.get_or_insert_with(|| vec![0; EXTENT_BYTES].into());
+            let part = part.get_or_insert_with(ExtentMemory::zeroed);
             if let Some(place) = part.get_mut(within..within + bytes.len()) {
                 place.copy_from_slice(bytes);
             }

@@ -1,6 +1,7 @@
 //! The files of a database, and their directories.
 
 pub mod directory;
+mod extent_memory;
 pub mod file_layout;
 pub mod files;
 pub mod memory;

@@ -10,7 +10,7 @@ use crate::record::compress::record::CdRecord;
 use crate::record::compress::row::push_costs;
 use crate::record::compress::{Compression, CompressionCounts};
 use crate::record::layout::Layout;
-use crate::record::{BoundBatch, Records};
+use crate::record::{BoundBatch, RECORD_ROOM_BYTES, Records, WireRowCopier, WireRows};
 
 /// A run of pages in memory that takes rows until it is full.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct PageBlock {
     slots: usize,
     used: usize,
     offsets: Vec<u32>,
+    /// Room for the record of a row whose place is not known.
+    spare: Vec<u8>,
     /// What a row takes at least: compressed rows of a heap may be shorter than the stub that they may become.
     least_bytes: usize,
     /// Bytes of the page being filled that are kept free for that.
@@ -76,6 +78,7 @@ impl PageBlock {
             slots: 0,
             used: 0,
             offsets: Vec::new(),
+            spare: Vec::new(),
             least_bytes,
             reserve: 0,
             columns: layout.columns.len(),
@@ -111,6 +114,54 @@ impl PageBlock {
             from += length;
         }
         count
+    }
+
+    /// Copies wire rows into records in their pages. It stops before a row that is incomplete or cannot be copied unchanged, and before
+    /// one that finds no room: then it says that the block is full.
+    pub fn append_wire_rows(&mut self, copier: &WireRowCopier, bytes: &[u8]) -> (WireRows, bool) {
+        let mut taken = WireRows::default();
+        let mut spare = std::mem::take(&mut self.spare);
+        spare.resize(RECORD_ROOM_BYTES, 0);
+        let is_full = loop {
+            self.fill_page(copier, bytes, &mut taken);
+            // Either that row finds no room in the page, or it is not to be copied.
+            let rest = bytes.get(taken.bytes..).unwrap_or_default();
+            let Some((row_bytes, length)) = copier.row(rest, &mut spare) else { break false };
+            self.place(&[length as u16]);
+            let Some(start) = self.offsets.first().map(|start| *start as usize) else { break true };
+            if let (Some(place), Some(record)) =
+                (self.bytes.get_mut(start..start + length), spare.get(..length))
+            {
+                place.copy_from_slice(record);
+            }
+            taken.rows += 1;
+            taken.bytes += row_bytes;
+        };
+        self.spare = spare;
+        (taken, is_full)
+    }
+
+    /// Copies wire rows into the page being filled, as long as they find room.
+    fn fill_page(&mut self, copier: &WireRowCopier, bytes: &[u8], taken: &mut WireRows) {
+        if self.page_limit_bytes < CAPACITY_BYTES || self.least_bytes > 0 || self.compressor.is_some() {
+            return;
+        }
+        let Some(last) = self.pages.checked_sub(1) else { return };
+        let Some(page) = self.bytes.as_chunks_mut::<PAGE_BYTES>().0.get_mut(last) else { return };
+        loop {
+            let slot = PAGE_BYTES.saturating_sub(SLOT_BYTES * (self.slots + 1));
+            let (Some(rest), Some(room)) = (bytes.get(taken.bytes..), page.get_mut(self.used..slot)) else {
+                return;
+            };
+            let Some((row_bytes, length)) = copier.row(rest, room) else { return };
+            if let Some(place) = page.get_mut(slot..slot + SLOT_BYTES) {
+                place.copy_from_slice(&(self.used as u16).to_le_bytes());
+            }
+            self.slots += 1;
+            self.used += length;
+            taken.rows += 1;
+            taken.bytes += row_bytes;
+        }
     }
 
     /// Gives rows of these lengths their places, as many as find room: `offsets` has them.

@@ -35,8 +35,6 @@ pub(crate) struct HeapLoad {
     /// Rows in the block, if their addresses are wanted, and those that have got theirs.
     waiting: Option<Vec<Waiting>>,
     located: Vec<(LocatedRows, Vec<RowId>)>,
-    /// Records on their way into the block.
-    records: Records,
 }
 
 /// Rows in the block that have no addresses yet.
@@ -76,7 +74,6 @@ impl HeapLoad {
             rows_in_block: 0,
             waiting: locates.then(Vec::new),
             located: Vec::new(),
-            records: Records::default(),
         }
     }
 
@@ -130,36 +127,25 @@ impl HeapLoad {
         if !copier.is_for(&self.table.layout) {
             return Ok(found);
         }
-        let mut records = std::mem::take(&mut self.records);
         loop {
             let rest = bytes
                 .get(found.bytes..)
                 .ok_or_else(|| EngineError::internal("more bytes of rows than came"))?;
-            found.bytes += copier.make(rest, &mut records);
-            let lengths = &records.lengths;
-            if lengths.is_empty() {
-                break;
-            }
-            let (mut first, mut start) = (0, 0);
-            while first < lengths.len() {
-                let taken = self.block.append_records(&records, first, start);
-                let placed = lengths.iter().skip(first).take(taken);
-                start += placed.map(|length| usize::from(*length)).sum::<usize>();
-                first += taken;
-                self.rows_in_block += taken as u64;
-                match self.waiting.as_mut().map(|waiting| (waiting.last_mut(), taken)) {
-                    None | Some((_, 0)) => {}
-                    Some((Some(Waiting::Records(rows)), taken)) => *rows += taken,
-                    Some((_, taken)) => self.waiting.iter_mut().for_each(|w| w.push(Waiting::Records(taken))),
-                }
-                if first < lengths.len() {
-                    self.flush_rows(false)?;
+            let (taken, is_full) = self.block.append_wire_rows(copier, rest);
+            found.rows += taken.rows;
+            found.bytes += taken.bytes;
+            self.rows_in_block += taken.rows;
+            if let Some(waiting) = self.waiting.as_mut().filter(|_| taken.rows > 0) {
+                match waiting.last_mut() {
+                    Some(Waiting::Records(rows)) => *rows += taken.rows as usize,
+                    _ => waiting.push(Waiting::Records(taken.rows as usize)),
                 }
             }
-            found.rows += first as u64;
+            if !is_full {
+                return Ok(found);
+            }
+            self.flush_rows(false)?;
         }
-        self.records = records;
-        Ok(found)
     }
 
     /// Rows that have got their addresses since the last call.

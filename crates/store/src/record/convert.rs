@@ -137,6 +137,17 @@ pub fn is_time(scale: u8, bytes: &[u8]) -> bool {
     (unsigned(bytes) as i64) < DAY_SECONDS * power_of_ten(scale)
 }
 
+/// Units of a time of this scale in a day.
+pub fn day_units(scale: u8) -> i64 {
+    DAY_SECONDS * power_of_ten(scale)
+}
+
+/// Whether the calendar has so many days since 0001-01-01.
+#[inline]
+pub fn is_day(days: u64) -> bool {
+    days < CALENDAR_DAYS as u64
+}
+
 /// Arrow's units since 1970 of the bytes of a `datetime2` of a scale below 7; None for bytes that are never written.
 #[inline]
 pub fn datetime2<const WIDTH: usize>(scale: u8, bytes: [u8; WIDTH]) -> Option<i64> {

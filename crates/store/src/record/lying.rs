@@ -73,6 +73,25 @@ enum Place {
     Variable { part: u16, index: u16 },
 }
 
+/// A value that is at the same place of every record that has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FixedPlace {
+    /// So many bytes from an offset on.
+    Bytes {
+        /// The offset.
+        offset: usize,
+        /// How many.
+        width: usize,
+    },
+    /// One bit of a byte.
+    Bit {
+        /// The byte.
+        offset: usize,
+        /// The bit.
+        mask: u8,
+    },
+}
+
 /// A value in its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LyingValue {
@@ -100,6 +119,30 @@ impl ValuePlace {
         Some(Self { null, place })
     }
 
+    /// Where the value is in every record in which it is not null. `None`: it has no fixed place.
+    pub fn fixed(&self) -> Option<FixedPlace> {
+        match self.place {
+            Place::Fixed { offset, width } => {
+                Some(FixedPlace::Bytes { offset: offset.into(), width: width.into() })
+            }
+            Place::Bit { offset, mask } => Some(FixedPlace::Bit { offset: offset.into(), mask }),
+            Place::Variable { .. } => None,
+        }
+    }
+
+    /// The number of the value among those of variable length, and where these begin in a record; `None`: it has a fixed place.
+    pub fn variable(&self) -> Option<(usize, usize)> {
+        match self.place {
+            Place::Variable { part, index } => Some((index.into(), part.into())),
+            Place::Fixed { .. } | Place::Bit { .. } => None,
+        }
+    }
+
+    /// Byte of a record, and bit in it, that say that the value is null. `None`: it never is.
+    pub fn null(&self) -> Option<(usize, u8)> {
+        self.null.map(|(place, mask)| (place.into(), mask))
+    }
+
     /// The value in a record; what lies beyond the record's end is null.
     #[inline]
     pub fn value(&self, record: &[u8]) -> LyingValue {
@@ -115,6 +158,25 @@ impl ValuePlace {
             Place::Variable { part, index } => variable(record, part.into(), index.into()),
         }
     }
+}
+
+/// The ends of the values of variable length in a record, of which those begin at `part`, and where the first begins.
+/// Values that have no end are empty.
+#[inline]
+pub fn variable_ends(record: &[u8], part: usize) -> (&[[u8; 2]], usize) {
+    let has_variable = record.first().is_some_and(|status| status & HAS_VARIABLE != 0);
+    let Some((count, ends)) = record.get(part..).filter(|_| has_variable).and_then(<[u8]>::split_first_chunk)
+    else {
+        return (&[], part);
+    };
+    let count = usize::from(u16::from_le_bytes(*count));
+    (ends.as_chunks().0.get(..count).unwrap_or_default(), part + 2 + 2 * count)
+}
+
+/// Where a value ends, by its entry among the ends.
+#[inline]
+pub fn variable_end(entry: [u8; 2]) -> usize {
+    usize::from(u16::from_le_bytes(entry) & !COMPLEX)
 }
 
 #[inline]

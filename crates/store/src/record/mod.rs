@@ -32,10 +32,11 @@ pub(crate) use convert::{decimal, put_decimal};
 pub(crate) use entry_copier::EntryCopier;
 pub use gather::RowGatherer;
 pub(crate) use keyed_rows::{KeyedRows, Keys};
-pub use lying::{LyingRows, LyingValue, ValuePlace};
+pub use lying::{FixedPlace, LyingRows, LyingValue, ValuePlace, variable_end, variable_ends};
 pub use scatter::BoundBatch;
 pub(crate) use uniquifier::with_uniquifier;
 pub use value_form::{LengthPrefix, ValueContent, ValueForm};
+pub(crate) use wire_rows::RECORD_ROOM_BYTES;
 pub use wire_rows::{CopyRefusal, Records, WireForm, WireRowCopier, WireRows};
 
 use crate::error::EngineError;

@@ -6,8 +6,8 @@ use super::kind::Kind;
 use super::layout::{Layout, Position, RecordForm};
 use super::scatter::{IN_ROW_LIMIT_BYTES, put_short, status, template};
 use super::uniquifier::growth_bytes;
-use super::value_checks::{Text, is_date_time, is_decimal, is_offset, padding};
-use super::{HAS_VARIABLE, LengthPrefix, ValueContent, ValueForm, convert};
+use super::value_checks::{SHORT_BYTES, Text, ValueCheck, padding};
+use super::{HAS_VARIABLE, LengthPrefix, ValueContent, ValueForm};
 
 /// The form of wire rows: a marker byte, then the values, each after its length.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,10 @@ pub struct WireRowCopier {
     layout: Arc<Layout>,
     marker: u8,
     steps: Vec<Step>,
+    /// The first of the steps, if their values have fixed places in rows without nulls among them.
+    head: Vec<HeadStep>,
+    /// Bytes of a row up to the value behind the head, its marker included.
+    head_bytes: usize,
     /// What a record starts from, as if no variable column were null.
     template: Vec<u8>,
     /// Where the variable part begins: the count of entries.
@@ -60,13 +64,35 @@ pub struct WireRows {
 /// What is done with the next value of a row.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    kind: Kind,
     prefix: LengthPrefix,
     action: Action,
     /// Byte and bit of the record that say that the value is null; None: it may not be.
     null: Option<(usize, u8)>,
-    /// What a decimal is to stay below.
-    limit: u128,
+}
+
+/// What is done with a value whose place in a row is known.
+#[derive(Debug, Clone, Copy)]
+struct HeadStep {
+    /// The byte of the row that has the value's length; 0: there is none.
+    prefix: usize,
+    length: u8,
+    /// Where the value is in the row, and in the record.
+    from: usize,
+    to: usize,
+    action: HeadAction,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum HeadAction {
+    Four,
+    Eight,
+    Bit {
+        mask: u8,
+    },
+    /// Another width, or a value that is checked.
+    Copy {
+        check: ValueCheck,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +102,7 @@ enum Action {
         offset: usize,
         width: usize,
         swaps_halves: bool,
+        check: ValueCheck,
     },
     /// Text or bytes of up to a width, filled up.
     Pad {
@@ -138,8 +165,8 @@ impl Records {
 
 /// Bytes of records that are made before they go to their pages: they stay in the processor's first cache.
 const RECORDS_BYTES: usize = 16 << 10;
-/// Room for one more.
-const RECORD_ROOM_BYTES: usize = 9 << 10;
+/// Room for the longest record, and for what is written behind it.
+pub(crate) const RECORD_ROOM_BYTES: usize = 9 << 10;
 
 impl WireRowCopier {
     /// For the records of a layout.
@@ -187,7 +214,9 @@ impl WireRowCopier {
         }
         let limit_bytes = IN_ROW_LIMIT_BYTES.min(layout.row_limit_bytes.saturating_sub(growth_bytes(layout)));
         let layout = Arc::clone(layout);
-        Ok(Self { layout, marker: form.marker, steps, template, array, variable_count, limit_bytes })
+        let (head, head_bytes) = head_of(&steps);
+        let marker = form.marker;
+        Ok(Self { layout, marker, steps, head, head_bytes, template, array, variable_count, limit_bytes })
     }
 
     /// Whether it makes records of this layout: a table that was altered has another.
@@ -212,16 +241,24 @@ impl WireRowCopier {
         taken
     }
 
-    /// One row: the bytes it takes, and the length of its record.
+    /// Makes the record of the first row: the bytes that the row takes, and the length of the record. None: the row is
+    /// incomplete, it cannot be copied unchanged, or `record` has no room for it. What `record` then has is of no use.
     #[inline]
-    fn row(&self, source: &[u8], record: &mut [u8]) -> Option<(usize, usize)> {
+    pub(crate) fn row(&self, source: &[u8], record: &mut [u8]) -> Option<(usize, usize)> {
         if source.first() != Some(&self.marker) {
             return None;
         }
         put_short(record, 0, &self.template);
+        let (steps, mut at) = match self.put_head(source, record) {
+            Some(()) => (self.steps.get(self.head.len()..)?, self.head_bytes),
+            None => {
+                put_short(record, 0, &self.template);
+                (self.steps.as_slice(), 1)
+            }
+        };
         let entries = self.array + 2;
-        let (mut at, mut cursor, mut count) = (1, self.template.len() + 2 * self.variable_count, 0);
-        for step in &self.steps {
+        let (mut cursor, mut count) = (self.template.len() + 2 * self.variable_count, 0);
+        for step in steps {
             let (length, is_null) = match step.prefix {
                 LengthPrefix::None => (step.width(), false),
                 LengthPrefix::Byte => {
@@ -248,8 +285,8 @@ impl WireRowCopier {
             let value = rest.get(..length)?;
             at += length;
             match step.action {
-                Action::Copy { offset, width, swaps_halves } => {
-                    if length != width || !is_good(step, value) {
+                Action::Copy { offset, width, swaps_halves, check } => {
+                    if length != width || !check.passes(value) {
                         return None;
                     }
                     copy_fixed(record, offset, value)?;
@@ -259,10 +296,10 @@ impl WireRowCopier {
                 }
                 Action::Variable { index, limit_bytes, text } => {
                     // A record has room for what a row may have, and no more is looked at before that.
-                    if length > limit_bytes || cursor + length > self.limit_bytes || !text.allows(value) {
+                    if length > limit_bytes || cursor + length > self.limit_bytes {
                         return None;
                     }
-                    copy_ahead(record, cursor, rest, value)?;
+                    copy_text(record, cursor, rest, value, text)?;
                     cursor += length;
                     count = index + 1;
                     *record.get_mut(entries + 2 * index..)?.first_chunk_mut()? =
@@ -288,7 +325,36 @@ impl WireRowCopier {
         if missing > 0 {
             cursor = self.leave_out(missing, cursor, record)?;
         }
-        (cursor <= self.limit_bytes).then_some((at, cursor))
+        (cursor <= self.limit_bytes.min(record.len())).then_some((at, cursor))
+    }
+
+    /// Takes the values of the head. `None`: one of them is null or cannot be taken, or the row is incomplete.
+    #[inline]
+    fn put_head(&self, source: &[u8], record: &mut [u8]) -> Option<()> {
+        let source = source.get(..self.head_bytes)?;
+        for HeadStep { prefix, length, from, to, action } in &self.head {
+            if *prefix > 0 && source.get(*prefix) != Some(length) {
+                return None;
+            }
+            let (value, place) = (source.get(*from..)?, record.get_mut(*to..)?);
+            match action {
+                HeadAction::Four => *place.first_chunk_mut::<4>()? = *value.first_chunk()?,
+                HeadAction::Eight => *place.first_chunk_mut::<8>()? = *value.first_chunk()?,
+                HeadAction::Bit { mask } => match value.first()? {
+                    0 => {}
+                    1 => *place.first_mut()? |= mask,
+                    _ => return None,
+                },
+                HeadAction::Copy { check } => {
+                    let value = value.get(..usize::from(*length))?;
+                    if !check.passes(value) {
+                        return None;
+                    }
+                    copy_fixed(place, 0, value)?;
+                }
+            }
+        }
+        Some(())
     }
 
     /// Takes the entries of nulls at the end of the variable part out again. Returns the record's length.
@@ -309,6 +375,35 @@ impl WireRowCopier {
         record.copy_within(first..end, first - 2 * missing);
         Some(end - 2 * missing)
     }
+}
+
+/// The first steps whose values have fixed places in a row, and the bytes of the row up to the value behind them.
+fn head_of(steps: &[Step]) -> (Vec<HeadStep>, usize) {
+    let (mut head, mut end) = (Vec::new(), 1);
+    for step in steps {
+        let prefix_bytes = match step.prefix {
+            LengthPrefix::None => 0,
+            LengthPrefix::Byte => 1,
+            LengthPrefix::Short => break,
+        };
+        let (to, action) = match step.action {
+            Action::Copy { offset, width: 4, swaps_halves: false, check: ValueCheck::None } => {
+                (offset, HeadAction::Four)
+            }
+            Action::Copy { offset, width: 8, swaps_halves: false, check: ValueCheck::None } => {
+                (offset, HeadAction::Eight)
+            }
+            Action::Copy { offset, swaps_halves: false, check, .. } => (offset, HeadAction::Copy { check }),
+            Action::Bit { offset, mask } => (offset, HeadAction::Bit { mask }),
+            Action::Copy { .. } | Action::Pad { .. } | Action::Variable { .. } => break,
+        };
+        let Ok(length) = u8::try_from(step.width()) else { break };
+        let from = end + prefix_bytes;
+        let prefix = if prefix_bytes > 0 { end } else { 0 };
+        head.push(HeadStep { prefix, length, from, to, action });
+        end = from + step.width();
+    }
+    (head, end)
 }
 
 impl Step {
@@ -340,18 +435,14 @@ impl Step {
                 if is_swapped != (form.content == ValueContent::SwappedHalves) {
                     return None;
                 }
-                Action::Copy { offset, width, swaps_halves: is_swapped }
+                Action::Copy { offset, width, swaps_halves: is_swapped, check: ValueCheck::of(kind) }
             }
             Position::Bit { offset, bit } if form.prefix != LengthPrefix::Short => {
                 Action::Bit { offset, mask: 1 << bit }
             }
             Position::Fixed { .. } | Position::Bit { .. } => return None,
         };
-        let limit = match kind {
-            Kind::Decimal { precision, .. } => 10_u128.checked_pow(precision.into()).unwrap_or(u128::MAX),
-            _ => 0,
-        };
-        Some(Self { kind, prefix: form.prefix, action, null, limit })
+        Some(Self { prefix: form.prefix, action, null })
     }
 
     fn width(&self) -> usize {
@@ -363,29 +454,22 @@ impl Step {
     }
 }
 
-/// Whether bytes of the kind's width are a valid value of it.
-#[inline]
-fn is_good(step: &Step, value: &[u8]) -> bool {
-    match step.kind {
-        Kind::Decimal { .. } => is_decimal(value, step.limit),
-        Kind::Date => value.first_chunk().is_some_and(|value| convert::date(*value).is_some()),
-        Kind::SmallDateTime => value.last_chunk().is_some_and(|minutes| u16::from_le_bytes(*minutes) < 1440),
-        Kind::DateTime => value.first_chunk().is_some_and(|value| is_date_time(*value)),
-        Kind::Time { scale } => convert::is_time(scale, value),
-        Kind::DateTime2 { scale } => convert::ticks(scale, value).is_some(),
-        Kind::DateTimeOffset { scale } => is_offset(scale, value),
-        Kind::Float => value.first_chunk().is_some_and(|value| f64::from_le_bytes(*value).is_finite()),
-        Kind::Real => value.first_chunk().is_some_and(|value| f32::from_le_bytes(*value).is_finite()),
-        _ => true,
-    }
-}
-
 #[inline]
 fn copy_fixed(record: &mut [u8], offset: usize, value: &[u8]) -> Option<()> {
     let place = record.get_mut(offset..offset + value.len())?;
     match value.len() {
+        1 => *place.first_chunk_mut::<1>()? = *value.first_chunk()?,
+        2 => *place.first_chunk_mut::<2>()? = *value.first_chunk()?,
+        3 => *place.first_chunk_mut::<3>()? = *value.first_chunk()?,
         4 => *place.first_chunk_mut::<4>()? = *value.first_chunk()?,
-        8 => *place.first_chunk_mut::<8>()? = *value.first_chunk()?,
+        5..=7 => {
+            *place.first_chunk_mut::<4>()? = *value.first_chunk()?;
+            *place.last_chunk_mut::<4>()? = *value.last_chunk()?;
+        }
+        8..=16 => {
+            *place.first_chunk_mut::<8>()? = *value.first_chunk()?;
+            *place.last_chunk_mut::<8>()? = *value.last_chunk()?;
+        }
         _ => {
             for (place, byte) in place.iter_mut().zip(value) {
                 *place = *byte;
@@ -395,19 +479,19 @@ fn copy_fixed(record: &mut [u8], offset: usize, value: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Copies `value`, the head of `rest`. Behind a short one more of `rest` may come, which the next value overwrites: a record's room has no end near.
+/// Copies `value`, the head of `rest`, if it is what `text` allows. Behind a short one more of `rest` may come, which the next value
+/// overwrites: a record's room has no end near.
 #[inline]
-fn copy_ahead(record: &mut [u8], at: usize, rest: &[u8], value: &[u8]) -> Option<()> {
-    const SHORT_BYTES: usize = 64;
+fn copy_text(record: &mut [u8], at: usize, rest: &[u8], value: &[u8], text: Text) -> Option<()> {
     let place = record.get_mut(at..)?;
     if value.len() <= SHORT_BYTES
         && let (Some(place), Some(source)) = (place.first_chunk_mut::<SHORT_BYTES>(), rest.first_chunk())
     {
         *place = *source;
-        return Some(());
+        return (text.is_plain(source, value.len()) || text.allows(value)).then_some(());
     }
     place.get_mut(..value.len())?.copy_from_slice(value);
-    Some(())
+    text.allows(value).then_some(())
 }
 
 #[cfg(test)]

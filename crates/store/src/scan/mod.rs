@@ -1,6 +1,7 @@
 //! Reads tables: extents to batches, as of one commit or as a transaction sees them.
 
 pub mod ordered;
+mod page_pool;
 pub mod read_table;
 
 use std::ops::Range;
@@ -22,6 +23,7 @@ use crate::page::{self, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, PageId, Pa
 use crate::record::{BatchBuilder, ExpectedSizes, LyingRows, RowGatherer};
 use crate::tree;
 use crate::tree::index::RowLocator;
+use page_pool::PagePool;
 
 /// Which state of the pages a scan reads.
 #[derive(Debug, Clone)]
@@ -78,7 +80,7 @@ impl PageReader {
         &self,
         extent: ExtentUse,
         keeps: bool,
-        buffer: &mut Vec<u8>,
+        pool: &mut PagePool,
     ) -> Result<Vec<Arc<Page>>, EngineError> {
         let pager = &self.shared.pager;
         let epoch = pager.versions.epoch();
@@ -86,7 +88,7 @@ impl PageReader {
         let mut pages = match pager.cache.peek_all(&ids) {
             Ok(pages) => pages,
             Err(_) if keeps => pager.cache.read_extent(&ids, WaitType::PageIoLatchShared)?,
-            Err(cached) => self.read_past_cache(extent, &ids, cached, buffer)?,
+            Err(cached) => self.read_past_cache(extent, &ids, cached, pool)?,
         };
         if let Some((sequence, own)) = self.view.stands_at() {
             pager.versions.read_all(&mut pages, sequence, own)?;
@@ -105,11 +107,12 @@ impl PageReader {
         extent: ExtentUse,
         ids: &[PageId],
         cached: Vec<Option<Arc<Page>>>,
-        buffer: &mut Vec<u8>,
+        pool: &mut PagePool,
     ) -> Result<Vec<Arc<Page>>, EngineError> {
         let first = extent.extent.page(0);
         // Up to the last page in use: the file may end there.
         let used = (EXTENT_PAGES - extent.used.leading_zeros()) as usize;
+        let PagePool { extent: buffer, pages: pool } = pool;
         buffer.resize(EXTENT_BYTES, 0);
         let bytes = buffer
             .get_mut(..used * PAGE_BYTES)
@@ -121,9 +124,7 @@ impl PageReader {
             let bytes = read.get((id.page % EXTENT_PAGES) as usize);
             match (cached, bytes) {
                 (Some(page), _) => Ok(page),
-                (None, Some(bytes)) if page::verify(bytes, *id).is_ok() => {
-                    Ok(Arc::new(Page::from_bytes(*bytes)))
-                }
+                (None, Some(bytes)) if page::verify(bytes, *id).is_ok() => Ok(pool.page(bytes)),
                 // It may have been written meanwhile; the cache knows.
                 (None, _) => self.read(*id),
             }
@@ -151,7 +152,7 @@ pub struct Scan {
     step: usize,
     /// What is read stays in the cache: the table does not take much of it.
     keeps: bool,
-    buffer: Vec<u8>,
+    pool: PagePool,
     /// Sizes of the batch before.
     expected: ExpectedSizes,
 }
@@ -199,7 +200,7 @@ impl Scan {
             batch_rows: BATCH_ROWS,
             step: 1,
             keeps,
-            buffer: Vec::new(),
+            pool: PagePool::default(),
             expected: ExpectedSizes::default(),
         })
     }
@@ -224,7 +225,7 @@ impl Scan {
                 batch_rows: self.batch_rows,
                 step: self.step,
                 keeps: self.keeps,
-                buffer: Vec::new(),
+                pool: PagePool::default(),
                 expected: ExpectedSizes::default(),
             })
             .collect()
@@ -294,7 +295,7 @@ impl Scan {
         let Some(index) = self.extents.next() else { return Ok(None) };
         self.extents.start = self.extents.start.saturating_add(self.step - 1).min(self.extents.end);
         let Some(extent) = table.unit(UnitKind::InRow).extents.get(index) else { return Ok(None) };
-        let mut pages = self.reader.extent(*extent, self.keeps, &mut self.buffer)?;
+        let mut pages = self.reader.extent(*extent, self.keeps, &mut self.pool)?;
         if table.clustered.is_some() {
             pages.retain(|page| page.page_type() != Some(PageType::Index));
         }

@@ -10,6 +10,7 @@ use super::*;
 use crate::record::kind::Kind;
 use crate::record::layout::{Column, Layout};
 use crate::record::tests::NoLargeValues;
+use crate::record::{LengthPrefix, ValueContent, ValueForm, WireForm};
 
 /// A column of the estimate: declared type, bytes of the data in it.
 struct Estimated {
@@ -164,4 +165,74 @@ fn a_fill_factor_leaves_its_share_of_each_page_free() {
         assert_eq!(page.free_bytes(), 8096 - 103 * rows_per_page);
         assert_eq!(page.rows().map(|(_, row)| row.len()).sum::<usize>(), 101 * rows_per_page);
     }
+}
+
+/// Rows of the wire make the same pages whether each goes into its page at once or over records that were made before.
+#[test]
+fn wire_rows_fill_pages_as_finished_records_do() {
+    let columns = vec![
+        Column::required("a", Kind::Int),
+        Column::new("b", Kind::VarChar(Some(3000))),
+        Column::new("c", Kind::VarChar(Some(200))),
+    ];
+    let layout = Arc::new(Layout::new(columns).unwrap());
+    let form =
+        |prefix, required| ValueForm { prefix, content: ValueContent::Ascii, limit_bytes: 8000, required };
+    let values = [
+        (0, ValueForm { content: ValueContent::Stored, ..form(LengthPrefix::None, true) }),
+        (1, form(LengthPrefix::Short, false)),
+        (2, form(LengthPrefix::Short, false)),
+    ];
+    let copier = WireRowCopier::new(&layout, WireForm { marker: 0xD1, values: &values }).unwrap();
+    let mut bytes = Vec::new();
+    let text = |length: Option<usize>, bytes: &mut Vec<u8>| match length {
+        None => bytes.extend_from_slice(&[0xFF, 0xFF]),
+        Some(length) => {
+            bytes.extend_from_slice(&(length as u16).to_le_bytes());
+            bytes.extend((0..length).map(|index| b'a' + (index % 26) as u8));
+        }
+    };
+    for row in 0..3_000_u32 {
+        bytes.push(0xD1);
+        bytes.extend_from_slice(&row.to_le_bytes());
+        // Long ones now and then, so that pages end at every distance from the last row.
+        let long = if row % 97 == 0 { 2900 } else { row as usize * 7 % 130 };
+        text((row % 5 != 0).then_some(long), &mut bytes);
+        text((row % 3 != 0).then_some(row as usize % 60), &mut bytes);
+    }
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
+    let mut block = PageBlock::new(UnitId::default(), &layout, 3, 100);
+    let (mut records, mut at) = (Records::default(), 0);
+    while at < bytes.len() {
+        at += copier.make(&bytes[at..], &mut records);
+        let (mut first, mut start) = (0, 0);
+        while first < records.lengths.len() {
+            let taken = block.append_records(&records, first, start);
+            start +=
+                records.lengths[first..][..taken].iter().map(|length| usize::from(*length)).sum::<usize>();
+            first += taken;
+            if first < records.lengths.len() {
+                expected.extend(block.finish().unwrap().iter().copied());
+                block.clear();
+            }
+        }
+    }
+    expected.extend(block.finish().unwrap().iter().copied());
+    let mut block = PageBlock::new(UnitId::default(), &layout, 3, 100);
+    let (mut at, mut rows) = (0, 0);
+    // In pieces that end inside of rows.
+    for end in (0..=bytes.len()).step_by(10_007).chain([bytes.len()]) {
+        loop {
+            let (taken, is_full) = block.append_wire_rows(&copier, &bytes[at..end]);
+            (at, rows) = (at + taken.bytes, rows + taken.rows);
+            if !is_full {
+                break;
+            }
+            found.extend(block.finish().unwrap().iter().copied());
+            block.clear();
+        }
+    }
+    found.extend(block.finish().unwrap().iter().copied());
+    assert_eq!((at, rows), (bytes.len(), 3_000));
+    assert!(found == expected, "{} pages, expected {}", found.len(), expected.len());
 }
