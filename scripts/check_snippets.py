@@ -33,7 +33,7 @@ EXECUTED = [
     ("docs/python.md", "", "python/tests/test_python_page.py"),
     ("docs/server.md", "From ", "clients/test_docs_snippets.py"),
     ("docs/server.md", "Java, Go", "clients/test_docs_other_languages.py"),
-    ("docs/tsql.md", "", "crates/server/tests/tsql_page.rs"),
+    ("docs/tsql.md", "", "crates/server/tests/in_process/tsql_page.rs"),
     ("docs/package.md", "Schedulers", "clients/check_recipes.py"),
     ("docs/pipelines.md", "dbt", "clients/test_dbt.py"),
     ("docs/package.md", "Packages", "clients/test_copies.py"),
@@ -125,7 +125,7 @@ UNEXECUTED: dict[tuple[str, str], str] = {
     (
         "docs/server.md",
         "BULK INSERT dbo.orders FROM 'orders.csv' WITH (FORMAT = 'CSV",
-    ): "its files are the reader's; crates/server/tests/bulk_files.rs has each form",
+    ): "its files are the reader's; crates/server/tests/in_process/bulk_files.rs has each form",
     (
         "docs/spark.md",
         "import bulkwire.spark",

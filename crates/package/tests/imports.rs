@@ -8,7 +8,7 @@ use bulkwire_package::{ImportError, check, import_dtsx};
 
 #[test]
 fn the_common_tasks_are_translated() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let fixtures = Path::new("tests/fixtures");
     let imported = import_dtsx(&fs::read(fixtures.join("orders.dtsx")).unwrap(), "orders").unwrap();
     let expected = fixtures.join("orders.toml");
     if std::env::var_os("BLESS").is_some() {

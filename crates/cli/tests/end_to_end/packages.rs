@@ -546,10 +546,10 @@ fn checks_the_schema_and_imports_are_commands() {
     assert_eq!(run(&fixture, "[tasks.a]\ntype = 'sq'\n", &[]).code, 2);
     let schema = fixture.ok(&["package", "schema"]).stdout;
     assert!(schema.contains("wait-for-file"), "{schema}");
-    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../package/tests/fixtures/orders.dtsx");
-    let imported = fixture.ok(&["package", "import", fixtures, "-o", "orders.toml"]);
+    let foreign = std::path::absolute("../package/tests/fixtures/orders.dtsx").unwrap();
+    let imported = fixture.ok(&["package", "import", text(&foreign), "-o", "orders.toml"]);
     assert!(imported.stderr.contains("not translated: task \"Move\""), "{}", imported.stderr);
-    assert_eq!(fixture.run(&["package", "import", fixtures, "-o", "orders.toml"]).code, 1);
+    assert_eq!(fixture.run(&["package", "import", text(&foreign), "-o", "orders.toml"]).code, 1);
     assert_eq!(fixture.run(&["package", "import", text(&wrong)]).code, 2);
 }
 

@@ -1,0 +1,21 @@
+//! Statements, sessions and databases, without a network.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod administration;
+mod answers;
+mod bulk_files;
+mod databases;
+mod empty;
+mod ending;
+mod full_disk;
+mod parallel;
+mod partitions;
+mod robustness;
+mod scripts;
+mod session;
+mod storage;
+mod sweep;
+mod temporary;
+mod tiers;
+mod trees;
+mod tsql_page;

@@ -1,0 +1,9 @@
+//! Rows that are transformed on their way.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod case;
+mod command;
+mod into_tables;
+mod rows_on_their_way;
+mod transform_page;
+mod transformations;
