@@ -70,12 +70,12 @@ fn table() -> String {
 #[test]
 fn the_page_has_the_table_that_the_code_makes() {
     let path = std::path::Path::new("../../docs/copy.md");
-    let page = std::fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
+    let page = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
     let (before, rest) = page.split_once(BEGIN).expect("the mark where the table begins");
     let (printed, behind) = rest.split_once(END).expect("the mark where the table ends");
     let made = table();
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, format!("{before}{BEGIN}{made}{END}{behind}")).unwrap();
+        std::fs::write(path, format!("{before}{BEGIN}{made}{END}{behind}")).unwrap();
         return;
     }
     assert!(printed == made, "docs/copy.md is out of date; run this test with UPDATE_DOCS=1");

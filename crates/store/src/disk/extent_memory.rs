@@ -11,7 +11,7 @@ pub(super) enum ExtentMemory {
     Allocated(Box<[u8]>),
     /// Of the system, which has given out all of it at once: a quarter less work for it.
     #[cfg(target_os = "linux")]
-    Mapped(memmap2::MmapMut),
+    Mapped(mapping::Mapping),
 }
 
 impl ExtentMemory {
@@ -22,23 +22,11 @@ impl ExtentMemory {
 
     /// A copy of a whole extent.
     pub fn of(bytes: &[u8]) -> Self {
-        match Self::mapped(bytes) {
-            Some(memory) => memory,
-            None => Self::Allocated(bytes.into()),
+        #[cfg(target_os = "linux")]
+        if let Some(memory) = mapping::Mapping::of(bytes, &mapping::LIVE) {
+            return Self::Mapped(memory);
         }
-    }
-
-    #[cfg(target_os = "linux")]
-    fn mapped(bytes: &[u8]) -> Option<Self> {
-        // The system limits the number of mappings; neighbours are one to it.
-        let mut memory = memmap2::MmapOptions::new().len(bytes.len()).populate().map_anon().ok()?;
-        memory.copy_from_slice(bytes);
-        Some(Self::Mapped(memory))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn mapped(_: &[u8]) -> Option<Self> {
-        None
+        Self::Allocated(bytes.into())
     }
 }
 
@@ -49,7 +37,7 @@ impl Deref for ExtentMemory {
         match self {
             Self::Allocated(bytes) => bytes,
             #[cfg(target_os = "linux")]
-            Self::Mapped(bytes) => bytes,
+            Self::Mapped(memory) => memory.bytes(),
         }
     }
 }
@@ -59,7 +47,87 @@ impl DerefMut for ExtentMemory {
         match self {
             Self::Allocated(bytes) => bytes,
             #[cfg(target_os = "linux")]
-            Self::Mapped(bytes) => bytes,
+            Self::Mapped(memory) => memory.bytes_mut(),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod mapping {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use memmap2::{MmapMut, MmapOptions};
+
+    /// The mappings of this process. The system allows it 65,530 (`vm.max_map_count`), those of threads and of the allocator
+    /// among them. Neighbours are one to it, but any of them may end up alone. So a gigabyte is mapped, and no more.
+    pub static LIVE: Live = Live { count: AtomicUsize::new(0), most: 16_384 };
+
+    /// How many mappings there are, and may be.
+    #[derive(Debug)]
+    pub struct Live {
+        count: AtomicUsize,
+        most: usize,
+    }
+
+    /// Memory that is given back to the system with it.
+    #[derive(Debug)]
+    pub struct Mapping {
+        memory: MmapMut,
+        live: &'static Live,
+    }
+
+    impl Mapping {
+        /// A copy of some bytes. `None`: there are as many as there may be, or the system gives out no more.
+        pub fn of(bytes: &[u8], live: &'static Live) -> Option<Self> {
+            let one_more = |count| (count < live.most).then_some(count + 1);
+            live.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
+            match MmapOptions::new().len(bytes.len()).populate().map_anon() {
+                Ok(mut memory) => {
+                    memory.copy_from_slice(bytes);
+                    Some(Self { memory, live })
+                }
+                Err(_) => {
+                    live.count.fetch_sub(1, Ordering::Relaxed);
+                    None
+                }
+            }
+        }
+
+        pub fn bytes(&self) -> &[u8] {
+            &self.memory
+        }
+
+        pub fn bytes_mut(&mut self) -> &mut [u8] {
+            &mut self.memory
+        }
+    }
+
+    impl Drop for Mapping {
+        fn drop(&mut self) {
+            self.live.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+        use super::*;
+
+        #[test]
+        fn no_more_is_mapped_than_the_system_can_bear() {
+            static FEW: Live = Live { count: AtomicUsize::new(0), most: 3 };
+            let map = |byte: u8| Mapping::of(&[byte; 65_536], &FEW);
+            let mut mapped: Vec<Mapping> = (0..3).map(|byte| map(byte).unwrap()).collect();
+            assert!(map(3).is_none());
+            for (byte, mapping) in mapped.iter().enumerate() {
+                assert!(mapping.bytes().iter().all(|own| usize::from(*own) == byte));
+            }
+            mapped.remove(1);
+            mapped.push(map(9).unwrap());
+            assert!(map(3).is_none());
+            drop(mapped);
+            assert_eq!(FEW.count.load(Ordering::Relaxed), 0);
         }
     }
 }

@@ -22,7 +22,7 @@ file in/people.csv
 #[test]
 fn every_row_of_the_page_is_true() {
     let path = Path::new("../../docs/transform.md");
-    let page = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
+    let page = fs::read_to_string(path).unwrap().replace("\r\n", "\n");
     let (mut count, mut wrong, mut printed) = (0, String::new(), String::new());
     for line in page.lines() {
         let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
@@ -48,7 +48,7 @@ fn every_row_of_the_page_is_true() {
         printed += &format!("| {title} | `{spelling}` | {value} |\n");
     }
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, printed).unwrap();
+        fs::write(path, printed).unwrap();
         return;
     }
     assert!(wrong.is_empty(), "{wrong}");
