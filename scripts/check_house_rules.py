@@ -139,7 +139,7 @@ def file_offences(path: pathlib.Path) -> list[str]:
             offences.append(f"{name}:{number}: unfinished work")
         if path.suffix == ".rs" and re.search(r"\bunsafe\s*(\{|fn|impl)", line):
             offences.append(f"{name}:{number}: unsafe code")
-        # A program built in another checkout, with the same cache, would look there. Tests run in their crate's folder.
+        # Programs of another checkout with this cache would look there. Tests run in their crate's folder.
         if "crates" in name.parts and 'env!("CARGO_MANIFEST_DIR")' in line:
             offences.append(f"{name}:{number}: the path of a checkout, written into a program")
     if len(text.splitlines()) > CODE_LINES_LIMIT and "tests" not in name.as_posix():
