@@ -1,7 +1,7 @@
 //! ROW tokens from borrowed page rows: values are copied, each after its length.
 
 use databases::storage::{CellPrefix, PageCell};
-use store::record::{variable_end, variable_ends};
+use store::record::VariableEnds;
 use store::{FixedPlace, LyingValue};
 
 /// The token byte of ROW (MS-TDS 2.2.7.19).
@@ -117,17 +117,11 @@ impl<'r> RowTokens<'r> {
         if self.variable.is_empty() {
             return at;
         }
-        let (ends, first) = variable_ends(record, self.part);
+        let ends = VariableEnds::of(record, self.part);
         for VariableCell { index, null } in &self.variable {
             let is_null =
                 null.is_some_and(|(place, mask)| record.get(place).is_some_and(|byte| byte & mask != 0));
-            let (start, end) = match ends.get(*index) {
-                Some(end) => {
-                    let before = index.checked_sub(1).and_then(|before| ends.get(before));
-                    (before.map_or(first, |before| variable_end(*before)), variable_end(*end))
-                }
-                None => (0, 0),
-            };
+            let (start, end) = ends.bounds(*index);
             let length = if is_null { 0 } else { end.saturating_sub(start) };
             let prefix = if is_null { u16::MAX } else { length as u16 };
             if let Some(place) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {

@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 
 use super::batch::{BatchBuilder, ExpectedSizes};
 use super::layout::{Layout, Position, RecordForm};
-use super::{COMPLEX, HAS_VARIABLE, LargeValueSource, u16_at};
+use super::{COMPLEX, HAS_VARIABLE, LargeValueSource};
 use crate::error::EngineError;
 use crate::page::{PAGE_BYTES, Page};
 
@@ -155,44 +155,48 @@ impl ValuePlace {
                 LyingValue::Bytes(offset.into(), usize::from(offset) + usize::from(width))
             }
             Place::Bit { offset, mask } => LyingValue::Bit(byte(offset) & mask != 0),
-            Place::Variable { part, index } => variable(record, part.into(), index.into()),
+            Place::Variable { part, index } => {
+                let (start, end) = VariableEnds::of(record, part.into()).bounds(index.into());
+                LyingValue::Bytes(start, end)
+            }
         }
     }
 }
 
-/// The ends of the values of variable length in a record, of which those begin at `part`, and where the first begins.
-/// Values that have no end are empty.
-#[inline]
-pub fn variable_ends(record: &[u8], part: usize) -> (&[[u8; 2]], usize) {
-    let has_variable = record.first().is_some_and(|status| status & HAS_VARIABLE != 0);
-    let Some((count, ends)) = record.get(part..).filter(|_| has_variable).and_then(<[u8]>::split_first_chunk)
-    else {
-        return (&[], part);
-    };
-    let count = usize::from(u16::from_le_bytes(*count));
-    (ends.as_chunks().0.get(..count).unwrap_or_default(), part + 2 + 2 * count)
+/// Where the values of variable length of a record end.
+#[derive(Debug, Clone, Copy)]
+pub struct VariableEnds<'r> {
+    ends: &'r [[u8; 2]],
+    /// Where the first value begins.
+    first: usize,
 }
 
-/// Where a value ends, by its entry among the ends.
-#[inline]
-pub fn variable_end(entry: [u8; 2]) -> usize {
-    usize::from(u16::from_le_bytes(entry) & !COMPLEX)
-}
+impl<'r> VariableEnds<'r> {
+    /// Of the values that begin at `part`.
+    #[inline]
+    pub fn of(record: &'r [u8], part: usize) -> Self {
+        let has_variable = record.first().is_some_and(|status| status & HAS_VARIABLE != 0);
+        let Some((count, ends)) =
+            record.get(part..).filter(|_| has_variable).and_then(<[u8]>::split_first_chunk)
+        else {
+            return Self { ends: &[], first: part };
+        };
+        let count = usize::from(u16::from_le_bytes(*count));
+        Self { ends: ends.as_chunks().0.get(..count).unwrap_or_default(), first: part + 2 + 2 * count }
+    }
 
-#[inline]
-fn variable(record: &[u8], part: usize, index: usize) -> LyingValue {
-    let has_variable = record.first().is_some_and(|status| status & HAS_VARIABLE != 0);
-    let count = if has_variable { u16_at(record, part).map_or(0, usize::from) } else { 0 };
-    // A column that may be null says so in its bitmap; a value without an entry is empty.
-    let entries = record.get(part + 2 * index..).and_then(<[u8]>::first_chunk::<4>);
-    let (true, Some([low, high, end_low, end_high])) = (index < count, entries) else {
-        return LyingValue::Bytes(part, part);
-    };
-    let start = match index {
-        0 => part + 2 + 2 * count,
-        _ => usize::from(u16::from_le_bytes([*low, *high]) & !COMPLEX),
-    };
-    LyingValue::Bytes(start, usize::from(u16::from_le_bytes([*end_low, *end_high]) & !COMPLEX))
+    /// Where a value begins and ends. A column that may be null says so in its bitmap; a value without an entry is empty.
+    #[inline]
+    pub fn bounds(&self, index: usize) -> (usize, usize) {
+        let end = |entry: &[u8; 2]| usize::from(u16::from_le_bytes(*entry) & !COMPLEX);
+        match self.ends.get(index) {
+            Some(own) => {
+                let before = index.checked_sub(1).and_then(|before| self.ends.get(before));
+                (before.map_or(self.first, end), end(own))
+            }
+            None => (self.first, self.first),
+        }
+    }
 }
 
 /// Source of large values of rows that have none.

@@ -32,7 +32,7 @@ pub(crate) use convert::{decimal, put_decimal};
 pub(crate) use entry_copier::EntryCopier;
 pub use gather::RowGatherer;
 pub(crate) use keyed_rows::{KeyedRows, Keys};
-pub use lying::{FixedPlace, LyingRows, LyingValue, ValuePlace, variable_end, variable_ends};
+pub use lying::{FixedPlace, LyingRows, LyingValue, ValuePlace, VariableEnds};
 pub use scatter::BoundBatch;
 pub(crate) use uniquifier::with_uniquifier;
 pub use value_form::{LengthPrefix, ValueContent, ValueForm};
