@@ -5,22 +5,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::answers::{answer, login};
+use crate::answers::answer;
+use crate::instances::{empty, session};
 use bulkwire_server::FileAccess;
 use databases::instance::Instance;
 use databases::storage::Databases;
 use executor::session::Session;
-use executor::statements::open_session;
 
 const PAGE: usize = 8192;
 
 fn instance(directory: &Path) -> Arc<Instance> {
     let database = Databases::open(directory, false).unwrap();
     Arc::new(Instance::new(database).unwrap())
-}
-
-fn session(instance: &Arc<Instance>, spid: u16) -> Session {
-    open_session(Arc::clone(instance), login(spid)).unwrap()
 }
 
 /// Rows, messages and errors of a batch.
@@ -205,7 +201,7 @@ async fn a_log_backup_is_written_whole_or_not_at_all() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_waits_is_shown_with_whom_he_waits_for() {
-    let instance = Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap());
+    let instance = Arc::new(empty());
     let (mut holder, mut watcher) = (session(&instance, 51), session(&instance, 53));
     assert_eq!(lines(&mut holder, "CREATE TABLE t (id int); INSERT t VALUES (1)").await, [""; 0]);
     assert_eq!(lines(&mut holder, "BEGIN TRAN; TRUNCATE TABLE t").await, [""; 0]);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::empty;
+use crate::instances::empty;
 use bulkwire_server::FileAccess;
 use executor::session::response::Response;
 use executor::session::{Cancellation, LoginSettings, Request, Session};
@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 fn session(directory: PathBuf) -> Session {
     let access = FileAccess::new([directory]).unwrap();
-    let instance = Arc::new(empty::instance().with_files(access));
+    let instance = Arc::new(empty().with_files(access));
     let login = LoginSettings {
         database: String::new(),
         user: "sa".into(),

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use crate::answers::{answer, login};
-use crate::empty;
+use crate::answers::answer;
 use crate::ending::EndingFolders;
+use crate::instances::{empty, on_disk, session};
 use databases::instance::Instance;
 use databases::storage::{Databases, DirectoryFolders, OpenError};
 use executor::session::Session;
-use executor::statements::open_session;
 use store::{EngineError, EngineOptions};
 
 /// Rows, errors and messages of a batch.
@@ -25,22 +24,6 @@ async fn lines(session: &mut Session, batch: &str) -> Vec<String> {
 
 async fn is_done(session: &mut Session, batch: &str) {
     assert_eq!(lines(session, batch).await, [""; 0], "{batch}");
-}
-
-fn session(instance: &Arc<Instance>, spid: u16) -> Session {
-    open_session(Arc::clone(instance), login(spid)).unwrap()
-}
-
-/// Opens a directory. A process that another test starts has its lock, too, until that process runs its program.
-fn open(directory: &Path) -> Arc<Instance> {
-    let started = std::time::Instant::now();
-    loop {
-        match Databases::open(directory, false) {
-            Ok(database) => return Arc::new(Instance::new(database).unwrap()),
-            Err(error) if started.elapsed().as_secs() > 10 => panic!("{error}"),
-            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
-        }
-    }
 }
 
 fn folders_of(directory: &Path) -> Vec<String> {
@@ -93,7 +76,7 @@ async fn a_database_is_made_and_dropped_as_a_whole_wherever_the_process_ends() {
         }
         drop(instance);
         let before = folders_of(folder.path());
-        let instance = open(folder.path());
+        let instance = on_disk(folder.path());
         let mut session = session(&instance, 51);
         let names =
             lines(&mut session, "SELECT name FROM sys.databases WHERE database_id > 4 ORDER BY 1").await;
@@ -138,7 +121,7 @@ async fn a_database_is_made_and_dropped_as_a_whole_wherever_the_process_ends() {
 async fn folders_that_are_not_the_servers_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     {
-        let instance = open(folder.path());
+        let instance = on_disk(folder.path());
         is_done(&mut session(&instance, 51), "CREATE DATABASE sales; CREATE TABLE sales..t (id int)").await;
         // Neither another process nor another server of this one gets in.
         let refused = Databases::open(folder.path(), false).unwrap_err();
@@ -149,7 +132,7 @@ async fn folders_that_are_not_the_servers_are_left_alone() {
         std::fs::write(folder.path().join(name).join(file), b"x").unwrap();
     }
     std::fs::create_dir(folder.path().join("empty")).unwrap();
-    drop(open(folder.path()));
+    drop(on_disk(folder.path()));
     let names = folders_of(folder.path());
     assert!(["notes", "old-7", "empty"].iter().all(|name| names.iter().any(|own| own == name)), "{names:?}");
     // A database whose files are gone is not taken for an empty one.
@@ -159,7 +142,7 @@ async fn folders_that_are_not_the_servers_are_left_alone() {
     assert!(refused.to_string().contains("\"sales\"") && refused.to_string().contains(sales), "{refused}");
     std::fs::remove_dir_all(folder.path().join(sales)).unwrap();
     std::fs::rename(folder.path().join("elsewhere"), folder.path().join(sales)).unwrap();
-    drop(open(folder.path()));
+    drop(on_disk(folder.path()));
     // Nor is a directory without its catalogue a new one.
     std::fs::rename(folder.path().join("master"), folder.path().join("kept")).unwrap();
     let refused = Databases::open(folder.path(), false).unwrap_err();
@@ -180,7 +163,7 @@ async fn what_was_set_of_a_database_is_kept() {
     let asked = "SELECT name, recovery_model_desc, DATABASEPROPERTYEX(name, 'ServiceObjective') FROM sys.databases WHERE name IN ('sales', 'stock') ORDER BY 1; SELECT name FROM sales.sys.filegroups ORDER BY data_space_id; SELECT COUNT(*) FROM stock..t";
     let expected = ["sales | FULL | S1", "stock | SIMPLE | NULL", "PRIMARY", "late", "3"];
     {
-        let instance = open(folder.path());
+        let instance = on_disk(folder.path());
         let mut session = session(&instance, 51);
         is_done(
             &mut session,
@@ -195,7 +178,7 @@ async fn what_was_set_of_a_database_is_kept() {
         .await;
         assert!(paths[0].starts_with("sales-") && paths[0].ends_with("/data-1.pages"), "{paths:?}");
     }
-    let instance = open(folder.path());
+    let instance = on_disk(folder.path());
     let mut session = session(&instance, 51);
     assert_eq!(lines(&mut session, asked).await, expected);
     // tempdb is empty whenever a server starts.
@@ -204,7 +187,7 @@ async fn what_was_set_of_a_database_is_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_circle_of_waits_through_two_databases_is_error_1205() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let (mut one, mut two) = (session(&instance, 51), session(&instance, 52));
     is_done(
         &mut one,
@@ -240,7 +223,7 @@ const KILLS: u64 = 40;
 #[ignore = "the other half of `a_killed_server_leaves_transactions_over_several_databases_done_or_undone`"]
 async fn child() {
     let directory = std::env::var_os(CHILD_DIRECTORY).unwrap();
-    let instance = open(Path::new(&directory));
+    let instance = on_disk(Path::new(&directory));
     let mut session = session(&instance, 51);
     let next = lines(&mut session, "SELECT COALESCE(MAX(id), 0) + 1 FROM a..t").await;
     let next: u64 = next[0].parse().unwrap();
@@ -265,7 +248,7 @@ async fn child() {
 async fn a_killed_server_leaves_transactions_over_several_databases_done_or_undone() {
     let folder = tempfile::tempdir().unwrap();
     {
-        let mut session = session(&open(folder.path()), 51);
+        let mut session = session(&on_disk(folder.path()), 51);
         is_done(
             &mut session,
             "CREATE DATABASE a; CREATE DATABASE b; CREATE TABLE a..t (id int); CREATE TABLE b..t (id int PRIMARY KEY); CREATE TABLE t (id int); INSERT t VALUES (0)",
@@ -288,7 +271,7 @@ async fn a_killed_server_leaves_transactions_over_several_databases_done_or_undo
             .max();
         let acknowledged: u64 = told.unwrap_or(known);
 
-        let instance = open(folder.path());
+        let instance = on_disk(folder.path());
         let mut session = session(&instance, 51);
         let found = lines(&mut session, "SELECT COUNT(*), COALESCE(MAX(id), 0), (SELECT COUNT(*) FROM a..t x JOIN b..t y ON y.id = x.id), (SELECT COUNT(*) FROM b..t), (SELECT id FROM t) FROM a..t").await;
         let numbers: Vec<u64> = found[0].split(" | ").map(|number| number.parse().unwrap()).collect();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering as Memory};
 
 use crate::answers::{answer, login};
-use crate::empty;
 use crate::ending::EndingFolders;
+use crate::instances::empty;
 use databases::instance::Instance;
 use databases::storage::{Databases, DirectoryFolders};
 use executor::session::Session;
@@ -189,7 +189,7 @@ proptest! {
         let table = format!("CREATE TABLE t (place int NOT NULL, v {column} NULL) ON s(v); INSERT t VALUES {}", rows.join(", "));
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let (numbers, counted) = runtime.block_on(async {
-            let mut session = open_session(Arc::new(empty::instance()), login(51)).unwrap();
+            let mut session = open_session(Arc::new(empty()), login(51)).unwrap();
             let told = lines(&mut session, &made).await;
             assert!(told.iter().all(|line| line.starts_with("info: Warning: Range value list")), "{made}: {told:?}");
             lines(&mut session, "CREATE PARTITION SCHEME s AS PARTITION f ALL TO ([PRIMARY])").await;

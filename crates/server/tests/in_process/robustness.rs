@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::empty;
+use crate::instances::empty;
 use executor::session::response::Response;
 use executor::session::{Cancellation, LoginSettings, Request, Session};
 use executor::statements::{execute, open_session};
@@ -127,7 +127,7 @@ fn session() -> Session {
         ansi_defaults: true,
         is_encrypted: false,
     };
-    open_session(Arc::new(empty::instance()), login).unwrap()
+    open_session(Arc::new(empty()), login).unwrap()
 }
 
 #[test]

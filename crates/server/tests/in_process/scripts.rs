@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::answers::{answer, login};
-use crate::empty;
+use crate::instances::empty;
 use bulkwire_server::FileAccess;
 use executor::session::Session;
 use executor::statements::open_session;
@@ -52,7 +52,7 @@ async fn run(path: &Path) -> (usize, Vec<String>) {
         std::fs::copy(&file, files.path().join(file.file_name().unwrap())).unwrap();
     }
     let access = FileAccess::new([files.path().to_owned()]).unwrap();
-    let instance = Arc::new(empty::instance().with_files(access));
+    let instance = Arc::new(empty().with_files(access));
     let mut sessions: HashMap<String, Session> = HashMap::new();
     let text = std::fs::read_to_string(path).unwrap();
     let (mut statements, mut failures) = (0, Vec::new());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::empty;
+use crate::instances::empty;
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Schema;
 use databases::instance::Instance;
@@ -109,7 +109,7 @@ const TABLE: &str = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, guid uniqueide
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bulk_values_are_converted_to_the_tables_types() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let statement = "INSERT BULK t ([amount] NVARCHAR(20), [id] INT, [guid] NVARCHAR(36), [made] NVARCHAR(30), [code] VARCHAR(4))";
@@ -143,7 +143,7 @@ async fn bulk_values_are_converted_to_the_tables_types() {
 /// mssql-tds puts a byte order mark before the XML of a bulk copy; SQL Server's XML has none.
 #[tokio::test(flavor = "multi_thread")]
 async fn bulk_xml_loses_its_byte_order_mark() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (x xml NULL)").await;
     let target = expect_bulk(&mut session, "INSERT BULK t (x xml)").await;
@@ -159,7 +159,7 @@ async fn bulk_xml_loses_its_byte_order_mark() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bulk_load_is_whole_or_leaves_nothing() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
@@ -200,7 +200,7 @@ async fn loads_of_a_transaction_know_the_keys_of_those_before_until_it_is_undone
         }
         writer.finish().map_err(|error| error.number)
     }
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     batch(&mut session, "BEGIN TRAN").await;
@@ -223,7 +223,7 @@ async fn loads_of_a_transaction_know_the_keys_of_those_before_until_it_is_undone
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hints_decide_about_nulls_and_checks() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let rows = |id: i32, amount: Option<i32>| -> Vec<ArrayRef> {
@@ -261,7 +261,7 @@ async fn hints_decide_about_nulls_and_checks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_that_was_promised_is_verified() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
@@ -288,7 +288,7 @@ async fn an_order_that_was_promised_is_verified() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unchecked_rows_end_trust_and_foreign_keys_are_checked_on_demand() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE p (id int PRIMARY KEY); INSERT p VALUES (1)").await;
     batch(&mut session, "CREATE TABLE c (id int CHECK (id > 0), p_id int REFERENCES p (id))").await;
@@ -361,7 +361,7 @@ fn shape(events: &[Response]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn remote_calls_bind_by_position_and_return_outputs() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     let request = call(
         ProcId::ExecuteSql,
@@ -402,7 +402,7 @@ async fn remote_calls_bind_by_position_and_return_outputs() {
 /// As tiberius calls it: the names without their @.
 #[tokio::test(flavor = "multi_thread")]
 async fn sp_executesql_takes_names_without_their_sign() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     let nvarchar = || SqlType::NVarChar { length: Length::Max };
     let request = call(
@@ -452,7 +452,7 @@ fn table(name: &str, type_name: &str, columns: &[u16], rows: &[&[Option<i32>]]) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_come_as_parameters() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(
         &mut session,
@@ -521,7 +521,7 @@ async fn tables_come_as_parameters() {
 /// As pymssql binds them: a longer scale than the procedure's, and `text`.
 #[tokio::test(flavor = "multi_thread")]
 async fn outputs_have_the_types_that_the_client_declares() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     let create = "CREATE PROCEDURE back @d decimal(6, 5) OUTPUT, @t text OUTPUT, @v varchar(10) OUTPUT AS SET @v = 'vvv'";
     batch(&mut session, create).await;
@@ -556,7 +556,7 @@ async fn outputs_have_the_types_that_the_client_declares() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn global_temporary_objects_go_with_their_session() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let (mut first, mut second) = (open(&instance), open(&instance));
     batch(&mut first, "CREATE TABLE ##g (a int) INSERT ##g VALUES (1)").await;
     batch(&mut first, "CREATE PROCEDURE ##p AS SELECT 5").await;
@@ -578,7 +578,7 @@ async fn global_temporary_objects_go_with_their_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn transaction_requests_tell_descriptors() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (a int)").await;
     let begin = Request::Transaction(TransactionRequest::Begin(BeginTransaction::default()));
@@ -608,7 +608,7 @@ async fn transaction_requests_tell_descriptors() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_request_sets_the_isolation_level() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     let level = "SELECT transaction_isolation_level FROM sys.dm_exec_sessions WHERE session_id = @@SPID";
     let begin = BeginTransaction { isolation: Isolation::Serializable, name: String::new() };
@@ -627,7 +627,7 @@ async fn a_transaction_request_sets_the_isolation_level() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_request_stops_and_leaves_nothing() {
-    let instance = Arc::new(empty::instance());
+    let instance = Arc::new(empty());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (a int)").await;
     let (events, mut queue) = mpsc::channel(1);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::answers::{answer, login};
-use crate::empty;
+use crate::instances::empty;
 use executor::session::response::Response;
 use executor::session::{Cancellation, Request, Session};
 use executor::statements::{execute, open_session};
@@ -145,7 +145,7 @@ fn places(expr: &str) -> Vec<String> {
 }
 
 async fn sweep(statements: impl IntoIterator<Item = String>) -> (usize, Vec<String>) {
-    let mut session = open_session(Arc::new(empty::instance()), login(51)).unwrap();
+    let mut session = open_session(Arc::new(empty()), login(51)).unwrap();
     let refused: Vec<String> =
         answer(&mut session, TABLES).await.into_iter().filter(|line| line.starts_with("error")).collect();
     assert!(refused.is_empty(), "{refused:?}");

@@ -5,31 +5,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use crate::answers::{answer, login};
+use crate::answers::answer;
+use crate::instances::{empty, on_disk, session};
 use databases::instance::Instance;
-use databases::storage::Databases;
 use executor::session::Session;
-use executor::statements::open_session;
-
-fn in_memory() -> Arc<Instance> {
-    Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap())
-}
-
-/// Opens a directory. A process that another test starts has its lock, too, until that process runs its program.
-fn open(directory: &Path) -> Arc<Instance> {
-    let started = std::time::Instant::now();
-    loop {
-        match Databases::open(directory, false) {
-            Ok(database) => return Arc::new(Instance::new(database).unwrap()),
-            Err(error) if started.elapsed().as_secs() > 10 => panic!("{error}"),
-            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
-        }
-    }
-}
-
-fn session(instance: &Arc<Instance>, spid: u16) -> Session {
-    open_session(Arc::clone(instance), login(spid)).unwrap()
-}
 
 async fn lines(session: &mut Session, batch: &str) -> Vec<String> {
     let lines = answer(session, batch).await;
@@ -50,7 +29,7 @@ const DIGITS: &str = "(VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_session_has_its_own_and_leaves_nothing() {
-    let instance = in_memory();
+    let instance = Arc::new(empty());
     let (mut one, mut two) = (session(&instance, 51), session(&instance, 52));
     is_done(&mut one, "CREATE TABLE #t (a int PRIMARY KEY); INSERT #t VALUES (1)").await;
     is_done(&mut two, "CREATE TABLE #t (b varchar(5)); INSERT #t VALUES ('two')").await;
@@ -79,7 +58,7 @@ async fn each_session_has_its_own_and_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn table_variables_go_with_their_batch_whatever_becomes_of_it() {
-    let instance = in_memory();
+    let instance = Arc::new(empty());
     let mut session = session(&instance, 51);
     is_done(&mut session, "CREATE TABLE t (a int PRIMARY KEY); CREATE TABLE log (a int)").await;
     is_done(&mut session, "CREATE TRIGGER tr ON t AFTER INSERT, DELETE AS INSERT log SELECT a FROM inserted; IF EXISTS (SELECT * FROM inserted WHERE a = 9) THROW 50001, 'no', 1").await;
@@ -107,7 +86,7 @@ async fn table_variables_go_with_their_batch_whatever_becomes_of_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn room_is_given_back() {
     let folder = tempfile::tempdir().unwrap();
-    let instance = open(folder.path());
+    let instance = on_disk(folder.path());
     let mut session = session(&instance, 51);
     let databases = instance.store();
     let engine = databases.database("tempdb").unwrap().engine().clone();
@@ -141,7 +120,7 @@ const CHILD_DIRECTORY: &str = "BULKWIRE_TEMPORARY_KILL_DIRECTORY";
 #[ignore = "the other half of `a_killed_server_leaves_nothing_in_tempdb`"]
 async fn child() {
     let directory = std::env::var_os(CHILD_DIRECTORY).unwrap();
-    let instance = open(Path::new(&directory));
+    let instance = on_disk(Path::new(&directory));
     let mut session = session(&instance, 51);
     is_done(
         &mut session,
@@ -163,7 +142,7 @@ async fn child() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_server_leaves_nothing_in_tempdb() {
     let folder = tempfile::tempdir().unwrap();
-    is_done(&mut session(&open(folder.path()), 51), "CREATE TABLE kept (id int)").await;
+    is_done(&mut session(&on_disk(folder.path()), 51), "CREATE TABLE kept (id int)").await;
     for kill in 0..5 {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["temporary::child", "--exact", "--ignored", "--nocapture"]);
@@ -173,7 +152,7 @@ async fn a_killed_server_leaves_nothing_in_tempdb() {
         assert!(told.by_ref().any(|line| line.unwrap() == wanted));
         child.kill().unwrap();
         child.wait().unwrap();
-        let instance = open(folder.path());
+        let instance = on_disk(folder.path());
         assert_eq!(tables(&instance), [""; 0]);
         let mut session = session(&instance, 51);
         assert!(lines(&mut session, "SELECT * FROM ##g").await[0].starts_with("error 208"));

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answers::{answer, login};
-use databases::instance::Instance;
-use databases::storage::Databases;
+use crate::instances::empty;
 use executor::session::Session;
 use executor::statements::open_session;
 
@@ -28,7 +27,7 @@ async fn until(session: &mut Session, query: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn utilisation_has_a_row_for_fifteen_seconds_and_follows_the_load() {
-    let instance = Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap());
+    let instance = Arc::new(empty());
     let mut session = open_session(Arc::clone(&instance), login(51)).unwrap();
     let prepared = "ALTER DATABASE CURRENT SET RECOVERY FULL
          ALTER DATABASE CURRENT MODIFY (SERVICE_OBJECTIVE = 'P3')

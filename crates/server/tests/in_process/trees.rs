@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::answers::{answer, login};
+use crate::instances::empty;
 use databases::instance::Instance;
-use databases::storage::Databases;
 use executor::session::Session;
 use executor::statements::open_session;
 use store::{Engine, ScanDetail};
@@ -26,7 +26,7 @@ struct Leaves {
 
 impl Server {
     fn new() -> Server {
-        let instance = Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap());
+        let instance = Arc::new(empty());
         let session = open_session(Arc::clone(&instance), login(51)).unwrap();
         Server { instance, session }
     }

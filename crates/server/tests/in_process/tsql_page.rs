@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::answers::{answer, login};
-use crate::empty;
+use crate::instances::empty;
 use executor::statements::open_session;
 use introspection::functions::signatures;
 use query::functions::function::Signature;
@@ -23,7 +23,7 @@ async fn every_row_of_the_page_is_true() {
     let sections = sections(&std::fs::read_to_string(page).unwrap());
     let (mut statements, mut wrong) = (0, Vec::new());
     for section in &sections {
-        let mut session = open_session(Arc::new(empty::instance()), login(51)).unwrap();
+        let mut session = open_session(Arc::new(empty()), login(51)).unwrap();
         for batch in section.setup.split("\nGO\n") {
             let refused: Vec<String> = answer(&mut session, batch)
                 .await
@@ -148,7 +148,7 @@ fn is_called(signature: &Signature, text: &str) -> bool {
 /// Each function takes its fewest and its most arguments, and no more.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_function_binds_with_its_fewest_and_most_arguments() {
-    let mut session = open_session(Arc::new(empty::instance()), login(51)).unwrap();
+    let mut session = open_session(Arc::new(empty()), login(51)).unwrap();
     let mut wrong = Vec::new();
     for (family, signatures) in signatures() {
         for signature in signatures {
