@@ -44,7 +44,7 @@ JDBC = pathlib.Path(
 ).glob("mssql_jdbc/libraries/mssql-jdbc-*.jar")
 
 
-def spark_session(cores: int):
+def spark_session(cores: int, batch_rows: int | None = None):
     """Spark in one process, with the data sources."""
     from null_spark_sink import NullSource
     from pyspark.sql import SparkSession
@@ -59,6 +59,8 @@ def spark_session(cores: int):
         "spark.sql.session.timeZone": "UTC",
         "spark.log.level": "ERROR",
     }
+    if batch_rows:
+        settings["spark.sql.execution.arrow.maxRecordsPerBatch"] = str(batch_rows)
     builder = SparkSession.builder.master(f"local[{cores}]")
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -216,7 +218,7 @@ def race(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
         url = plain.replace("Encrypt=Off", "Encrypt=true&TrustServerCertificate=true")
         results = Race(arguments, url, expected, of_few)
         if "spark" in arguments.engines:
-            spark = spark_session(2)
+            spark = spark_session(2, arguments.batch_rows)
             ways = spark_ways(spark, url, files, folder / "few")
             for round_ in range(arguments.rounds + 1):
                 for name, way in ways.items():
@@ -332,6 +334,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--engines", default="spark,ray")
     parser.add_argument("--only", default="", help="ways of Spark to measure, as a regular expression")
+    parser.add_argument("--batch-rows", type=int, help="rows of Spark's Arrow batches; its default is 10,000")
     parser.add_argument("--throttle", action="store_true")
     parser.add_argument("--cap", type=int, default=10_000, help="rows of a session a second with --throttle")
     arguments = parser.parse_args()
