@@ -34,9 +34,6 @@ def environment(release: Release, triple: str) -> dict[str, str]:
         "CARGO_INCREMENTAL": "0",
     }
     result.pop("RUSTFLAGS", None)
-    if triple.startswith("aarch64-unknown-linux"):
-        # Kernels for arm64 have pages of 4, 16 or 64 KiB; an allocator built for the largest runs on each.
-        result["JEMALLOC_SYS_WITH_LG_PAGE"] = "16"
     if "apple" in triple:
         result |= {"MACOSX_DEPLOYMENT_TARGET": MACOS, "SDKROOT": sdk(release, triple)}
     if "windows" in triple:

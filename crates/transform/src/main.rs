@@ -10,7 +10,7 @@ use bulkwire_transform::{Transformer, wizard};
 /// Musl's allocator takes one lock for all threads.
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let words = env::args_os().collect();
