@@ -33,7 +33,7 @@ use crate::init_script;
 use crate::init_script::InitError;
 use crate::metrics::{Endpoint, Health};
 use crate::options::{DataLocation, Entra, ServerOptions};
-use crate::serving::{FIRST_SPID, Front, Guesses, Shared, SpillDirectory};
+use crate::serving::{FIRST_SPID, Front, Guesses, STACK_BYTES, Shared, SpillDirectory};
 use crate::transport::{CertificateError, TlsIdentity};
 
 /// Why a server could not start.
@@ -96,8 +96,6 @@ pub enum StartError {
 const WORKERS_MIN: usize = 4;
 /// Tokio's own default.
 const BLOCKING_THREADS_MIN: usize = 512;
-/// Statements and plans are walked recursively: room for expressions of a few thousand terms. Only what is touched is memory.
-const STACK_BYTES: usize = 32 << 20;
 /// Silence after which a peer is asked whether it is still there.
 const KEEP_ALIVE_TIME: Duration = Duration::from_secs(30);
 /// From one such question to the next.

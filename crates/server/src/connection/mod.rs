@@ -1,6 +1,7 @@
 //! One connection: PRELOGIN, TLS, LOGIN7, then requests until the client leaves.
 
 mod access_token;
+mod batch_writer;
 mod bulk_receiver;
 mod discard;
 mod error;

@@ -29,6 +29,7 @@ use tsql::SqlError;
 use tsql::errors;
 
 use crate::connection::ConnectionError;
+use crate::connection::batch_writer::WriterContext;
 use crate::connection::bulk_receiver;
 use crate::connection::bulk_receiver::{BulkOutcome, Load, Received, RowSink};
 use crate::connection::discard::DiscardSink;
@@ -423,11 +424,12 @@ impl Requests {
         });
         let (give_back, returned) = oneshot::channel();
         let discard = self.shared.options.discard;
+        let context = WriterContext { threads: self.shared.work.clone(), waits: Arc::clone(&waits) };
         let sink = move || -> Box<dyn RowSink> {
             let mut sink: Box<dyn RowSink> = match (refusal, discard) {
-                (Some(error), _) => Box::new(StoreSink::new(Err(error))),
+                (Some(error), _) => Box::new(StoreSink::new(Err(error), context)),
                 (None, true) => Box::new(DiscardSink::default()),
-                (None, false) => Box::new(StoreSink::new(begin_bulk(&mut session, target))),
+                (None, false) => Box::new(StoreSink::new(begin_bulk(&mut session, target), context)),
             };
             if let Some((faults, cancellation, instance, spid, database)) = faulty {
                 sink = Box::new(Faulty { faults, inner: sink, cancellation, instance, spid, database });

@@ -1,5 +1,6 @@
 //! Rows of a bulk load into a table.
 
+use arrow::array::RecordBatch;
 use executor::bulk_error;
 use executor::statements::BulkWriter;
 use query::convert::length_limit;
@@ -8,43 +9,69 @@ use rows::{Decoder, Form};
 use tds::{Column, ColumnFlags, Length, LengthClass, RowSpan, SqlType};
 use tsql::SqlError;
 
+use crate::connection::batch_writer::{BatchWriter, WriterContext};
 use crate::connection::bulk_receiver::{RowSink, after};
 
 /// Appends rows to the target: as they came if it can copy them, or else decoded into batches of the lossless form.
 pub(super) struct StoreSink {
-    writer: Result<BulkWriter, SqlError>,
+    writer: Result<BatchWriter, SqlError>,
     decoder: Option<Decoder>,
     columns: Vec<Column>,
+    /// Whether rows may be copied.
+    copies: bool,
 }
 
 impl StoreSink {
     /// A sink for `writer`. An earlier error is reported when the first bytes arrive, because the client sends them in any case.
-    pub fn new(writer: Result<BulkWriter, SqlError>) -> StoreSink {
-        StoreSink { writer, decoder: None, columns: Vec::new() }
+    pub fn new(writer: Result<BulkWriter, SqlError>, context: WriterContext) -> StoreSink {
+        let writer = writer.map(|writer| BatchWriter::new(writer, context));
+        StoreSink { writer, decoder: None, columns: Vec::new(), copies: false }
     }
 
-    fn flush(&mut self) -> Result<(), SqlError> {
-        let (Some(decoder), Ok(writer)) = (&mut self.decoder, &mut self.writer) else { return Ok(()) };
-        if decoder.rows_buffered() == 0 {
-            return Ok(());
-        }
+    /// The rows that were decoded; None: there are none.
+    fn take_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        let Some(decoder) = self.decoder.as_mut().filter(|decoder| decoder.rows_buffered() > 0) else {
+            return Ok(None);
+        };
         let batch = decoder.take_batch().map_err(|error| SqlError::internal(error))?;
-        if let Some(place) = batch.columns().iter().position(|column| !is_finite(column)) {
-            return Err(bulk_error::no_number(place + 1));
+        match batch.columns().iter().position(|column| !is_finite(column)) {
+            Some(place) => Err(bulk_error::no_number(place + 1)),
+            None => Ok(Some(batch)),
         }
-        writer.append(batch)
+    }
+
+    fn take_rows(&mut self, rows: &[u8]) -> Result<(), SqlError> {
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let taken = self.append_copied(rest)?;
+            if taken.rows > 0 {
+                rest = after(rest, taken.bytes)?;
+                continue;
+            }
+            let Some(decoder) = &mut self.decoder else { return Ok(()) };
+            let consumed = decoder.decode(rest).map_err(|error| bulk_error::value(&error, &self.columns))?;
+            let is_full = decoder.is_full();
+            if is_full && let (Some(batch), Ok(writer)) = (self.take_batch()?, &mut self.writer) {
+                writer.append(batch)?;
+            }
+            if consumed == 0 && !is_full {
+                return Err(SqlError::internal("rows that the row walk found whole could not be decoded"));
+            }
+            rest = after(rest, consumed)?;
+        }
+        Ok(())
     }
 
     /// Copies the first rows; none: they have to be decoded.
     fn append_copied(&mut self, bytes: &[u8]) -> Result<RowSpan, SqlError> {
-        let (Ok(writer), Some(decoder)) = (&mut self.writer, &mut self.decoder) else {
+        let (Ok(writer), Some(decoder), true) = (&mut self.writer, &mut self.decoder, self.copies) else {
             return Ok(RowSpan::default());
         };
         // Rows stay in their order. Those that were not taken have the rest of their batch for company.
         if decoder.rows_buffered() > 0 {
             return Ok(RowSpan::default());
         }
-        let taken = writer.append_wire_rows(bytes)?;
+        let taken = writer.here()?.append_wire_rows(bytes)?;
         decoder.pass_rows(taken.rows);
         Ok(RowSpan { rows: taken.rows, bytes: taken.bytes })
     }
@@ -74,16 +101,16 @@ fn roomy(mut column: Column, declared: Option<&SqlType>) -> Column {
 
 impl RowSink for StoreSink {
     fn columns(&mut self, columns: &[Column]) -> Result<(), SqlError> {
-        let declared = self.writer.as_ref().map(BulkWriter::declared).unwrap_or_default();
-        let columns = columns.iter().cloned().enumerate();
-        let columns = &columns.map(|(at, column)| roomy(column, declared.get(at))).collect::<Vec<_>>();
-        let batch_rows = match &mut self.writer {
-            Ok(writer) => {
-                writer.wire_columns(columns)?;
-                writer.batch_rows()
-            }
+        let writer = match &mut self.writer {
+            Ok(writer) => writer.here()?,
             Err(error) => return Err(error.clone()),
         };
+        let declared = writer.declared();
+        let columns = columns.iter().cloned().enumerate();
+        let columns = &columns.map(|(at, column)| roomy(column, declared.get(at))).collect::<Vec<_>>();
+        writer.wire_columns(columns)?;
+        self.copies = writer.copies_rows();
+        let batch_rows = writer.batch_rows();
         self.columns = columns.to_vec();
         // A NULL for a NOT NULL column is the table's to refuse, by error 515.
         let nullable = columns.iter().cloned().map(|mut column| {
@@ -100,27 +127,19 @@ impl RowSink for StoreSink {
     }
 
     fn rows(&mut self, rows: &[u8], _count: u64) -> Result<(), SqlError> {
-        let mut rest = rows;
-        while !rest.is_empty() {
-            let taken = self.append_copied(rest)?;
-            if taken.rows > 0 {
-                rest = after(rest, taken.bytes)?;
-                continue;
-            }
-            let Some(decoder) = &mut self.decoder else { return Ok(()) };
-            let consumed = decoder.decode(rest).map_err(|error| bulk_error::value(&error, &self.columns))?;
-            if decoder.is_full() {
-                self.flush()?;
-            } else if consumed == 0 {
-                return Err(SqlError::internal("rows that the row walk found whole could not be decoded"));
-            }
-            rest = after(rest, consumed)?;
-        }
-        Ok(())
+        // A batch that is being written came before what was found now.
+        self.take_rows(rows).map_err(|error| match &mut self.writer {
+            Ok(writer) => writer.failure().unwrap_or(error),
+            Err(_) => error,
+        })
     }
 
     fn finish(mut self: Box<Self>) -> Result<u64, SqlError> {
-        self.flush()?;
-        self.writer?.finish()
+        let last = self.take_batch();
+        let mut writer = self.writer?;
+        match last {
+            Ok(last) => writer.finish(last),
+            Err(error) => Err(writer.failure().unwrap_or(error)),
+        }
     }
 }

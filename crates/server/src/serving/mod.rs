@@ -23,6 +23,8 @@ use crate::transport::TlsIdentity;
 
 /// First session id of a user on a real server; lower ones are its own tasks.
 pub(crate) const FIRST_SPID: u16 = 51;
+/// Statements and plans are walked recursively: room for expressions of a few thousand terms. Only what is touched is memory.
+pub(crate) const STACK_BYTES: usize = 32 << 20;
 
 /// What a connection needs to be opened, before there is any data.
 pub(crate) struct Front {

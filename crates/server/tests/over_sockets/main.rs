@@ -15,3 +15,4 @@ mod page_locks;
 #[path = "../served/mod.rs"]
 mod served;
 mod wire;
+mod written_batches;

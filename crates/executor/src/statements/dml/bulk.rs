@@ -285,6 +285,11 @@ impl BulkWriter {
         Ok(())
     }
 
+    /// Whether some rows may be [copied](Self::append_wire_rows), as far as the columns say.
+    pub fn copies_rows(&self) -> bool {
+        matches!(self.intake, Some(Intake::Copy(_)))
+    }
+
     /// Copies the first rows of `bytes`; the next row must come as a batch. No rows are copied if the load decodes them.
     pub fn append_wire_rows(&mut self, bytes: &[u8]) -> Result<WireRows, SqlError> {
         let (Some(writer), Some(Intake::Copy(copier))) = (&mut self.writer, &self.intake) else {
