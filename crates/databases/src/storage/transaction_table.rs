@@ -372,6 +372,12 @@ impl TransactionTable<'_> {
         self.part.bulk_locks.insert(object_of(self.id));
     }
 
+    /// Counts what the calling thread has computed for the database, and waits while that is more than its share.
+    pub fn charge(&mut self) -> Result<(), StoreError> {
+        self.part.open()?.charge();
+        Ok(())
+    }
+
     /// The rows that are appended until `settle` are those of a bulk load.
     pub fn expect_load(&mut self) {
         self.part.loads.insert(object_of(self.id));

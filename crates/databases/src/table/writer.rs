@@ -312,6 +312,11 @@ impl TableWriter {
         })
     }
 
+    /// Counts what the calling thread has computed for the database, and waits if that is more than its share.
+    pub fn charge(&self) -> Result<(), SqlError> {
+        self.access.write(|transaction| transaction.open(self.table.id)?.charge())
+    }
+
     /// Once all rows are written: puts them into trees that were waiting for all of them, then looks up what they refer to.
     ///
     /// Errors: 2627, 2601, 547.

@@ -58,7 +58,10 @@ impl BatchWriter {
     pub fn append(&mut self, batch: RecordBatch) -> Result<(), SqlError> {
         let mut writer = self.take()?;
         match self.thread() {
-            Some(away) => away.batches.send((writer, batch)).map_err(|_| lost()),
+            Some(away) => {
+                writer.charge()?;
+                away.batches.send((writer, batch)).map_err(|_| lost())
+            }
             None => {
                 let appended = writer.append(batch);
                 self.here = Some(writer);

@@ -217,8 +217,14 @@ impl Transaction {
         result
     }
 
-    pub(crate) fn check(&self) -> Result<(), EngineError> {
+    /// Counts what the calling thread has computed since it last did anything here, and waits while the database has used more than its
+    /// share.
+    pub fn charge(&self) {
         self.shared.governor.pace(&self.shared.pager.log, self.waiting.interrupt.as_deref());
+    }
+
+    pub(crate) fn check(&self) -> Result<(), EngineError> {
+        self.charge();
         match (self.failed, self.shared.pager.log.is_shut()) {
             (_, Some(reason)) => Err(EngineError::Shut { reason }),
             (true, None) => Err(EngineError::Doomed),

@@ -312,6 +312,11 @@ impl BulkWriter {
         Some(WireNote { copied: self.copied, reason: reason.map(DecodeReason::name) })
     }
 
+    /// Counts what the calling thread has computed for the load, if another one [appends](Self::append).
+    pub fn charge(&self) -> Result<(), SqlError> {
+        self.writer.as_ref().map_or(Ok(()), TableWriter::charge)
+    }
+
     /// Appends rows in the Exact form of the stream's columns.
     pub fn append(&mut self, batch: RecordBatch) -> Result<(), SqlError> {
         let mut columns: Vec<Option<(ArrayRef, SqlType)>> = (0..self.width).map(|_| None).collect();
