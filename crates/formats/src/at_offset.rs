@@ -55,6 +55,11 @@ impl AtOffset {
         Self { bytes: Arc::default(), ..self.clone() }
     }
 
+    /// Whether it is a file of this machine, and no object.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.stored, Stored::File(_))
+    }
+
     /// Its length in bytes.
     pub(crate) fn length(&self) -> io::Result<u64> {
         match &self.stored {

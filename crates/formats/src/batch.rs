@@ -43,7 +43,7 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
     }
 
     /// Whether all rows are sorted by columns of the schema, NULL before all values and numbers by size; `strictly` if no two rows
-    /// may have the same key. Only formats that can find out without reading whole rows know it.
+    /// may have the same key. Only formats that can find out for little know it.
     ///
     /// # Errors
     /// The columns cannot be read.

@@ -1,6 +1,7 @@
 //! Arrow IPC: the file form (Feather version 2) and the stream form.
 
 mod claims;
+mod order;
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::compression::Compressor;
 use crate::crew::Crew;
 use crate::damage::contained;
 use crate::location::Spooled;
+use crate::order::{SortColumn, Sorted};
 use crate::witness::Witness;
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Reason, Written};
 use claims::{CheckedStream, FalseClaim};
@@ -253,6 +255,12 @@ impl BatchReader for IpcReader {
 
     fn bytes_total(&self) -> Option<u64> {
         self.bytes_total
+    }
+
+    fn sorted_by(&self, columns: &[SortColumn], strictly: bool) -> Result<Sorted, FormatError> {
+        let Batches::File { source, .. } = &self.batches else { return Ok(Sorted::Unknown) };
+        contained(|| order::sorted_by(source, columns, strictly))
+            .map_err(|error| damaged(error).in_file(&self.file))
     }
 
     fn use_threads(&mut self, threads: usize) {

@@ -130,7 +130,7 @@ fn line<'a>(ran: &'a Ran, setting: &str) -> &'a str {
 }
 
 #[test]
-fn a_sorted_parquet_file_is_loaded_in_order_without_being_told_so() {
+fn a_sorted_file_is_loaded_in_order_without_being_told_so() {
     let fixture = Fixture::new();
     for (name, ids) in [
         ("rising", "n"),
@@ -145,22 +145,26 @@ fn a_sorted_parquet_file_is_loaded_in_order_without_being_told_so() {
         let query = format!(
             "SELECT {ids} AS id, 'name ' + CAST(n % 977 AS varchar(10)) AS name FROM ({rows}) t ORDER BY n"
         );
-        fixture.ok(&["export", "--query", &query, &format!("{name}.parquet"), "--quiet"]);
+        for kind in ["parquet", "arrow"] {
+            fixture.ok(&["export", "--query", &query, &format!("{name}.{kind}"), "--quiet"]);
+        }
     }
     let reason = "the file's key was read; it is the clustered key";
     for (file, key, order) in [
-        ("rising", "id", Some("id ")),
-        ("falling", "id DESC", Some("id DESC ")),
-        ("falling", "id", None),
-        ("scattered", "id", None),
+        ("rising.parquet", "id", Some("id ")),
+        ("rising.arrow", "id", Some("id ")),
+        ("falling.parquet", "id DESC", Some("id DESC ")),
+        ("falling.arrow", "id DESC", Some("id DESC ")),
+        ("falling.parquet", "id", None),
+        ("scattered.parquet", "id", None),
+        ("scattered.arrow", "id", None),
     ] {
         let create = format!(
             "DROP TABLE IF EXISTS t; CREATE TABLE t (id int NOT NULL, name varchar(30), PRIMARY KEY ({key}))"
         );
         for writers in [&[][..], &["--writers", "3"], &["--writers", "auto"]] {
             fixture.ok(&["query", &create]);
-            let file = format!("{file}.parquet");
-            let mut arguments = vec!["load", "t", &file, "--batch-rows", "5000"];
+            let mut arguments = vec!["load", "t", file, "--batch-rows", "5000"];
             arguments.extend(writers);
             let loaded = fixture.run(&arguments);
             assert_eq!(loaded.code, 0, "{file} {key}: {}", loaded.stderr);
