@@ -249,10 +249,38 @@ fn rows_out_of_order_fill_a_heap_before_the_key_where_that_pays() {
     for create in [
         "CREATE TABLE t (id int NOT NULL PRIMARY KEY, name varchar(8000) NOT NULL CHECK (name > ''))",
         "CREATE TABLE t (id int NOT NULL PRIMARY KEY, name varchar(8000) NOT NULL, n int IDENTITY)",
-        "CREATE TABLE t (id int NOT NULL PRIMARY KEY NONCLUSTERED, name varchar(8000) NOT NULL)",
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY NONCLUSTERED, name varchar(8000) NOT NULL, n int IDENTITY)",
     ] {
         assert!(!load("scattered.csv", create, &["--writers", "2"]), "{create}");
     }
+    // Batches are merged into other indexes whatever the order of the rows.
+    for create in [
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY NONCLUSTERED, name varchar(8000) NOT NULL); CREATE INDEX i ON t (id)",
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY, name varchar(8000) NOT NULL); CREATE INDEX i ON t (id)",
+        "CREATE TABLE t (id int NOT NULL, name varchar(8000) NOT NULL); CREATE INDEX i ON t (id) INCLUDE (name)",
+    ] {
+        for file in ["scattered.csv", "sorted.csv"] {
+            for flags in [&[][..], &["--writers", "auto"], &["--writers", "2"]] {
+                assert!(load(file, create, flags), "{create} {file} {flags:?}");
+                fixture.sql("DBCC CHECKTABLE ('t') WITH NO_INFOMSGS");
+                let by_index = fixture.rows("SELECT COUNT(*), SUM(id) FROM t WITH (INDEX (i)) WHERE id > 0");
+                assert_eq!(by_index, format!("{},{}\n", WIDE - 1, WIDE * (WIDE - 1) / 2), "{create} {file}");
+            }
+        }
+        assert!(!load("small.csv", create, &[]), "{create}");
+        assert!(!load("sorted.csv", create, &["--batch-rows", "2000"]), "{create}");
+        assert!(!load("sorted.csv", create, &["--strategy", "direct"]), "{create}");
+    }
+    assert!(load(
+        "sorted.csv",
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY, name varchar(8000) NOT NULL); CREATE INDEX i ON t (id)",
+        &["--order", "id"]
+    ));
+    assert!(!load(
+        "sorted.csv",
+        "CREATE TABLE t (id int NOT NULL, name varchar(8000) NOT NULL)",
+        &["--writers", "2"]
+    ));
     let left = fixture.run(&[
         "query",
         "SELECT COUNT(*) FROM sys.tables WHERE name LIKE '%bulkwire%' AND name NOT LIKE 'bulkwire%'",

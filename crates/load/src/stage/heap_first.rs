@@ -1,4 +1,5 @@
-//! Whether the rows of an append are better loaded into a heap whose key is built at the end, without having been asked for.
+//! Whether the rows of an append are better loaded into a heap whose key and indexes are built at the end, without having been asked
+//! for.
 
 use super::{mode::Mode, shape::TableShape};
 use crate::{
@@ -18,13 +19,21 @@ const SOURCE_BYTES_MIN: u64 = 32 << 20;
 pub(crate) const SEEN_BYTES_MIN: u64 = SOURCE_BYTES_MIN;
 
 /// Why a heap comes first.
-pub(super) fn reason(options: &LoadOptions) -> &'static str {
-    match options.connections {
-        Connections::One => {
+pub(super) fn reason(target: &TableDescription, options: &LoadOptions) -> &'static str {
+    match (target.storage, options.connections) {
+        (Storage::Heap, _) => {
+            "the rows are several batches: a heap without indexes takes them as they come, and the indexes are built once; \
+             in the table itself each batch would be merged into them"
+        }
+        _ if has_secondary(target) => {
+            "the rows are several batches: a heap takes them as they come, and the key and the indexes are built once; in the \
+             table itself each batch would be merged into the indexes"
+        }
+        (_, Connections::One) => {
             "the rows are several batches out of order: a heap takes them as they come, and the key is built once; in the \
              table itself each batch would be sorted and merged among the rows of the others"
         }
-        Connections::Several | Connections::Auto => {
+        (_, Connections::Several | Connections::Auto) => {
             "several connections fill a heap side by side, and the key is built once; in the table itself each batch \
              would be merged among the rows of the others"
         }
@@ -34,32 +43,43 @@ pub(super) fn reason(options: &LoadOptions) -> &'static str {
 /// Whether a heap should come first, as far as the description of the table tells. What could turn out differently from a
 /// load into the table itself excludes it: constraints, triggers, identities.
 pub(crate) fn is_worth_it(target: &TableDescription, mode: &Mode, options: &LoadOptions) -> bool {
+    // Rows that come in order are added at the end of the clustered tree, whatever the number of batches. In other indexes they
+    // belong everywhere all the same.
+    let is_added_at_the_end = options.source.looks_sorted && !has_secondary(target);
     let bytes_min = match options.connections {
-        // Rows that come in order are added at the tree's end, whatever the number of batches. A number of rows that was
-        // asked for says when they are to be seen.
-        Connections::One if options.source.looks_sorted || options.batch_rows.is_some() => None,
+        // A number of rows that was asked for says when they are to be seen.
+        Connections::One if is_added_at_the_end || options.batch_rows.is_some() => None,
         Connections::One => Some(batch_bytes(target, options)),
         Connections::Several => Some(SOURCE_BYTES_MIN),
         // Sorted rows are built by one connection as fast, and cost the server less.
-        Connections::Auto => (!options.source.looks_sorted).then_some(SOURCE_BYTES_MIN),
+        Connections::Auto => (!is_added_at_the_end).then_some(SOURCE_BYTES_MIN),
     };
     let is_large = options.source.bytes.zip(bytes_min).is_some_and(|(bytes, least)| bytes >= least);
+    let has_trees = match target.storage {
+        Storage::Clustered => options.order.is_empty() || has_secondary(target),
+        Storage::Heap => has_secondary(target),
+        Storage::Columnstore => false,
+    };
     let has_constraints = target.constraints.iter().any(|constraint| !constraint.is_disabled);
     *mode == Mode::Append
         && options.may_stage
         && is_large
-        && target.storage == Storage::Clustered
+        && has_trees
         && !target.is_view
         && !target.name.is_temporary()
         && target.rows == 0
         && target.partitions == 1
-        && options.order.is_empty()
         && options.table_lock.is_none()
         && !options.fire_triggers
         && target.triggers.iter().all(|trigger| trigger.is_disabled)
         && (options.check_constraints || !has_constraints)
         && !target.columns.iter().any(|column| column.is_identity || column.is_rowversion)
         && !target.indexes.iter().any(|index| index.ignores_duplicate_keys || index.is_disabled)
+}
+
+/// Whether the table has indexes besides the clustered one.
+fn has_secondary(target: &TableDescription) -> bool {
+    target.secondary_indexes().next().is_some()
 }
 
 /// The shape of the stage, or why there can be none.

@@ -69,7 +69,7 @@ impl StagePlan {
                 inserts_otherwise: true,
             };
             let (strategy, route) = (Strategy::HeapThenKey, Route::Stage(kind));
-            let choices = choices(target, &mode, strategy, heap_first::reason(options), &route);
+            let choices = choices(target, &mode, strategy, heap_first::reason(target, options), &route);
             return Ok(Self { mode, strategy, route, choices });
         }
         let (strategy, mut reason) = decide(target, &mode, strategy)?;
