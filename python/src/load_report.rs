@@ -59,7 +59,7 @@ pub(crate) fn way(how: &How) -> &'static str {
         How::Switched => "switch",
         How::Renamed { .. } => "rename",
         How::Merged | How::Directed => "merge",
-        How::Inserted => "insert",
+        How::Inserted { .. } => "insert",
     }
 }
 

@@ -83,8 +83,11 @@ impl ServerWrite {
     ) -> LoadOptions {
         let mut options = self.options.clone().with_writers(self.writers);
         // Who loads alone wants to see the rows arrive. Rows that act wait in a stage of their own.
-        options.may_stage =
-            !self.sole_writer && self.action.is_none() && options.transaction == BatchTransaction::Explicit;
+        // What a time limit ends is to stay as far as it came.
+        options.may_stage = !self.sole_writer
+            && self.action.is_none()
+            && self.time_limit.is_none()
+            && options.transaction == BatchTransaction::Explicit;
         let is_mapped = matches!(options.mapping, Mapping::Explicit(_));
         if let Mapping::Explicit(pairs) = &mut options.mapping
             && self.action.is_some()

@@ -98,10 +98,23 @@ impl<'a> TableLoad<'a> {
         schema: &Schema,
         options: &LoadOptions,
     ) -> Result<Option<KeyOrder>, Error> {
-        if self.way.mode.keys().is_some() || !options.order.is_empty() {
+        if self.way.mode.keys().is_some() {
             return Ok(None);
         }
-        Ok(KeyOrder::of(self.look(client)?, schema, options))
+        let LoadWay { mode, strategy, .. } = self.way.clone();
+        let has_ledger = self.ledger.is_some();
+        let target = self.look(client)?;
+        let source = SourceFacts { looks_sorted: true, ..options.source.clone() };
+        let sorted = LoadOptions { source, ..options.clone() };
+        let fills_heap = match strategy {
+            Strategy::HeapThenKey => true,
+            Strategy::Auto => !has_ledger && heap_first_is_worth_it(target, &mode, &sorted),
+            _ => false,
+        };
+        if fills_heap || !options.order.is_empty() {
+            return Ok(None);
+        }
+        Ok(KeyOrder::of(target, schema, options))
     }
 
     /// About how many bytes a source of so many rows has, for [`SourceFacts::bytes`]; `None` before [`look`](Self::look).

@@ -105,22 +105,24 @@ where
     if steps.is_done() {
         return Ok(options);
     }
-    let Some(order) = steps.key_order(client, schema, &options)? else { return Ok(options) };
-    if order.is_kept
-        && let Some(evidence) = load.order.find(&order).map_err(Error::Source)?
+    let order = steps.key_order(client, schema, &options)?;
+    if let Some(order) = order.as_ref().filter(|order| order.is_kept)
+        && let Some(evidence) = load.order.find(order).map_err(Error::Source)?
     {
-        return Ok(options.in_order(&order, evidence));
+        options = options.in_order(order, evidence);
     }
-    if steps.needs_a_look(&options) {
-        let wanted = if options.source.bytes.is_some() { 1 } else { SEEN_BYTES_MIN };
-        let (bytes, is_all) = source.read_ahead(wanted, LOOK_TIME);
-        let seen = || source.batches().cloned().map(Ok::<_, ArrowError>);
-        if is_all && order.is_kept && order.holds_for(seen()).map_err(|error| Error::Source(error.into()))? {
-            return Ok(options.in_order(&order, "all rows were read ahead".to_owned()));
-        }
-        options.source.bytes.get_or_insert(bytes);
-        options.source.looks_sorted = order.seems_kept_by(source.batches());
+    if !steps.needs_a_look(&options) {
+        return Ok(options);
     }
+    let wanted = if options.source.bytes.is_some() { 1 } else { SEEN_BYTES_MIN };
+    let (bytes, is_all) = source.read_ahead(wanted, LOOK_TIME);
+    options.source.bytes.get_or_insert(bytes);
+    let Some(order) = order.filter(|_| options.order.is_empty()) else { return Ok(options) };
+    let seen = || source.batches().cloned().map(Ok::<_, ArrowError>);
+    if is_all && order.is_kept && order.holds_for(seen()).map_err(|error| Error::Source(error.into()))? {
+        return Ok(options.in_order(&order, "all rows were read ahead".to_owned()));
+    }
+    options.source.looks_sorted = order.seems_kept_by(source.batches());
     Ok(options)
 }
 

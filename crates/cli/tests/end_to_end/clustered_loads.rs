@@ -281,6 +281,18 @@ fn rows_out_of_order_fill_a_heap_before_the_key_where_that_pays() {
         "CREATE TABLE t (id int NOT NULL, name varchar(8000) NOT NULL)",
         &["--writers", "2"]
     ));
+    // A constraint that nobody trusts is kept by the rows of a load that is to be checked.
+    let untrusted = "CREATE TABLE t (id int NOT NULL, name varchar(8000) NOT NULL); CREATE INDEX i ON t (id); \
+                     ALTER TABLE t WITH NOCHECK ADD CONSTRAINT least CHECK (id > 0)";
+    fixture.ok(&["query", &format!("DROP TABLE IF EXISTS t; {untrusted}")]);
+    let refused = fixture.run(&["load", "t", "sorted.csv", "--check-constraints"]);
+    assert!(refused.code == 1 && refused.stderr.contains("least"), "{}", refused.stderr);
+    assert!(!load("sorted.csv", &untrusted.replace("id > 0", "id >= 0"), &["--check-constraints"]));
+    assert!(!load(
+        "sorted.csv",
+        "CREATE TABLE t (id int NOT NULL, name varchar(8000) NOT NULL); CREATE INDEX i ON t (id)",
+        &["--time-limit", "600"]
+    ));
     let left = fixture.run(&[
         "query",
         "SELECT COUNT(*) FROM sys.tables WHERE name LIKE '%bulkwire%' AND name NOT LIKE 'bulkwire%'",

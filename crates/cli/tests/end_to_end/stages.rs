@@ -563,7 +563,7 @@ fn rows_that_came_meanwhile_do_not_make_a_load_fail_that_chose_its_stage_itself(
     let fixture = Fixture::new();
     let mut client = client(&fixture);
     for (meanwhile, expected) in
-        [("", How::Switched), ("INSERT dbo.t VALUES (-1, N'other', 'x')", How::Inserted)]
+        [("", How::Switched), ("INSERT dbo.t VALUES (-1, N'other', 'x')", How::Inserted { refusal: None })]
     {
         fixture.sql(
             "DROP TABLE IF EXISTS dbo.t; CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL, \
@@ -649,6 +649,23 @@ fn rows_that_come_as_a_stream_are_looked_at_before_their_way_is_chosen() {
     // A number of rows says when they are to be seen.
     let batches = LoadOptions { batch_rows: Some(1_000), ..LoadOptions::default() };
     assert_eq!(chosen(&mut client, &scattered(MANY), Some(1), &batches), (false, false));
+    // Other indexes take the rows one by one in any order.
+    let sorted = LoadOptions { order: vec![("id".to_owned(), false)], ..LoadOptions::default() };
+    for (create, is_keyed) in [
+        ("(id int NOT NULL, v varchar(8000) NOT NULL)", false),
+        ("(id int NOT NULL PRIMARY KEY, v varchar(8000) NOT NULL)", true),
+    ] {
+        fixture.sql(&format!("DROP TABLE dbo.t; CREATE TABLE dbo.t {create}; CREATE INDEX i ON dbo.t (id)"));
+        for writers in [Some(1), None] {
+            assert_eq!(chosen(&mut client, &rising(MANY), writers, &defaults), (true, false), "{create}");
+            assert!(!chosen(&mut client, &rising(200), writers, &defaults).0, "{create}");
+            if is_keyed {
+                assert!(chosen(&mut client, &rising(MANY), writers, &sorted).0, "{create}");
+            }
+        }
+    }
+    fixture
+        .sql("DROP TABLE dbo.t; CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v varchar(8000) NOT NULL)");
     client.begin(tds::Isolation::Current).unwrap();
     assert_eq!(chosen(&mut client, &scattered(MANY), Some(1), &defaults), (false, false));
     client.rollback().unwrap();

@@ -48,7 +48,8 @@ pub(crate) fn is_worth_it(target: &TableDescription, mode: &Mode, options: &Load
     let is_added_at_the_end = options.source.looks_sorted && !has_secondary(target);
     let bytes_min = match options.connections {
         // A number of rows that was asked for says when they are to be seen.
-        Connections::One if is_added_at_the_end || options.batch_rows.is_some() => None,
+        _ if options.batch_rows.is_some() => None,
+        Connections::One if is_added_at_the_end => None,
         Connections::One => Some(batch_bytes(target, options)),
         Connections::Several => Some(SOURCE_BYTES_MIN),
         // Sorted rows are built by one connection as fast, and cost the server less.
@@ -60,7 +61,10 @@ pub(crate) fn is_worth_it(target: &TableDescription, mode: &Mode, options: &Load
         Storage::Heap => has_secondary(target),
         Storage::Columnstore => false,
     };
-    let has_constraints = target.constraints.iter().any(|constraint| !constraint.is_disabled);
+    // A stage's rows are checked with those that are there, or never.
+    let is_unchecked = target.constraints.iter().any(|constraint| {
+        !constraint.is_disabled && (!options.check_constraints || constraint.is_not_trusted)
+    });
     *mode == Mode::Append
         && options.may_stage
         && is_large
@@ -72,7 +76,7 @@ pub(crate) fn is_worth_it(target: &TableDescription, mode: &Mode, options: &Load
         && options.table_lock.is_none()
         && !options.fire_triggers
         && target.triggers.iter().all(|trigger| trigger.is_disabled)
-        && (options.check_constraints || !has_constraints)
+        && !is_unchecked
         && !target.columns.iter().any(|column| column.is_identity || column.is_rowversion)
         && !target.indexes.iter().any(|index| index.ignores_duplicate_keys || index.is_disabled)
 }
@@ -93,22 +97,28 @@ pub(super) fn shape(client: &mut Client, table: &TableName) -> Result<Result<Tab
         return refused(super::error::list(&obstacles));
     }
     let schema = shape.name.schema.as_deref().unwrap_or("dbo");
+    // The stage belongs to the schema's owner: what may be done with the table alone says nothing of it.
+    let mut wanted = vec![("DB_NAME()".to_owned(), "DATABASE", "CREATE TABLE")];
+    let in_schema = literal(&crate::table_name::quoted(schema));
+    wanted.extend(["ALTER", "SELECT", "INSERT"].map(|right| (in_schema.clone(), "SCHEMA", right)));
+    wanted.push((literal(&shape.name.to_string()), "OBJECT", "ALTER"));
+    let parents = shape.foreign_keys.iter().map(|key| literal(&key.references.to_string()));
+    wanted.extend(parents.map(|parent| (parent, "OBJECT", "REFERENCES")));
+    let wanted = wanted.iter().map(|(name, class, right)| format!("({name}, '{class}', '{right}')"));
     let asked = client.query_values(&format!(
-        "SELECT HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'CREATE TABLE') AS makes, \
-         HAS_PERMS_BY_NAME({}, 'SCHEMA', 'ALTER') AS places, HAS_PERMS_BY_NAME({}, 'OBJECT', 'ALTER') AS switches",
-        literal(&crate::table_name::quoted(schema)),
-        literal(&shape.name.to_string()),
+        "SELECT MIN(ISNULL(HAS_PERMS_BY_NAME(w.securable, w.class, w.permission), 0)) AS allowed \
+         FROM (VALUES {}) AS w(securable, class, permission)",
+        wanted.collect::<Vec<_>>().join(", ")
     ));
     let allowed = match asked {
         Ok(allowed) => allowed,
         Err(error) if error.server_message().is_some() => Vec::new(),
         Err(error) => return Err(error),
     };
-    let is_allowed = allowed.iter().flat_map(rows).next().is_some_and(|row| {
-        ["makes", "places", "switches"].iter().all(|column| row.integer(column) == Some(1))
-    });
+    let is_allowed =
+        allowed.iter().flat_map(rows).next().is_some_and(|row| row.integer("allowed") == Some(1));
     match is_allowed {
         true => Ok(Ok(shape)),
-        false => refused("the login may not create a table in this schema, or not alter this one".to_owned()),
+        false => refused("the login may not create and fill a table in this schema, not alter this one, or not refer to those of its foreign keys".to_owned()),
     }
 }

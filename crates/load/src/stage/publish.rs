@@ -49,8 +49,11 @@ pub enum How {
     Merged,
     /// By DELETE, UPDATE and INSERT, as each row says.
     Directed,
-    /// By INSERT, because the target had got rows meanwhile.
-    Inserted,
+    /// By INSERT, because the target had got rows meanwhile, or the server refused to switch and the target cannot be replaced.
+    Inserted {
+        /// Why the server refused SWITCH, if that was the reason.
+        refusal: Option<String>,
+    },
 }
 
 impl fmt::Display for Published {
@@ -63,9 +66,14 @@ impl fmt::Display for Published {
                 "published by a rename: {} rows; the server refused SWITCH ({refusal})",
                 grouped(*inserted)
             ),
-            How::Inserted => write!(
+            How::Inserted { refusal: None } => write!(
                 f,
                 "published by INSERT: {} rows; the table was empty when the load began and had rows at its end",
+                grouped(*inserted)
+            ),
+            How::Inserted { refusal: Some(refusal) } => write!(
+                f,
+                "published by INSERT: {} rows; the server refused SWITCH ({refusal})",
                 grouped(*inserted)
             ),
             How::Merged => write!(
@@ -104,13 +112,15 @@ impl Stage {
             }),
             StageKind::Swap { shape, replaces, inserts_otherwise, .. } => {
                 let published = self.swap(client, shape, *replaces, before_commit);
-                match published {
-                    Err(Error::Stage(error))
-                        if *inserts_otherwise && matches!(*error, StageError::NoLongerEmpty { .. }) =>
-                    {
-                        self.insert(client, shape, before_commit)
+                let Err(Error::Stage(error)) = published else { return published };
+                match *error {
+                    StageError::NoLongerEmpty { .. } if *inserts_otherwise => {
+                        self.insert(client, shape, None, before_commit)
                     }
-                    published => published,
+                    StageError::NoWayToPublish { switch, .. } if *inserts_otherwise => {
+                        self.insert(client, shape, Some(switch), before_commit)
+                    }
+                    other => Err(other.into()),
                 }
             }
         }
@@ -193,6 +203,7 @@ impl Stage {
         &self,
         client: &mut Client,
         shape: &TableShape,
+        refusal: Option<String>,
         before_commit: BeforeCommit<'_>,
     ) -> Result<Published, Error> {
         let columns = shape.columns.iter().filter(|column| column.computed.is_none());
@@ -206,7 +217,7 @@ impl Stage {
             before_commit(client)?;
             client.execute(&format!("DROP TABLE {}", self.name))?;
             let inserted = done.rows_affected;
-            let how = How::Inserted;
+            let how = How::Inserted { refusal };
             Ok(Published { inserted, updated: 0, unchanged: 0, deleted: 0, missing: 0, how })
         })
     }

@@ -1,5 +1,6 @@
 //! Writes the batches of a bulk load, all but the last on a thread of their own, while the rows behind them are decoded.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -12,6 +13,9 @@ use tracing::Span;
 use tsql::SqlError;
 
 use crate::serving::STACK_BYTES;
+
+/// A larger batch is written before the next is decoded.
+const AWAY_BYTES_MAX: usize = 32 << 20;
 
 /// What the thread of a writer needs of its session.
 #[derive(Debug, Clone)]
@@ -56,17 +60,15 @@ impl BatchWriter {
 
     /// Writes a batch while the caller goes on. Errors: those of the batch before.
     pub fn append(&mut self, batch: RecordBatch) -> Result<(), SqlError> {
-        let mut writer = self.take()?;
-        match self.thread() {
-            Some(away) => {
-                writer.charge()?;
-                away.batches.send((writer, batch)).map_err(|_| lost())
-            }
-            None => {
-                let appended = writer.append(batch);
-                self.here = Some(writer);
-                appended
-            }
+        self.here()?;
+        // Two large batches at a time would double what a load holds.
+        if batch.get_array_memory_size() > AWAY_BYTES_MAX || self.thread().is_none() {
+            return self.here()?.append(batch);
+        }
+        self.here()?.charge()?;
+        match (self.here.take(), &self.away) {
+            (Some(writer), Some(away)) => away.batches.send((writer, batch)).map_err(|_| lost()),
+            _ => Err(lost()),
         }
     }
 
@@ -82,13 +84,21 @@ impl BatchWriter {
     fn take(&mut self) -> Result<BulkWriter, SqlError> {
         let written = match (self.here.take(), &self.away) {
             (Some(writer), _) => return Ok(writer),
-            (None, Some(away)) => away.written.recv().unwrap_or_else(|_| Err(lost())),
-            (None, None) => Err(lost()),
+            (None, Some(away)) => away.written.recv().ok(),
+            (None, None) => None,
         };
-        if written.is_err() {
-            self.end_thread();
+        match written {
+            Some(Ok(writer)) => Ok(writer),
+            Some(Err(error)) => {
+                let _ = self.end_thread();
+                Err(error)
+            }
+            // A panic there is one here: the connection ends with it.
+            None => match self.end_thread() {
+                Err(panic) => resume_unwind(panic),
+                Ok(()) => Err(lost()),
+            },
         }
-        written
     }
 
     /// None: the machine has one processor, or no thread to give.
@@ -101,17 +111,16 @@ impl BatchWriter {
     }
 
     /// The load is undone before anybody hears that it failed.
-    fn end_thread(&mut self) {
-        if let Some(Away { batches, written, thread }) = self.away.take() {
-            drop((batches, written));
-            let _ = thread.join();
-        }
+    fn end_thread(&mut self) -> thread::Result<()> {
+        let Some(Away { batches, written, thread }) = self.away.take() else { return Ok(()) };
+        drop((batches, written));
+        thread.join()
     }
 }
 
 impl Drop for BatchWriter {
     fn drop(&mut self) {
-        self.end_thread();
+        let _ = self.end_thread();
     }
 }
 
@@ -126,7 +135,9 @@ impl Away {
             span.in_scope(|| {
                 waits.during(|| {
                     for (mut writer, batch) in queue {
-                        let appended = writer.append(batch);
+                        // Counted from here on.
+                        let appended = writer.charge().and_then(|()| writer.append(batch));
+                        let appended = appended.and_then(|()| writer.charge());
                         // Who is gone wants no row: the writer is dropped with what was sent.
                         if done.send(appended.map(|()| writer)).is_err() {
                             break;

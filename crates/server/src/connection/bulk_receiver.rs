@@ -42,6 +42,10 @@ pub(crate) trait RowSink: Send + 'static {
     }
     /// Takes `count` whole rows.
     fn rows(&mut self, rows: &[u8], count: u64) -> Result<(), SqlError>;
+    /// Why rows that it has taken are refused, if it has not said so yet: they came before whatever else is wrong.
+    fn failure(&mut self) -> Option<SqlError> {
+        None
+    }
     /// Ends the load and returns its row count. Not called after an error or a cancellation: then the sink is dropped.
     fn finish(self: Box<Self>) -> Result<u64, SqlError>;
 }
@@ -214,7 +218,7 @@ fn decode(
             break;
         }
         if chunk.is_empty() {
-            stream.finish(sink.as_mut())?;
+            stream.finish(sink.as_mut()).map_err(|error| first(error, sink.as_mut(), cancellation))?;
             if cancellation.is_cancelled() {
                 break;
             }
@@ -223,12 +227,20 @@ fn decode(
         // Packets are pieces, unless they are small.
         chunk.join(stream.piece_bytes());
         for piece in chunk.pieces() {
-            stream.feed(piece, sink.as_mut())?;
+            stream.feed(piece, sink.as_mut()).map_err(|error| first(error, sink.as_mut(), cancellation))?;
         }
         // Nobody wants the buffer back once the message has been received.
         let _ = spent.send(chunk);
     }
     Err(errors::CANCELLED.error())
+}
+
+/// The error of rows that came before the one that was met.
+fn first(error: SqlError, sink: &mut dyn RowSink, cancellation: &Cancellation) -> SqlError {
+    match cancellation.is_cancelled() {
+        true => error,
+        false => sink.failure().unwrap_or(error),
+    }
 }
 
 /// The message, fed in chunks that break anywhere.

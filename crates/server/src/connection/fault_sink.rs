@@ -120,6 +120,10 @@ impl RowSink for Faulty {
         self.pass(count, rows.len())
     }
 
+    fn failure(&mut self) -> Option<SqlError> {
+        self.inner.failure()
+    }
+
     fn finish(self: Box<Self>) -> Result<u64, SqlError> {
         self.inner.finish()
     }

@@ -40,28 +40,6 @@ impl StoreSink {
         }
     }
 
-    fn take_rows(&mut self, rows: &[u8]) -> Result<(), SqlError> {
-        let mut rest = rows;
-        while !rest.is_empty() {
-            let taken = self.append_copied(rest)?;
-            if taken.rows > 0 {
-                rest = after(rest, taken.bytes)?;
-                continue;
-            }
-            let Some(decoder) = &mut self.decoder else { return Ok(()) };
-            let consumed = decoder.decode(rest).map_err(|error| bulk_error::value(&error, &self.columns))?;
-            let is_full = decoder.is_full();
-            if is_full && let (Some(batch), Ok(writer)) = (self.take_batch()?, &mut self.writer) {
-                writer.append(batch)?;
-            }
-            if consumed == 0 && !is_full {
-                return Err(SqlError::internal("rows that the row walk found whole could not be decoded"));
-            }
-            rest = after(rest, consumed)?;
-        }
-        Ok(())
-    }
-
     /// Copies the first rows; none: they have to be decoded.
     fn append_copied(&mut self, bytes: &[u8]) -> Result<RowSpan, SqlError> {
         let (Ok(writer), Some(decoder), true) = (&mut self.writer, &mut self.decoder, self.copies) else {
@@ -127,11 +105,29 @@ impl RowSink for StoreSink {
     }
 
     fn rows(&mut self, rows: &[u8], _count: u64) -> Result<(), SqlError> {
-        // A batch that is being written came before what was found now.
-        self.take_rows(rows).map_err(|error| match &mut self.writer {
-            Ok(writer) => writer.failure().unwrap_or(error),
-            Err(_) => error,
-        })
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let taken = self.append_copied(rest)?;
+            if taken.rows > 0 {
+                rest = after(rest, taken.bytes)?;
+                continue;
+            }
+            let Some(decoder) = &mut self.decoder else { return Ok(()) };
+            let consumed = decoder.decode(rest).map_err(|error| bulk_error::value(&error, &self.columns))?;
+            let is_full = decoder.is_full();
+            if is_full && let (Some(batch), Ok(writer)) = (self.take_batch()?, &mut self.writer) {
+                writer.append(batch)?;
+            }
+            if consumed == 0 && !is_full {
+                return Err(SqlError::internal("rows that the row walk found whole could not be decoded"));
+            }
+            rest = after(rest, consumed)?;
+        }
+        Ok(())
+    }
+
+    fn failure(&mut self) -> Option<SqlError> {
+        self.writer.as_mut().ok().and_then(BatchWriter::failure)
     }
 
     fn finish(mut self: Box<Self>) -> Result<u64, SqlError> {

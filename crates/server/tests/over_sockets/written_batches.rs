@@ -103,6 +103,24 @@ fn the_error_is_that_of_the_batch_that_came_first() {
 }
 
 #[test]
+fn a_stream_that_breaks_behind_a_refused_row_has_the_error_of_the_row() {
+    let (server, mut client) = server();
+    // Behind the second batch, and in the middle of it while the first is still being written.
+    for rows in [32_768, 16_500] {
+        let whole = payload(&[(5, UNCHECKED)]);
+        // The token, a number with its length, and a day with its length.
+        let row_bytes = 1 + 5 + 4;
+        let head = whole.len() - ROWS * row_bytes;
+        let broken = [&whole[..head + rows * row_bytes], &[0x00]].concat();
+        begin(&mut client);
+        client.socket.write_all(&packets(PacketType::BulkLoad, &broken)).unwrap();
+        assert_eq!(error_numbers(&client.answer()), [547], "after {rows} rows");
+        assert_eq!(count(&mut client), 0);
+    }
+    server.stop();
+}
+
+#[test]
 fn a_load_that_is_cancelled_or_left_leaves_no_batch() {
     let (server, mut client) = server();
     let payload = payload(&[]);

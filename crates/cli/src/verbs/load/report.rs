@@ -187,7 +187,7 @@ pub fn show_published(
         How::Switched => "switch",
         How::Renamed { .. } => "rename",
         How::Merged | How::Directed => "merge",
-        How::Inserted => "insert",
+        How::Inserted { .. } => "insert",
     };
     let line = json!({
         "table": table,

@@ -187,7 +187,12 @@ pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
         Kind::Host(_) => true,
     };
     let LoadArgs { bulk, columns, conversions, writers, .. } = arguments;
-    let may_stage = !arguments.create && !bulk.autocommit && !bulk.sole_writer && !arguments.refusals.bisect;
+    // What a time limit ends is to stay as far as it came.
+    let may_stage = !arguments.create
+        && !bulk.autocommit
+        && !bulk.sole_writer
+        && !arguments.refusals.bisect
+        && writers.time_limit.is_none();
     let options = LoadOptions { may_stage, ..options::of(bulk, columns, conversions, writers) };
     match options.mapping {
         Mapping::ByName if !has_names => LoadOptions { mapping: Mapping::ByPosition, ..options },
