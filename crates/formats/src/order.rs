@@ -1,5 +1,10 @@
 //! The order in which a file's rows come.
 
+use arrow::record_batch::RecordBatch;
+use rows::RowOrder;
+
+use crate::FormatError;
+
 /// A column that rows may be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortColumn {
@@ -18,4 +23,44 @@ pub enum Sorted {
     No(String),
     /// Only reading the file would tell.
     Unknown,
+}
+
+/// The columns of a key, which are read without the others.
+pub(crate) struct KeyColumns {
+    /// Their places in the schema, ascending, each once: so they come.
+    pub(crate) places: Vec<usize>,
+    /// Places among those, from the most significant on, each with "descending".
+    compared: Vec<(usize, bool)>,
+    strictly: bool,
+}
+
+impl KeyColumns {
+    /// Of rows that are to be sorted by these columns; `strictly` if no two may have the same key.
+    pub(crate) fn new(columns: &[SortColumn], strictly: bool) -> Self {
+        let mut places: Vec<usize> = columns.iter().map(|column| column.index).collect();
+        places.sort_unstable();
+        places.dedup();
+        let compared = columns.iter().filter_map(|column| {
+            let place = places.iter().position(|place| *place == column.index)?;
+            Some((place, column.descending))
+        });
+        Self { compared: compared.collect(), places, strictly }
+    }
+
+    /// The number of the first row that is not in its place, from 1.
+    pub(crate) fn first_unsorted<E>(
+        &self,
+        batches: impl IntoIterator<Item = Result<RecordBatch, E>>,
+    ) -> Result<Option<u64>, FormatError>
+    where
+        FormatError: From<E>,
+    {
+        let mut order = RowOrder::new(self.compared.iter().copied(), self.strictly);
+        for batch in batches {
+            if let Some(row) = order.first_unsorted(&batch?)? {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
 }

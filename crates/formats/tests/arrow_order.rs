@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 //! Whether the rows of an Arrow file are sorted: by what it holds.
 
+mod looking;
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,15 +41,7 @@ fn file(folder: &Path, ids: &[i32]) -> PathBuf {
 }
 
 fn look(path: &Path, columns: &[(usize, bool)], strictly: bool) -> Sorted {
-    let format = Format::ArrowIpc(IpcOptions::default());
-    let reader = open(&Location::Path(path.to_owned()), &format, Compression::None, 1000).unwrap();
-    let columns: Vec<SortColumn> = columns
-        .iter()
-        .map(|(index, descending)| SortColumn { index: *index, descending: *descending })
-        .collect();
-    let before = reader.bytes_read();
-    let sorted = reader.sorted_by(&columns, strictly).unwrap();
-    assert_eq!(reader.bytes_read(), before, "what is looked at is not what is loaded");
+    let (sorted, reader) = looking::look(path, &Format::ArrowIpc(IpcOptions::default()), columns, strictly);
     let rows: usize = reader.map(|batch| batch.unwrap().num_rows()).sum();
     assert!(rows == ROWS as usize || rows == 0, "all rows are still there");
     sorted

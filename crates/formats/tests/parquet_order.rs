@@ -1,12 +1,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 //! Whether the rows of a Parquet file are sorted: by what its footer says, and by what it holds.
 
+mod looking;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Date32Array, Int32Array, RecordBatch};
-use formats::{Compression, Format, Location, ParquetOptions, SortColumn, Sorted, open};
+use formats::{Format, ParquetOptions, Sorted};
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::WriterProperties;
@@ -33,16 +35,7 @@ fn file(folder: &Path, ids: Vec<Option<i32>>, days: Vec<i32>, says: Option<Sorti
 }
 
 fn look(path: &Path, columns: &[(usize, bool)], strictly: bool) -> Sorted {
-    let format = Format::Parquet(ParquetOptions::default());
-    let reader = open(&Location::Path(path.to_owned()), &format, Compression::None, 1000).unwrap();
-    let columns: Vec<SortColumn> = columns
-        .iter()
-        .map(|(index, descending)| SortColumn { index: *index, descending: *descending })
-        .collect();
-    let before = reader.bytes_read();
-    let sorted = reader.sorted_by(&columns, strictly).unwrap();
-    assert_eq!(reader.bytes_read(), before, "what is looked at is not what is loaded");
-    sorted
+    looking::look(path, &Format::Parquet(ParquetOptions::default()), columns, strictly).0
 }
 
 fn is_sorted(path: &Path, columns: &[(usize, bool)], strictly: bool) -> bool {

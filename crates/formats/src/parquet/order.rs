@@ -5,11 +5,10 @@ use arrow::compute::SortOptions;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
-use rows::RowOrder;
 
 use crate::FormatError;
 use crate::counted_chunks::CountedChunks;
-use crate::order::{SortColumn, Sorted};
+use crate::order::{KeyColumns, SortColumn, Sorted};
 
 /// Rows that are compared at a time: an unsorted file is known as such after few.
 const COMPARED_ROWS: usize = 8192;
@@ -25,22 +24,12 @@ pub(super) fn sorted_by(
     if !groups_rise(metadata, first)? {
         return Ok(Sorted::No("the statistics of its row groups overlap".to_owned()));
     }
-    // The columns come in the order of the file.
-    let mut places: Vec<usize> = columns.iter().map(|column| column.index).collect();
-    places.sort_unstable();
-    places.dedup();
-    let mask = ProjectionMask::roots(metadata.parquet_schema(), places.iter().copied());
+    let key = KeyColumns::new(columns, strictly);
+    let mask = ProjectionMask::roots(metadata.parquet_schema(), key.places.iter().copied());
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone());
     let batches = builder.with_projection(mask).with_batch_size(COMPARED_ROWS).build()?;
-    let compared = columns.iter().filter_map(|column| {
-        let place = places.iter().position(|place| *place == column.index)?;
-        Some((place, column.descending))
-    });
-    let mut order = RowOrder::new(compared, strictly);
-    for batch in batches {
-        if let Some(row) = order.first_unsorted(&batch?)? {
-            return Ok(Sorted::No(format!("its row {row} is not in that order")));
-        }
+    if let Some(row) = key.first_unsorted(batches)? {
+        return Ok(Sorted::No(format!("its row {row} is not in that order")));
     }
     Ok(Sorted::Yes(match says_so(metadata, columns) {
         true => "the file says so, and its key was read",
