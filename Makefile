@@ -32,8 +32,11 @@ LIBRARY_SUFFIX = $(if $(filter Darwin,$(shell uname)),.dylib,.so)
 PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
+# Targets that run beside each other print one after the other.
+SYNC = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs lint programs unit conformance drivers check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-wheels dist-again release-check toolchain workspace clients
+.PHONY: help demo test ci docs lint programs unit conformance drivers check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-wheels dist-again release-check toolchain workspace clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,10 +48,14 @@ demo: toolchain ## Load and export real tables through the embedded server, and 
 	@scripts/say "running the demo: $(DEMO_ROWS) lineitem rows"
 	$(CARGO_TARGET_DIR)/release/bulkwire-demo --lineitem-rows $(DEMO_ROWS)
 
-test: lint programs ## Run every check and test
-	@# All of them wait for something much of the time.
-	@scripts/say "running the Rust tests, those of other people's clients and those of the Python package beside each other"
-	$(MAKE) --no-print-directory -j 4 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) unit drivers suites engines
+test: programs ## Test the Rust code and the Python package
+	@# Both wait for something much of the time.
+	@scripts/say "running the Rust tests and those of the Python package beside each other"
+	$(MAKE) --no-print-directory -j 2 $(SYNC) unit package
+
+ci: test lint ## Everything that has to hold before a change lands: the tests, the checks, others' clients, the engines
+	@scripts/say "running other people's clients and suites, and the engines, beside each other"
+	$(MAKE) --no-print-directory -j 3 $(SYNC) drivers suites engines
 
 lint: toolchain workspace clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
@@ -95,7 +102,7 @@ package: programs ## The Python package: style, types, tests
 	BULKWIRE_ADBC_LIBRARY=$(CARGO_TARGET_DIR)/debug/deps/libadbc_driver_bulkwire$(LIBRARY_SUFFIX) \
 		$(PYTHON_VENV)/bin/python -m pytest -q --timeout 300 python/tests
 
-engines: package ## The Python package within Spark, Ray and other engines
+engines: programs ## The Python package within Spark, Ray and other engines
 	scripts/install_engines $(ENGINES_VENV)
 	cd python && $(ENGINES_VENV)/bin/mypy --strict bulkwire
 	PYTHONPATH=python $(ENGINES_VENV)/bin/python -m pytest -q python/engine_tests -m 'not clusters'
