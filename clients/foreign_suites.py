@@ -221,8 +221,8 @@ def page(scores: dict[Run, Score]) -> str:
     lines = [
         "# Other people's test suites",
         "",
-        "`make conformance` runs these suites, unmodified and pinned, against the embedded server; `make suites`",
-        "runs them alone. They fail when a test fails that is not listed here, and when one passes that is.",
+        "`make conformance` runs these suites, unmodified and pinned, against the embedded server;",
+        "`make suites` runs them alone. They fail when a test fails that is not listed here, and when one passes that is.",
         "`BULKWIRE_WRITE_PAGES=1 make suites` writes this page.",
         "",
         "| Suite | Driver | Passed | Excluded | Skipped by the suite |",

@@ -5,10 +5,13 @@ The servers of the pages become one server with a database for each, and their f
 
 from __future__ import annotations
 
+import csv
+import gzip
 import pathlib
 import re
 import subprocess
 
+import openpyxl
 import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -72,7 +75,6 @@ def test_the_first_commands_of_the_readme(server, tmp_path):
     )
     printed = run(server, tmp_path, commands)
     assert "Åsa Lindström" in printed
-    assert (tmp_path / "people.parquet").is_file()
 
 
 def test_the_bcp_commands_of_the_readme(server, tmp_path):
@@ -88,6 +90,30 @@ def test_the_bcp_commands_of_the_readme(server, tmp_path):
     counted = run(server, tmp_path, "bulkwire query 'SELECT COUNT(*) AS n FROM shop.dbo.orders' -o csv")
     assert counted.splitlines()[1] == "4"
     assert (tmp_path / "day.dat.zst").stat().st_size > 0
+
+
+def test_the_recipes_of_the_readme(server, tmp_path):
+    statement = "CREATE TABLE dbo.orders (id int, day date, name nvarchar(20), amount decimal(9, 2))"
+    database(server, "recipes", statement)
+    rows = "id,day,name,amount\n1,2026-03-01,Åsa,1.50\n2,2026-03-02,pat,0.00\n"
+    (tmp_path / "orders.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    book = openpyxl.Workbook()
+    for row in csv.reader(rows.splitlines()):
+        book.active.append(row)
+    for amounts in book.active.iter_cols(min_col=4, min_row=2):
+        for cell in amounts:
+            cell.value = float(cell.value)
+    book.save(tmp_path / "orders.xlsx")
+    block = next(block for block in blocks("README.md", "sh") if "--writers auto" in block)
+    address = server.url.replace("/master?", "/recipes?")
+    counted = run(
+        server,
+        tmp_path,
+        f"export BULKWIRE_URL='{address}'\n{block}\nbulkwire query 'SELECT COUNT(*) FROM orders' -o csv",
+    )
+    # Two rows of the file, and the one of the workbook whose amount is above zero.
+    assert counted.splitlines()[-1] == "3"
+    assert (tmp_path / "orders.parquet").stat().st_size > 0
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ PART = re.compile(
 # A page, what its headings begin with, and the test that runs what stands below them.
 EXECUTED = [
     ("README.md", "bulkwire", "clients/test_docs_fragments.py"),
-    ("README.md", "bcp", "clients/test_docs_fragments.py"),
+    ("README.md", "Recipes", "clients/test_docs_fragments.py"),
     ("docs/load.md", "", "clients/test_docs_tasks.py"),
     ("docs/export.md", "", "clients/test_docs_tasks.py"),
     ("docs/bcp.md", "", "clients/test_docs_tasks.py"),
@@ -44,10 +44,6 @@ BEGINNING = 60
 
 MEASURES = "it measures for minutes, and on an idle machine"
 UNEXECUTED: dict[tuple[str, str], str] = {
-    (
-        "README.md",
-        "pip install ./python                           # one wheel:",
-    ): "it builds the wheel; `make package` does the same",
     ("README.md", "import bulkwire"): "its names stand for the reader's; docs/tutorial.py is run",
     (
         "docs/bcp-compatibility.md",
