@@ -4,22 +4,23 @@
 
 mod patience;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::patience::Patient;
@@ -34,7 +35,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// What clients may ask of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections at a time; one more is closed at once.
+    /// Connections at a time. For one more the oldest is closed that waits for its client; if all are being answered, the new one.
     pub connections: usize,
     /// The longest head of a request in bytes; at least 8 KiB.
     pub head_bytes: usize,
@@ -49,18 +50,19 @@ pub struct Limits {
 /// Answers requests until it is dropped, which closes all connections. The answer to a client that has left is dropped too.
 pub async fn serve(listener: TcpListener, router: Router, limits: Limits) {
     let router = router.layer(from_fn_with_state(limits, whole));
-    let places = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
+    let mut open = VecDeque::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-                    let router = router.clone();
-                    connections.spawn(async move {
-                        converse(stream, router, limits).await;
-                        drop(place);
-                    });
+                    if !has_room(&mut open, limits.connections) {
+                        continue;
+                    }
+                    let answering = Answering::default();
+                    let router = router.clone().layer(Extension(answering.clone()));
+                    let task = connections.spawn(converse(stream, router, limits));
+                    open.push_back(Open { task, answering });
                 }
                 // Out of file descriptors, or a peer that left at once: neither is a reason to stop.
                 Err(_) => sleep(ACCEPT_PAUSE).await,
@@ -68,6 +70,46 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits) {
             Some(_) = connections.join_next() => {}
         }
     }
+}
+
+/// Whether the request of a connection is being answered: then it does not wait for its client.
+#[derive(Debug, Clone, Default)]
+struct Answering(Arc<AtomicBool>);
+
+/// While a request is answered.
+struct Answer(Answering);
+
+impl Answer {
+    fn begin(answering: Answering) -> Answer {
+        answering.0.store(true, Ordering::Relaxed);
+        Answer(answering)
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.0.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// A connection that was accepted.
+struct Open {
+    task: AbortHandle,
+    answering: Answering,
+}
+
+/// Makes room for one more connection. A few that say nothing, even opened again and again, so keep nobody out.
+fn has_room(open: &mut VecDeque<Open>, limit: usize) -> bool {
+    open.retain(|connection| !connection.task.is_finished());
+    if open.len() < limit {
+        return true;
+    }
+    let waits = |connection: &Open| !connection.answering.0.load(Ordering::Relaxed);
+    let Some(oldest) = open.iter().position(waits) else { return false };
+    if let Some(connection) = open.remove(oldest) {
+        connection.task.abort();
+    }
+    true
 }
 
 async fn converse(stream: TcpStream, router: Router, limits: Limits) {
@@ -99,7 +141,10 @@ async fn whole(State(limits): State<Limits>, request: Request, next: Next) -> Re
         Ok(Err(_)) => return refused(StatusCode::BAD_REQUEST),
         Err(_) => return refused(StatusCode::REQUEST_TIMEOUT),
     };
-    next.run(Request::from_parts(parts, Body::from(body))).await
+    let answer = parts.extensions.get().cloned().map(Answer::begin);
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    drop(answer);
+    response
 }
 
 /// An answer after which the connection ends: the rest of the request is not read.

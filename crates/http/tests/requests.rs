@@ -198,21 +198,52 @@ fn an_answer_that_nobody_reads_ends() {
     assert!(answer.starts_with(b"HTTP/1.1 200 ") && answer.len() < LONG_BYTES, "{}", answer.len());
 }
 
+/// They may come again and again: the oldest of them makes room, however long it might still wait.
 #[test]
-fn connections_beyond_the_limit_are_closed() {
-    let place = Place::within(Limits { connections: 1, ..LIMITS });
+fn silent_connections_keep_nobody_out() {
+    let place = Place::within(Limits { connections: 4, ..LIMITS });
+    let mut silent = Vec::new();
+    for round in 0..5 {
+        for kind in 0..4 {
+            let mut stream = place.connect();
+            let said = match kind {
+                0 => "",
+                1 => "GET / HTTP/1.1\r\nHost: h\r\n",
+                2 => "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nab",
+                _ => "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+            };
+            stream.write_all(said.as_bytes()).unwrap();
+            silent.push(stream);
+        }
+        let answer = place.ask("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "round {round}: {answer:?}");
+    }
+}
+
+/// Here a request keeps its place until it is answered, however many others come.
+#[test]
+fn connections_beyond_the_limit_are_closed_while_all_others_are_answered() {
+    let (begun, is_begun) = mpsc::channel();
+    let release = std::sync::Arc::new(tokio::sync::Notify::new());
+    let waiting = std::sync::Arc::clone(&release);
+    let slow = move || {
+        let (begun, waiting) = (begun.clone(), std::sync::Arc::clone(&waiting));
+        async move {
+            begun.send(()).unwrap();
+            waiting.notified().await;
+            "done"
+        }
+    };
+    let router = Router::new().route("/slow", get(slow));
+    let place = Place::serving(router, Limits { connections: 1, ..LIMITS });
     let mut first = place.connect();
-    first.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
-    let mut head = [0; 15];
-    first.read_exact(&mut head).unwrap();
-    assert_eq!(&head, b"HTTP/1.1 200 OK");
+    first.write_all(b"GET /slow HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
+    is_begun.recv().unwrap();
     let mut answer = Vec::new();
     let _ = place.connect().read_to_end(&mut answer);
     assert_eq!(answer, b"");
-    drop(first);
-    let again = (0..200).any(|_| {
-        std::thread::sleep(Duration::from_millis(20));
-        place.ask("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 200 ")
-    });
-    assert!(again);
+    release.notify_one();
+    let mut answer = String::new();
+    first.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("done"), "{answer}");
 }

@@ -151,8 +151,13 @@ pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next
 pub async fn start(
     State(guard): State<Arc<Guard>>,
     Path(token): Path<String>,
+    method: Method,
     headers: HeaderMap,
 ) -> Response {
+    // Who looks at the address without opening it does not use it up.
+    if method != Method::GET {
+        return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET")]).into_response();
+    }
     // A page that is opened a second time is let in by its cookie.
     if guard.has_cookie(&headers) {
         return Redirect::to("/").into_response();

@@ -57,6 +57,11 @@ fn the_token_lets_one_browser_in() {
         place.ask("GET", "/start/0123456789abcdef0123456789abcdef", &[]).status(),
         StatusCode::FORBIDDEN
     );
+    // Who only looks, as a preview of links does, does not use it up.
+    for method in ["HEAD", "OPTIONS", "POST"] {
+        let looked = place.ask(method, &place.start, &[]);
+        assert!(looked.headers().get(header::SET_COOKIE).is_none(), "{method}");
+    }
     let cookie = place.cookie();
     assert_eq!(place.ask("GET", "/source", &[("cookie", &cookie)]).status(), StatusCode::OK);
     // The token is used up; the browser that used it may come back by it.

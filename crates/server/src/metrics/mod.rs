@@ -32,7 +32,7 @@ const LIMITS: Limits = Limits {
     connections: 16,
     head_bytes: 8 << 10,
     body_bytes: 1 << 10,
-    head_time: Duration::from_secs(30),
+    head_time: Duration::from_secs(5),
     transfer_time: Duration::from_secs(10),
 };
 /// Of the text format of Prometheus.
