@@ -75,22 +75,66 @@ pub fn json_head(level: &str) -> Map<String, Value> {
 /// A text as it is written.
 fn shown(level: &str, text: String) -> String {
     if !IS_JSON.load(Ordering::Relaxed) {
-        return text;
+        return one_line(text);
     }
     let mut line = json_head(level);
     line.insert("message".to_owned(), Value::from(text));
     Value::Object(line).to_string()
 }
 
-/// Writes a line, asynchronously.
+/// What the further lines of a text begin with.
+const INDENT: &str = "      ";
+
+/// Whether a character could begin a line, move the cursor, or turn the text around.
+fn is_forging(character: char) -> bool {
+    let turns =
+        matches!(character, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || turns || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+/// A text without characters by which a client could write lines of its own into the log.
+fn one_line(text: String) -> String {
+    if !text.contains(is_forging) {
+        return text;
+    }
+    let mut line = String::with_capacity(text.len() + INDENT.len());
+    for character in text.chars() {
+        match is_forging(character) {
+            true => line.extend(character.escape_default()),
+            false => line.push(character),
+        }
+    }
+    line
+}
+
+/// Writes a line, asynchronously. What would break it is escaped.
 pub fn line(text: String) {
     written_line(shown("INFO", text));
+}
+
+/// Writes a text that may have several lines, asynchronously: all but the first are indented, and so none looks like another entry.
+pub fn paragraph(text: String) {
+    if IS_JSON.load(Ordering::Relaxed) {
+        return line(text);
+    }
+    let lines = text.lines().map(|line| one_line(line.replace('\t', "    ")));
+    written_line(lines.collect::<Vec<_>>().join(&format!("\n{INDENT}")));
+}
+
+/// Writes a line of text from elsewhere, asynchronously. What would break it is escaped.
+pub fn foreign_line(text: &str) {
+    written_line(one_line(text.to_owned()));
 }
 
 /// Writes the last line, which says why the program ends, before it returns.
 pub fn last_line(text: String) {
     flush();
-    let _ = writeln!(io::stderr(), "{}", shown("ERROR", text));
+    let shown = match IS_JSON.load(Ordering::Relaxed) {
+        true => shown("ERROR", text),
+        // Several lines are the reader's own: of a script, or of a file.
+        false => text.lines().map(|line| one_line(line.to_owned())).collect::<Vec<_>>().join("\n"),
+    };
+    let _ = writeln!(io::stderr(), "{shown}");
 }
 
 /// Writes a line that has its form already, asynchronously.
@@ -114,5 +158,19 @@ pub fn flush() {
 pub(crate) fn origin(error: &SqlError) {
     if let Some(origin) = error.origin {
         tracing::error!(%origin, error = secrets::without_literals(&error.message), "internal error");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_becomes_a_line_of_its_own() {
+        let forged = "x\n[99] LOGIN ok\r\u{1b}[2K\u{85}\u{2028}\u{202e}y";
+        let line = one_line(forged.to_owned());
+        assert!(!line.contains(is_forging), "{line:?}");
+        assert_eq!(line, r"x\n[99] LOGIN ok\r\u{1b}[2K\u{85}\u{2028}\u{202e}y");
+        assert_eq!(one_line("Åsa 'ß' \\ \"".to_owned()), "Åsa 'ß' \\ \"");
     }
 }

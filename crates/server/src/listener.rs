@@ -47,6 +47,12 @@ pub enum StartError {
         /// The operating system's reason.
         source: io::Error,
     },
+    /// A login without a password would be everybody's.
+    #[error("the login's password is empty, so that anybody could sign in as {user:?}")]
+    EmptyPassword {
+        /// The login.
+        user: String,
+    },
     /// No certificate.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
@@ -125,6 +131,9 @@ impl Server {
     /// dropped. Clients that connect during recovery are refused with error 922; those that connect while the scripts run wait
     /// until these end.
     pub fn start(options: ServerOptions) -> Result<RunningServer, StartError> {
+        if options.password.is_empty() {
+            return Err(StartError::EmptyPassword { user: options.user });
+        }
         let identity = options.certificate.as_ref().map(TlsIdentity::new).transpose()?;
         let files =
             FileAccess::new(options.bulk_directories.iter().cloned()).map_err(StartError::BulkDirectory)?;
@@ -326,7 +335,7 @@ fn run_script(
 ) -> Result<(), StartError> {
     let instance = Arc::clone(instance);
     let script = work.spawn(async move {
-        let notice = |text: &str| log::line(format!("{}: {text}", path.display()));
+        let notice = |text: &str| log::paragraph(format!("{}: {text}", path.display()));
         init_script::run(&path, &instance, &user, notice).await
     });
     let ended = work.block_on(script).map_err(|error| StartError::Runtime(io::Error::other(error)))?;
@@ -397,7 +406,7 @@ async fn serve(socket: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
         true => error!(error = secrets::without_literals(&error.to_string()), "connection ended"),
         false => info!(%error, "connection ended"),
     });
-    if shared.options.log_requests || error.is_own() {
+    if (shared.options.log_requests && !error.is_told()) || error.is_own() {
         connection::request_log::ended(spid, peer, &error);
     }
 }

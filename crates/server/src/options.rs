@@ -133,6 +133,11 @@ impl Password {
         Password(text.into())
     }
 
+    /// Whether there is nothing to compare with.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Compares in a time that depends only on the lengths.
     pub fn matches(&self, offered: &str) -> bool {
         let (own, offered) = (self.0.as_bytes(), offered.as_bytes());

@@ -15,7 +15,8 @@ use crate::Password;
 use crate::Server;
 use crate::ServerOptions;
 use crate::StartError;
-use clap::{Parser, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use databases::log;
 use databases::memory::parse_bytes;
 use databases::storage::{ResourceLimits, ServiceTier};
@@ -174,13 +175,15 @@ enum Encryption {
 /// Runs the server with a command line, the program's name first, until a signal stops it. Errors are printed, and
 /// false is returned. Wrong arguments, `--help` and `--version` end the process.
 pub fn run_program(words: Vec<OsString>) -> bool {
-    let arguments = Arguments::parse_from(words);
+    let matches = Arguments::command().get_matches_from(words);
+    let of_environment = matches.value_source("password") == Some(ValueSource::EnvVariable);
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     log::set_json(arguments.log_format == LogFormat::Json);
     let done = match &arguments.manual {
         Some(folder) => {
             manual::write(folder).map_err(|source| Failure::Manual { folder: folder.clone(), source })
         }
-        None => serve(arguments),
+        None => serve(arguments, of_environment),
     };
     done.inspect_err(explain).is_ok()
 }
@@ -199,18 +202,30 @@ enum Failure {
     Manual { folder: PathBuf, source: io::Error },
     #[error(transparent)]
     Password(#[from] sign_in::PasswordError),
+    #[error(
+        "{place} is empty, and with an empty password anybody could sign in; without it a password is made and shown"
+    )]
+    EmptyPassword { place: &'static str },
     #[error("cannot wait for a signal: {0}")]
     Signal(io::Error),
 }
 
-fn serve(arguments: Arguments) -> Result<(), Failure> {
+/// Starts the server and waits. `of_environment`: a password that is given is the variable's.
+fn serve(arguments: Arguments, of_environment: bool) -> Result<(), Failure> {
     trace::subscribe(arguments.log_level, arguments.log_format);
+    if arguments.password.as_deref() == Some("") {
+        let place = if of_environment { "BULKWIRE_SERVER_PASSWORD" } else { "--password" };
+        return Err(Failure::EmptyPassword { place });
+    }
     let of_file =
         arguments.password_file.clone().map(|file| sign_in::Password::File(file).obtain(&arguments.user));
     let of_file = of_file.transpose()?.map(|password| password.expose().to_owned());
     let given = arguments.password.clone().or(of_file);
     let made = given.is_none().then(|| uuid::Uuid::new_v4().simple().to_string());
     let password = given.or_else(|| made.clone()).unwrap_or_default();
+    exposure::warnings(&arguments, made.is_none().then_some(&password))
+        .into_iter()
+        .for_each(|warning| log::line(format!("warning: {warning}")));
     let certificate_out = arguments.certificate_out.clone();
     let server = Server::start(options(arguments, password))?;
     if let (Some(path), Some(pem)) = (certificate_out, server.certificate_pem()) {
@@ -305,6 +320,7 @@ fn wait_for_signal() -> io::Result<()> {
     })
 }
 
+mod exposure;
 mod json_events;
 mod manual;
 mod trace;

@@ -65,7 +65,7 @@ pub use database::host::Host;
 pub use database::options::{EngineOptions, RecoveryModel};
 pub use database::progress::{OnRecovery, RecoveryProgress, RecoveryStep};
 pub use database::snapshot::Snapshot;
-pub use disk::directory::{HeldDirectory, OpenDirectoryError};
+pub use disk::directory::{HeldDirectory, OpenDirectoryError, open_private};
 pub use disk::file_layout::{DataFileDefinition, DataFileOptions, FileGroup, FileGrowth, Placement};
 pub use disk::quota::MemoryQuota;
 pub use engine::estimate::SavingsEstimate;

@@ -83,7 +83,9 @@ impl Folders for DirectoryFolders {
 
     fn mark(&self, folder: &str) -> io::Result<()> {
         let path = self.path.join(folder);
-        fs::File::create(path.join(MARK))?.sync_all()?;
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        store::open_private(&options, &path.join(MARK))?.sync_all()?;
         sync_directory(&path)
     }
 

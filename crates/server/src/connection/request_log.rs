@@ -3,7 +3,7 @@
 //! Long texts and values are cut with a note of how much is left out. It shows no password of a login, and no literal or value of
 //! a request that mentions [secrets](databases::secrets).
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use databases::log;
@@ -60,7 +60,7 @@ pub(super) fn request(spid: u16, message: &Message, version: TdsVersion) -> bool
             |rpc| {
                 secret = rpc.requests.iter().any(is_secretive);
                 let calls = rpc.requests.iter().map(|call| procedure_call(call, secret));
-                calls.collect::<Vec<_>>().join("\n      ")
+                calls.collect::<Vec<_>>().join("\n")
             },
         ),
         PacketType::TransactionManager => TransactionMessage::decode(&message.payload, version)
@@ -68,7 +68,7 @@ pub(super) fn request(spid: u16, message: &Message, version: TdsVersion) -> bool
         other => format!("{other:?} of {} bytes", message.payload.len()),
     };
     let reset = if message.status.resets() { "RESET " } else { "" };
-    line(format!("[{spid}] {reset}{text}"));
+    log::paragraph(format!("[{spid}] {reset}{text}"));
     secret
 }
 
@@ -95,6 +95,11 @@ pub(super) fn answered(spid: u16, answer: &Answer, secret: bool, cancelled: bool
 /// A connection that did not end by the client's leaving.
 pub(crate) fn ended(spid: u16, peer: SocketAddr, error: &ConnectionError) {
     line(format!("[{spid}] {peer}: connection ended: {error}"));
+}
+
+/// A login that was refused.
+pub(super) fn refused(spid: u16, peer: IpAddr, user: &str, why: &str) {
+    line(format!("[{spid}] {peer}: login refused: user {user:?}{why}"));
 }
 
 /// A bulk load that has ended.
@@ -154,15 +159,13 @@ fn argument(parameter: &Parameter, is_statement: bool, secret: bool) -> String {
     }
 }
 
-/// A statement's text, its further lines indented.
+/// A statement's text.
 fn statement(text: &str, secret: bool) -> String {
     let text = text.trim();
-    let shown = if secret {
-        shortened(&secrets::without_literals(text), TEXT_CHARS_MAX)
-    } else {
-        shortened(text, TEXT_CHARS_MAX)
-    };
-    shown.replace('\n', "\n      ")
+    match secret {
+        true => shortened(&secrets::without_literals(text), TEXT_CHARS_MAX),
+        false => shortened(text, TEXT_CHARS_MAX),
+    }
 }
 
 fn shortened(text: &str, chars_max: usize) -> String {

@@ -38,7 +38,7 @@ struct Line;
 
 impl Write for Line {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        log::written_line(String::from_utf8_lossy(event).trim_end().to_owned());
+        log::foreign_line(String::from_utf8_lossy(event).trim_end());
         Ok(event.len())
     }
 

@@ -5,6 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const LOCK_FILE: &str = "lock";
+/// Rows are for the account of the server alone.
+#[cfg(unix)]
+const FILE_MODE: u32 = 0o600;
+#[cfg(unix)]
+const DIRECTORY_MODE: u32 = 0o700;
+/// What its group and everybody else may do.
+#[cfg(unix)]
+const OTHERS: u32 = 0o077;
 
 /// A directory, held by an exclusive lock on its `lock` file for as long as this value lives.
 #[derive(Debug)]
@@ -27,13 +35,12 @@ impl HeldDirectory {
     /// Creates the directory if it is missing and locks it.
     pub fn open(directory: &Path) -> Result<Self, OpenDirectoryError> {
         create_directory(directory).map_err(OpenDirectoryError::Io)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(directory.join(LOCK_FILE))
-            .map_err(OpenDirectoryError::Io)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).write(true);
+        let lock = open_private(&options, &directory.join(LOCK_FILE)).map_err(OpenDirectoryError::Io)?;
+        // One that was there before, perhaps by an earlier release.
+        #[cfg(unix)]
+        close_to_others(&File::open(directory).map_err(OpenDirectoryError::Io)?);
         match lock.try_lock() {
             Ok(()) => Ok(Self { directory: directory.to_owned(), lock }),
             Err(TryLockError::WouldBlock) => Err(OpenDirectoryError::InUse),
@@ -97,9 +104,46 @@ fn create_directory(directory: &Path) -> io::Result<()> {
     if let Some(parent) = parent {
         create_directory(parent)?;
     }
-    match fs::create_dir(directory) {
+    match create_private(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => sync_directory(parent.unwrap_or(Path::new("."))),
+    }
+}
+
+/// Opens a file that other accounts can neither read nor write, whether it is new or there already.
+pub fn open_private(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    let options = {
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut options = options.clone();
+        options.mode(FILE_MODE);
+        options
+    };
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    close_to_others(&file);
+    Ok(file)
+}
+
+/// Creates a directory that other accounts cannot look into.
+fn create_private(directory: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        fs::DirBuilder::new().mode(DIRECTORY_MODE).create(directory)
+    }
+    #[cfg(not(unix))]
+    fs::create_dir(directory)
+}
+
+/// Takes from other accounts what they may do with a file or directory. That of another owner stays as it is.
+#[cfg(unix)]
+fn close_to_others(file: &File) {
+    use std::os::unix::fs::PermissionsExt;
+    let Ok(metadata) = file.metadata() else { return };
+    let mode = metadata.permissions().mode();
+    if mode & OTHERS != 0 {
+        let _ = file.set_permissions(fs::Permissions::from_mode(mode & 0o7777 & !OTHERS));
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::directory::{HeldDirectory, OpenDirectoryError};
+use super::directory::{HeldDirectory, OpenDirectoryError, open_private};
 
 /// A flat directory of files. `docs/store-engine.md`, "What is assumed of the disk", has its guarantees.
 pub trait Volume: fmt::Debug + Send + Sync {
@@ -68,7 +68,7 @@ impl DirectoryVolume {
     fn open_with(&self, name: &str, create: bool) -> io::Result<Arc<dyn VolumeFile>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(create).truncate(create);
-        let file = options.open(self.directory.join(name))?;
+        let file = open_private(&options, &self.directory.join(name))?;
         Ok(Arc::new(DirectoryFile { synced: Arc::new(SyncedFile { file, failed: Mutex::default() }) }))
     }
 }

@@ -1,6 +1,6 @@
 //! ALTER DATABASE, CHECKPOINT, BACKUP LOG.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use databases::waiting::waiting;
 use introspection::system_views;
 use query::convert::display;
 use store::page::PAGE_BYTES;
-use store::{EngineError, LogBackup, RecoveryModel, ServiceTier};
+use store::{EngineError, LogBackup, RecoveryModel, ServiceTier, open_private};
 use tsql::SqlError;
 use tsql::administration::{Administration, BackupLog, DatabaseChange, Recovery};
 use tsql::errors;
@@ -276,7 +276,10 @@ fn write_backup(figures: &Figures, path: &Path, name: &str) -> Result<LogBackup,
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let partial = Path::new(&partial);
-    let result = File::create(partial).map_err(failed).and_then(|file| {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    // It has rows, as the files of the database have.
+    let result = open_private(&options, partial).map_err(failed).and_then(|file| {
         let mut out = BackupFile { out: BufWriter::new(file), from: partial, to: path, complete: false };
         figures.engine().backup_log(&mut out).map_err(backup_error)
     });
