@@ -20,7 +20,7 @@ mod value;
 
 // Modules are named without their folder.
 pub(crate) use execution::{
-    cancellation, path, plain, plan_operator, planner, run, simple, size, standalone,
+    cancellation, path, plain, plan_operator, planner, run, simple, size, spool, standalone,
 };
 pub use execution::{memory, running};
 pub(crate) use operator::{

@@ -13,6 +13,6 @@ mod writer;
 
 pub use intake::{DecodeReason, Intake, LoadFacts};
 pub use order::OrderCheck;
-pub use plan::{WritePlan, scope_of};
+pub use plan::{WritePlan, scope_of, text_calls_function};
 pub use reference::{Reference, encode, single};
 pub use writer::{InputRows, TableWriter, WriteOptions};

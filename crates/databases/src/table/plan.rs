@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use query::{Binder, BoundExpr, OutputColumn, Scope, ScopeColumn, Typed};
 use tsql::SqlError;
+use tsql::expression::Expr;
 use tsql::parse_expression;
 
 use crate::catalogue::{Check, TableDefinition};
@@ -17,8 +18,27 @@ pub struct WritePlan {
     pub defaults: Vec<Option<Typed>>,
     /// Expression of each computed column, in the column's type.
     pub computed: Vec<Option<Typed>>,
-    /// CHECK constraints.
+    /// CHECK constraints that look at nothing but their row.
     pub checks: Vec<(Check, BoundExpr)>,
+    /// Those that call functions, which see the table with the row in it.
+    pub called_checks: Vec<(Check, BoundExpr)>,
+    /// A default or a computed column calls a function, which sees the table without the rows of the statement.
+    pub calls: bool,
+}
+
+/// Whether an expression calls a function of the user's own.
+pub fn calls_function(expr: &Expr) -> bool {
+    let mut calls = false;
+    expr.clone().rewrite(&mut |part| {
+        calls |= matches!(&part, Expr::Function(call) if call.schema.is_some());
+        part
+    });
+    calls
+}
+
+/// Whether the text of an expression calls a function of the user's own; false for text that cannot be read.
+pub fn text_calls_function(text: &str) -> bool {
+    parse_expression(text).is_ok_and(|expr| calls_function(&expr))
 }
 
 /// The name of a table's column in bound expressions.
@@ -61,25 +81,32 @@ impl WritePlan {
         let scope = scope_of(&definition);
         let mut defaults = Vec::with_capacity(definition.columns.len());
         let mut computed = Vec::with_capacity(definition.columns.len());
+        let mut calls = false;
         for column in &definition.columns {
             defaults.push(match &column.default {
                 Some(default) => {
-                    let value = binder.value(&parse_expression(&default.text)?, &Scope::empty())?;
+                    let expr = parse_expression(&default.text)?;
+                    calls |= calls_function(&expr);
+                    let value = binder.value(&expr, &Scope::empty())?;
                     Some(value.cast(&column.sql_type)?)
                 }
                 None => None,
             });
             computed.push(match &column.computed {
-                Some(text) => Some(binder.value(&parse_expression(text)?, &scope)?.cast(&column.sql_type)?),
+                Some(text) => {
+                    let expr = parse_expression(text)?;
+                    calls |= calls_function(&expr);
+                    Some(binder.value(&expr, &scope)?.cast(&column.sql_type)?)
+                }
                 None => None,
             });
         }
-        let checks = definition
-            .checks
-            .iter()
-            .filter(|check| !check.disabled)
-            .map(|check| Ok((check.clone(), binder.condition(&parse_expression(&check.text)?, &scope)?)))
-            .collect::<Result<Vec<_>, SqlError>>()?;
-        Ok(WritePlan { definition, defaults, computed, checks })
+        let (mut checks, mut called_checks) = (Vec::new(), Vec::new());
+        for check in definition.checks.iter().filter(|check| !check.disabled) {
+            let expr = parse_expression(&check.text)?;
+            let of_its_kind = if calls_function(&expr) { &mut called_checks } else { &mut checks };
+            of_its_kind.push((check.clone(), binder.condition(&expr, &scope)?));
+        }
+        Ok(WritePlan { definition, defaults, computed, checks, called_checks, calls })
     }
 }

@@ -9,12 +9,12 @@ use arrow::compute::kernels::zip::zip;
 use arrow::compute::{filter, is_null, take};
 use arrow::datatypes::{Field, Schema};
 use query::datum::data_type;
-use query::{Datum, Typed};
+use query::{BoundExpr, Datum, Typed};
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::errors;
 
-use crate::catalogue::{ColumnDefinition, Identity, UniqueKey};
+use crate::catalogue::{Check, ColumnDefinition, Identity, UniqueKey};
 use crate::instance::Instance;
 use crate::instance::identities::furthest_identity;
 use crate::storage::{LoadLogging, SideWriter, Transaction, WireRowCopier, WireRows};
@@ -139,10 +139,12 @@ impl TableWriter {
     }
 
     /// A writer for the same statement on another thread, which fills extents of its own. None for a table with unique keys,
-    /// references or identities, whose rows must be checked together.
+    /// references, identities or CHECKs that read tables, whose rows must be checked together.
     pub fn beside(&self, side: SideWriter) -> Option<TableWriter> {
         let definition = &self.plan.definition;
-        if self.ignored.is_some() || !self.references.is_empty() || definition.identity().is_some() {
+        let checked_together =
+            self.ignored.is_some() || !self.references.is_empty() || !self.plan.called_checks.is_empty();
+        if checked_together || definition.identity().is_some() {
             return None;
         }
         Some(TableWriter {
@@ -181,9 +183,20 @@ impl TableWriter {
 
     /// Converts, completes, checks and appends rows; returns them as stored.
     pub fn write(&mut self, input: InputRows) -> Result<RecordBatch, SqlError> {
-        let batch = self.complete(input)?;
-        self.append(&batch)?;
+        let batch = self.prepare(input)?;
+        self.put(&batch)?;
         Ok(batch)
+    }
+
+    /// Appends rows that were [prepared](Self::prepare), and checks them where they are.
+    pub fn put(&mut self, batch: &RecordBatch) -> Result<(), SqlError> {
+        self.append(batch)?;
+        self.check_written(batch)
+    }
+
+    /// Whether a default or a computed column calls a function, which could read rows of the statement.
+    pub fn completes_by_functions(&self) -> bool {
+        self.plan.calls
     }
 
     /// Appends rows that are complete and checked.
@@ -203,7 +216,8 @@ impl TableWriter {
     pub fn intake(&self, load: LoadFacts<'_>) -> Result<Intake, SqlError> {
         let work = RowWork {
             definition: &self.plan.definition,
-            checks: self.options.check_constraints && !self.plan.checks.is_empty(),
+            checks: self.options.check_constraints
+                && !(self.plan.checks.is_empty() && self.plan.called_checks.is_empty()),
             looks_up: !self.references.is_empty(),
             leaves_out: self.ignored.is_some(),
             measures_keys: !self.wide.is_empty(),
@@ -231,7 +245,21 @@ impl TableWriter {
     }
 
     /// Everything except the appending. The result lacks rows that IGNORE_DUP_KEY leaves out.
-    pub fn complete(&mut self, mut input: InputRows) -> Result<RecordBatch, SqlError> {
+    pub fn complete(&mut self, input: InputRows) -> Result<RecordBatch, SqlError> {
+        let batch = self.prepare(input)?;
+        self.check_written(&batch)?;
+        Ok(batch)
+    }
+
+    /// Checks rows that are in the table by the CHECK constraints that call functions: those see the table with the rows in it.
+    ///
+    /// Errors: 547.
+    pub fn check_written(&self, rows: &RecordBatch) -> Result<(), SqlError> {
+        self.check(&self.plan.called_checks, rows.columns(), rows.num_rows())
+    }
+
+    /// Everything except the appending, and what is to be [checked](Self::check_written) after that.
+    pub fn prepare(&mut self, mut input: InputRows) -> Result<RecordBatch, SqlError> {
         let definition = Arc::clone(&self.plan.definition);
         let rows = input.rows;
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(definition.columns.len());
@@ -271,7 +299,7 @@ impl TableWriter {
                 ]));
             }
         }
-        self.check(&columns, rows)?;
+        self.check(&self.plan.checks, &columns, rows)?;
         let rows = self.leave_out_duplicates(&mut columns, rows)?;
         self.wide.check(&definition, &columns, rows)?;
         for pending in &mut self.references {
@@ -425,12 +453,17 @@ impl TableWriter {
         Ok(())
     }
 
-    fn check(&self, columns: &[ArrayRef], rows: usize) -> Result<(), SqlError> {
-        if !self.options.check_constraints || self.plan.checks.is_empty() {
+    fn check(
+        &self,
+        checks: &[(Check, BoundExpr)],
+        columns: &[ArrayRef],
+        rows: usize,
+    ) -> Result<(), SqlError> {
+        if !self.options.check_constraints || checks.is_empty() {
             return Ok(());
         }
         let batch = named(columns, rows)?;
-        for (check, condition) in &self.plan.checks {
+        for (check, condition) in checks {
             let result = self.instance.engine().evaluate_rows(condition, &batch)?;
             // Unknown passes.
             let broken = (0..rows)

@@ -11,4 +11,5 @@ pub mod running;
 pub(crate) mod show_plan;
 pub(crate) mod simple;
 pub(crate) mod size;
+pub(crate) mod spool;
 pub(crate) mod standalone;

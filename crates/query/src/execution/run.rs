@@ -13,8 +13,8 @@ use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStat
 use datafusion::logical_expr::{ColumnarValue, Expr, LogicalPlanBuilder, lit};
 use datafusion::physical_plan::{EmptyRecordBatchStream, execute_stream};
 use datafusion::prelude::SessionConfig;
-use futures::StreamExt;
 use futures::future::BoxFuture;
+use futures::{StreamExt, stream};
 use tds::SqlType;
 
 use crate::Cancellation;
@@ -31,6 +31,7 @@ use crate::running::{self, Running};
 use crate::scalar::sql_error_of;
 use crate::simple::SimpleQuery;
 use crate::size::check_plan;
+use crate::spool::Spool;
 use crate::typed::Typed;
 use tsql::SqlError;
 use tsql::errors;
@@ -230,6 +231,7 @@ type Again =
 enum Rows {
     Planned(SendableRecordBatchStream),
     Simple(SimpleQuery),
+    Spooled(Spool),
 }
 
 impl ResultStream {
@@ -248,6 +250,18 @@ impl ResultStream {
         ResultStream { schema, rows: Rows::Planned(stream), cancellation: cancellation.clone(), again: None }
     }
 
+    /// The same rows, all of them computed before the first is handed out.
+    pub async fn taken_first(self, engine: &Engine) -> Result<ResultStream, SqlError> {
+        let (schema, cancellation) = (Arc::clone(&self.schema), self.cancellation.clone());
+        let rows =
+            stream::try_unfold(
+                self,
+                |mut rows| async move { Ok(rows.next().await?.map(|batch| (batch, rows))) },
+            );
+        let spool = Spool::of(engine.context.runtime_env(), Arc::clone(&schema), rows).await?;
+        Ok(ResultStream { schema, rows: Rows::Spooled(spool), cancellation, again: None })
+    }
+
     /// All rows.
     pub async fn collect(mut self) -> Result<Vec<RecordBatch>, SqlError> {
         let mut batches = Vec::new();
@@ -262,6 +276,10 @@ impl ResultStream {
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         let next = match &mut self.rows {
             Rows::Simple(query) => query.next()?,
+            Rows::Spooled(spool) => {
+                let next = async { spool.next().await.map_err(|error| sql_error_of(&error)) };
+                self.cancellation.or(next).await?
+            }
             Rows::Planned(stream) => {
                 let next = async { stream.next().await.transpose().map_err(|error| sql_error_of(&error)) };
                 let mut next = self.cancellation.or(next).await;

@@ -10,7 +10,7 @@ use super::{LYING_ROWS, PageReader, ScannedRows};
 use crate::catalogue::{Table, tree_of};
 use crate::error::EngineError;
 use crate::heap::large::LargeValueReader;
-use crate::page::{EXTENT_PAGES, Page, PageId};
+use crate::page::{Page, PageId};
 use crate::record::stored::PageRows;
 use crate::record::{LyingRows, RowGatherer, stub_target};
 use crate::tree;
@@ -135,6 +135,8 @@ pub struct OrderedScan {
     end: Option<Vec<u8>>,
     /// Leaves read of this span.
     seen: usize,
+    /// One of them: a chain that comes back to it goes round.
+    milestone: PageId,
     /// Spans to be read after this one.
     spans: VecDeque<Span>,
     /// Whether a batch was read.
@@ -166,9 +168,21 @@ impl OrderedScan {
         let spans = disjoint(spans.collect::<Result<_, _>>()?);
         let projection = projection.unwrap_or_else(|| (0..table.layout.visible().len()).collect());
         let (next, from, end) = (PageId::NONE, Vec::new(), None);
-        let (seen, begun) = (0, false);
-        let mut scan =
-            Self { next, reader, table, tree, index, projection, direction, from, end, seen, spans, begun };
+        let mut scan = Self {
+            next,
+            reader,
+            table,
+            tree,
+            index,
+            projection,
+            direction,
+            from,
+            end,
+            seen: 0,
+            milestone: PageId::NONE,
+            spans,
+            begun: false,
+        };
         scan.start_span()?;
         Ok(scan)
     }
@@ -186,7 +200,8 @@ impl OrderedScan {
             (Direction::Backward, Some(end)) => tree::descend(&self.tree, end, 0, read)?,
             (Direction::Backward, None) => tree::last_leaf(&self.tree, read)?,
         };
-        (self.next, self.from, self.end, self.seen) = (leaf.id(), from, end, 0);
+        (self.next, self.from, self.end) = (leaf.id(), from, end);
+        (self.seen, self.milestone) = (0, PageId::NONE);
         Ok(true)
     }
 
@@ -262,11 +277,15 @@ impl OrderedScan {
     /// The next leaf that has rows within the bounds, and their slots.
     fn leaf(&mut self) -> Result<Option<PartOfLeaf>, EngineError> {
         let tree = Arc::clone(&self.tree);
-        let most = self.table.unit(tree.unit).extents.len() * EXTENT_PAGES as usize;
         while self.next.is_some() || self.start_span()? {
             let page = self.reader.read(self.next)?;
+            // There may be more leaves than there were when the scan began: a transaction that reads on while it writes adds some.
+            let goes_round = self.next == self.milestone;
             self.seen += 1;
-            if page.level() != 0 || page.page_type() != Some(tree.page_type(0)) || self.seen > most {
+            if self.seen.is_power_of_two() {
+                self.milestone = self.next;
+            }
+            if page.level() != 0 || page.page_type() != Some(tree.page_type(0)) || goes_round {
                 return Err(tree::damaged(page.id(), "the chain of leaves leads astray"));
             }
             let is_forward = self.direction == Direction::Forward;

@@ -328,11 +328,11 @@ impl BulkWriter {
         let Some(writer) = &mut self.writer else {
             return Err(SqlError::internal("a bulk load that is over"));
         };
-        let rows = writer.complete(InputRows { columns, rows: batch.num_rows() })?;
+        let rows = writer.prepare(InputRows { columns, rows: batch.num_rows() })?;
         if let Some(order) = &mut self.order {
             order.check(&self.definition, &rows)?;
         }
-        writer.append(&rows)?;
+        writer.put(&rows)?;
         if let Some(kept) = &self.kept {
             kept.lock().push(rows);
         }

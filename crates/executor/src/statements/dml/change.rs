@@ -128,6 +128,7 @@ pub(crate) fn apply(
     frame: &Frame,
 ) -> Result<(), SqlError> {
     changes.write(&session.work.access(changes.table.place))?;
+    changes.new.iter().chain(&changes.inserted).try_for_each(|rows| writer.check_written(rows))?;
     writer.finish()?;
     note_changes(session, &changes, None)?;
     follow(session, &changes, Cause { statement, frame, depth: 0 })
@@ -275,7 +276,7 @@ fn cascade(
     let mut batches = Vec::new();
     if !deleted.is_empty() {
         let rows = take_rows(changes.rows(), &deleted)?;
-        batches.push(writer.complete(rewritten(&definition, &rows, key, key.on_delete, None)?)?);
+        batches.push(writer.prepare(rewritten(&definition, &rows, key, key.on_delete, None)?)?);
     }
     if !moved.is_empty() {
         let rows: Vec<usize> = moved.iter().map(|(row, _)| *row).collect();
@@ -292,7 +293,7 @@ fn cascade(
                 .collect::<Result<Vec<ArrayRef>, _>>()?,
             None => Vec::new(),
         };
-        batches.push(writer.complete(rewritten(&definition, &rows, key, key.on_update, Some(values))?)?);
+        batches.push(writer.prepare(rewritten(&definition, &rows, key, key.on_update, Some(values))?)?);
     }
     if let Some(batch) = batches.first() {
         let schema = batch.schema();
@@ -301,6 +302,7 @@ fn cascade(
         );
     }
     changes.write(&session.work.access(changes.table.place))?;
+    changes.new.iter().chain(&changes.inserted).try_for_each(|rows| writer.check_written(rows))?;
     writer.finish()?;
     note_changes(session, &changes, Some(definition.positions(&key.columns)))?;
     follow(session, &changes, Cause { depth: cause.depth + 1, ..cause })

@@ -259,7 +259,7 @@ async fn insert_query(
         true => reads::refresh(&session.work, table)?,
         false => table.clone(),
     };
-    let bound = evaluate::bind(session, query, frame)?;
+    let (bound, reads_itself) = evaluate::bind_source(session, query, frame, &table)?;
     count_matches(bound.columns.len(), targets.len(), insert.columns.is_some())?;
     if insert.top.as_ref().is_some_and(|top| top.percent) {
         return Err(SqlError::unsupported("INSERT TOP … PERCENT"));
@@ -267,7 +267,7 @@ async fn insert_query(
     let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
     let degree = match insert.table_lock {
         false => Err(SerialReason::NoTableLock),
-        true if written.is_some() || insert.top.is_some() => Err(SerialReason::Statement),
+        true if written.is_some() || insert.top.is_some() || reads_itself => Err(SerialReason::Statement),
         true => parallel::degree_for(session, query, &table),
     };
     let streams = parallel::start_streams(session, bound, degree).await?;
@@ -285,7 +285,15 @@ async fn insert_query(
             return Ok((writer, degree, None));
         }
     };
+    if reads_itself {
+        // It sees the table as it was when it began: none of its own rows, in whatever way they would come to be read.
+        let instance = Arc::clone(&session.instance);
+        stream = stream.taken_first(instance.engine()).await?;
+    }
     let mut left = limit;
+    // Functions that complete rows see the table as it was, too.
+    let completes_first = writer.completes_by_functions();
+    let mut complete = Vec::new();
     while let Some(batch) = stream.next().await? {
         let batch = batch.slice(0, batch.num_rows().min(left));
         left -= batch.num_rows();
@@ -293,7 +301,19 @@ async fn insert_query(
             break;
         }
         let input = placed(insert, &table.definition, targets, batch.columns(), &types);
-        let batch = writer.write(input)?;
+        let batch = writer.prepare(input)?;
+        if completes_first {
+            query::running::hold(batch.get_array_memory_size())?;
+            complete.push(batch);
+            continue;
+        }
+        writer.put(&batch)?;
+        if let Some(written) = &mut written {
+            written.push(batch);
+        }
+    }
+    for batch in complete {
+        writer.put(&batch)?;
         if let Some(written) = &mut written {
             written.push(batch);
         }

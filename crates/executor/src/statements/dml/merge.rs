@@ -374,7 +374,7 @@ fn completed(
     let (mut acts, mut batches) = (Vec::new(), Vec::new());
     for (own, input) in rows {
         if input.rows > 0 {
-            batches.push(writer.complete(input)?);
+            batches.push(writer.prepare(input)?);
             acts.extend(own);
         }
     }

@@ -231,7 +231,7 @@ async fn update_rows(
     if rows > 0 {
         let options = write_options("UPDATE", "UPDATE");
         let mut writer = destination::writer_with(session, &changes.table.clone(), frame, options, true)?;
-        changes.new = Some(writer.complete(updated_rows(&definition, &old, columns))?);
+        changes.new = Some(writer.prepare(updated_rows(&definition, &old, columns))?);
         let new = changes.new.clone();
         change::apply(session, changes, writer, "UPDATE", frame)?;
         note_statement(session, &definition, &[Event::Update], Some(&assigns));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use arrow::array::RecordBatch;
-use databases::table::{InputRows, TableWriter};
+use databases::table::{InputRows, TableWriter, text_calls_function};
 use query::{BoundQuery, ResultStream, SerialReason, Streams};
 use tokio::task::JoinSet;
 use tsql::SqlError;
@@ -29,8 +29,9 @@ pub(crate) fn degree_for(session: &Session, query: &Query, table: &OpenTable) ->
     if table.place == Place::Variable {
         return Err(SerialReason::Storage);
     }
+    let calls = definition.checks.iter().any(|check| !check.disabled && text_calls_function(&check.text));
     let indexed = !definition.keys.is_empty() || !definition.indexes.is_empty();
-    if indexed || definition.identity().is_some() || !definition.foreign_keys.is_empty() {
+    if indexed || calls || definition.identity().is_some() || !definition.foreign_keys.is_empty() {
         return Err(SerialReason::Target);
     }
     if session.settings.row_count != 0 {

@@ -1,11 +1,11 @@
 //! The session as the environment of the binder.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use databases::catalogue::{PartitionRanges, TableDefinition};
-use databases::storage::Reads;
+use databases::storage::{Reads, TableId};
 use databases::store_error::store_error;
 use databases::waiting::waiting;
 use introspection::facts::Facts;
@@ -28,7 +28,7 @@ use crate::session::cursor::NamedCursor;
 use crate::session::frame::Frame;
 use crate::session::work::directory;
 use crate::session::work::reads;
-use crate::session::work::{OpenTable, QueryScan};
+use crate::session::work::{OpenTable, Place, QueryScan};
 use crate::statements::evaluation::function;
 use crate::statements::evaluation::isolation;
 use crate::statements::evaluation::partition_number;
@@ -39,13 +39,23 @@ pub(crate) struct SessionEnvironment<'a> {
     session: &'a Session,
     frame: &'a Frame,
     facts: Arc<Facts>,
+    /// Stored tables that were asked for.
+    tables: RefCell<Vec<(Place, TableId)>>,
+    /// A function of the user's own was asked for, whose body may read any table.
+    calls: Cell<bool>,
 }
 
 impl<'a> SessionEnvironment<'a> {
     /// Errors: 596 if the catalogue of databases cannot be read.
     pub fn new(session: &'a Session, frame: &'a Frame) -> Result<Self, SqlError> {
         let facts = Arc::new(facts_of(session, frame)?);
-        Ok(SessionEnvironment { session, frame, facts })
+        let (tables, calls) = (RefCell::default(), Cell::new(false));
+        Ok(SessionEnvironment { session, frame, facts, tables, calls })
+    }
+
+    /// Whether what has been bound may read a table, be it within a function.
+    pub fn may_read(&self, table: &OpenTable) -> bool {
+        self.calls.get() || self.tables.borrow().contains(&(table.place, table.id))
     }
 
     fn view(&self, name: &ObjectName) -> Result<Option<BoundTable>, SqlError> {
@@ -85,6 +95,7 @@ impl Environment for SessionEnvironment<'_> {
                 // The lock may have waited for a change of the table itself.
                 table = resolve::opened(self.session, name)?;
             }
+            self.tables.borrow_mut().push((table.place, table.id));
             return Ok(bound_table(self.session, &table, reads));
         }
         if name.is_variable() {
@@ -131,6 +142,7 @@ impl Environment for SessionEnvironment<'_> {
         if schema.eq_ignore_ascii_case(partition_number::PREFIX) {
             return partition_number::partition_function(self.session, database, name);
         }
+        self.calls.set(true);
         function::scalar_function(self.session, database, schema, name, self.frame)
     }
 
@@ -166,6 +178,7 @@ impl Environment for SessionEnvironment<'_> {
         if let Some(function) = function::describing_function(self.session, name)? {
             return Ok(function);
         }
+        self.calls.set(true);
         let function = function::rows_function(self.session, name, self.frame)?;
         function.ok_or_else(|| errors::INVALID_OBJECT.with([&name.to_string()]))
     }

@@ -12,6 +12,7 @@ use tsql::query::Query;
 
 use crate::session::Session;
 use crate::session::frame::Frame;
+use crate::session::work::OpenTable;
 use crate::statements::evaluation::environment::SessionEnvironment;
 
 /// A value and its type.
@@ -35,6 +36,20 @@ pub(crate) async fn condition(session: &mut Session, expr: &Expr, frame: &Frame)
     let instance = std::sync::Arc::clone(&session.instance);
     let cancellation = session.cancellation.clone();
     cancellation.or(instance.engine().holds(condition)).await
+}
+
+/// A query whose rows go into a table, and whether it may read that table.
+pub(crate) fn bind_source(
+    session: &Session,
+    query: &Query,
+    frame: &Frame,
+    into: &OpenTable,
+) -> Result<(BoundQuery, bool), SqlError> {
+    let environment = SessionEnvironment::new(session, frame)?;
+    let bound = Binder::new(&environment).query(query, None)?;
+    let bound = if query.for_clause.is_some() { without_empty_text(bound)? } else { bound };
+    let reads_it = environment.may_read(into);
+    Ok((bound, reads_it))
 }
 
 /// A query bound to a plan.
