@@ -5,6 +5,7 @@
 //! There is no type dispatch and no allocation per cell or per row.
 
 mod block;
+mod chunks;
 mod fixed;
 mod frame;
 mod shared;
@@ -14,8 +15,10 @@ mod variable;
 use std::ops::Range;
 
 use arrow::buffer::NullBuffer;
+use tds::codec::PlpChunk;
 
 use block::{BLOCK_ROWS, Block, SLACK_BYTES};
+use chunks::Chunks;
 pub(crate) use fixed::{Fixed, FixedLane};
 pub(crate) use frame::Frame;
 pub(crate) use shared::{SharedLane, cells_of};
@@ -57,6 +60,20 @@ impl<'a> BoundBatch<'a> {
                 None => scatter_block(&self.lanes, &[ROW_TOKEN], first, lengths, out),
             }
         });
+    }
+
+    /// [`encode`](Self::encode), and appends to `chunks` where those of partially length-prefixed values are in `out`.
+    pub fn encode_in_chunks(
+        &self,
+        rows: Range<usize>,
+        out: &mut Vec<u8>,
+        chunks: &mut impl Extend<PlpChunk>,
+    ) {
+        let base = out.len();
+        self.encode(rows, out);
+        if self.lanes.iter().any(|lane| lane.frame() == Frame::Chunked) {
+            chunks.extend(Chunks::new(&self.lanes, out, base));
+        }
     }
 
     /// Length in bytes of what [`encode`](Self::encode) appends.

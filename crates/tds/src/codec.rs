@@ -5,9 +5,11 @@
 
 use std::borrow::Cow;
 
+mod plp_chunk;
 mod reader;
 mod writer;
 
+pub use plp_chunk::PlpChunk;
 pub use reader::Reader;
 pub use writer::{MarkU8, MarkU16, MarkU32, Writer};
 
@@ -61,6 +63,18 @@ pub enum DecodeErrorKind {
         length: usize,
         /// The largest length allowed.
         limit: usize,
+    },
+    /// A parameter of a call is declared as what is no type. The bytes around it are a whole message.
+    #[error("parameter {parameter}: {what}")]
+    Declaration {
+        /// Its number, from 1.
+        parameter: usize,
+        /// Its name; may be empty.
+        name: String,
+        /// The token of the type.
+        token: u8,
+        /// What is wrong with it.
+        what: Cow<'static, str>,
     },
 }
 

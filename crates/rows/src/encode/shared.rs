@@ -22,6 +22,11 @@ impl SharedLane {
         SharedLane { cells, ends, index }
     }
 
+    /// Length in bytes of the cell of the first value.
+    pub(crate) fn first_len(&self) -> usize {
+        self.ends.get(1).copied().unwrap_or(0)
+    }
+
     pub(crate) fn add_lengths(&self, lengths: &mut [usize], first: usize) {
         for (length, &cell) in lengths.iter_mut().zip(&self.index[first..]) {
             *length += self.ends[cell as usize + 1] - self.ends[cell as usize];

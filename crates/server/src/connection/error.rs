@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::io;
 
+use tds::codec::DecodeErrorKind;
 use tds::conversation::ConversationError;
+use tsql::SqlError;
 
 /// Why a connection ended other than by the client's leaving. Where possible, the client has received the error.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +64,22 @@ impl From<ConversationError> for ConnectionError {
 }
 
 impl ConnectionError {
+    /// The answer to a call that has declared a parameter as no type. None for any other error, which ends the connection.
+    pub fn refusal(&self) -> Option<SqlError> {
+        let ConnectionError::Decode(error) = self else { return None };
+        let DecodeErrorKind::Declaration { parameter, name, token, .. } = &error.kind else { return None };
+        let text = format!(
+            "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. Parameter \
+             {parameter} (\"{name}\"): Data type 0x{token:02X} has an invalid data length or metadata length."
+        );
+        Some(SqlError::new(8016, 16, 1, text))
+    }
+
+    /// Whether the log has it already.
+    pub fn is_told(&self) -> bool {
+        matches!(self, ConnectionError::LoginRefused(_))
+    }
+
     /// Whether the server is at fault.
     pub fn is_own(&self) -> bool {
         matches!(self, ConnectionError::Encode(_) | ConnectionError::Lost(_) | ConnectionError::Row(_))

@@ -15,7 +15,7 @@ use tds::conversation::server::{
 };
 use tds::feature::FeatureRequest;
 use tds::fed_auth::FedAuthRequest;
-use tds::login::{Login7, option_flags2};
+use tds::login::{Login7, option_flags1, option_flags2};
 use tds::packet::PACKET_SIZE_INITIAL_BYTES;
 use tds::prelogin::EncryptionPolicy as Offered;
 use tds::token::Token;
@@ -343,6 +343,7 @@ async fn log_in(
             writer.finish().await?;
             transport.shutdown().await?;
             warn!(user, "login refused");
+            request_log::refused(spid, address, &user, "");
             return Err(ConnectionError::LoginRefused(user));
         }
         Claim::Withdrawn => return Ok(None),
@@ -356,8 +357,23 @@ async fn log_in(
         ansi_defaults: login_reply::asks_for_odbc(&login),
         is_encrypted,
     };
+    let mut warning = None;
+    let is_fatal = login.option_flags2 & option_flags2::INIT_LANG_FATAL != 0;
     let opened = match instance {
-        Some(instance) => open_session(Arc::clone(instance), settings),
+        Some(_) if is_fatal && !login_reply::speaks(&login.language) => {
+            Err(SqlError::unsupported(&format!("The language '{}'", login.language)))
+        }
+        Some(instance) => match open_session(Arc::clone(instance), settings.clone()) {
+            // The client would rather be in another database than not at all.
+            Err(error)
+                if error.number == login_reply::NO_DATABASE
+                    && login.option_flags1 & option_flags1::INIT_DB_FATAL == 0 =>
+            {
+                warning = Some(error);
+                open_session(Arc::clone(instance), LoginSettings { database: String::new(), ..settings })
+            }
+            opened => opened,
+        },
         None => Err(SqlError::being_recovered(&login.database)),
     };
     let session = match opened {
@@ -373,10 +389,11 @@ async fn log_in(
             writer.finish().await?;
             transport.shutdown().await?;
             warn!(user, database = login.database, "login refused");
+            request_log::refused(spid, address, &user, &format!(", database {:?}", login.database));
             return Err(ConnectionError::LoginRefused(format!("database {:?}", login.database)));
         }
     };
-    login_reply::accepted(&mut writer, &login, version, &session, packet_size)?;
+    login_reply::accepted(&mut writer, &login, version, &session, packet_size, warning)?;
     writer.finish().await?;
     conversation.logged_in();
     shared.counts.logins.add(1);

@@ -26,11 +26,18 @@ pub(super) const PROGRAM_VERSION: ProgramVersion =
 const PROGRAM_NAME: &str = "Microsoft SQL Server\0\0";
 /// The newest version of the vector feature: the one with half precision.
 const VECTOR_VERSION_MAX: u8 = 2;
+/// The error of a database that does not exist, or cannot be opened.
+pub(super) const NO_DATABASE: i32 = 4060;
 const LANGUAGE: &str = "us_english";
 
 /// Whether the client asked for ODBC's session defaults.
 pub(super) fn asks_for_odbc(login: &Login7) -> bool {
     login.option_flags2 & option_flags2::ODBC != 0
+}
+
+/// Whether a language that a client asks for is the one of this server.
+pub(super) fn speaks(language: &str) -> bool {
+    ["", LANGUAGE, "English"].iter().any(|known| known.eq_ignore_ascii_case(language.trim()))
 }
 
 /// The version of vectors that the client and this server know: 2 has both base types, 1 float32 alone, 0 none.
@@ -42,17 +49,20 @@ pub(super) fn vector_version(login: &Login7) -> u8 {
     asked.unwrap_or(0).min(VECTOR_VERSION_MAX)
 }
 
-/// The answer to a login that is accepted.
+/// The answer to a login that is accepted. A `warning` says why the session is not in the database that was asked for.
 pub(super) fn accepted<W: AsyncWrite + Unpin>(
     writer: &mut ResponseWriter<W>,
     login: &Login7,
     version: TdsVersion,
     session: &Session,
     packet_size_bytes: u32,
+    warning: Option<SqlError>,
 ) -> Result<(), ConnectionError> {
     let database = session.database().to_owned();
     let changed_database = format!("Changed database context to '{database}'.");
-    let mut tokens = vec![
+    let warning = warning.map(|error| Token::Info(notice(error.number, error.state, error.message)));
+    let mut tokens: Vec<Token> = warning.into_iter().collect();
+    tokens.extend([
         Token::EnvChange(EnvChange::Database(TextChange { new: database, old: "master".to_owned() })),
         Token::Info(notice(5701, 2, changed_database)),
         Token::EnvChange(EnvChange::Collation {
@@ -71,7 +81,7 @@ pub(super) fn accepted<W: AsyncWrite + Unpin>(
             new: packet_size_bytes,
             old: PACKET_SIZE_INITIAL_BYTES as u32,
         }),
-    ];
+    ]);
     // UTF-8 collations and vectors can be stored; nothing else that clients offer is acknowledged, because each of the
     // other features changes what they expect or send.
     let mut acks = Vec::new();
@@ -118,7 +128,7 @@ pub(super) fn failed<W: AsyncWrite + Unpin>(
     user: &str,
     error: SqlError,
 ) -> Result<(), ConnectionError> {
-    if matches!(error.number, 4060 | 18456) {
+    if matches!(error.number, NO_DATABASE | 18456) {
         return refused(writer, version, user, Some(error).filter(|error| error.number != 18456));
     }
     let tokens = [

@@ -3,6 +3,7 @@
 mod access_token;
 mod batch_writer;
 mod bulk_receiver;
+mod clr_names;
 mod discard;
 mod error;
 mod execution;

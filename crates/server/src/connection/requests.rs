@@ -154,6 +154,10 @@ impl Requests {
             Ok(request) => request,
             Err(error) => {
                 let error = ConnectionError::from(error);
+                if let Some(refusal) = error.refusal() {
+                    let changes = self.reset(message.reset())?;
+                    return self.answer(Request::Refused(refusal), changes).await;
+                }
                 self.fail(errors::MALFORMED_STREAM.with([&error.to_string()])).await?;
                 return Err(error);
             }
@@ -285,7 +289,8 @@ impl Requests {
     ) -> Result<bool, ConnectionError> {
         let began = Instant::now();
         let kind = kind_of(&request);
-        let mut encoder = ResponseEncoder::new(self.version, self.vectors);
+        let database = self.session.as_ref().map_or("", Session::database);
+        let mut encoder = ResponseEncoder::new(self.version, self.vectors, database);
         for change in changes {
             encoder.event(Response::Change(change), &mut self.writer).await?;
         }
@@ -527,7 +532,7 @@ impl Requests {
     /// Writes what the triggers of a bulk load answer. Whether the load stays; if not, the answer is whole.
     async fn fire_after_bulk(&mut self, session: &mut Session) -> Result<bool, ConnectionError> {
         let (events, mut queue) = mpsc::channel(EVENTS_QUEUED);
-        let mut encoder = ResponseEncoder::new(self.version, self.vectors);
+        let mut encoder = ResponseEncoder::new(self.version, self.vectors, session.database());
         let writer = &mut self.writer;
         let written = async {
             while let Some(event) = queue.recv().await {

@@ -1,9 +1,16 @@
-//! Writes tokens: collects them, cuts them into packets, and sends them in large pieces.
+//! Writes tokens: collects them, cuts them into packets, and sends them packet by packet.
+//!
+//! Microsoft.Data.SqlClient takes what it receives at once for a part of one packet. So each packet is a write, and with TLS a
+//! record, of its own, as those of SQL Server are. Where bytes are clear, a client receives what it finds in any case, and rows
+//! without long values are written in large pieces.
 
+use std::collections::VecDeque;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::time::Duration;
 
-use tds::codec::Writer;
+use rows::BoundBatch;
+use tds::codec::{PlpChunk, Writer};
 use tds::packet::PacketType;
 use tds::packet_framer::{PacketFramer, PlannedPacket};
 
@@ -14,10 +21,12 @@ use crate::connection::ConnectionError;
 
 /// Gathered bytes beyond which packets are written out before the response is complete.
 const WRITE_AT_BYTES: usize = 128 << 10;
-/// Packets of so many bytes are written from where their tokens are. Fewer are copied together with their headers.
+/// Packets of so many bytes are written from where their tokens are. Fewer are copied together with a header.
 const GATHERED_BYTES: usize = 16 << 10;
 /// What an idle connection keeps of each buffer.
 const KEPT_BYTES: usize = 4 << 10;
+/// The same for chunks.
+const KEPT_CHUNKS: usize = 64;
 
 /// Writes one response after another.
 pub(crate) struct ResponseWriter<W> {
@@ -27,8 +36,10 @@ pub(crate) struct ResponseWriter<W> {
     framer: PacketFramer,
     /// Token bytes not yet sent.
     tokens: Vec<u8>,
+    /// The chunks of long values in them.
+    chunks: VecDeque<PlpChunk>,
     planned: Vec<PlannedPacket>,
-    packets: Vec<u8>,
+    packet: Vec<u8>,
     fate: Fate,
 }
 
@@ -50,8 +61,9 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
             spid,
             framer: PacketFramer::new(PacketType::TabularResult, packet_size_bytes, spid),
             tokens: Vec::new(),
+            chunks: VecDeque::new(),
             planned: Vec::new(),
-            packets: Vec::new(),
+            packet: Vec::new(),
             fate: Fate::Sent,
         }
     }
@@ -65,6 +77,7 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
     pub fn tokens(&mut self, write: impl FnOnce(&mut Writer)) -> Result<(), ConnectionError> {
         let mut writer = Writer::append_to(std::mem::take(&mut self.tokens));
         let written = writer.attempt(write);
+        self.chunks.extend(writer.take_chunks());
         self.tokens = writer.finish()?;
         Ok(written?)
     }
@@ -74,7 +87,12 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         self.tokens.is_empty()
     }
 
-    /// The token buffer itself, for the row encoder.
+    /// Appends rows of a batch.
+    pub fn rows(&mut self, batch: &BoundBatch<'_>, rows: Range<usize>) {
+        batch.encode_in_chunks(rows, &mut self.tokens, &mut self.chunks);
+    }
+
+    /// The token buffer itself, for rows without long values.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.tokens
     }
@@ -90,27 +108,48 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
 
     /// Sends all packets that are full; with `last` all that is left, as the end of the response.
     async fn write(&mut self, last: bool) -> Result<(), ConnectionError> {
+        let is_plain = self.chunks.is_empty() && self.io.is_write_vectored();
+        let covered = match is_plain && self.tokens.len() >= GATHERED_BYTES {
+            true => self.write_gathered(last).await?,
+            false => self.write_packets(last).await?,
+        };
+        self.tokens.drain(..covered);
+        self.chunks.iter_mut().for_each(|chunk| chunk.move_back(covered));
+        Ok(())
+    }
+
+    /// Writes many packets at once from where their tokens are. Returns how many bytes of tokens they cover.
+    async fn write_gathered(&mut self, last: bool) -> Result<usize, ConnectionError> {
         self.planned.clear();
         let covered = self.framer.plan(self.tokens.len(), last, &mut self.planned);
         if self.fate != Fate::Dropped {
             let tokens = &self.tokens;
-            let payload = |packet: &PlannedPacket| tokens.get(packet.payload.clone()).unwrap_or_default();
-            if covered >= GATHERED_BYTES && self.io.is_write_vectored() {
-                let packets = self.planned.iter();
-                let slices =
-                    packets.flat_map(|packet| [IoSlice::new(&packet.header), IoSlice::new(payload(packet))]);
-                write_all(&mut self.io, &mut slices.collect::<Vec<_>>()).await?;
-            } else {
-                for packet in &self.planned {
-                    self.packets.extend_from_slice(&packet.header);
-                    self.packets.extend_from_slice(payload(packet));
-                }
-                self.io.write_all(&self.packets).await?;
-                self.packets.clear();
+            let slices = self.planned.iter().flat_map(|packet| {
+                let payload = tokens.get(packet.payload.clone()).unwrap_or_default();
+                [IoSlice::new(&packet.header), IoSlice::new(payload)]
+            });
+            write_all(&mut self.io, &mut slices.collect::<Vec<_>>()).await?;
+        }
+        Ok(covered)
+    }
+
+    /// Writes packet by packet. Returns how many bytes of tokens they cover.
+    async fn write_packets(&mut self, last: bool) -> Result<usize, ConnectionError> {
+        let mut at = 0;
+        while let Some(end) =
+            self.framer.frame_next(&self.tokens, at, &mut self.chunks, last, &mut self.packet)
+        {
+            if self.fate != Fate::Dropped {
+                self.io.write_all(&self.packet).await?;
+                // TLS holds back what the socket does not take, and would make two records of a packet that has no room behind it.
+                self.io.flush().await?;
+            }
+            at = end;
+            if at >= self.tokens.len() {
+                break;
             }
         }
-        self.tokens.drain(..covered);
-        Ok(())
+        Ok(at)
     }
 
     /// Ends the response and sends all of it.
@@ -122,7 +161,8 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         self.write(true).await?;
         self.io.flush().await?;
         self.tokens.shrink_to(KEPT_BYTES);
-        self.packets.shrink_to(KEPT_BYTES);
+        self.packet.shrink_to(KEPT_BYTES);
+        self.chunks.shrink_to(KEPT_CHUNKS);
         self.framer = PacketFramer::new(PacketType::TabularResult, self.packet_size_bytes, self.spid);
         Ok(())
     }

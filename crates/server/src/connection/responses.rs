@@ -17,6 +17,7 @@ use tokio::io::AsyncWrite;
 use tsql::SqlError;
 
 use crate::connection::ConnectionError;
+use crate::connection::clr_names;
 use crate::connection::page_rows::RowTokens;
 use crate::connection::response_writer::ResponseWriter;
 
@@ -33,6 +34,8 @@ pub(super) struct ResponseEncoder {
     version: TdsVersion,
     /// The version of vectors that the client knows.
     vectors: u8,
+    /// The session's database.
+    database: String,
     held: Option<(DoneKind, Done)>,
     plan: Option<Plan>,
     rows: u64,
@@ -63,10 +66,11 @@ impl Answer {
 }
 
 impl ResponseEncoder {
-    pub fn new(version: TdsVersion, vectors: u8) -> ResponseEncoder {
+    pub fn new(version: TdsVersion, vectors: u8, database: &str) -> ResponseEncoder {
         ResponseEncoder {
             version,
             vectors,
+            database: database.to_owned(),
             held: None,
             plan: None,
             rows: 0,
@@ -136,14 +140,23 @@ impl ResponseEncoder {
                 }
             }
             Response::ReturnStatus(status) => self.token(&Token::ReturnStatus(status), writer)?,
-            Response::ReturnValue(value) => self.token(&return_value(value, self.vectors), writer)?,
+            Response::ReturnValue(value) => {
+                let mut value = return_value(value, self.vectors);
+                clr_names::complete(&mut value.type_info, &self.database);
+                self.token(&Token::ReturnValue(value), writer)?;
+            }
             Response::Info(message) => self.token(&Token::Info(message), writer)?,
             Response::Error(message) => {
                 self.fatal |= message.is_fatal();
                 self.answer.note_error(&message);
                 self.token(&Token::Error(message), writer)?;
             }
-            Response::Change(change) => self.token(&Token::EnvChange(env_change(change)), writer)?,
+            Response::Change(change) => {
+                if let SessionChange::Database { new, .. } = &change {
+                    self.database.clone_from(new);
+                }
+                self.token(&Token::EnvChange(env_change(change)), writer)?;
+            }
             Response::BulkExpected(_) => {}
         }
         writer.write_if_large().await
@@ -230,6 +243,7 @@ impl ResponseEncoder {
             if is_unknown_vector(&column.type_info.sql_type, self.vectors) {
                 column.type_info = vector_text();
             }
+            clr_names::complete(&mut column.type_info, &self.database);
         }
         let plan = Plan::for_result(&result.schema, &columns)
             .map_err(|error| ConnectionError::Row(error.to_string()))?;
@@ -261,9 +275,9 @@ impl ResponseEncoder {
         while first < bound.rows() {
             let last = bound.rows().min(first + step);
             if row_bytes > LONG_BYTES {
-                waiting(|| bound.encode(first..last, writer.buffer()));
+                waiting(|| writer.rows(&bound, first..last));
             } else {
-                bound.encode(first..last, writer.buffer());
+                writer.rows(&bound, first..last);
             }
             writer.write_if_large().await?;
             first = last;
@@ -283,14 +297,14 @@ fn vector_text() -> TypeInfo {
     TypeInfo::new(text, true, Some(tds::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS))
 }
 
-fn return_value(mut output: OutputValue, vectors: u8) -> Token {
+fn return_value(mut output: OutputValue, vectors: u8) -> ReturnValue {
     if is_unknown_vector(&output.sql_type, vectors) {
         output.sql_type = vector_text().sql_type;
         if let Value::Vector(vector) = output.value {
             output.value = Value::String(vector.to_string());
         }
     }
-    Token::ReturnValue(ReturnValue {
+    ReturnValue {
         ordinal: output.ordinal,
         name: output.name,
         status: parameter_status::BY_REFERENCE,
@@ -298,7 +312,7 @@ fn return_value(mut output: OutputValue, vectors: u8) -> Token {
         flags: tds::ColumnFlags(tds::ColumnFlags::NULLABLE),
         type_info: TypeInfo::new(output.sql_type, true, Some(tds::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS)),
         value: output.value,
-    })
+    }
 }
 
 pub(super) fn env_change(change: SessionChange) -> EnvChange {

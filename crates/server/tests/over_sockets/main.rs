@@ -5,6 +5,7 @@
 mod client;
 mod conversation;
 mod direct_rows;
+mod drivers;
 mod endings;
 mod faults;
 mod ledger;
@@ -14,5 +15,6 @@ mod metrics;
 mod page_locks;
 #[path = "../served/mod.rs"]
 mod served;
+mod whole_packets;
 mod wire;
 mod written_batches;

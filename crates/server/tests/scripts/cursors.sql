@@ -166,6 +166,7 @@ error 8179
 -- Not a query: run directly where the caller allows it, and refused where not.
 DECLARE @h int, @s int = 4, @c int = 8193, @n int; EXEC sp_cursoropen @h OUTPUT, N'UPDATE t SET name = ''vier'' WHERE id = 4', @s OUTPUT, @c OUTPUT, @n OUTPUT; SELECT @h, name FROM t WHERE id = 4
 ----
+info: Executing SQL directly; no cursor.
 0 | vier
 
 DECLARE @h int; EXEC sp_cursoropen @h OUTPUT, N'UPDATE t SET name = NULL', 4, 1, 0

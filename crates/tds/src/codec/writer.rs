@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{EncodeError, EncodeErrorKind, utf16_len};
+use super::{EncodeError, EncodeErrorKind, PlpChunk, utf16_len};
 
 /// Appends protocol fields to a byte buffer; lengths that are known only afterwards are patched in.
 ///
@@ -13,6 +13,7 @@ use super::{EncodeError, EncodeErrorKind, utf16_len};
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
+    chunks: Vec<PlpChunk>,
     error: Option<EncodeError>,
 }
 
@@ -39,7 +40,7 @@ impl Writer {
 
     /// A writer that appends to `bytes`.
     pub fn append_to(bytes: Vec<u8>) -> Self {
-        Self { bytes, error: None }
+        Self { bytes, chunks: Vec::new(), error: None }
     }
 
     /// The bytes written, or the first thing that could not be expressed.
@@ -50,16 +51,22 @@ impl Writer {
         }
     }
 
+    /// The chunks of values that have been written, in their order, and no more of them hereafter.
+    pub fn take_chunks(&mut self) -> Vec<PlpChunk> {
+        std::mem::take(&mut self.chunks)
+    }
+
     /// Runs `write`. If something cannot be expressed, its bytes are removed and the error is returned. The writer can still be
     /// used, for an error message for example.
     pub fn attempt(&mut self, write: impl FnOnce(&mut Self)) -> Result<(), EncodeError> {
-        let (length, earlier) = (self.bytes.len(), self.error.take());
+        let (length, chunks, earlier) = (self.bytes.len(), self.chunks.len(), self.error.take());
         write(self);
         let failed = std::mem::replace(&mut self.error, earlier);
         match failed {
             None => Ok(()),
             Some(error) => {
                 self.bytes.truncate(length);
+                self.chunks.truncate(chunks);
                 Err(error)
             }
         }
@@ -185,6 +192,16 @@ impl Writer {
         let length = self.length_u32(bytes.len(), field);
         self.u32(length);
         self.bytes(bytes);
+    }
+
+    /// Bytes as a partially length-prefixed value of one chunk.
+    pub fn plp(&mut self, bytes: &[u8], field: &'static str) {
+        self.chunks.push(PlpChunk::of_value(self.bytes.len(), bytes.len()));
+        self.u64(bytes.len() as u64);
+        if !bytes.is_empty() {
+            self.l_varbyte(bytes, field);
+        }
+        self.u32(0);
     }
 
     /// Leaves room for a one-byte length of what follows.

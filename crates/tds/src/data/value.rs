@@ -187,7 +187,7 @@ pub fn encode_value(value: &Value, type_info: &TypeInfo, w: &mut Writer, place: 
         }
         LengthClass::ByteLen => w.b_varbyte(&data, "value"),
         LengthClass::UShortLen => w.us_varbyte(&data, "value"),
-        LengthClass::Plp => encode_plp(&data, w),
+        LengthClass::Plp => w.plp(&data, "PLP chunk"),
         LengthClass::LongLen => {
             match place {
                 ValuePlace::Row => w.bytes(TEXT_POINTER_AND_TIMESTAMP),
@@ -256,14 +256,6 @@ pub(crate) fn decode_plp<'a>(r: &mut Reader<'a>) -> Result<Option<Cow<'a, [u8]>>
         return Err(DecodeError::invalid("PLP length", offset, what));
     }
     Ok(Some(data))
-}
-
-fn encode_plp(data: &[u8], w: &mut Writer) {
-    w.u64(data.len() as u64);
-    if !data.is_empty() {
-        w.l_varbyte(data, "PLP chunk");
-    }
-    w.u32(0);
 }
 
 fn decode_long<'a>(r: &mut Reader<'a>, place: ValuePlace) -> Result<Option<&'a [u8]>, DecodeError> {

@@ -1,20 +1,26 @@
 //! Splits messages into packets.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::codec::PlpChunk;
 use crate::packet::{
     HEADER_LEN_BYTES, PACKET_SIZE_MAX_BYTES, PACKET_SIZE_MIN_BYTES, PacketHeader, PacketType, Status,
 };
+
+/// The length in front of a chunk, and the zero behind the last one.
+const CHUNK_LENGTH_BYTES: usize = 4;
 
 /// Splits one message into packets of the negotiated size.
 ///
 /// A full packet is held back until it is known whether more follows. So the last packet of a message has the end-of-message bit,
 /// and only an empty message, such as an attention, has an empty packet.
 ///
-/// Two ways to use it, not to be mixed within one message:
+/// Three ways to use it, the first not to be mixed with the others within one message:
 /// * [`frame_into`](Self::frame_into) copies payload and headers into a buffer.
 /// * [`plan`](Self::plan) only produces headers and payload ranges, for vectored writes straight from the buffer that the payload
 ///   was encoded into.
+/// * [`frame_next`](Self::frame_next) copies one packet, and begins a new chunk of a partially length-prefixed value in it.
 #[derive(Debug)]
 pub struct PacketFramer {
     packet_type: PacketType,
@@ -123,6 +129,31 @@ impl PacketFramer {
         start
     }
 
+    /// Writes the next packet of the payload from `at` on over `packet`, and returns where the packet behind it begins. `None`: the
+    /// payload does not fill one, and it is not the `last` of the message. `chunks` are those of the payload from `at` on: neither
+    /// one nor its length reaches over the end of a packet, which is therefore shorter where only the length would fit.
+    pub fn frame_next(
+        &mut self,
+        payload: &[u8],
+        at: usize,
+        chunks: &mut VecDeque<PlpChunk>,
+        last: bool,
+        packet: &mut Vec<u8>,
+    ) -> Option<usize> {
+        // Chunks only make packets hold less of it.
+        if !last && payload.len().saturating_sub(at) <= self.payload_max {
+            return None;
+        }
+        packet.clear();
+        packet.resize(HEADER_LEN_BYTES, 0);
+        let end = fill(payload, at, chunks, HEADER_LEN_BYTES + self.payload_max, packet);
+        let header = self.header(packet.len() - HEADER_LEN_BYTES, end >= payload.len());
+        if let Some(place) = packet.first_chunk_mut() {
+            *place = header;
+        }
+        Some(end)
+    }
+
     /// Ends a half-sent message so that the receiver ignores all of it (end-of-message and ignore bits).
     pub fn cancel_into(&mut self, out: &mut Vec<u8>) {
         self.held.clear();
@@ -163,6 +194,48 @@ impl PacketFramer {
     fn restart(&mut self) {
         self.packet_id = 1;
     }
+}
+
+/// Appends payload from `at` on until `packet` has `packet_len` bytes, or would cut a chunk's length. Returns where it ends.
+fn fill(
+    payload: &[u8],
+    mut at: usize,
+    chunks: &mut VecDeque<PlpChunk>,
+    packet_len: usize,
+    packet: &mut Vec<u8>,
+) -> usize {
+    while at < payload.len() {
+        let room = packet_len.saturating_sub(packet.len());
+        let plain_end = chunks.front().map_or(payload.len(), |chunk| chunk.head_at);
+        if at < plain_end {
+            let end = plain_end.min(at + room);
+            packet.extend_from_slice(payload.get(at..end).unwrap_or_default());
+            at = end;
+            if at < plain_end {
+                break;
+            }
+            continue;
+        }
+        let Some(chunk) = chunks.front_mut() else { break };
+        if !chunk.data.is_empty() {
+            let taken = chunk.data.len().min(room.saturating_sub(CHUNK_LENGTH_BYTES));
+            if taken == 0 {
+                break;
+            }
+            let end = chunk.data.start + taken;
+            packet.extend_from_slice(&u32::try_from(taken).unwrap_or(u32::MAX).to_le_bytes());
+            packet.extend_from_slice(payload.get(chunk.data.start..end).unwrap_or_default());
+            *chunk = PlpChunk { head_at: end, data: end..chunk.data.end };
+            at = end;
+        } else if room < CHUNK_LENGTH_BYTES {
+            break;
+        } else {
+            packet.extend_from_slice(&[0; CHUNK_LENGTH_BYTES]);
+            at += CHUNK_LENGTH_BYTES;
+            chunks.pop_front();
+        }
+    }
+    at
 }
 
 /// A whole message as packets.

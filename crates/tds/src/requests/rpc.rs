@@ -1,7 +1,7 @@
 //! Remote procedure calls (MS-TDS 2.2.6.6).
 
 use crate::all_headers::AllHeaders;
-use crate::codec::{DecodeError, EncodeError, EncodeErrorKind, Reader, Writer};
+use crate::codec::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind, Reader, Writer};
 use crate::sql_type::SqlType;
 use crate::table_parameter::TableParameter;
 use crate::type_info::{Direction, TypeInfo};
@@ -189,7 +189,7 @@ impl RpcRequest {
                     no_execute = true;
                     break;
                 }
-                _ => parameters.push(Parameter::decode(r)?),
+                _ => parameters.push(Parameter::decode(r, parameters.len() + 1)?),
             }
         }
         Ok(Self { procedure, flags, parameters, no_execute })
@@ -292,7 +292,8 @@ impl Parameter {
         encode_value(&self.value, &self.type_info, w, ValuePlace::Parameter);
     }
 
-    fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    /// Reads the parameter of this number, from 1.
+    fn decode(r: &mut Reader<'_>, number: usize) -> Result<Self, DecodeError> {
         let name = r.b_varchar("RPC parameter name")?;
         let offset = r.position();
         let status = r.u8("RPC parameter status")?;
@@ -300,11 +301,20 @@ impl Parameter {
             let what = "encrypted parameters are not supported";
             return Err(DecodeError::invalid("RPC parameter status", offset, what));
         }
-        if r.peek_u8("RPC parameter type")? == type_token::TVP {
+        let token = r.peek_u8("RPC parameter type")?;
+        if token == type_token::TVP {
             return Ok(Self::table(name, status, TableParameter::decode(r)?));
         }
-        let type_info = TypeInfo::decode(r, Direction::ClientToServer)?;
+        let type_info = TypeInfo::decode(r, Direction::ClientToServer)
+            .map_err(|error| misdeclared(error, number, &name, token))?;
         let value = decode_value(r, &type_info, ValuePlace::Parameter)?;
         Ok(Self { name, status, type_info, value, table: None })
     }
+}
+
+/// The error of a declaration, with whose it is. What is cut off stays so.
+fn misdeclared(error: DecodeError, parameter: usize, name: &str, token: u8) -> DecodeError {
+    let DecodeErrorKind::Invalid { what } = error.kind else { return error };
+    let kind = DecodeErrorKind::Declaration { parameter, name: name.to_owned(), token, what };
+    DecodeError { kind, ..error }
 }

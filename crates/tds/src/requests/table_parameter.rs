@@ -76,9 +76,8 @@ impl TableParameter {
         let unfit = |column: &Column| {
             column.type_info.sql_type.is_legacy_lob() || column.type_info.form == Form::Null
         };
-        if sent.iter().any(unfit) || table.columns.is_some() && sent.is_empty() {
-            let what =
-                "a table-valued parameter has no column of text, ntext or image, and some column with values";
+        if sent.iter().any(unfit) {
+            let what = "a table-valued parameter has no column of text, ntext or image";
             return Err(DecodeError::invalid("TVP columns", offset, what));
         }
         table.decode_options(r)?;

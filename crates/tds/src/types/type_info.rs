@@ -165,7 +165,7 @@ impl TypeInfo {
             }
             token::DECIMALN | token::NUMERICN | token::DECIMAL | token::NUMERIC => {
                 info.max_length = u32::from(r.u8("TYPE_INFO length")?);
-                let (precision, scale) = decode_precision_and_scale(r)?;
+                let (precision, scale) = decode_declared_precision(r, direction)?;
                 info.sql_type = match type_token {
                     token::DECIMALN | token::DECIMAL => SqlType::Decimal { precision, scale },
                     _ => SqlType::Numeric { precision, scale },
@@ -463,6 +463,18 @@ fn vector_type(length: u16, base: u8) -> Option<SqlType> {
     }
     let dimensions = u16::try_from(elements / base.element_bytes()).ok()?;
     (dimensions <= base.max_dimensions()).then_some(SqlType::Vector { dimensions, base })
+}
+
+/// What T-SQL takes for a `decimal` without a precision.
+const NULLS_PRECISION: u8 = 18;
+
+/// As [`decode_precision_and_scale`]. Clients that have only NULLs to send declare `decimal(0, 0)`, which SQL Server takes.
+fn decode_declared_precision(r: &mut Reader<'_>, direction: Direction) -> Result<(u8, u8), DecodeError> {
+    if direction == Direction::ClientToServer && r.ahead().starts_with(&[0, 0]) {
+        r.take(2, "decimal precision")?;
+        return Ok((NULLS_PRECISION, 0));
+    }
+    decode_precision_and_scale(r)
 }
 
 pub(crate) fn decode_precision_and_scale(r: &mut Reader<'_>) -> Result<(u8, u8), DecodeError> {

@@ -19,6 +19,7 @@ use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::prepared::Prepared;
 use crate::session::response::{DoneKind, Response, ResultColumns, command};
+use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 use crate::statements::interpreter::transaction;
 use crate::statements::procedures::argument::{Argument, Outcome, text_of_value};
@@ -203,6 +204,9 @@ async fn open_cursor(
             );
             return Err(not_declared(session, refusal, output).await);
         }
+        // Drivers know by it that rows come, and no handle.
+        let direct = SqlError::new(16954, 10, 1, "Executing SQL directly; no cursor.");
+        answer::inform(session, direct, output).await;
         let first = opening.values_at;
         let mut outcome =
             prepared::parameterised(session, text, declarations, values, first, frame, output).await?;

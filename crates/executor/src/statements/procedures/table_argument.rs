@@ -82,6 +82,26 @@ fn type_of(
     found.ok_or_else(|| errors::UNKNOWN_TYPE.with([&number.to_string(), &name.to_string()]))
 }
 
+/// Rows of which nothing was sent: each column has its default.
+fn fill_with_defaults(session: &mut Session, rows: u64, name: &str, frame: &Frame) -> Result<(), SqlError> {
+    let mark = session.work.start_statement()?;
+    let mut insert = || {
+        let open = destination::writable(session, &ObjectName::bare(name))?;
+        let mut writer = destination::writer_of(session, &open, frame, "INSERT", false)?;
+        let mut left = usize::try_from(rows).unwrap_or(usize::MAX);
+        while left > 0 {
+            let rows = left.min(BATCH_ROWS);
+            let columns = open.definition.columns.iter().map(|_| None).collect();
+            writer.write(InputRows { columns, rows })?;
+            left -= rows;
+        }
+        writer.finish()
+    };
+    let result = insert();
+    session.work.end_statement(&mark, result.is_ok())?;
+    result
+}
+
 fn fill(
     session: &mut Session,
     table: &TableParameter,
@@ -127,6 +147,9 @@ fn fill(
             column.name
         );
         return Err(SqlError::new(1077, 16, 1, text));
+    }
+    if sent.is_empty() {
+        return fill_with_defaults(session, table.row_count, name, frame);
     }
     let nullable: Vec<tds::Column> = sent
         .iter()
