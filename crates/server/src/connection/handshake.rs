@@ -385,11 +385,12 @@ async fn log_in(
             let refusal = instance.map_or(LoginRefusal::Recovering, |_| LoginRefusal::Database);
             shared.counts.logins_refused(refusal).add(1);
             shared.counts.note_error(error.class);
+            let why = format!(": {}", error.message);
             login_reply::refused(&mut writer, version, &user, Some(error))?;
             writer.finish().await?;
             transport.shutdown().await?;
             warn!(user, database = login.database, "login refused");
-            request_log::refused(spid, address, &user, &format!(", database {:?}", login.database));
+            request_log::refused(spid, address, &user, &why);
             return Err(ConnectionError::LoginRefused(format!("database {:?}", login.database)));
         }
     };

@@ -110,7 +110,7 @@ impl Requests {
         let target = self.bulk.take();
         let event = tokio::select! {
             biased;
-            () = self.killed.wait() => return self.end_killed().await,
+            () = self.killed.wait() => return Ok(self.end_idle()),
             event = self.reader.event() => event,
         };
         let event = match event {
@@ -232,8 +232,14 @@ impl Requests {
         }
     }
 
-    /// The session was killed while it waited for its client: it is undone at once, and the client finds the reason when it comes
-    /// back within a while.
+    /// The session was killed while it waited for a request: it is undone, and the connection closed at once and without a word. A pool
+    /// would take a connection with an unread error for one that lives.
+    fn end_idle(&mut self) -> bool {
+        self.session = None;
+        false
+    }
+
+    /// The session was killed while its client sent rows: it is undone at once, and the client finds the reason behind them.
     async fn end_killed(&mut self) -> Result<bool, ConnectionError> {
         self.session = None;
         self.fail(errors::KILLED.error()).await?;
