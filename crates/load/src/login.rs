@@ -23,7 +23,7 @@ use crate::{
     federated::{self, Wish},
     kerberos, platform,
     session::Session,
-    tcp::{self, Deadline},
+    tcp::{self, Deadline, TimedSocket},
     tls::TlsSettings,
     transport::Transport,
 };
@@ -161,6 +161,11 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
         let span =
             error_span!("connection", server = place.host, port = place.port, database = place.database);
         let outcome = span.in_scope(|| Attempt::open(config, &place, password.as_ref(), deadline)?.log_in());
+        let outcome = outcome.map_err(|error| match error {
+            // The limit that has passed has a name, which the wait does not know.
+            Error::TimedOut { .. } => deadline.passed(&place.host).into(),
+            error => error,
+        });
         let _entered = span.enter();
         match outcome.inspect_err(|error| warn!(%error, "no session"))? {
             Outcome::Ready(session, info) => {
@@ -259,7 +264,7 @@ impl<'a> Attempt<'a> {
                 Action::EstablishTls(tls) => {
                     let settings = TlsSettings::new(self.config, &self.place.host)?;
                     self.limit_handshake()?;
-                    let mut socket = self.transport.socket();
+                    let mut socket = TimedSocket::new(self.transport.socket(), self.deadline);
                     let connection = match (&self.config.auth, tls) {
                         (Auth::Integrated { .. }, tls) => {
                             let (connection, binding) = settings.handshake_bound(tls, &mut socket)?;
@@ -319,6 +324,7 @@ impl<'a> Attempt<'a> {
         let mut token_place = None;
         let is_verified = encryption != Encryption::None && !self.config.trust_server_certificate;
         let mut session = Session::new(self.transport, login_version(encryption));
+        session.logs_in_until(deadline.remaining(&place.host)?.map(|left| Instant::now() + left));
         loop {
             session.expect_answer();
             while let Some(token) = session.next_token("waiting for the login answer")? {
@@ -463,8 +469,11 @@ fn login_version(encryption: Encryption) -> TdsVersion {
 fn wanted(config: &Config) -> WantedEncryption {
     match config.encrypt {
         Encrypt::Off => WantedEncryption::None,
-        // The token goes after the login, so that the encryption must not end there.
-        Encrypt::Login if matches!(config.auth, Auth::Entra(_)) => WantedEncryption::Full,
+        // A token that is asked for goes after the login, so that the encryption must not end there. A session of a token that was
+        // given is encrypted as well: the way of the token decides nothing.
+        Encrypt::Login if matches!(config.auth, Auth::Entra(_) | Auth::AccessToken(_)) => {
+            WantedEncryption::Full
+        }
         Encrypt::Login => WantedEncryption::Login,
         Encrypt::Required => WantedEncryption::Full,
         Encrypt::Strict => WantedEncryption::Strict,

@@ -18,6 +18,9 @@ use crate::{
     transport::Transport,
 };
 
+/// What is said of a statement that failed and did not say why.
+const SEVERE_ERROR: &str =
+    "A severe error occurred on the current command. The results, if any, should be discarded.";
 /// Messages kept of one answer; a procedure may PRINT without end.
 const MESSAGES_MAX: usize = 1000;
 /// A connection with its answer buffer.
@@ -27,14 +30,24 @@ pub(crate) struct Session {
     pub(crate) state: Environment,
     answer: protocol::Answer,
     errors: Vec<ServerMessage>,
+    /// An error of this answer was seen, and may have been taken.
+    has_failed: bool,
     messages: Vec<ServerMessage>,
     timed_out: bool,
     /// A load that fails closes the connection instead of asking the server to stop.
     pub(crate) closes_failed_loads: bool,
     broken: bool,
+    /// When the time for the login is over, until it has ended.
+    login: Option<LoginTime>,
     command_timeout: Option<Duration>,
     waited: Duration,
     trace: Trace,
+}
+
+/// The time of a login that is under way.
+#[derive(Debug, Clone, Copy)]
+struct LoginTime {
+    ends: Option<Instant>,
 }
 
 /// Everything of an answer but its rows.
@@ -53,14 +66,22 @@ impl Session {
             state: Environment::new(version),
             answer: protocol::Answer::new(version),
             errors: Vec::new(),
+            has_failed: false,
             messages: Vec::new(),
             timed_out: false,
             closes_failed_loads: false,
             broken: false,
+            login: None,
             command_timeout: None,
             waited: Duration::ZERO,
             trace: Trace::new(),
         }
+    }
+
+    /// Every answer of the login is waited for until then; without an end, for ever.
+    pub(crate) fn logs_in_until(&mut self, ends: Option<Instant>) {
+        self.login = Some(LoginTime { ends });
+        self.transport.set_deadline(ends);
     }
 
     /// The login is over: its time limits end and those of commands begin.
@@ -73,6 +94,7 @@ impl Session {
         self.state.version = version;
         self.answer.set_version(version);
         self.command_timeout = command_timeout;
+        self.login = None;
         self.transport.set_deadline(None);
         self.transport.packet_size().logged_in(packet_size_asked_bytes.into());
         self.transport.set_silence(command_timeout).map_err(|source| Error::io("after login", source))
@@ -130,6 +152,7 @@ impl Session {
     pub(crate) fn expect_answer(&mut self) {
         self.answer.expect();
         self.errors.clear();
+        self.has_failed = false;
         self.messages.clear();
         self.timed_out = false;
         self.state.transaction_end = None;
@@ -187,6 +210,10 @@ impl Session {
                         self.restart_clock();
                     }
                     return Ok(());
+                }
+                // A login is not called off by an attention.
+                Err(error @ Error::TimedOut { .. }) if self.login.is_some() => {
+                    return self.check(Err(error));
                 }
                 Err(Error::TimedOut { .. }) if !self.timed_out && !self.transport.attention_sent() => {
                     self.timed_out = true;
@@ -285,10 +312,26 @@ impl Session {
     fn note(&mut self, token: &Token) -> Result<(), Error> {
         match token {
             Token::Error(message) => {
+                self.has_failed = true;
                 self.broken |= message.is_fatal();
                 if self.errors.len() < MESSAGES_MAX {
                     self.errors.push(message.clone());
                 }
+            }
+            // A statement that failed without a word has failed all the same; SqlClient says so in these words.
+            Token::Done(done) | Token::DoneInProc(done) | Token::DoneProc(done)
+                if done.status.contains(DoneStatus::ERROR)
+                    && !std::mem::replace(&mut self.has_failed, true) =>
+            {
+                self.errors.push(ServerMessage {
+                    number: 0,
+                    state: 0,
+                    class: 11,
+                    message: SEVERE_ERROR.to_owned(),
+                    server: String::new(),
+                    procedure: String::new(),
+                    line: 0,
+                });
             }
             Token::Info(message) if self.messages.len() < MESSAGES_MAX => self.messages.push(message.clone()),
             Token::EnvChange(change) => {
@@ -313,7 +356,8 @@ impl Session {
                 .map_or_else(|| Error::unexpected(doing, "the answer ends without DONE"), Error::from);
             return self.check(Err(error));
         }
-        self.transport.set_deadline(None);
+        // What a login still waits for has what is left of its time.
+        self.transport.set_deadline(self.login.and_then(|login| login.ends));
         match (self.timed_out, end) {
             (true, _) => Err(Error::TimedOut { doing }),
             // What the server complained about before is the better explanation.

@@ -7,7 +7,7 @@ mod support;
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use bulkwire_load::{Client, Error, LoginError};
+use bulkwire_load::{Client, Error, LoginError, tcp::ConnectError};
 use support::{Peer, Server, hex, login_reply, parse};
 use tds::{PacketType, login::option_flags2};
 
@@ -81,6 +81,26 @@ fn steps_of_a_sign_in() {
     for reply in [token(0x0E), [token(0x0E), login_reply(&[])].concat()] {
         let error = sign_in("", move |peer| peer.reply(&reply)).unwrap_err();
         assert_eq!(error.to_string(), "not my token");
+    }
+    // Silence after any message of the login: the limit is that of the whole.
+    let silent: [fn(&mut Peer); 3] = [
+        |_| (),
+        |peer| peer.reply(&token(0x0C)),
+        |peer| {
+            peer.reply(&token(0x0C));
+            peer.expect(PacketType::Sspi);
+            peer.reply(&token(0x0C));
+        },
+    ];
+    for (messages, script) in silent.into_iter().enumerate() {
+        let error = sign_in(";Connect Timeout=1", move |peer| {
+            script(peer);
+            while peer.message().is_some() {}
+        })
+        .unwrap_err();
+        let is_late =
+            matches!(&error, Error::Connect(error) if matches!(**error, ConnectError::TimedOut { .. }));
+        assert!(is_late, "{messages}: {error:?}");
     }
     let error = sign_in(";ServerSPN=MSSQLSvc/nowhere:1", |_| ()).unwrap_err();
     assert_eq!(error.to_string(), "Kerberos: no such service");

@@ -209,6 +209,48 @@ fn encryption_is_never_given_up_unasked() {
 }
 
 #[test]
+fn a_session_of_a_given_token_is_encrypted_whatever_is_asked_for() {
+    // The question says so, and a server that encrypts the login alone is refused.
+    for (answer, sends_login) in [(0, false), (1, true)] {
+        let server = Server::start(move |mut peer| {
+            let question = tds::Prelogin::decode(&peer.expect(PacketType::Prelogin).payload).unwrap();
+            peer.reply(&prelogin_with_nonce(answer));
+            (question.encryption, peer.packet().is_some())
+        });
+        let text = format!(
+            "Server=127.0.0.1,{};Access Token=tok;Encrypt=Optional;TrustServerCertificate=yes",
+            server.port
+        );
+        let failed = Client::connect(&parse(&text)).unwrap_err();
+        let (asked, goes_on) = server.join();
+        assert_eq!((asked, goes_on), (Some(tds::EncryptionOption::On), sends_login), "{failed:?}");
+    }
+}
+
+#[test]
+fn a_login_that_trickles_in_has_its_end() {
+    let server = Server::start(|mut peer| {
+        peer.greet();
+        // A message without end, of messages to the user.
+        let info = support::message(0xAB, 5701, 2, 0, "still here");
+        while peer.socket.write_all(&part(&info)).is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    });
+    let failed = Client::connect(&server.config("Connect Timeout=1")).unwrap_err();
+    let is_late = matches!(&failed, Error::Connect(error) if matches!(**error, bulkwire_load::tcp::ConnectError::TimedOut { .. }));
+    assert!(is_late, "{failed:?}");
+    server.join();
+}
+
+/// A packet that does not end its message.
+fn part(payload: &[u8]) -> Vec<u8> {
+    let mut packet = frame_message(PacketType::TabularResult, 4096, 51, Status::NORMAL, payload);
+    packet[1] = 0;
+    packet
+}
+
+#[test]
 fn a_token_is_never_sent_in_the_clear() {
     let server = Server::start(|mut peer| {
         peer.expect(PacketType::Prelogin);

@@ -5,7 +5,7 @@ mod browser;
 mod tests;
 
 use std::{
-    io,
+    io::{self, Read, Write},
     net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs},
     sync::mpsc,
     thread,
@@ -70,12 +70,59 @@ impl Deadline {
         Self { at: limit.map(|limit| Instant::now() + limit), limit: limit.unwrap_or_default() }
     }
 
+    /// The error of a wait that the deadline has ended.
+    pub(crate) fn passed(&self, host: &str) -> ConnectError {
+        ConnectError::TimedOut { host: host.to_owned(), limit: self.limit }
+    }
+
     /// The time left: `None` without a limit, an error when there is none.
     pub fn remaining(&self, host: &str) -> Result<Option<Duration>, ConnectError> {
         match self.at.map(|at| at.saturating_duration_since(Instant::now())) {
-            Some(Duration::ZERO) => Err(ConnectError::TimedOut { host: host.to_owned(), limit: self.limit }),
+            Some(Duration::ZERO) => Err(self.passed(host)),
             left => Ok(left),
         }
+    }
+}
+
+/// A socket whose reads and writes end with a deadline, however many there are.
+#[derive(Debug)]
+pub(crate) struct TimedSocket<'a> {
+    socket: &'a TcpStream,
+    deadline: Deadline,
+}
+
+impl<'a> TimedSocket<'a> {
+    pub(crate) fn new(socket: &'a TcpStream, deadline: Deadline) -> Self {
+        Self { socket, deadline }
+    }
+
+    /// The time left.
+    fn left(&self) -> io::Result<Option<Duration>> {
+        match self.deadline.at.map(|at| at.saturating_duration_since(Instant::now())) {
+            Some(Duration::ZERO) => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(left),
+        }
+    }
+}
+
+impl Read for TimedSocket<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.socket.set_read_timeout(self.left()?)?;
+        let mut socket = self.socket;
+        socket.read(into)
+    }
+}
+
+impl Write for TimedSocket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.set_write_timeout(self.left()?)?;
+        let mut socket = self.socket;
+        socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut socket = self.socket;
+        socket.flush()
     }
 }
 
@@ -122,7 +169,7 @@ fn resolve(host: &str, port: u16, deadline: Deadline) -> Result<Vec<SocketAddr>,
             Err(ConnectError::Resolve { host: host.to_owned(), source })
         }
         Some(Err(source)) => Err(ConnectError::Resolve { host: host.to_owned(), source }),
-        None => Err(ConnectError::TimedOut { host: host.to_owned(), limit: deadline.limit }),
+        None => Err(deadline.passed(host)),
     }
 }
 

@@ -83,6 +83,13 @@ impl Peer {
         Self { socket }
     }
 
+    /// Accepts a connection and lets the client in.
+    pub fn accept_in(listener: &TcpListener) -> Self {
+        let mut peer = Self::accept(listener);
+        peer.log_in();
+        peer
+    }
+
     pub fn packet(&mut self) -> Option<(PacketHeader, Vec<u8>)> {
         let mut header = [0; HEADER_LEN_BYTES];
         self.socket.read_exact(&mut header).ok()?;

@@ -239,12 +239,16 @@ impl Connecting {
             return Ok(EncryptionOutcome::Full);
         }
         let option = |prelogin: &Prelogin| prelogin.encryption.unwrap_or(EncryptionOption::NotSupported);
-        match negotiate_client(option(&self.question), option(&self.answer))? {
-            EncryptionOutcome::None if self.credential == Credential::Token => Err(LoginProblem::ClearToken),
-            // This token goes after the login, where encryption of the login alone has ended.
-            EncryptionOutcome::None | EncryptionOutcome::LoginOnly
-                if self.credential == Credential::Federated =>
-            {
+        let has_token = matches!(self.credential, Credential::Token | Credential::Federated);
+        let agreed = match negotiate_client(option(&self.question), option(&self.answer)) {
+            // To go without, which helps others here, is no way for a token.
+            Err(NegotiationError::ServerCannotEncrypt) if has_token => return Err(LoginProblem::ClearToken),
+            agreed => agreed?,
+        };
+        match agreed {
+            // A token that the server asks for goes after the login, where encryption of the login alone has ended. A session that
+            // a given token has opened is not left in the clear either.
+            EncryptionOutcome::None | EncryptionOutcome::LoginOnly if has_token => {
                 Err(LoginProblem::ClearToken)
             }
             // A ticket is no secret: who reads it cannot use it.
