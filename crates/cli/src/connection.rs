@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use load::{Client, Config};
+use load::{Beginning, Client, Config, RetryPolicy};
 
 use crate::args::ConnectionArgs;
 use crate::failure::Failure;
 
 /// Connects as the flags say.
 pub fn open(flags: &ConnectionArgs) -> Result<Client, Failure> {
+    open_by(flags, &Beginning { retry: RetryPolicy::NONE, hears: &|_| {} })
+}
+
+/// Connects as the flags say. Transient errors are waited out.
+pub fn open_by(flags: &ConnectionArgs, beginning: &Beginning<'_>) -> Result<Client, Failure> {
     let Some(url) = &flags.url else {
         return Err(Failure::Usage("no server: give --url or set BULKWIRE_URL".to_owned()));
     };
@@ -17,7 +22,7 @@ pub fn open(flags: &ConnectionArgs) -> Result<Client, Failure> {
         say!("warning: {keyword} has no effect here");
     }
     apply(&mut config, flags);
-    Ok(Client::connect(&config)?)
+    Ok(beginning.connect(&config)?)
 }
 
 /// Sets what the flags say beside the URL.

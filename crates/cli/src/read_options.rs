@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use load::read::{Gentle, ReadOptions};
+use load::RetryPolicy;
+use load::read::{Gentle, ReadOptions, Readers};
 use rows::Form;
 use rows::mapping::{GuidForm, OffsetForm, ReadOptions as FormOptions, Scale7};
 
 use crate::args::{Datetime2Form, FormArgs, ReaderArgs};
+use crate::verbs::load::options as load_options;
 
 /// The rows' form.
 pub fn form(arguments: &FormArgs) -> Form {
@@ -27,7 +29,9 @@ pub fn of(arguments: &ReaderArgs, retry_for: Option<u32>, form: Form) -> ReadOpt
         pause: Duration::from_millis(arguments.pause.unwrap_or_default().into()),
         ..Gentle::default()
     });
+    let is_asked = retry_for.is_some() || arguments.readers != Readers::Count(1);
     let defaults = ReadOptions::default();
+    let retry_for = retry_for.map_or(defaults.retry_for, |seconds| Duration::from_secs(seconds.into()));
     ReadOptions {
         readers: arguments.readers,
         split_by: arguments.split_by.clone(),
@@ -35,7 +39,12 @@ pub fn of(arguments: &ReaderArgs, retry_for: Option<u32>, form: Form) -> ReadOpt
         consistency: arguments.consistent,
         gentle,
         form,
-        retry_for: retry_for.map_or(defaults.retry_for, |seconds| Duration::from_secs(seconds.into())),
+        retry_for,
+        beginning: match is_asked {
+            true => RetryPolicy::lasting(retry_for),
+            false => RetryPolicy::NONE,
+        },
+        hears: load_options::hears,
         ..defaults
     }
 }

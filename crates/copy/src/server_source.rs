@@ -8,7 +8,7 @@ use arrow::{
     record_batch::RecordBatch,
 };
 use load::{
-    Client, KeyOrder, SourceBatch, SourceIdentity, TableName, TableShape, Waited,
+    Beginning, Client, KeyOrder, SourceBatch, SourceIdentity, TableName, TableShape, Waited,
     read::{ParallelRead, ReadOptions, RowSource, SplitPlan},
 };
 use rows::{Form, mapping::SQL_TYPE_KEY};
@@ -17,7 +17,6 @@ use crate::{
     endpoint::SqlServerEndpoint,
     error::CopyError,
     row_stream::{BoxError, RowStream},
-    server::connect,
     source::{Description, ReadForm, Repeat, Source},
 };
 
@@ -80,8 +79,13 @@ impl ServerSource {
         &self.rows
     }
 
+    fn beginning(&self) -> Beginning<'_> {
+        Beginning { retry: self.options.beginning, hears: &self.options.hears }
+    }
+
     fn connect(&self) -> Result<Client, CopyError> {
-        connect(&self.endpoint.config, &self.endpoint.to_string())
+        let connected = self.beginning().connect(&self.endpoint.config);
+        connected.map_err(|error| CopyError::client(self.endpoint.to_string(), error))
     }
 
     fn failed(&self, error: load::Error) -> CopyError {
@@ -94,12 +98,16 @@ impl ServerSource {
         let options = ReadOptions { form, ..self.options.clone() };
         let (source, described) = match &self.rows {
             ServerRows::Table(table) => {
-                let described = client.describe(table).map_err(|error| self.failed(error))?;
+                let described = self.beginning().run(&mut client, &mut |client| client.describe(table));
+                let described = described.map_err(|error| self.failed(error))?;
                 (RowSource::table(table.clone()), Some(described))
             }
             ServerRows::Query(query) => (RowSource::query(query.clone()), None),
         };
-        let plan = SplitPlan::new(&mut client, source, &options).map_err(|error| self.failed(error))?;
+        let plan = self
+            .beginning()
+            .run(&mut client, &mut |client| SplitPlan::new(client, source.clone(), &options))
+            .map_err(|error| self.failed(error))?;
         let key = plan.unique_key().map(|(name, descending)| (name.to_owned(), descending)).collect();
         let notes = plan.to_string().lines().map(str::to_owned).collect();
         let mut read =
@@ -213,13 +221,15 @@ impl Source for ServerSource {
     fn table_shape(&mut self) -> Result<Option<TableShape>, CopyError> {
         let ServerRows::Table(table) = &self.rows else { return Ok(None) };
         let mut client = self.connect()?;
-        let described = client.describe(table).map_err(|error| self.failed(error))?;
+        let described = self.beginning().run(&mut client, &mut |client| client.describe(table));
+        let described = described.map_err(|error| self.failed(error))?;
         let in_other =
             table.database.as_ref().is_some_and(|name| !name.eq_ignore_ascii_case(client.database()));
         if described.is_view || table.is_temporary() || in_other {
             return Ok(None);
         }
-        TableShape::read(&mut client, table).map(Some).map_err(|error| self.failed(error))
+        let read = self.beginning().run(&mut client, &mut |client| TableShape::read(client, table));
+        read.map(Some).map_err(|error| self.failed(error))
     }
 }
 

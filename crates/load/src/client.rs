@@ -21,6 +21,7 @@ use crate::{
     error::Error,
     login::{self, ServerInfo},
     result::ResultStream,
+    retry::{passing_connecting, wait},
     session::{Answer, Session},
     table_name::{TableName, literal},
     transport::Canceller,
@@ -94,9 +95,18 @@ const COMMITTING: &str = "committing";
 const VALUE_ROWS_MAX: usize = 1_000_000;
 
 impl Client {
-    /// Connects and logs in.
+    /// Connects and logs in. Transient errors are tried again as often as the configuration says.
     pub fn connect(config: &Config) -> Result<Self, Error> {
-        let (session, server) = login::connect(config)?;
+        let mut tries = 0;
+        let (session, server) = loop {
+            match login::connect(config) {
+                Err(error) if tries < config.connect_retries && passing_connecting(&error).is_some() => {
+                    tries += 1;
+                    wait(config.connect_retry_wait, config.interruption.as_ref())?;
+                }
+                connected => break connected?,
+            }
+        };
         if let Some(interruption) = &config.interruption {
             interruption.register(session.transport.canceller().interruptible());
         }
@@ -348,6 +358,9 @@ impl Client {
         );
         let answered = self.session.send_batch(&batch);
         let answered = answered.and_then(|()| self.session.finish_answer(COMMITTING).map(drop));
+        if answered.is_ok() && self.session.transaction_end().is_none() {
+            return ended_silently(self);
+        }
         self.committed(answered)
     }
 
@@ -472,6 +485,21 @@ impl Client {
 
     fn parameter_collation(&self) -> Option<Collation> {
         Some(self.collation().unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS))
+    }
+}
+
+/// A batch with COMMIT has ended without an error, and the server did not say that the transaction has: servers exist that do not.
+/// If none is open, it is committed.
+fn ended_silently(client: &mut Client) -> Result<(), Error> {
+    client.session.state.transaction = 0;
+    let open = client.session.send_batch("SELECT @@TRANCOUNT AS [open]").and_then(|()| client.read_values());
+    let is_over = open.is_ok_and(|(tables, _)| {
+        let value = tables.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
+        matches!(value, Some(Value::Int(0)))
+    });
+    match is_over {
+        true => Ok(()),
+        false => client.committed(Ok(())),
     }
 }
 

@@ -47,6 +47,7 @@ pub mod stage;
 pub mod tcp;
 pub mod tls;
 
+mod beginning;
 mod bulk;
 mod bulk_insert;
 mod catalogue_row;
@@ -85,6 +86,7 @@ mod value_order;
 mod value_table;
 mod whole_load;
 
+pub use beginning::Beginning;
 pub use bulk::{BulkLoad, BulkProgress};
 pub use bulk_insert::{BulkInsertOptions, bulk_insert_statement};
 pub use client::{CancelHandle, Client, ExecuteResult};

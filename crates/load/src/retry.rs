@@ -3,13 +3,16 @@
 use std::{
     fmt,
     hash::{BuildHasher, RandomState},
-    io,
-    time::Duration,
+    io, thread,
+    time::{Duration, Instant},
 };
 
 use entra::EntraError;
 
-use crate::{error::Error, login::LoginError};
+use crate::{error::Error, interruption::Interruption, login::LoginError, tcp::ConnectError};
+
+/// How often a wait looks whether the work is to end.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Transient errors of the server, with a description.
 ///
@@ -23,6 +26,7 @@ pub const TRANSIENT_ERRORS: &[(i32, &str)] = &[
     (617, "a descriptor of the database was not found in a failover"),
     (669, "the row was moved away during the statement"),
     (921, "the database has not been recovered yet"),
+    (922, "the database is being recovered"),
     (1204, "the server has no lock left"),
     (1205, "the transaction was the victim of a deadlock"),
     (1221, "the server is releasing the statement's locks"),
@@ -172,6 +176,29 @@ pub(crate) fn transient_connecting(error: &Error) -> Option<Transient> {
             Some(Transient::Connection)
         }
         error => transient(error),
+    }
+}
+
+/// Why another try to connect for the first time may succeed. Of a host without an address nobody knows that it ever had one.
+pub(crate) fn passing_connecting(error: &Error) -> Option<Transient> {
+    match error {
+        Error::Connect(error) if matches!(**error, ConnectError::Resolve { .. }) => None,
+        error => transient(error),
+    }
+}
+
+/// Waits, unless the work is to end.
+pub(crate) fn wait(time: Duration, interruption: Option<&Interruption>) -> Result<(), Error> {
+    let started = Instant::now();
+    loop {
+        if interruption.is_some_and(Interruption::is_asked) {
+            return Err(Error::Cancelled);
+        }
+        let left = time.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            return Ok(());
+        }
+        thread::sleep(left.min(LOOK));
     }
 }
 

@@ -23,6 +23,8 @@ pub const DEFAULT_PORT: u16 = 1433;
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Default time for which a server may be silent over a request.
 pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
+/// The default of `ConnectRetryInterval`.
+const CONNECT_RETRY_WAIT: Duration = Duration::from_secs(10);
 /// The environment variable that is used when a user is named without a password.
 pub const PASSWORD_VARIABLE: &str = "BULKWIRE_PASSWORD";
 /// The environment variable that is used when neither a user nor a token is given.
@@ -133,6 +135,10 @@ pub struct Config {
     pub packet_size_bytes: Option<u16>,
     /// Time for TCP, TLS and login together; `None` waits for ever.
     pub connect_timeout: Option<Duration>,
+    /// How often a connection that fails with a transient error is tried again; not at all by default.
+    pub connect_retries: u32,
+    /// The time between two such tries.
+    pub connect_retry_wait: Duration,
     /// How long the server may be silent over a request, by default [`COMMAND_TIMEOUT`]; `None` waits for ever. After that time
     /// the request is cancelled. If the server does not acknowledge this within five seconds, the connection is closed.
     pub command_timeout: Option<Duration>,

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    ApplicationIntent, Auth, COMMAND_TIMEOUT, CONNECT_TIMEOUT, Config, ConfigError, Encrypt, VectorSupport,
-    authentication, keyword::Keyword, keyword_string::Setting,
+    ApplicationIntent, Auth, COMMAND_TIMEOUT, CONNECT_RETRY_WAIT, CONNECT_TIMEOUT, Config, ConfigError,
+    Encrypt, VectorSupport, authentication, keyword::Keyword, keyword_string::Setting,
 };
 
 pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -54,6 +54,12 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
         packet_size_bytes: values
             .number(Keyword::PacketSize, "512 to 32767 bytes", |n| (512..=32767).contains(n))?,
         connect_timeout: values.seconds(Keyword::ConnectTimeout)?.unwrap_or(Some(CONNECT_TIMEOUT)),
+        connect_retries: values
+            .number(Keyword::ConnectRetryCount, "0 to 255 tries", |n| (0..=255).contains(n))?
+            .unwrap_or(0),
+        connect_retry_wait: values
+            .number(Keyword::ConnectRetryInterval, "1 to 60 seconds", |n| (1..=60).contains(n))?
+            .map_or(CONNECT_RETRY_WAIT, Duration::from_secs),
         command_timeout: values.seconds(Keyword::CommandTimeout)?.unwrap_or(Some(COMMAND_TIMEOUT)),
         interruption: None,
         ignored: values.ignored,

@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use rows::mapping::Form;
 
 use super::consistency::Consistency;
+use crate::{error::Error, retry::RetryPolicy};
 
 /// Most readers that are ever at work.
 pub(crate) const READERS_MAX: usize = 64;
@@ -93,6 +94,10 @@ pub struct ReadOptions {
     pub batch_rows: Option<usize>,
     /// How long a range is tried again after transient errors without progress.
     pub retry_for: Duration,
+    /// How long the first connection, and the look at the rows, are tried again after transient errors.
+    pub beginning: RetryPolicy,
+    /// Hears of the first failure of a beginning that is tried again.
+    pub hears: fn(&Error),
 }
 
 /// A range that is read ahead stays in memory until its turn comes.
@@ -111,6 +116,8 @@ impl Default for ReadOptions {
             form: Form::default(),
             batch_rows: None,
             retry_for: Duration::from_secs(60),
+            beginning: RetryPolicy::NONE,
+            hears: |_| {},
         }
     }
 }

@@ -9,7 +9,7 @@ use load::read::{
     Consistency, ParallelRead, ReadOptions, ReadReport, Readers, RowSource, SplitPlan, read_into,
 };
 use load::report::grouped;
-use load::{Client, Waited};
+use load::{Beginning, Client, Waited};
 use rows::Form;
 use serde_json::json;
 
@@ -75,12 +75,16 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
         true => Some(Arc::new(Folder::named(file)?)),
         false => None,
     };
-    let mut client = connection::open(&arguments.connection)?;
+    if arguments.quiet || arguments.json {
+        options.hears = |_| {};
+    }
+    let beginning = Beginning { retry: options.beginning, hears: &options.hears };
+    let mut client = connection::open_by(&arguments.connection, &beginning)?;
     let table = match &source {
         RowSource::Table { name, .. } if host.is_some() => client.describe(name).ok(),
         _ => None,
     };
-    let plan = SplitPlan::new(&mut client, source, &options)?;
+    let plan = beginning.run(&mut client, &mut |client| SplitPlan::new(client, source.clone(), &options))?;
     if !arguments.quiet && !arguments.json {
         say!("{plan}");
     }

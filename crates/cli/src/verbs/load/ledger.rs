@@ -1,7 +1,7 @@
 //! The ledger of a load that can be continued: who the load is, and the file of refused rows that goes with it.
 
 use formats::Location;
-use load::{Client, Ledger, LedgerPlace, LoadIdentity, LoadWay, SourceIdentity, TableName};
+use load::{Beginning, Client, Ledger, LedgerPlace, LoadIdentity, LoadWay, SourceIdentity, TableName};
 
 use crate::args::LoadArgs;
 use crate::failure::Failure;
@@ -17,6 +17,7 @@ pub fn open(
     way: &LoadWay,
     arguments: &LoadArgs,
     command: Option<String>,
+    beginning: &Beginning<'_>,
 ) -> Result<Option<Ledger>, Failure> {
     let asked = &arguments.writers;
     if !asked.is_resumable() || arguments.dry_run {
@@ -40,7 +41,7 @@ pub fn open(
         let name = full_name(source);
         identities.push(SourceIdentity { name, fingerprint: fingerprint.unwrap_or_default() });
     }
-    let target = client.full_name(table)?;
+    let target = beginning.run(client, &mut |client| client.full_name(table))?;
     let load_id = match &asked.load_id {
         Some(name) => name.clone(),
         None => default_load_id(&target, &identities),
@@ -53,7 +54,8 @@ pub fn open(
         command: command.unwrap_or_default(),
     };
     let place = LedgerPlace::beside(table, &asked.ledger_schema);
-    Ok(Some(Ledger::open(client, place, identity)?))
+    let opened = beginning.run(client, &mut |client| Ledger::open(client, place.clone(), identity.clone()));
+    Ok(Some(opened?))
 }
 
 /// Table and files, shortened by a checksum where they are too long for a name.

@@ -56,6 +56,11 @@ pub fn of(
     })
 }
 
+/// Says that the beginning of a command failed and is tried again.
+pub fn hears(error: &load::Error) {
+    say!("note: {error}; this is tried again");
+}
+
 /// What is tried again: nothing, unless the flags say anything of writers.
 pub fn retry(writers: &WriterArgs) -> RetryPolicy {
     let patience = match writers.retry_for {
