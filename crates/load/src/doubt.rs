@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use tds::Value;
+use tds::{Isolation, Value};
 
 use crate::report::row_words;
 use crate::{
     client::Client,
+    config::Config,
     error::Error,
     load_error::LoadError,
     options::BatchTransaction,
@@ -46,10 +47,15 @@ pub(crate) fn settle(client: &mut Client, plan: &LoadPlan, error: LoadError) -> 
     if client.is_broken() {
         client.session().close();
     }
-    let look = match count(client, plan) {
+    let mut look = match count(client, plan) {
         Ok(rows) => judged(plan, &error, rows),
         Err(reason) => Look { finding: Finding::Unknown, seen: reason },
     };
+    // The count was not late only if it would have waited for the lost transaction: there are servers that let it pass.
+    if look.finding == Finding::RolledBack && !readers_wait(client, plan) {
+        look.finding = Finding::Unknown;
+        look.seen += ", and this server does not have a count wait for open transactions";
+    }
     let (committed, doubtful) = (error.rows_committed, error.rows_in_doubt);
     let (rows_committed, rows_in_doubt, source) = match look.finding {
         Finding::Committed => (committed.saturating_add(doubtful), 0, error.source.without_doubt()),
@@ -77,19 +83,52 @@ fn judged(plan: &LoadPlan, error: &LoadError, rows: u64) -> Look {
     Look { finding, seen }
 }
 
+/// Whether a count waits for another session's lock on the table. Only then the lost transaction was over when the rows were
+/// counted; otherwise its COMMIT may be on its way still.
+fn readers_wait(client: &Client, plan: &LoadPlan) -> bool {
+    /// The time for a lock ran out (sys.messages).
+    const LOCK_TIMED_OUT: i32 = 1222;
+    let config = looking_config(client);
+    let table = &plan.table;
+    let waited = || -> Result<bool, Error> {
+        let mut holder = Client::connect(&config)?;
+        let mut reader = Client::connect(&config)?;
+        holder.run(&format!("SET LOCK_TIMEOUT {}", LOOK_PATIENCE.as_millis()))?;
+        holder.begin(Isolation::Current)?;
+        holder.run(&format!("SELECT TOP (1) 1 AS locked FROM {table} WITH (TABLOCKX, HOLDLOCK)"))?;
+        let read = reader.query_values(&format!(
+            "SET LOCK_TIMEOUT 0; SELECT TOP (1) 1 AS seen FROM {table} WITH (TABLOCK, HOLDLOCK)"
+        ));
+        // It has done nothing, and goes with its connection in any case.
+        let _ = holder.rollback();
+        match read {
+            Ok(_) => Ok(false),
+            Err(error) => Ok(error.server_message().is_some_and(|message| message.number == LOCK_TIMED_OUT)),
+        }
+    };
+    waited().unwrap_or(false)
+}
+
+/// How other connections look at the table, within the limits of a look.
+fn looking_config(client: &Client) -> Config {
+    let shorter = |limit: Option<Duration>, most: Duration| Some(limit.map_or(most, |limit| limit.min(most)));
+    let mut config = client.sibling_config();
+    config.connect_timeout = shorter(config.connect_timeout, CONNECT_PATIENCE);
+    config.command_timeout = shorter(config.command_timeout, LOOK_PATIENCE);
+    config
+}
+
 /// The table's rows, counted over a connection of its own when no transaction is changing them any more.
 fn count(client: &Client, plan: &LoadPlan) -> Result<u64, String> {
     if plan.table.is_temporary() {
         return Err("a temporary table goes with its connection".to_owned());
     }
-    let shorter = |limit: Option<Duration>, most: Duration| Some(limit.map_or(most, |limit| limit.min(most)));
-    let mut config = client.sibling_config();
-    config.connect_timeout = shorter(config.connect_timeout, CONNECT_PATIENCE);
-    config.command_timeout = shorter(config.command_timeout, LOOK_PATIENCE);
+    let config = looking_config(client);
     let lock_timeout = config.command_timeout.unwrap_or(LOOK_PATIENCE) * 4 / 5;
     let counted = Client::connect(&config).and_then(|mut other| {
         other.query_values(&format!(
-            "SET LOCK_TIMEOUT {}; SELECT COUNT_BIG(*) FROM {} WITH (TABLOCK)",
+            // HOLDLOCK: a database whose readers see versions promises no wait for TABLOCK alone.
+            "SET LOCK_TIMEOUT {}; SELECT COUNT_BIG(*) FROM {} WITH (TABLOCK, HOLDLOCK)",
             lock_timeout.as_millis(),
             plan.table
         ))

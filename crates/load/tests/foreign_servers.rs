@@ -111,12 +111,14 @@ fn count_result(rows: i64) -> Vec<u8> {
     result
 }
 
-/// A load of three batches of ten rows whose second commit is not answered; the table then has `rows`.
+/// A load of three batches of ten rows whose second commit is not answered; the table then has `rows`. The client asks whether a
+/// count waits for `locks` only where that matters.
 fn lost_commit(
     commit: Commit,
     rows_before: Option<u64>,
     rows: i64,
     transaction: BatchTransaction,
+    locks: Option<bool>,
 ) -> LoadError {
     let server = Server::listen(move |listener| {
         let mut peer = Peer::accept(&listener);
@@ -153,8 +155,27 @@ fn lost_commit(
         let mut peer = Peer::accept(&listener);
         peer.log_in();
         let sql = peer.expect(PacketType::SqlBatch).sql();
-        assert!(sql.ends_with("SELECT COUNT_BIG(*) FROM [dbo].[t] WITH (TABLOCK)"), "{sql}");
+        assert!(sql.ends_with("SELECT COUNT_BIG(*) FROM [dbo].[t] WITH (TABLOCK, HOLDLOCK)"), "{sql}");
         peer.reply(&count_result(rows));
+        drop(peer);
+        let Some(waits) = locks else { return };
+        let (mut holder, mut reader) = (Peer::accept_in(&listener), Peer::accept_in(&listener));
+        assert!(holder.expect(PacketType::SqlBatch).sql().starts_with("SET LOCK_TIMEOUT "));
+        holder.reply(&done(0, 0, 0));
+        holder.expect(PacketType::TransactionManager);
+        holder.reply(&[transaction_began(8), done(0, 0, 0)].concat());
+        let locking = holder.expect(PacketType::SqlBatch).sql();
+        assert!(locking.ends_with("WITH (TABLOCKX, HOLDLOCK)"), "{locking}");
+        holder.reply(&count_result(1));
+        reader.expect(PacketType::SqlBatch);
+        reader.reply(&match waits {
+            true => {
+                [error(1222, 45, 16, "Lock request time out period exceeded."), done(2, 0xC1, 0)].concat()
+            }
+            false => count_result(1),
+        });
+        // The transaction is rolled back, or goes with its connection.
+        holder.message();
     });
     let mut client = server.client();
     let plan = LoadPlan { rows_before, ..plan(10, transaction) };
@@ -169,7 +190,7 @@ fn a_lost_answer_to_a_commit_leaves_its_rows_in_doubt() {
     let explicit = BatchTransaction::Explicit;
     for commit in [Commit::Leave, Commit::Undo] {
         // The count alone proves nothing where others may write.
-        let failed = lost_commit(commit, None, 20, explicit);
+        let failed = lost_commit(commit, None, 20, explicit, None);
         assert!(failed.source.is_in_doubt(), "{failed:?}");
         assert_eq!((failed.rows_committed, failed.rows_in_doubt), (10, 10));
         assert_eq!(failed.look.as_ref().map(|look| look.finding), Some(Finding::Unknown));
@@ -180,23 +201,27 @@ fn a_lost_answer_to_a_commit_leaves_its_rows_in_doubt() {
         );
     }
     // Neither with nor without the batch.
-    let failed = lost_commit(Commit::Leave, Some(5), 17, explicit);
+    let failed = lost_commit(Commit::Leave, Some(5), 17, explicit, None);
     assert_eq!((failed.rows_committed, failed.rows_in_doubt), (10, 10));
 }
 
 #[test]
 fn the_table_tells_what_became_of_a_batch_where_nobody_else_writes() {
     let explicit = BatchTransaction::Explicit;
-    let failed = lost_commit(Commit::Leave, Some(5), 25, explicit);
+    let failed = lost_commit(Commit::Leave, Some(5), 25, explicit, None);
     assert_eq!((failed.rows_committed, failed.rows_in_doubt), (20, 0));
     assert!(failed.to_string().contains("20 rows are committed, those of this batch included"), "{failed}");
-    let failed = lost_commit(Commit::Leave, Some(5), 15, explicit);
+    let failed = lost_commit(Commit::Leave, Some(5), 15, explicit, Some(true));
     assert_eq!((failed.rows_committed, failed.rows_in_doubt), (10, 0));
     assert!(!failed.source.is_in_doubt());
+    // A server whose counts wait for nobody: the COMMIT may arrive when the rows have been counted.
+    let failed = lost_commit(Commit::Leave, Some(5), 15, explicit, Some(false));
+    assert_eq!((failed.rows_committed, failed.rows_in_doubt), (10, 10), "{failed}");
+    assert!(failed.source.is_in_doubt());
     // A statement that commits by itself may be on its way still.
-    let failed = lost_commit(Commit::Leave, Some(5), 15, BatchTransaction::Autocommit);
+    let failed = lost_commit(Commit::Leave, Some(5), 15, BatchTransaction::Autocommit, None);
     assert_eq!((failed.rows_committed, failed.rows_in_doubt), (10, 10));
-    let failed = lost_commit(Commit::Leave, Some(5), 25, BatchTransaction::Autocommit);
+    let failed = lost_commit(Commit::Leave, Some(5), 25, BatchTransaction::Autocommit, None);
     assert_eq!((failed.rows_committed, failed.rows_in_doubt), (20, 0));
 }
 
