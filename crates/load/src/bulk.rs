@@ -41,6 +41,8 @@ pub struct BulkProgress {
     pub rows_sent: u64,
     /// Rows that the server confirmed and committed.
     pub rows_committed: u64,
+    /// Rows of these that the server has dropped, since their keys were there: IGNORE_DUP_KEY.
+    pub rows_ignored: u64,
     /// Rows of the last batch, if it is not known whether it was committed.
     pub rows_in_doubt: u64,
     /// Batches committed.
@@ -174,10 +176,11 @@ impl BulkLoad<'_> {
             // The error of the batch matters more than that of its rollback, which a lost connection implies anyway.
             let _ = self.client.rollback();
         }
-        closed?;
+        let ignored = closed?;
         debug!(rows = open.rows, "batch confirmed");
         self.progress.batches += 1;
         self.progress.rows_committed += open.rows;
+        self.progress.rows_ignored += ignored;
         Ok(())
     }
 
@@ -213,7 +216,8 @@ impl BulkLoad<'_> {
         written.map_err(|error| self.explain(error))
     }
 
-    fn confirm(&mut self, open: &OpenBatch) -> Result<(), Error> {
+    /// The rows of the batch that the server has dropped.
+    fn confirm(&mut self, open: &OpenBatch) -> Result<u64, Error> {
         let commits_itself = self.commits_itself(open);
         let session = self.client.session();
         session.expect_answer();
@@ -236,14 +240,18 @@ impl BulkLoad<'_> {
             self.progress.rows_in_doubt = if committed { open.rows } else { 0 };
             return Err(Error::CountMismatch { sent: open.rows, acknowledged, committed });
         }
+        let ignored = match self.plan.count_rule {
+            CountRule::AtMost => open.rows.saturating_sub(acknowledged),
+            CountRule::Exact | CountRule::Unchecked => 0,
+        };
         if !open.owns_transaction {
-            return Ok(());
+            return Ok(ignored);
         }
         let committed = self.client.commit();
         if committed.as_ref().is_err_and(Error::is_in_doubt) {
             self.progress.rows_in_doubt = open.rows;
         }
-        committed
+        committed.map(|()| ignored)
     }
 
     /// Has the server drop the message, reads what it has to say, and rolls back.

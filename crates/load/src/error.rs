@@ -78,9 +78,23 @@ pub enum Error {
         /// Where it was looked for.
         database: String,
     },
+    /// The source is to fill a column whose values the server makes.
+    #[error("column \"{column}\" is {kind}: the server makes its values, so leave it out of the source")]
+    Made {
+        /// The column.
+        column: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// The catalogue shows a table and none of its columns.
+    #[error("the catalogue shows no columns of {table}: this login needs VIEW DEFINITION on it")]
+    HiddenColumns {
+        /// The table.
+        table: String,
+    },
     /// The source has values for an identity column, but they are not to be kept.
     #[error(
-        "column \"{column}\" is an identity: keep the source's values (keep identity), or leave it out of the source"
+        "column \"{column}\" is an identity: keep the source's values (keep_identity, on the command line --keep-identity), or leave it out of the source"
     )]
     Identity {
         /// The column.
@@ -136,6 +150,28 @@ pub enum Error {
         load_id: String,
         /// How it differs.
         difference: String,
+    },
+    /// The table of a load that is to be continued, or is done, is not the one that it began with.
+    #[error(
+        "{table} is not the table that load \"{load_id}\" began with: {what}; forget the load (bulkwire loads forget), or give this one another name (--load-id)"
+    )]
+    TargetChanged {
+        /// The load's name.
+        load_id: String,
+        /// The table.
+        table: String,
+        /// What is different.
+        what: String,
+    },
+    /// The ledger's tables contradict each other.
+    #[error(
+        "the ledger of load \"{load_id}\" is damaged: {what}, so that it is not known which rows are in the table; compare the table with the source, forget the load and begin again"
+    )]
+    LedgerDamaged {
+        /// The load's name.
+        load_id: String,
+        /// The table of the ledger, and what it lacks.
+        what: String,
     },
     /// The source has changed: rows that were committed before differ from its rows now.
     #[error("rows {} to {} of the source are not those that were committed before: {what}; the load cannot be continued", rows.start + 1, rows.end)]

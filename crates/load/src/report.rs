@@ -20,6 +20,8 @@ pub struct Phases {
 pub struct LoadReport {
     /// Rows committed; the server's count agrees.
     pub rows: u64,
+    /// Rows of these that the server has dropped, since an index with IGNORE_DUP_KEY had their keys.
+    pub rows_ignored: u64,
     /// Batches committed.
     pub batches: u64,
     /// Bytes written to the socket, packet headers and TLS included.
@@ -38,6 +40,11 @@ pub struct LoadReport {
 pub const MESSAGES_MAX: usize = 100;
 
 impl LoadReport {
+    /// Rows that this load has added to the table.
+    pub fn rows_stored(&self) -> u64 {
+        self.rows.saturating_sub(self.rows_ignored)
+    }
+
     /// Rows per second of wall-clock time.
     pub fn rows_per_second(&self) -> f64 {
         per_second(self.rows, self.elapsed)
@@ -95,11 +102,19 @@ impl fmt::Display for LoadReport {
         writeln!(
             f,
             "{} {} in {} batch{plural}, {:.3} s",
-            grouped(self.rows),
-            row_words(self.rows).0,
+            grouped(self.rows_stored()),
+            row_words(self.rows_stored()).0,
             grouped(self.batches),
             self.elapsed.as_secs_f64()
         )?;
+        if self.rows_ignored > 0 {
+            writeln!(
+                f,
+                "{} {} with keys that were there already (IGNORE_DUP_KEY)",
+                grouped(self.rows_ignored),
+                if self.rows_ignored == 1 { "row was dropped" } else { "rows were dropped" }
+            )?;
+        }
         writeln!(
             f,
             "{} on the wire, {} rows/s, {}/s",
@@ -219,6 +234,7 @@ mod tests {
     fn a_report_prints_its_rates() {
         let report = LoadReport {
             rows: 1_000_000,
+            rows_ignored: 0,
             batches: 10,
             bytes_on_wire: 143_000_000,
             elapsed: Duration::from_millis(200),
@@ -229,5 +245,8 @@ mod tests {
         let expected = "1,000,000 rows in 10 batches, 0.200 s\n143 MB on the wire, 5,000,000 rows/s, 715 MB/s\n\
                         read 0.000 s, encode 0.080 s, send 0.000 s, wait 0.000 s (overlapping); client CPU 0.150 s, 150 ns a row";
         assert_eq!(report.to_string(), expected);
+        let dropped = LoadReport { rows: 3, rows_ignored: 1, ..report };
+        let said = dropped.to_string();
+        assert!(said.starts_with("2 rows in 10 batches, 0.200 s\n1 row was dropped with keys that were there already (IGNORE_DUP_KEY)\n"), "{said}");
     }
 }

@@ -12,10 +12,12 @@ use crate::{
     key_order::KeyOrder,
     load_error::{LoadError, Progress},
     options::{LoadOptions, SourceFacts},
-    parallel::{Ledger, LoadState, ParallelOptions, ParallelReport, ParallelSource, load_parallel},
-    plan::{LoadPlan, estimated_bytes},
+    parallel::{
+        Ledger, LoadState, ParallelOptions, ParallelReport, ParallelSource, TargetFacts, load_parallel,
+    },
+    plan::{LoadPlan, counts_exactly, estimated_bytes},
     retry::RetryPolicy,
-    stage::{Mode, Published, Route, Stage, StagePlan, Strategy, heap_first_is_worth_it},
+    stage::{How, Mode, Published, Route, Stage, StagePlan, Strategy, heap_first_is_worth_it},
     table_name::TableName,
 };
 
@@ -46,6 +48,10 @@ pub struct TableLoad<'a> {
     target: Option<TableDescription>,
     route: Option<Chosen>,
     is_emptied: bool,
+    /// Nobody else changes the table.
+    is_alone: bool,
+    /// Rows that went into the stage, if each that was sent is one.
+    rows_staged: Option<u64>,
 }
 
 /// What the first source has decided.
@@ -55,6 +61,8 @@ struct Chosen {
     plan: Option<StagePlan>,
     stage: Option<Stage>,
     is_made: bool,
+    /// It was tried to make the stage: the answer to that may have been lost.
+    is_tried: bool,
 }
 
 /// How a load ended whose rows had all been taken.
@@ -72,7 +80,22 @@ pub enum Ending {
 impl<'a> TableLoad<'a> {
     /// A load into `table`. Nothing is asked of the server yet.
     pub fn new(table: TableName, way: LoadWay, ledger: Option<&'a Ledger>) -> Self {
-        Self { table, way, ledger, target: None, route: None, is_emptied: false }
+        Self {
+            table,
+            way,
+            ledger,
+            target: None,
+            route: None,
+            is_emptied: false,
+            is_alone: false,
+            rows_staged: Some(0),
+        }
+    }
+
+    /// Nobody else changes the table: a ledger then knows how many rows it must have.
+    #[must_use]
+    pub fn alone(self, is_alone: bool) -> Self {
+        Self { is_alone, ..self }
     }
 
     /// Looks at the table; later calls change nothing.
@@ -137,7 +160,8 @@ impl<'a> TableLoad<'a> {
     /// Looks at the table and chooses the way of the rows, by the first source; later calls change nothing.
     ///
     /// # Errors
-    /// Those of [`Client::describe`] and [`StagePlan::choose`].
+    /// Those of [`Client::describe`] and [`StagePlan::choose`]; [`Error::TargetChanged`] if a load goes on and the table is not the
+    /// one that it began with.
     pub fn choose(
         &mut self,
         client: &mut Client,
@@ -163,7 +187,19 @@ impl<'a> TableLoad<'a> {
         };
         let id = self.ledger.map_or_else(Stage::new_load_id, |ledger| ledger.load_id().to_owned());
         let stage = plan.as_ref().and_then(|plan| plan.stage(&target, &id));
-        self.route = Some(Chosen { plan, stage, is_made: false });
+        if let (Some(ledger), None) =
+            (self.ledger.filter(|ledger| ledger.state() == LoadState::Loading), &stage)
+        {
+            let begins_empty = *mode == Mode::Truncate;
+            let facts = TargetFacts {
+                table: &target,
+                is_alone: self.is_alone || begins_empty,
+                begins_empty,
+                is_exact: !target.is_view && !options.fire_triggers && counts_exactly(&target),
+            };
+            ledger.check_target(client, &facts)?;
+        }
+        self.route = Some(Chosen { plan, stage, is_made: false, is_tried: false });
         Ok(())
     }
 
@@ -178,16 +214,19 @@ impl<'a> TableLoad<'a> {
     /// # Errors
     /// Those of the statements; [`Error::StageGone`] if rows are gone with it that the ledger says are committed.
     pub fn make_stage(&mut self, client: &mut Client) -> Result<(), Error> {
-        let Some(Chosen { stage: Some(stage), is_made, .. }) = &mut self.route else { return Ok(()) };
+        let Some(Chosen { stage: Some(stage), is_made, is_tried, .. }) = &mut self.route else {
+            return Ok(());
+        };
         if *is_made {
             return Ok(());
         }
         let rows = self.ledger.map_or(0, Ledger::rows_before);
-        let exists = self.ledger.is_some() && stage.exists(client)?;
+        let exists = (self.ledger.is_some() || *is_tried) && stage.exists(client)?;
         if !exists && rows > 0 {
             return Err(Error::StageGone { stage: stage.name().to_string(), rows });
         }
         if !exists {
+            *is_tried = true;
             stage.create(client)?;
         }
         *is_made = true;
@@ -205,7 +244,8 @@ impl<'a> TableLoad<'a> {
         options: &LoadOptions,
     ) -> Result<LoadPlan, Error> {
         self.choose(client, schema, options)?;
-        let (Some(target), Some(Chosen { plan: way, stage, is_made })) = (&self.target, &self.route) else {
+        let (Some(target), Some(Chosen { plan: way, stage, is_made, .. })) = (&self.target, &self.route)
+        else {
             return Err(Error::internal("a plan before the way was chosen"));
         };
         let mut plan = match (stage, is_made) {
@@ -273,6 +313,9 @@ impl<'a> TableLoad<'a> {
         let loaded = load_parallel(client, sources, options, &mut staging);
         match loaded {
             Ok(report) => {
+                let is_exact = self.target.as_ref().is_some_and(counts_exactly);
+                self.rows_staged =
+                    self.rows_staged.filter(|_| is_exact).map(|rows| rows.saturating_add(report.load.rows));
                 if !is_staged {
                     client.note_loaded(report.load.rows);
                     if let Some(target) = &mut self.target {
@@ -348,7 +391,8 @@ impl<'a> TableLoad<'a> {
                     published
                 });
                 publishing(false);
-                Ok(published?.map_or(Ending::AnswerLost(None), Ending::Published))
+                Ok(published?
+                    .map_or(Ending::AnswerLost(None), |published| Ending::Published(self.counted(published))))
             }
             (Some(stage), None) => {
                 stage.build(client)?;
@@ -356,7 +400,7 @@ impl<'a> TableLoad<'a> {
                 let published = stage.publish(client, &mut |_| Ok(()));
                 publishing(false);
                 match published {
-                    Ok(published) => Ok(Ending::Published(published)),
+                    Ok(published) => Ok(Ending::Published(self.counted(published))),
                     Err(error) if error.is_in_doubt() => match stage.was_published(client) {
                         Ok(true) => Ok(Ending::AnswerLost(Some(error))),
                         Ok(false) => Err(error.settled()),
@@ -365,6 +409,16 @@ impl<'a> TableLoad<'a> {
                     Err(error) => Err(error),
                 }
             }
+        }
+    }
+
+    /// What was published, with the rows that were loaded where the catalogue's estimate would stand for them.
+    fn counted(&self, published: Published) -> Published {
+        let is_estimate = matches!(published.how, How::Switched | How::Renamed { .. });
+        let before = self.ledger.map_or(0, Ledger::rows_before);
+        match self.rows_staged.filter(|_| is_estimate) {
+            Some(rows) => Published { inserted: rows.saturating_add(before), ..published },
+            None => published,
         }
     }
 

@@ -10,6 +10,7 @@ use tds::{Isolation, Value};
 
 use super::{
     ledger_place::{LedgerPlace, LoadState, state},
+    ledger_target::LedgerTarget,
     ledger_value::{READING, first_row, first_row_of, number, text},
     ranges::RowRanges,
 };
@@ -52,14 +53,16 @@ pub struct SourceIdentity {
 /// A load that has been entered into the ledger, and what was committed before.
 #[derive(Debug, Clone)]
 pub struct Ledger {
-    place: LedgerPlace,
-    identity: LoadIdentity,
-    epoch: i32,
+    pub(super) place: LedgerPlace,
+    pub(super) identity: LoadIdentity,
+    pub(super) epoch: i32,
     state: LoadState,
     rows: u64,
     sources: Vec<Vec<CommittedChunk>>,
     /// By which rule rows belong to lanes, as a text. It stays for the whole load.
     lane_rule: OnceLock<String>,
+    /// The table that the load began with, and that of its name now.
+    pub(super) target: LedgerTarget,
 }
 
 /// Rows that one transaction committed.
@@ -81,7 +84,8 @@ impl Ledger {
     /// Enters a load, or takes over the one of this name. A finished load whose sources have changed begins again.
     ///
     /// # Errors
-    /// [`Error::LedgerMismatch`] if the load of this name is not done and has another target, mode or source.
+    /// [`Error::LedgerMismatch`] if the load of this name is not done and has another target, mode or source;
+    /// [`Error::TargetChanged`] if it is done and the table of its target's name is another one; [`Error::LedgerDamaged`].
     pub fn open(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
         if client.in_transaction() {
             let place = "inside a transaction, which has one connection";
@@ -90,13 +94,15 @@ impl Ledger {
         loop {
             match Self::enter(client, &place, &identity)? {
                 Entered::New(ledger) => return Ok(*ledger),
-                Entered::Continued { state: LoadState::Loading } => {
-                    return Self::take_over(client, place, identity);
+                Entered::Continued { state: LoadState::Loading, target } => {
+                    return Self::take_over(client, place, identity, target);
                 }
-                Entered::Continued { state: LoadState::Done } => {
+                Entered::Continued { state: LoadState::Done, target } => {
                     let sources = vec![Vec::new(); identity.sources.len()];
                     let (state, lane_rule) = (LoadState::Done, OnceLock::new());
-                    return Ok(Self { place, identity, epoch: 0, state, rows: 0, sources, lane_rule });
+                    let done = Self { place, identity, epoch: 0, state, rows: 0, sources, lane_rule, target };
+                    done.refuse_other_table()?;
+                    return Ok(done);
                 }
                 Entered::Outdated => {
                     place.forget(client, &identity.load_id)?;
@@ -180,12 +186,14 @@ impl Ledger {
         let lane = lane.map_or("NULL".to_owned(), |lane| lane.to_string());
         let refused = if refused.is_empty() { "NULL".to_owned() } else { literal(&refused.to_text()) };
         let Self { place, identity, epoch, .. } = self;
-        // The lock on the load's row is held until the end, so that the epoch cannot be raised in between.
+        // The lock on the load's row is held until the end, so that the epoch cannot be raised in between. Its sums show whether
+        // entries have been lost.
         format!(
-            "INSERT INTO {chunks} (load_id, source, first_row, end_row, row_count, checksum, committed, lane, refused) \
-             SELECT load_id, {source}, {start}, {end}, {row_count}, {checksum}, SYSUTCDATETIME(), {lane}, {refused} \
-             FROM {loads} WITH (REPEATABLEREAD, ROWLOCK) WHERE load_id = {id} AND epoch = {epoch} AND is_done = 0; \
-             IF @@ROWCOUNT <> 1 THROW {TAKEN_OVER}, N'another run of the load has taken over', 1",
+            "UPDATE {loads} WITH (ROWLOCK) SET chunk_count = chunk_count + 1, chunk_rows = chunk_rows + {row_count} \
+             WHERE load_id = {id} AND epoch = {epoch} AND is_done = 0; \
+             IF @@ROWCOUNT <> 1 THROW {TAKEN_OVER}, N'another run of the load has taken over', 1; \
+             INSERT INTO {chunks} (load_id, source, first_row, end_row, row_count, checksum, committed, lane, refused) \
+             VALUES ({id}, {source}, {start}, {end}, {row_count}, {checksum}, SYSUTCDATETIME(), {lane}, {refused})",
             chunks = place.chunks(),
             loads = place.loads(),
             id = literal(&identity.load_id),
@@ -211,13 +219,14 @@ impl Ledger {
     pub fn done_statements(&self) -> String {
         let Self { place, identity, epoch, .. } = self;
         format!(
-            "UPDATE {loads} SET is_done = 1, ended = SYSUTCDATETIME(), row_count = row_count + \
-             COALESCE((SELECT SUM(row_count) FROM {chunks} WHERE load_id = {id}), 0) \
+            "UPDATE {loads} SET is_done = 1, ended = SYSUTCDATETIME(), row_count = row_count + chunk_rows, \
+             chunk_rows = 0, chunk_count = 0, target_object = OBJECT_ID({target}) \
              WHERE load_id = {id} AND epoch = {epoch} AND is_done = 0; \
              IF @@ROWCOUNT <> 1 THROW {TAKEN_OVER}, N'another run of the load has taken over', 1; \
              DELETE FROM {chunks} WHERE load_id = {id}",
             loads = place.loads(),
             chunks = place.chunks(),
+            target = identity.target.object_literal(),
             id = literal(&identity.load_id),
         )
     }
@@ -296,6 +305,7 @@ impl Ledger {
             rows: 0,
             sources: vec![committed],
             lane_rule: lane_rule.map_or_else(OnceLock::new, OnceLock::from),
+            target: LedgerTarget::default(),
         }
     }
 
@@ -328,36 +338,43 @@ impl Ledger {
         let tables = client.query_values(&format!(
             "{create}DECLARE @new int = 0;\n\
              BEGIN TRY BEGIN TRANSACTION;\n\
-             INSERT INTO {loads} (load_id, epoch, target, mode, is_done, row_count, started, command) \
-             SELECT {id}, 1, {target}, {mode}, 0, 0, SYSUTCDATETIME(), {command} \
+             INSERT INTO {loads} (load_id, epoch, target, mode, is_done, row_count, started, command, target_object, \
+             chunk_count, chunk_rows) \
+             SELECT {id}, 1, {target}, {mode}, 0, 0, SYSUTCDATETIME(), {command}, OBJECT_ID({object}), 0, 0 \
              WHERE NOT EXISTS (SELECT 1 FROM {loads} WITH (UPDLOCK, HOLDLOCK) WHERE load_id = {id});\n\
              SET @new = @@ROWCOUNT;\n\
              IF @new = 1 BEGIN {insert_sources} END;\n\
              COMMIT TRANSACTION; END TRY \
              BEGIN CATCH IF XACT_STATE() <> 0 ROLLBACK TRANSACTION; THROW; END CATCH;\n\
-             SELECT @new AS new, target, mode, is_done FROM {loads} WHERE load_id = {id};\n\
+             SELECT @new AS new, target, mode, is_done, target_object, OBJECT_ID({object}) AS object_now, target_rows \
+             FROM {loads} WHERE load_id = {id};\n\
              SELECT name, fingerprint FROM {load_sources} WHERE load_id = {id} ORDER BY source",
             create = place.create_statements(),
             target = literal(&target.to_string()),
+            object = target.object_literal(),
             mode = literal(mode),
             command = literal(command),
         ))?;
         let [loads, sources] = tables.as_slice() else {
             return Err(Error::unexpected(READING, "other results than were asked for"));
         };
-        let Some([Value::Int(new), target, mode, done]) = loads.rows.first().map(Vec::as_slice) else {
+        let Some([Value::Int(new), target, mode, done, began_with, now, rows]) =
+            loads.rows.first().map(Vec::as_slice)
+        else {
             return Err(Error::unexpected(READING, "other columns than were asked for"));
         };
+        let found = LedgerTarget::of(began_with, now, rows)?;
         if *new == 1 {
             let sources = vec![Vec::new(); identity.sources.len()];
             let (place, identity) = (place.clone(), identity.clone());
             let (state, lane_rule) = (LoadState::Loading, OnceLock::new());
-            let ledger = Self { place, identity, epoch: 1, state, rows: 0, sources, lane_rule };
+            let ledger =
+                Self { place, identity, epoch: 1, state, rows: 0, sources, lane_rule, target: found };
             return Ok(Entered::New(Box::new(ledger)));
         }
         let state = state(done)?;
         match (difference(identity, &text(target)?, &text(mode)?, sources)?, state) {
-            (None, state) => Ok(Entered::Continued { state }),
+            (None, state) => Ok(Entered::Continued { state, target: found }),
             (Some(_), LoadState::Done) => Ok(Entered::Outdated),
             (Some(difference), LoadState::Loading) => {
                 Err(Error::LedgerMismatch { load_id: identity.load_id.clone(), difference })
@@ -366,10 +383,15 @@ impl Ledger {
     }
 
     /// Raises the epoch of a load that is there, and then reads what it has committed.
-    fn take_over(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
+    fn take_over(
+        client: &mut Client,
+        place: LedgerPlace,
+        identity: LoadIdentity,
+        target: LedgerTarget,
+    ) -> Result<Self, Error> {
         let tables = client.query_values(&format!(
             "UPDATE {loads} SET epoch = epoch + 1 WHERE load_id = {id}; \
-             SELECT epoch, is_done, row_count, lanes FROM {loads} WHERE load_id = {id}; \
+             SELECT epoch, is_done, row_count, lanes, chunk_count, chunk_rows FROM {loads} WHERE load_id = {id}; \
              SELECT source, first_row, end_row, row_count, checksum, lane, refused FROM {chunks} WITH (READCOMMITTEDLOCK) \
              WHERE load_id = {id} ORDER BY source, first_row",
             id = literal(&identity.load_id),
@@ -379,7 +401,9 @@ impl Ledger {
         let [loads, chunks] = tables.as_slice() else {
             return Err(Error::unexpected(READING, "other results than were asked for"));
         };
-        let Some([Value::Int(epoch), done, rows, lanes]) = loads.rows.first().map(Vec::as_slice) else {
+        let Some([Value::Int(epoch), done, rows, lanes, chunk_count, chunk_rows]) =
+            loads.rows.first().map(Vec::as_slice)
+        else {
             return Err(Error::unexpected(READING, "other columns than were asked for"));
         };
         let mut committed = vec![Vec::new(); identity.sources.len()];
@@ -407,12 +431,26 @@ impl Ledger {
                 },
             });
         }
+        let all = committed.iter().flatten();
+        let found = (all.clone().count() as u64, all.map(|chunk| chunk.row_count).sum::<u64>());
+        let entered = (number(chunk_count)?, number(chunk_rows)?);
+        if found != entered {
+            let what = format!(
+                "{} has {} of {} entries and {} of {} rows",
+                place.chunks(),
+                found.0,
+                entered.0,
+                found.1,
+                entered.1
+            );
+            return Err(Error::LedgerDamaged { load_id: identity.load_id, what });
+        }
         let (epoch, state, rows) = (*epoch, state(done)?, number(rows)?);
         let lane_rule = match lanes {
             Value::Null => OnceLock::new(),
             lanes => OnceLock::from(text(lanes)?),
         };
-        Ok(Self { place, identity, epoch, state, rows, sources: committed, lane_rule })
+        Ok(Self { place, identity, epoch, state, rows, sources: committed, lane_rule, target })
     }
 }
 
@@ -421,6 +459,7 @@ enum Entered {
     /// The load of this name is this one.
     Continued {
         state: LoadState,
+        target: LedgerTarget,
     },
     /// The load of this name is done, and this one is another.
     Outdated,

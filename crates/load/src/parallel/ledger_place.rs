@@ -100,7 +100,9 @@ impl LedgerPlace {
                 format!(
                     "{id} PRIMARY KEY, epoch int NOT NULL, target nvarchar(400) NOT NULL, mode nvarchar(40) NOT NULL, \
                      is_done bit NOT NULL, row_count bigint NOT NULL, started datetime2(3) NOT NULL, \
-                     ended datetime2(3) NULL, command nvarchar(max) NOT NULL, lanes nvarchar(max) NULL"
+                     ended datetime2(3) NULL, command nvarchar(max) NOT NULL, lanes nvarchar(max) NULL, \
+                     target_object int NULL, target_rows bigint NULL, chunk_count int NOT NULL, \
+                     chunk_rows bigint NOT NULL"
                 ),
             ),
         ];

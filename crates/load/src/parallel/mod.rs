@@ -20,6 +20,7 @@ mod lane_chunks;
 mod lane_reader;
 mod ledger;
 mod ledger_place;
+mod ledger_target;
 mod ledger_value;
 mod line;
 mod open_chunk;
@@ -64,7 +65,7 @@ pub use self::{
     ranges::RowRanges,
     report::{Limit, ParallelReport, RetryNote},
 };
-pub(crate) use self::{ramp::Ramp as ConnectionRamp, state::Pace};
+pub(crate) use self::{ledger_target::TargetFacts, ramp::Ramp as ConnectionRamp, state::Pace};
 use crate::{
     client::Client,
     config::Config,
@@ -150,6 +151,7 @@ pub fn load_parallel(
         .sum::<Option<Duration>>();
     let load = LoadReport {
         rows: rows_loaded,
+        rows_ignored: counters.rows_ignored.load(Ordering::SeqCst),
         batches: counters.batches.load(Ordering::SeqCst),
         bytes_on_wire: counters.bytes.load(Ordering::SeqCst),
         elapsed,

@@ -32,6 +32,8 @@ pub(super) struct WriterEffort {
 pub(super) struct Sums {
     pub(super) rows: u64,
     pub(super) bytes: u64,
+    /// Rows that the server has dropped.
+    pub(super) ignored: u64,
     pub(super) checksum: crc32fast::Hasher,
     /// When the first of them was sent.
     pub(super) since: Option<Instant>,
@@ -120,14 +122,14 @@ pub(super) fn commits_itself(job: &Job<'_>, shared: &Shared<'_>) -> bool {
     job.plan.transaction == BatchTransaction::Autocommit && !shared.is_within
 }
 
-/// Ends the rows; the server's count is what was sent.
+/// Ends the rows; the server's count is what was sent, but for rows that it has dropped: their number.
 pub(super) fn close(
     mut bulk: BulkLoad<'_>,
     job: &Job<'_>,
     rows: u64,
     shared: &Shared<'_>,
     effort: &mut WriterEffort,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     let commits = commits_itself(job, shared);
     if commits {
         shared.commit_begins(rows);
@@ -139,7 +141,7 @@ pub(super) fn close(
     shared.note_messages(&bulk.progress().messages);
     effort.send += bulk.progress().send;
     effort.wait += bulk.progress().wait;
-    closed
+    closed.map(|()| bulk.progress().rows_ignored)
 }
 
 /// So many of the rows of a batch may be committed after this error.

@@ -89,6 +89,8 @@ pub(super) struct Counters {
     pub(super) rows_sent: AtomicU64,
     pub(super) rows_committed: AtomicU64,
     pub(super) rows_committing: AtomicU64,
+    /// Committed rows that the server has dropped, since their keys were there.
+    pub(super) rows_ignored: AtomicU64,
     /// Rows of which it is not known whether they are committed.
     pub(super) rows_in_doubt: AtomicU64,
     /// Rows that an earlier run had committed.

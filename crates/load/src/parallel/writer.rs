@@ -330,7 +330,9 @@ impl<'a> Writer<'a, '_> {
                 Err(error)
             }
             (None, None) => return Attempt::Done,
-            (None, Some(bulk)) => close(bulk, chunk.job, sums.rows, shared, effort),
+            (None, Some(bulk)) => {
+                close(bulk, chunk.job, sums.rows, shared, effort).map(|ignored| sums.ignored = ignored)
+            }
         };
         let rows = chunk.rows.clone();
         let done = closed.and_then(|()| self.commit(chunk, &sums, rows));
@@ -526,7 +528,7 @@ impl<'a> Writer<'a, '_> {
                 next = end;
             }
         }
-        close(bulk, chunk.job, sums.rows, shared, effort)?;
+        sums.ignored = close(bulk, chunk.job, sums.rows, shared, effort)?;
         shared.counters.rows_sent.fetch_add(sums.rows, Ordering::Relaxed);
         Ok(sums)
     }
@@ -540,7 +542,7 @@ impl<'a> Writer<'a, '_> {
         let Some(client) = line.client() else {
             return Err(Error::internal("a commit without a connection"));
         };
-        let Sums { rows: row_count, checksum, bytes, since } = sums;
+        let Sums { rows: row_count, checksum, bytes, since, ignored } = sums;
         let checksum = checksum.clone().finalize();
         let entry = |ledger: &Ledger| ledger.entry(chunk.source, &chunk.entry(rows, *row_count, checksum));
         let started = Instant::now();
@@ -564,6 +566,7 @@ impl<'a> Writer<'a, '_> {
         self.commit = started.elapsed();
         effort.wait += self.commit;
         committed?;
+        shared.counters.rows_ignored.fetch_add(*ignored, Ordering::SeqCst);
         let sent = since.map(|since| (*bytes, since.elapsed()));
         self.note_batch(CommittedBatch { rows: *row_count, sent });
         Ok(())
