@@ -39,6 +39,8 @@ pub struct FileSource {
     /// The reader that described the source, if it is the only one that there can be.
     pending: Option<Reader>,
     measured: Option<InferredSchema>,
+    /// How the files are recognised, when that was asked.
+    repeat: Option<Repeat>,
     interruption: Option<Interruption>,
 }
 
@@ -71,6 +73,7 @@ impl FileSource {
             is_spent: false,
             pending: None,
             measured: None,
+            repeat: None,
             interruption: None,
         })
     }
@@ -119,6 +122,32 @@ impl FileSource {
             self.pending = Some(reader);
         }
         Ok(schema)
+    }
+
+    /// How the files are recognised by their content.
+    fn look_for_repeats(&self) -> Result<Repeat, CopyError> {
+        let mut prints = Vec::new();
+        for file in &self.files {
+            let print = formats::fingerprint(&file.location)
+                .map_err(|error| CopyError::endpoint(file.location.to_string(), error))?;
+            match print {
+                Some(print) => prints.push(print),
+                // The rows that were committed are compared in any case.
+                None => {
+                    return Ok(Repeat::IfNamed(SourceIdentity {
+                        name: self.name(),
+                        fingerprint: String::new(),
+                    }));
+                }
+            }
+        }
+        let name = match self.files.as_slice() {
+            [OneFile { location: Location::Path(path), .. }] => {
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
+            }
+            _ => self.name(),
+        };
+        Ok(Repeat::InOrder(SourceIdentity { name, fingerprint: prints.join("; ") }))
     }
 
     fn spent(&self) -> CopyError {
@@ -225,28 +254,11 @@ impl Source for FileSource {
     }
 
     fn repeat(&mut self) -> Result<Repeat, CopyError> {
-        let mut prints = Vec::new();
-        for file in &self.files {
-            let print = formats::fingerprint(&file.location)
-                .map_err(|error| CopyError::endpoint(file.location.to_string(), error))?;
-            match print {
-                Some(print) => prints.push(print),
-                // The rows that were committed are compared in any case.
-                None => {
-                    return Ok(Repeat::IfNamed(SourceIdentity {
-                        name: self.name(),
-                        fingerprint: String::new(),
-                    }));
-                }
-            }
+        // The files are read whole for it, once.
+        if self.repeat.is_none() {
+            self.repeat = Some(self.look_for_repeats()?);
         }
-        let name = match self.files.as_slice() {
-            [OneFile { location: Location::Path(path), .. }] => {
-                std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
-            }
-            _ => self.name(),
-        };
-        Ok(Repeat::InOrder(SourceIdentity { name, fingerprint: prints.join("; ") }))
+        self.repeat.clone().ok_or(CopyError::Cancelled)
     }
 
     fn follows(&mut self, _form: ReadForm, order: &KeyOrder) -> Result<Option<&'static str>, CopyError> {

@@ -2,17 +2,19 @@
 
 use std::{
     fs::File,
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, Read},
 };
 
 use crate::location::Location;
 
-/// Blocks that are looked at, evenly spread; the first and the last are among them.
-const BLOCKS: u64 = 64;
-const BLOCK_BYTES: u64 = 64 * 1024;
+/// Bytes that are read at a time.
+const BLOCK_BYTES: usize = 1 << 20;
 
-/// Size and a checksum of blocks of a file; `None` for a pipe, which can be read only once. A small file is read whole. The
-/// fingerprint of an object is what its store says of its version; `None` if that is nothing.
+/// Size and a checksum of a file; `None` for a pipe, which can be read only once. The fingerprint of an object is what its store says
+/// of its version; `None` if that is nothing.
+///
+/// The whole file is read. Neither samples of it nor its time would do: a corrected file may have the size of the wrong one, and a file that
+/// was copied again has another time.
 ///
 /// # Errors
 /// Those of opening and reading.
@@ -23,34 +25,28 @@ pub fn fingerprint(location: &Location) -> io::Result<Option<String>> {
         Location::Stdin | Location::Stdout | Location::Spooled(_) => return Ok(None),
     };
     let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
+    if !file.metadata()?.is_file() {
         return Ok(None);
     }
-    let length = metadata.len();
     let mut checksum = crc32fast::Hasher::new();
-    let mut block = Vec::new();
-    for start in block_starts(length) {
-        file.seek(SeekFrom::Start(start))?;
-        block.clear();
-        (&mut file).take(BLOCK_BYTES).read_to_end(&mut block)?;
-        checksum.update(&block);
+    let mut block = vec![0; BLOCK_BYTES];
+    let mut length = 0;
+    loop {
+        let read = match file.read(&mut block) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        checksum.update(block.get(..read).unwrap_or_default());
+        length += read as u64;
     }
-    Ok(Some(format!("{length} bytes, blocks {:08x}", checksum.finalize())))
+    Ok(Some(format!("{length} bytes, CRC-32 {:08x}", checksum.finalize())))
 }
 
 /// CRC-32 of bytes.
 pub fn checksum_of(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
-}
-
-fn block_starts(length: u64) -> impl Iterator<Item = u64> {
-    let blocks = length.div_ceil(BLOCK_BYTES);
-    let (count, last) = (blocks.min(BLOCKS), blocks.saturating_sub(1));
-    (0..count).map(move |index| {
-        let block = if count > 1 { u128::from(index) * u128::from(last) / u128::from(count - 1) } else { 0 };
-        u64::try_from(block).unwrap_or(last) * BLOCK_BYTES
-    })
 }
 
 #[cfg(test)]
@@ -60,17 +56,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_reach_from_the_first_byte_to_the_last() {
-        for (length, first_and_last) in [
-            (0, None),
-            (1, Some((0, 0))),
-            (65_537, Some((0, 65_536))),
-            (1 << 40, Some((0, (1 << 40) - 65_536))),
-        ] {
-            let starts: Vec<u64> = block_starts(length).collect();
-            assert_eq!(starts.first().copied().zip(starts.last().copied()), first_and_last, "{length}");
-            assert!(starts.len() as u64 <= BLOCKS && starts.windows(2).all(|pair| pair[0] < pair[1]));
+    fn another_byte_anywhere_in_a_large_file_is_another_file() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("large.csv");
+        let location = Location::Path(path.clone());
+        let mut content = vec![b'x'; 9 << 20];
+        fs::write(&path, &content)?;
+        let before = fingerprint(&location)?;
+        for place in [0, 100_000, (5 << 20) + 12_345, (9 << 20) - 1] {
+            content[place] = b'y';
+            fs::write(&path, &content)?;
+            assert_ne!(fingerprint(&location)?, before, "{place}");
+            content[place] = b'x';
         }
+        fs::write(&path, &content)?;
+        assert_eq!(fingerprint(&location)?, before);
+        Ok(())
     }
 
     #[test]
