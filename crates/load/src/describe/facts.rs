@@ -18,6 +18,9 @@ pub(super) const KIND_CLUSTERED: u8 = 1;
 pub(super) const KIND_COLUMNSTORE: u8 = 5;
 const KIND_HEAP: u8 = 0;
 
+/// The results of [`super::queries::batch`] that come from the catalogue.
+pub(super) const CATALOGUE_RESULTS: usize = 9;
+
 pub(super) struct Facts {
     pub(super) object: Option<Object>,
     pub(super) columns: Vec<CatalogueColumn>,

@@ -16,7 +16,7 @@ use crate::{
 };
 pub(crate) use encryption::CIPHERTEXT;
 pub use encryption::{ColumnEncryption, encrypted_columns};
-use facts::Facts;
+use facts::{CATALOGUE_RESULTS, Facts};
 pub use partitioning::Partitioning;
 
 /// A table as a load sees it.
@@ -213,12 +213,13 @@ impl Client {
             Some(message) if message.number == NO_OBJECT => no_table(),
             _ => error,
         })?;
-        // The last result is there for its columns.
-        results.pop();
+        // The last result is there for its columns, if there is a table.
+        let is_there = results.len() > CATALOGUE_RESULTS;
+        results.truncate(CATALOGUE_RESULTS);
         let facts = Facts::read(&results)?;
         let Some(object) = facts.object else {
-            // Servers exist whose catalogue has no temporary tables.
-            return match table.is_temporary() {
+            // Servers exist whose catalogue has no temporary tables, and logins that may read a table and not its definition.
+            return match is_there {
                 true => Ok(described_by_columns(table, columns)),
                 false => Err(no_table()),
             };

@@ -39,14 +39,17 @@ pub(super) fn batch(table: &TableName) -> String {
         (false, Some(database)) => literal(database),
         (false, None) => "DB_NAME()".to_owned(),
     };
+    let schema = schema_name("o", table);
     [
+        // No row of another view decides whether there is a table: a login may see the table and not its schema.
         format!(
-            "SELECT s.name AS schema_name, o.name AS table_name, o.type AS object_type \
-             FROM {p}sys.objects AS o JOIN {p}sys.schemas AS s ON s.schema_id = o.schema_id WHERE o.object_id = {id}"
+            "SELECT {schema} AS schema_name, o.name AS table_name, o.type AS object_type \
+             FROM {p}sys.objects AS o WHERE o.object_id = {id}"
         ),
         // All columns of the view: servers before 2016 lack those of encryption.
         format!(
-            "SELECT c.*, t.name AS type_name FROM {p}sys.columns AS c JOIN {p}sys.types AS t ON t.user_type_id = c.user_type_id \
+            "SELECT c.*, COALESCE(t.name, TYPE_NAME(c.system_type_id)) AS type_name FROM {p}sys.columns AS c \
+             LEFT JOIN {p}sys.types AS t ON t.user_type_id = c.user_type_id \
              WHERE c.object_id = {id} ORDER BY c.column_id"
         ),
         format!(
@@ -63,8 +66,23 @@ pub(super) fn batch(table: &TableName) -> String {
         format!("SELECT name, is_disabled, is_not_trusted FROM {p}sys.foreign_keys WHERE parent_object_id = {id} ORDER BY name"),
         format!("SELECT index_id, partition_number, rows FROM {p}sys.partitions WHERE object_id = {id} AND index_id IN (0, 1)"),
         format!("SELECT name, recovery_model, collation_name, compatibility_level FROM sys.databases WHERE name = {database}"),
-        // Last, since it fails if there is no table. Only a result says how columns are sent.
-        format!("SELECT TOP 0 * FROM {table}"),
+        // Only a result says how columns are sent. A statement that fails would break a transaction that is open.
+        match table.is_temporary() {
+            // Servers exist whose catalogue has no temporary tables.
+            true => format!("SELECT TOP 0 * FROM {table}"),
+            false => format!("IF {id} IS NOT NULL SELECT TOP 0 * FROM {table}"),
+        },
     ]
     .join(";\n")
+}
+
+/// The schema of the object in a row of `sys.objects` under this alias.
+fn schema_name(alias: &str, table: &TableName) -> String {
+    match (&table.database, table.is_temporary()) {
+        (_, true) => format!("OBJECT_SCHEMA_NAME({alias}.object_id, DB_ID(N'tempdb'))"),
+        (Some(database), false) => {
+            format!("OBJECT_SCHEMA_NAME({alias}.object_id, DB_ID({}))", literal(database))
+        }
+        (None, false) => format!("SCHEMA_NAME({alias}.schema_id)"),
+    }
 }

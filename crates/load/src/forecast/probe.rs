@@ -11,7 +11,7 @@ use crate::{
     load::load,
     plan::LoadPlan,
     report::LoadReport,
-    stage::{IndexShape, Script, TableShape},
+    stage::{IndexShape, Script, Stage, TableShape},
     table_name::TableName,
 };
 
@@ -83,7 +83,9 @@ fn probe(
             .collect(),
         ..definition.shape.clone()
     };
-    let script = Script { shape: &shape, table, suffix: "_bulkwire_probe" };
+    // Names of constraints are those of all sessions in tempdb.
+    let suffix = format!("_bulkwire_probe_{}", Stage::new_load_id());
+    let script = Script { shape: &shape, table, suffix: &suffix };
     client.execute(&script.create())?;
     for index in script.indexes() {
         client.execute(&index)?;

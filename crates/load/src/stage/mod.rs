@@ -16,6 +16,7 @@ mod heap_first;
 mod merge;
 mod mode;
 mod obstacle;
+mod pending;
 mod plan;
 mod publish;
 mod read;
@@ -30,6 +31,7 @@ pub(crate) use heap_first::{SEEN_BYTES_MIN, is_worth_it as heap_first_is_worth_i
 pub use merge::{Merge, MergeKind, Merged};
 pub use mode::{Mode, Strategy};
 pub use obstacle::{Obstacle, ObstacleKind};
+pub use pending::PendingKeys;
 pub use plan::{Route, StagePlan};
 pub use publish::{BeforeCommit, How, Published};
 pub use script::Script;
@@ -37,7 +39,7 @@ pub use shape::{
     CheckShape, ColumnShape, Compression, ComputedShape, DataSpace, DefaultShape, Division, ForeignKeyShape,
     IdentityShape, IndexKind, IndexShape, KeyKind, Standing, TableShape,
 };
-pub use staged::{FoundStage, Stage, StageKind};
+pub use staged::{FoundStage, Stage, StageKind, is_stage_name};
 pub(crate) use {
     script::with_suffix,
     staged::{STREAM, TASKS, digits, owner_statements},

@@ -23,6 +23,8 @@ pub enum ObstacleKind {
     OtherDatabase,
     /// A foreign key refers to the table.
     ReferringKey,
+    /// A foreign key refers to a table that the login may not see.
+    HiddenReference,
     /// The table has a history table.
     Temporal,
     /// The table is memory-optimized.
@@ -100,6 +102,7 @@ impl ObstacleKind {
             Self::TemporaryTable => "it is a temporary table",
             Self::OtherDatabase => "it is in another database than the session",
             Self::ReferringKey => "a foreign key refers to it",
+            Self::HiddenReference => "a foreign key to a table that this login may not see",
             Self::Temporal => "it is system-versioned",
             Self::MemoryOptimized => "it is memory-optimized",
             Self::UnalignedIndex => "an index that is not partitioned as the table is",

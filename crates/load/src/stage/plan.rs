@@ -12,6 +12,7 @@ use super::{
     staged::{Stage, StageKind},
 };
 use crate::{
+    catalogue_row::rows,
     client::Client,
     describe::{Storage, TableDescription},
     error::Error,
@@ -30,6 +31,29 @@ pub struct StagePlan {
     pub route: Route,
     /// Every choice with its reason, to be printed with those of the [load plan](crate::LoadPlan).
     pub choices: Vec<Choice>,
+}
+
+/// The table with its rows, where the catalogue says that it has none, which is an estimate, and the way depends on it.
+fn recounted(
+    client: &mut Client,
+    target: &TableDescription,
+    mode: &Mode,
+    strategy: Strategy,
+    options: &LoadOptions,
+) -> Result<Option<TableDescription>, Error> {
+    let may_stage = matches!(strategy, Strategy::HeapThenKey | Strategy::Swap)
+        || (strategy == Strategy::Auto && heap_first::is_worth_it(target, mode, options));
+    if *mode != Mode::Append || target.rows > 0 || target.is_view || !may_stage {
+        return Ok(None);
+    }
+    let found = client.query_values(&format!("SELECT TOP (1) 1 AS filled FROM {}", target.name))?;
+    if found.first().is_none_or(|table| table.rows.is_empty()) {
+        return Ok(None);
+    }
+    let found = client.query_values(&format!("SELECT COUNT_BIG(*) AS row_count FROM {}", target.name))?;
+    let rows = found.iter().flat_map(rows).find_map(|row| row.integer("row_count"));
+    let rows = rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(1);
+    Ok(Some(TableDescription { rows, ..target.clone() }))
 }
 
 /// Where the rows go.
@@ -54,6 +78,8 @@ impl StagePlan {
         strategy: Strategy,
         options: &LoadOptions,
     ) -> Result<Self, Error> {
+        let counted = recounted(client, target, &mode, strategy, options)?;
+        let target = counted.as_ref().unwrap_or(target);
         let is_candidate = strategy == Strategy::Auto && heap_first::is_worth_it(target, &mode, options);
         let heap = match is_candidate {
             true => Some(heap_first::shape(client, &target.name)?),

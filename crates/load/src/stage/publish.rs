@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tds::{Isolation, Value};
+use tds::{Isolation, ServerMessage, Value};
 
 use super::{
     error::StageError,
@@ -15,6 +15,7 @@ use crate::{
     client::Client,
     error::Error,
     report::grouped,
+    retry::transient,
     table_name::{TableName, literal, quoted},
 };
 
@@ -111,17 +112,32 @@ impl Stage {
                 Ok(merged)
             }),
             StageKind::Swap { shape, replaces, inserts_otherwise, .. } => {
+                let is_callers = client.in_transaction();
                 let published = self.swap(client, shape, *replaces, before_commit);
-                let Err(Error::Stage(error)) = published else { return published };
-                match *error {
-                    StageError::NoLongerEmpty { .. } if *inserts_otherwise => {
-                        self.insert(client, shape, None, before_commit)
+                let error = match published {
+                    Err(error) if *inserts_otherwise => error,
+                    published => return published,
+                };
+                let refusal = match &error {
+                    Error::Stage(refused) => match &**refused {
+                        StageError::NoLongerEmpty { .. } => None,
+                        StageError::NoWayToPublish { switch, .. } => Some(switch.clone()),
+                        _ => return Err(error),
+                    },
+                    // Whatever the server has against SWITCH or the rename, nobody has asked for them.
+                    Error::Server(refused) if !client.is_broken() && transient(&error).is_none() => {
+                        if is_callers {
+                            // Unless the server has ended the caller's transaction.
+                            if !client.in_transaction() {
+                                return Err(error);
+                            }
+                            client.execute(&format!("ROLLBACK TRANSACTION {SAVE_POINT}"))?;
+                        }
+                        Some(refusal_words(refused.first()))
                     }
-                    StageError::NoWayToPublish { switch, .. } if *inserts_otherwise => {
-                        self.insert(client, shape, Some(switch), before_commit)
-                    }
-                    other => Err(other.into()),
-                }
+                    _ => return Err(error),
+                };
+                self.insert(client, shape, refusal, before_commit)
             }
         }
     }
@@ -282,7 +298,7 @@ impl Stage {
         let truncate = replaces.then(|| format!("TRUNCATE TABLE {target}"));
         // The target's identity goes on where the stage's ended; SWITCH leaves it where it was.
         let reseed = match (shape.identity(), facts.next_identity) {
-            (Some(_), Some(next)) if facts.rows > 0 => {
+            (Some(_), Some(next)) if facts.has_rows => {
                 Some(format!("DBCC CHECKIDENT ({}, RESEED, {next})", literal(&target.to_string())))
             }
             _ => None,
@@ -335,7 +351,9 @@ const SAVE_POINT: &str = "bulkwire_publish";
 
 /// What is to be known of a stage before its rows are gone.
 struct StageFacts {
+    /// As the catalogue counts them.
     rows: u64,
+    has_rows: bool,
     /// The partitions with rows, as the catalogue counts them; none of a stage that is not partitioned.
     partitions: Vec<i64>,
     /// One step behind the last identity, or the last if that is the last possible one. A server may take it for the last
@@ -353,7 +371,7 @@ impl StageFacts {
         );
         let filled = if is_partitioned { filled } else { String::new() };
         let results = client.query_values(&format!(
-            "SELECT (SELECT SUM(rows) FROM sys.partitions WHERE object_id = OBJECT_ID({name}) AND index_id IN (0, 1)) \
+            "SELECT (SELECT TOP (1) 1 FROM {stage}) AS filled, (SELECT SUM(rows) FROM sys.partitions WHERE object_id = OBJECT_ID({name}) AND index_id IN (0, 1)) \
              AS row_count, CONVERT(nvarchar(50), IDENT_CURRENT({name})) AS last_identity, \
              CONVERT(nvarchar(50), IDENT_INCR({name})) AS step{filled}"
         ))?;
@@ -369,7 +387,8 @@ impl StageFacts {
         let partitions =
             results.get(1).map(|table| rows(table).filter_map(|row| row.integer("partition_number")));
         let partitions = partitions.map(Iterator::collect).unwrap_or_default();
-        Ok(Self { rows: row_count, partitions, next_identity })
+        let has_rows = row.integer("filled").is_some();
+        Ok(Self { rows: row_count, has_rows, partitions, next_identity })
     }
 }
 
@@ -378,7 +397,11 @@ impl StageFacts {
 fn refusal_of(error: &Error) -> Option<String> {
     let message = error.server_message()?;
     let refuses = matches!(message.number, 102 | 156 | 4901..=4999 | 7733 | 40_500..=40_599);
-    refuses.then(|| format!("Msg {}: {}", message.number, message.message.trim_end()))
+    refuses.then(|| refusal_words(message))
+}
+
+fn refusal_words(message: &ServerMessage) -> String {
+    format!("Msg {}: {}", message.number, message.message.trim_end())
 }
 
 /// Two merges into one table take turns. Their statements lock keys in the order of their plans, which would deadlock.

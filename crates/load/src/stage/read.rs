@@ -69,6 +69,12 @@ impl TableShape {
             }
             shapes.extend(shape);
         }
+        if columns.is_empty() {
+            return Err(Error::HiddenColumns { table: table.to_string() });
+        }
+        // A key that refers to what this login may not see can neither be copied nor be left out.
+        let hidden = rows(foreign_keys).filter(|row| row.text("table_name").is_empty());
+        obstacles.extend(hidden.map(|row| Obstacle::new(ObstacleKind::HiddenReference, row.text("name"))));
         table_obstacles(&object, &mut obstacles);
         obstacles.extend(rows(others).filter_map(|row| other_obstacle(&row)));
         Ok(Self {
@@ -86,7 +92,10 @@ impl TableShape {
                     standing: standing(&row),
                 })
                 .collect(),
-            foreign_keys: rows(foreign_keys).map(|row| foreign_key(&row, foreign_key_columns)).collect(),
+            foreign_keys: rows(foreign_keys)
+                .filter(|row| !row.text("table_name").is_empty())
+                .map(|row| foreign_key(&row, foreign_key_columns))
+                .collect(),
             lock_escalation: Some(object.text("lock_escalation_desc"))
                 .filter(|level| !matches!(level.as_str(), "" | "TABLE")),
             obstacles,
@@ -131,14 +140,14 @@ fn catalogue_batch(table: &TableName) -> String {
     let id = format!("OBJECT_ID({})", table.object_literal());
     [
         format!(
-            "SELECT o.*, s.name AS schema_name, (SELECT d.name FROM sys.data_spaces AS d \
+            "SELECT o.*, SCHEMA_NAME(o.schema_id) AS schema_name, (SELECT d.name FROM sys.data_spaces AS d \
              WHERE d.data_space_id = o.lob_data_space_id AND d.is_default = 0) AS large_value_space \
-             FROM sys.tables AS o JOIN sys.schemas AS s ON s.schema_id = o.schema_id WHERE o.object_id = {id}"
+             FROM sys.tables AS o WHERE o.object_id = {id}"
         ),
         format!(
-            "SELECT c.*, t.name AS type_name, t.is_user_defined, s.name AS type_schema \
-             FROM sys.columns AS c JOIN sys.types AS t ON t.user_type_id = c.user_type_id \
-             JOIN sys.schemas AS s ON s.schema_id = t.schema_id WHERE c.object_id = {id} ORDER BY c.column_id"
+            "SELECT c.*, COALESCE(t.name, TYPE_NAME(c.system_type_id)) AS type_name, COALESCE(t.is_user_defined, 0) AS is_user_defined, \
+             SCHEMA_NAME(t.schema_id) AS type_schema FROM sys.columns AS c \
+             LEFT JOIN sys.types AS t ON t.user_type_id = c.user_type_id WHERE c.object_id = {id} ORDER BY c.column_id"
         ),
         format!(
             "SELECT column_id, CONVERT(nvarchar(50), seed_value) AS seed, CONVERT(nvarchar(50), increment_value) AS increment, is_not_for_replication \
@@ -169,15 +178,14 @@ fn catalogue_batch(table: &TableName) -> String {
              WHERE parent_object_id = {id} ORDER BY name"
         ),
         format!(
-            "SELECT k.object_id, k.name, k.is_disabled, k.is_not_trusted, k.is_not_for_replication, s.name AS schema_name, \
-             o.name AS table_name, k.delete_referential_action_desc AS on_delete, k.update_referential_action_desc AS on_update \
-             FROM sys.foreign_keys AS k JOIN sys.tables AS o ON o.object_id = k.referenced_object_id \
-             JOIN sys.schemas AS s ON s.schema_id = o.schema_id WHERE k.parent_object_id = {id} ORDER BY k.name"
+            "SELECT k.object_id, k.name, k.is_disabled, k.is_not_trusted, k.is_not_for_replication, \
+             OBJECT_SCHEMA_NAME(k.referenced_object_id) AS schema_name, \
+             OBJECT_NAME(k.referenced_object_id) AS table_name, k.delete_referential_action_desc AS on_delete, k.update_referential_action_desc AS on_update \
+             FROM sys.foreign_keys AS k WHERE k.parent_object_id = {id} ORDER BY k.name"
         ),
         format!(
-            "SELECT k.constraint_object_id, c.name, r.name AS referenced FROM sys.foreign_key_columns AS k \
-             JOIN sys.columns AS c ON c.object_id = k.parent_object_id AND c.column_id = k.parent_column_id \
-             JOIN sys.columns AS r ON r.object_id = k.referenced_object_id AND r.column_id = k.referenced_column_id \
+            "SELECT k.constraint_object_id, COL_NAME(k.parent_object_id, k.parent_column_id) AS name, \
+             COL_NAME(k.referenced_object_id, k.referenced_column_id) AS referenced FROM sys.foreign_key_columns AS k \
              WHERE k.parent_object_id = {id} ORDER BY k.constraint_object_id, k.constraint_column_id"
         ),
         other_obstacles_query(&id),
@@ -189,14 +197,15 @@ fn catalogue_batch(table: &TableName) -> String {
 fn other_obstacles_query(id: &str) -> String {
     // Texts of the catalogue have collations of their own, which cannot be joined with those of names.
     let one = |text: &str| format!("{text} COLLATE DATABASE_DEFAULT");
-    let (name, table_name, schema_name) = (one("k.name"), one("o.name"), one("s.name"));
+    let (name, table_name) = (one("k.name"), one("o.name"));
+    let schema_name = one("OBJECT_SCHEMA_NAME(k.parent_object_id)");
+    let referring = one("COALESCE(OBJECT_NAME(k.parent_object_id), N'a table that this login may not see')");
     let (state, permission, user) = (one("p.state_desc"), one("p.permission_name"), one("u.name"));
     let plain = one("name");
     [
         format!(
-            "SELECT 'referring key' AS kind, {name} + N' of ' + {schema_name} + N'.' + {table_name} AS name \
-             FROM sys.foreign_keys AS k JOIN sys.tables AS o ON o.object_id = k.parent_object_id \
-             JOIN sys.schemas AS s ON s.schema_id = o.schema_id WHERE k.referenced_object_id = {id}"
+            "SELECT 'referring key' AS kind, {name} + N' of ' + COALESCE({schema_name} + N'.', N'') + {referring} AS name \
+             FROM sys.foreign_keys AS k WHERE k.referenced_object_id = {id}"
         ),
         format!("SELECT 'trigger', {plain} FROM sys.triggers WHERE parent_id = {id}"),
         format!(

@@ -292,11 +292,12 @@ pub(crate) fn owner_statements(
     .map(|(name, value)| property(table, "sp_addextendedproperty", name, Some(value)))
 }
 
-fn property(table: &TableName, procedure: &str, name: &str, value: Option<&str>) -> String {
+pub(super) fn property(table: &TableName, procedure: &str, name: &str, value: Option<&str>) -> String {
     let value = value.map(|value| format!("@value = {}, ", literal(value))).unwrap_or_default();
     format!(
-        "EXEC sys.{procedure} @name = {}, {value}@level0type = N'SCHEMA', @level0name = {}, @level1type = N'TABLE', \
+        "EXEC {}sys.{procedure} @name = {}, {value}@level0type = N'SCHEMA', @level0name = {}, @level1type = N'TABLE', \
          @level1name = {}",
+        table.catalogue_prefix(),
         literal(name),
         literal(table.schema.as_deref().unwrap_or("dbo")),
         literal(&table.name),
@@ -371,6 +372,13 @@ pub(super) fn in_transaction<T>(
     done
 }
 
+/// Whether a table is called as stages are.
+pub fn is_stage_name(name: &str) -> bool {
+    let Some((_, rest)) = name.rsplit_once(MARK) else { return false };
+    let digits = rest.strip_prefix("tasks_").unwrap_or(rest);
+    digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// `__bulkwire_` and eight hexadecimal digits of a load's name.
 fn suffix(load_id: &str) -> String {
     format!("{MARK}{}", digits(load_id))
@@ -394,6 +402,19 @@ pub(crate) fn digits(load_id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stages_are_known_by_their_names() {
+        for name in ["t__bulkwire_e40c292c", "t__bulkwire_tasks_0A1b2c3d", "a__bulkwire_b__bulkwire_00000000"]
+        {
+            assert!(is_stage_name(name), "{name}");
+        }
+        for name in
+            ["t", "t__bulkwire_", "t__bulkwire_e40c292", "t__bulkwire_e40c292c_old", "bulkwire_e40c292c"]
+        {
+            assert!(!is_stage_name(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_suffix_has_eight_digits_whatever_the_load_is_called() {
