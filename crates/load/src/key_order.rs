@@ -47,7 +47,8 @@ impl KeyOrder {
             let (column, source) = pairs.iter().find(|(column, _)| column.name == *name)?;
             let described = target.columns.iter().find(|described| described.column.name == *name)?;
             // NULL would become a value that may belong elsewhere.
-            is_kept &= !described.has_default || options.keep_nulls || !column.flags.is_nullable();
+            let may_be_null = column.flags.is_nullable() || schema.fields().get(*source)?.is_nullable();
+            is_kept &= !described.has_default || options.keep_nulls || !may_be_null;
             let is_last = place + 1 == index.key.len();
             is_kept &= match kept(schema.fields().get(*source)?.data_type(), column.sql_type()) {
                 Some(Kept::Values) => true,

@@ -4,12 +4,12 @@ use std::fmt;
 
 use arrow::datatypes::Schema;
 use rows::{BulkHints, Plan, PlanNote, insert_bulk_statement};
-use tds::{Length, LengthClass, SqlType, TypeInfo};
+use tds::{Column, ColumnFlags, Length, LengthClass, SqlType, TypeInfo};
 
 use crate::report::row_words;
 use crate::{
     client::Client,
-    describe::{RecoveryModel, Storage, TableDescription},
+    describe::{ColumnDescription, RecoveryModel, Storage, TableDescription},
     error::Error,
     lanes::{self, Routing},
     options::{BatchTransaction, Connections, LoadOptions},
@@ -97,8 +97,13 @@ impl LoadPlan {
         options: &LoadOptions,
     ) -> Result<Self, Error> {
         refuse_identity(target, schema, options)?;
-        let columns = target.loadable_columns(options.keep_identity);
-        let rows = Plan::new(schema, &columns, &options.mapping, options.cast.clone())?;
+        let mut columns = target.loadable_columns(options.keep_identity);
+        if !options.keep_nulls {
+            allow_defaults(target, &mut columns);
+        }
+        let (mapping, left_out) = without_made(target, schema, &options.mapping);
+        let rows = Plan::new(schema, &columns, &mapping, options.cast.clone());
+        let rows = rows.map_err(|error| made_by_server(target, error))?;
         let mut choices = Vec::new();
         let mut choose = |setting, value: String, reason: &str| {
             choices.push(Choice { setting, value, reason: reason.to_owned() })
@@ -114,6 +119,9 @@ impl LoadPlan {
                     choose("not loaded", columns.join(", "), "not in the source; the server fills them");
                 }
             }
+        }
+        if !left_out.is_empty() {
+            choose("left out", left_out.join(", "), "the server makes these values itself");
         }
         let unsized_columns = unsized_columns(&rows);
         if !unsized_columns.is_empty() {
@@ -277,6 +285,62 @@ fn refuse_identity(target: &TableDescription, schema: &Schema, options: &LoadOpt
     match asked {
         true => Err(Error::Identity { column: name.to_owned() }),
         false => Ok(()),
+    }
+}
+
+/// Lets NULLs through to columns that the server gives their default in place of one, also where the table takes none.
+fn allow_defaults(target: &TableDescription, columns: &mut [Column]) {
+    let with_default =
+        |name: &str| target.columns.iter().any(|column| column.has_default && column.column.name == name);
+    for column in columns.iter_mut().filter(|column| !column.flags.is_nullable()) {
+        if with_default(&column.name) {
+            column.flags.0 |= ColumnFlags::NULLABLE;
+            let info = &column.type_info;
+            let form = TypeInfo::new(info.sql_type.clone(), true, info.collation).form;
+            column.type_info = TypeInfo { form, ..info.clone() };
+        }
+    }
+}
+
+/// The mapping, and the columns of the source that are left out of it: those whose values the server makes itself, computed columns
+/// and rowversions. A table that was exported has them in its file.
+fn without_made<'a>(
+    target: &TableDescription,
+    schema: &'a Schema,
+    mapping: &rows::Mapping,
+) -> (rows::Mapping, Vec<&'a str>) {
+    let is_made = |name: &str| made(target, name).is_some();
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    let left_out: Vec<&str> = match mapping {
+        rows::Mapping::ByName => names.clone().filter(|name| is_made(name)).collect(),
+        rows::Mapping::ByPosition | rows::Mapping::Explicit(_) => Vec::new(),
+    };
+    if left_out.is_empty() {
+        return (mapping.clone(), left_out);
+    }
+    let kept = names.filter(|name| !is_made(name)).map(|name| (name.to_owned(), name.to_owned()));
+    (rows::Mapping::Explicit(kept.collect()), left_out)
+}
+
+/// A column of the table whose values the server makes itself.
+fn made<'a>(target: &'a TableDescription, name: &str) -> Option<&'a ColumnDescription> {
+    let is_made = |column: &&ColumnDescription| {
+        (column.is_computed || column.is_rowversion) && column.column.name.eq_ignore_ascii_case(name)
+    };
+    target.columns.iter().find(is_made)
+}
+
+/// Says of a column that is there, and cannot be loaded, why.
+fn made_by_server(target: &TableDescription, error: rows::PlanError) -> Error {
+    match &error {
+        rows::PlanError::NoTarget(name) => match made(target, name) {
+            Some(column) => Error::Made {
+                column: column.column.name.clone(),
+                kind: if column.is_computed { "computed" } else { "a rowversion" },
+            },
+            None => error.into(),
+        },
+        _ => error.into(),
     }
 }
 
@@ -564,10 +628,15 @@ fn count_rule(target: &TableDescription, fire_triggers: bool) -> (CountRule, &'s
     if instead && fire_triggers {
         return (CountRule::Unchecked, "an INSTEAD OF trigger does the inserting");
     }
-    match target.indexes.iter().any(|index| index.ignores_duplicate_keys && !index.is_disabled) {
-        true => (CountRule::AtMost, "an index has IGNORE_DUP_KEY: duplicates are dropped by the server"),
-        false => (CountRule::Exact, "the server's row count must be what was sent"),
+    match counts_exactly(target) {
+        false => (CountRule::AtMost, "an index has IGNORE_DUP_KEY: duplicates are dropped by the server"),
+        true => (CountRule::Exact, "the server's row count must be what was sent"),
     }
+}
+
+/// Whether every row that is sent becomes a row of the table, if no trigger decides otherwise.
+pub(crate) fn counts_exactly(target: &TableDescription) -> bool {
+    !target.indexes.iter().any(|index| index.ignores_duplicate_keys && !index.is_disabled)
 }
 
 fn on_off(on: bool) -> String {
