@@ -11,7 +11,11 @@ use arrow::{
     record_batch::RecordBatch,
 };
 use rows::{Decoder, mapping::Form};
-use tds::{Column, ServerMessage, token::Token};
+use tds::{
+    Column, ServerMessage,
+    done::{Done, DoneStatus},
+    token::Token,
+};
 
 use crate::{error::Error, session::Session};
 
@@ -19,6 +23,10 @@ use crate::{error::Error, session::Session};
 pub const BATCH_ROWS: usize = 65_536;
 
 const DOING: &str = "reading a result";
+/// The command of SELECT in DONE.
+const SELECT: u16 = 0xC1;
+/// How the columns of FOR XML and FOR JSON begin.
+const DOCUMENTS: [&str; 2] = ["XML_F52E2B61", "JSON_F52E2B61"];
 
 /// The result sets of a query, one after the other. Nothing is read ahead, so a slow consumer slows the server down through TCP.
 /// If the stream is dropped before its end, it cancels the query.
@@ -30,6 +38,8 @@ pub struct ResultStream<'c> {
     decoder: Option<Decoder>,
     schema: SchemaRef,
     state: State,
+    /// Rows of the current result that have been handed on; `None` when the server has said how many there are.
+    rows_seen: Option<u64>,
     /// When the answer began to be read, and what had been received by then.
     started: Instant,
     bytes_before: u64,
@@ -58,6 +68,7 @@ impl<'c> ResultStream<'c> {
             decoder: None,
             schema: Arc::new(Schema::empty()),
             state: State::Rows,
+            rows_seen: None,
             started: Instant::now(),
             bytes_before,
             helpers_before,
@@ -116,6 +127,7 @@ impl<'c> ResultStream<'c> {
                 self.schema = decoder.schema();
                 self.decoder = Some(decoder);
                 self.state = State::Rows;
+                self.rows_seen = Some(0);
                 Ok(true)
             }
             State::Rows | State::End => Ok(false),
@@ -157,9 +169,12 @@ impl<'c> ResultStream<'c> {
             token => token,
         };
         let rest = match &mut self.decoder {
-            Some(decoder) if decoder.rows_buffered() > 0 => Some(take(decoder)?),
+            Some(decoder) if decoder.rows_buffered() > 0 => Some(self.taken()?),
             _ => None,
         };
+        if let Some(Token::Done(done) | Token::DoneInProc(done) | Token::DoneProc(done)) = token {
+            self.compare(done)?;
+        }
         match token {
             Some(Token::ColMetaData(Some(columns))) => self.state = State::Next(columns),
             None => {
@@ -181,12 +196,41 @@ impl<'c> ResultStream<'c> {
         let consumed = decoder.decode(self.session.rows())?;
         self.session.consume(consumed);
         if decoder.is_full() {
-            return take(decoder).map(Step::Batch);
+            return self.taken().map(Step::Batch);
         }
         if consumed == 0 {
             self.session.fill(DOING)?;
         }
         Ok(Step::More)
+    }
+
+    /// The rows that are decoded, as a batch.
+    fn taken(&mut self) -> Result<RecordBatch, Error> {
+        let Some(decoder) = &mut self.decoder else { return Err(Error::internal("rows without columns")) };
+        let batch = take(decoder)?;
+        if let Some(seen) = &mut self.rows_seen {
+            *seen += batch.num_rows() as u64;
+        }
+        Ok(batch)
+    }
+
+    /// Compares the rows that came with what the server says it sent: an answer that lost some on its way is no answer.
+    fn compare(&mut self, done: Done) -> Result<(), Error> {
+        let Some(seen) = self.rows_seen.take() else { return Ok(()) };
+        // A document comes in as many rows as it takes, and counts what it was made of.
+        let is_document = match self.columns.as_slice() {
+            [column] => DOCUMENTS.iter().any(|name| column.name.starts_with(name)),
+            _ => false,
+        };
+        let has_count = done.status.contains(DoneStatus::COUNT) && !done.status.contains(DoneStatus::ERROR);
+        let is_counted = done.command == SELECT && has_count && !is_document;
+        match is_counted && done.row_count != seen {
+            true => {
+                let what = format!("{seen} rows where the server says that it sent {}", done.row_count);
+                self.session.check(Err(Error::unexpected(DOING, what)))
+            }
+            false => Ok(()),
+        }
     }
 
     /// Reads, without keeping rows, up to the next columns or the end.

@@ -316,3 +316,49 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_statement_that_fails_without_a_word_has_failed() {
+    for replies in [done(0x02, 0xC1, 0), [done(0x03, 0xC1, 0), done(0, 0xC1, 1)].concat()] {
+        let server = Server::start(move |mut peer| {
+            peer.log_in();
+            for _ in 0..2 {
+                peer.expect(PacketType::SqlBatch);
+                peer.reply(&replies);
+            }
+        });
+        let mut client = server.client();
+        let failed = client.execute("q").unwrap_err();
+        assert!(failed.to_string().contains("A severe error occurred"), "{failed}");
+        let failed = client.query_values("q").unwrap_err();
+        assert!(failed.to_string().contains("A severe error occurred"), "{failed}");
+        server.join();
+    }
+}
+
+#[test]
+fn rows_that_are_lost_on_their_way_are_missed() {
+    for (said, is_whole) in [(2, true), (5, false), (1, false)] {
+        let server = Server::start(move |mut peer| {
+            peer.log_in();
+            peer.expect(PacketType::SqlBatch);
+            peer.reply(
+                &[
+                    support::int_column(),
+                    support::int_row(1),
+                    support::int_row(2),
+                    done(0x11, 0xC1, said),
+                    // An assignment counts rows, and sends none.
+                    done(0x10, 0xC1, 1),
+                ]
+                .concat(),
+            );
+            peer.message();
+        });
+        let mut client = server.client();
+        let read: Result<Vec<_>, _> = client.query("q", Form::Exact).unwrap().collect();
+        assert_eq!(read.is_ok(), is_whole, "{read:?}");
+        drop(client);
+        server.join();
+    }
+}
