@@ -2,6 +2,7 @@
 //!
 //! Everything else that goes to standard error goes through [`say`], so that each line is an object then.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,7 +90,26 @@ pub fn trace(text: &str) {
 
 /// A line as a whole: events come from several threads. A reader that has gone away misses it, and nothing else happens.
 fn put(line: &str) {
-    let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+    let _ = io::stderr().lock().write_all(format!("{}\n", printable(line)).as_bytes());
+}
+
+/// A text without what a terminal would obey: texts of servers and of files are shown, and not done. Line feeds and tabs stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            // The line ends of Windows are those of many servers.
+            '\r' if rest.peek() == Some(&'\n') => {}
+            c if is_obeyed(c) => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// The plan of a load.
@@ -186,5 +206,17 @@ impl Observer for RunEvents {
             fields.remove("at");
         }
         write(name, fields);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        assert_eq!(printable("one\ttwo\r\nthree"), "one\ttwo\nthree");
+        assert_eq!(printable("\u{1b}]0;own\u{7}\r\u{9b}2J"), "\\u{1b}]0;own\\u{7}\\u{d}\\u{9b}2J");
+        assert!(matches!(printable("größe"), Cow::Borrowed(_)));
     }
 }

@@ -12,7 +12,8 @@ pub struct Table {
 impl Table {
     /// A table with these columns; `right_aligned` for numbers.
     pub fn new(columns: impl IntoIterator<Item = (String, bool)>) -> Table {
-        let (names, right_aligned) = columns.into_iter().unzip();
+        let (names, right_aligned) =
+            columns.into_iter().map(|(name, is_number)| (on_one_line(name), is_number)).unzip();
         Table { names, right_aligned, rows: Vec::new() }
     }
 

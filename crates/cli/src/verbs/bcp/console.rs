@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::arguments::{Direction, Job};
 use super::diagnostic::Diagnostic;
+use crate::event_log;
 
 /// Rows between two progress lines, unless batches are of another size.
 const PROGRESS_ROWS: u64 = 1000;
@@ -46,7 +47,11 @@ impl Console {
 
     /// Prints a diagnostic.
     pub fn diagnostic(&self, diagnostic: &Diagnostic) {
-        self.line(diagnostic.to_string());
+        let text = diagnostic.to_string();
+        match self.is_file {
+            true => self.line(text),
+            false => self.line(event_log::printable(&text)),
+        }
     }
 
     /// Warns on standard error, and in the file of `-o`.
@@ -55,7 +60,7 @@ impl Console {
         if self.is_file {
             self.line(&text);
         }
-        eprintln!("{text}");
+        eprintln!("{}", event_log::printable(&text));
     }
 
     /// The summary of a copy that is done, perhaps without some rows.
