@@ -40,6 +40,8 @@ pub struct Prepared {
 pub struct Landed {
     /// Rows that were taken from the source in this run and are at the destination now.
     pub rows: u64,
+    /// Rows of these that the destination has dropped, since their keys were there already.
+    pub rows_ignored: u64,
     /// Rows that an earlier run had committed and that were passed over.
     pub rows_skipped: u64,
     /// Bytes that were written, if that is known.
@@ -78,7 +80,8 @@ pub trait Destination: Send {
     /// The stream's, or the destination's own.
     fn write(&mut self, rows: RowStream, control: &Control<'_>) -> Result<Landed, CopyError>;
 
-    /// Makes what was written visible and lasting.
+    /// Makes what was written visible and lasting. After an earlier run that has copied everything it makes what that run has
+    /// left to do.
     ///
     /// # Errors
     /// The destination's own.

@@ -12,6 +12,7 @@
 //! | [`RowStream`] | record batches on their way, with the origins of their rows |
 //! | [`Transformation`], [`TransformEngine`] | what is done to rows on the way, and the door to what does it |
 
+mod collations;
 pub mod database;
 mod destination;
 mod directed_rows;
@@ -43,6 +44,7 @@ mod typed_text;
 mod watch;
 mod workbook;
 
+pub use collations::Collations;
 pub use destination::{Create, Destination, Landed, Prepared};
 pub use directed_rows::ActionCounts;
 pub use endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint};

@@ -1,13 +1,14 @@
 //! A new table of SQL Server for the rows of a source: its statements, its keys behind the rows, and its end if the copy fails.
 
 use load::{
-    Choice, Client, TableName, TableShape, create_table_statement, roomy_length,
-    stage::{Obstacle, ObstacleKind, Script},
+    Beginning, Choice, Client, TableName, TableShape, create_table_statement, roomy_length,
+    stage::{Obstacle, ObstacleKind, PendingKeys, Script},
 };
 use rows::mapping::{CreateOptions, sql_type_of};
 use tds::Value;
 
 use crate::{
+    collations::Collations,
     error::CopyError,
     server_source::without_rowversions,
     source::{ReadForm, Source},
@@ -27,6 +28,8 @@ pub(crate) struct NewTable<'a> {
     pub nested_as_json: bool,
     /// The server has no type for vectors.
     pub without_vectors: bool,
+    /// What becomes of collations.
+    pub collations: &'a Collations,
 }
 
 /// How a table is made.
@@ -70,10 +73,11 @@ impl NewTable<'_> {
                 reason: "the new table has rows, columns, keys, indexes, defaults and checks".to_owned(),
             });
         }
-        let copied = transplanted(shape, self.table, self.with_keys, |name| {
+        let mut copied = transplanted(shape, self.table, self.with_keys, |name| {
             let field = schema.field_with_name(name).ok()?;
             sql_type_of(field, &CreateOptions::default()).ok().map(|sql_type| sql_type.to_string())
         });
+        self.collations.apply(&mut copied);
         let statement = Script { shape: &copied, table: self.table, suffix: "" }.create();
         Ok(Creation { statement, shape: self.with_keys.then_some(copied), notes })
     }
@@ -81,7 +85,7 @@ impl NewTable<'_> {
     /// A table for the columns of anything else.
     fn of_columns(&self, source: &mut dyn Source, form: ReadForm) -> Result<Creation, CopyError> {
         let columns = source.new_columns(form)?;
-        let schema = without_rowversions(&columns.schema);
+        let schema = self.collations.applied(without_rowversions(&columns.schema));
         let options = |index: usize, _: &arrow::datatypes::Field| CreateOptions {
             max_length: columns.longest.get(index).copied().flatten().map(roomy_length),
             nested_as_json: self.nested_as_json,
@@ -98,11 +102,43 @@ impl NewTable<'_> {
 
 /// Runs a statement that makes something; the error names it.
 pub(crate) fn make(client: &mut Client, endpoint: &str, statement: &str) -> Result<(), CopyError> {
-    client.execute(statement).map(drop).map_err(|error| CopyError::Statement {
+    client.execute(statement).map(drop).map_err(|error| failed(endpoint, statement, error))
+}
+
+/// Makes a table by a statement. With keys it is marked until they are built, so that another run of the copy builds them.
+pub(crate) fn make_table(
+    client: &mut Client,
+    endpoint: &str,
+    table: &TableName,
+    statement: &str,
+    has_keys: bool,
+) -> Result<(), CopyError> {
+    match has_keys {
+        true => {
+            let made = PendingKeys(table).make_table(client, statement);
+            made.map_err(|error| failed(endpoint, statement, error))
+        }
+        false => make(client, endpoint, statement),
+    }
+}
+
+/// Runs a statement that may be repeated, after a transient error again; the error names it.
+fn repeated(
+    client: &mut Client,
+    endpoint: &str,
+    beginning: &Beginning<'_>,
+    statement: &str,
+) -> Result<(), CopyError> {
+    let made = beginning.run(client, &mut |client| client.execute(statement).map(drop));
+    made.map_err(|error| failed(endpoint, statement, error))
+}
+
+fn failed(endpoint: &str, statement: &str, error: load::Error) -> CopyError {
+    CopyError::Statement {
         endpoint: endpoint.to_owned(),
         statement: statement.to_owned(),
         error: Box::new(error),
-    })
+    }
 }
 
 /// Makes the table's schema if it is missing: a table cannot be made without.
@@ -127,14 +163,15 @@ pub(crate) fn make_keys(
     endpoint: &str,
     table: &TableName,
     shape: &TableShape,
-    control: &Control<'_>,
+    (beginning, control): (&Beginning<'_>, &Control<'_>),
 ) -> Result<String, CopyError> {
     let without_references = TableShape { foreign_keys: Vec::new(), ..shape.clone() };
     let indexes = Script { shape, table, suffix: "" }.indexes();
     let checks = Script { shape: &without_references, table, suffix: "" }.constraints();
     for statement in indexes.iter().chain(&checks) {
         control.check()?;
-        make(client, endpoint, statement)?;
+        // Each statement has a condition, and so may be repeated.
+        repeated(client, endpoint, beginning, statement)?;
     }
     Ok(format!("{} indexes and keys, {} checks", shape.indexes.len(), shape.checks.len()))
 }
@@ -147,6 +184,7 @@ pub(crate) fn make_foreign_keys(
     table: &TableName,
     shape: &TableShape,
     to_schema: Option<&str>,
+    beginning: &Beginning<'_>,
 ) -> Result<Vec<String>, CopyError> {
     let mut notes = Vec::new();
     for key in &shape.foreign_keys {
@@ -154,7 +192,7 @@ pub(crate) fn make_foreign_keys(
         if let Some(schema) = to_schema {
             key.references.schema = Some(schema.to_owned());
         }
-        match client.describe(&key.references) {
+        match beginning.run(client, &mut |client| client.describe(&key.references)) {
             Err(load::Error::NoTable { .. }) => {
                 notes.push(format!(
                     "foreign key {} of {table} is not copied: it refers to {}, which is not there",
@@ -172,7 +210,7 @@ pub(crate) fn make_foreign_keys(
             ..shape.clone()
         };
         for statement in (Script { shape: &one, table, suffix: "" }).constraints() {
-            make(client, endpoint, &statement)?;
+            repeated(client, endpoint, beginning, &statement)?;
         }
     }
     let made = shape.foreign_keys.len() - notes.len();

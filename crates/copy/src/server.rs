@@ -1,6 +1,8 @@
 //! SQL Server as an endpoint: connecting, and listing tables.
 
-use load::{Client, Config, TableName};
+use std::collections::BTreeMap;
+
+use load::{Client, Config, TableName, stage::is_stage_name};
 use tds::Value;
 
 use crate::{endpoint::SqlServerEndpoint, error::CopyError, listed_table::ListedTable};
@@ -22,31 +24,49 @@ pub fn server_tables(endpoint: &SqlServerEndpoint) -> Result<Vec<ListedTable>, C
     let mut client = connect(&endpoint.config, &name)?;
     let found = client
         .query_values(
-            "SELECT s.name AS schema_name, o.name, o.type, \
-             (SELECT SUM(p.rows) FROM sys.partitions AS p WHERE p.object_id = o.object_id AND p.index_id IN (0, 1)) AS row_count, \
-             (SELECT SUM(a.total_pages) * 8192 FROM sys.partitions AS p JOIN sys.allocation_units AS a \
-             ON a.container_id = p.partition_id WHERE p.object_id = o.object_id) AS bytes \
-             FROM sys.objects AS o JOIN sys.schemas AS s ON s.schema_id = o.schema_id \
-             WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0 ORDER BY s.name, o.name",
+            "SELECT SCHEMA_NAME(o.schema_id) AS schema_name, o.name, o.type, o.object_id FROM sys.objects AS o \
+             WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0 ORDER BY schema_name, o.name",
         )
         .map_err(|error| CopyError::client(&name, error))?;
+    // How large tables are is nice to know, and a list without it is a list.
+    let row_counts = figures(
+        &mut client,
+        "SELECT p.object_id, SUM(p.rows) AS row_count FROM sys.partitions AS p WHERE p.index_id IN (0, 1) GROUP BY p.object_id",
+    );
+    let sizes = figures(
+        &mut client,
+        "SELECT u.object_id, SUM(u.total_pages) * 8192 AS bytes FROM (\
+         SELECT p.object_id, a.total_pages FROM sys.partitions AS p JOIN sys.allocation_units AS a \
+         ON a.container_id = p.hobt_id AND a.type IN (1, 3) UNION ALL \
+         SELECT p.object_id, a.total_pages FROM sys.partitions AS p JOIN sys.allocation_units AS a \
+         ON a.container_id = p.partition_id AND a.type = 2) AS u GROUP BY u.object_id",
+    );
     let rows = found.first().map(|table| table.rows.as_slice()).unwrap_or_default();
     let mut tables: Vec<ListedTable> = rows
         .iter()
         .filter_map(|row| {
-            let [schema, name, kind, rows, bytes] = row.as_slice() else { return None };
+            let [schema, name, kind, object] = row.as_slice() else { return None };
+            let object = number(object)?;
             Some(ListedTable {
                 schema: Some(text(schema)),
                 name: text(name),
                 is_view: text(kind).trim() == "V",
-                rows: number(rows),
-                bytes: number(bytes),
+                rows: row_counts.get(&object).copied(),
+                bytes: sizes.get(&object).copied(),
             })
         })
-        .filter(|table| !LEDGER_TABLES.contains(&table.name.as_str()))
+        // What bulkwire keeps for itself is no table of anybody's.
+        .filter(|table| !LEDGER_TABLES.contains(&table.name.as_str()) && !is_stage_name(&table.name))
         .collect();
     tables.sort_by_key(|table| std::cmp::Reverse((table.bytes, table.rows)));
     Ok(tables)
+}
+
+/// A number for each object; none where the server does not tell.
+fn figures(client: &mut Client, query: &str) -> BTreeMap<u64, u64> {
+    let found = client.query_values(query).unwrap_or_default();
+    let rows = found.iter().flat_map(|table| &table.rows);
+    rows.filter_map(|row| Some((number(row.first()?)?, number(row.get(1)?)?))).collect()
 }
 
 /// The tables in which loads are recorded.

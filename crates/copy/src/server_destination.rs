@@ -6,8 +6,9 @@ use std::sync::{
 };
 
 use load::{
-    Client, Ending, Ledger, LedgerPlace, LoadIdentity, LoadOptions, LoadPlan, LoadState, LoadWay, Mode,
-    ParallelSource, SourceIdentity, TableDescription, TableLoad, TableName, TableShape, UnreadRow,
+    Beginning, Client, Ending, Ledger, LedgerPlace, LoadIdentity, LoadOptions, LoadPlan, LoadState, LoadWay,
+    Mode, ParallelSource, SourceIdentity, TableDescription, TableLoad, TableName, TableShape, UnreadRow,
+    stage::PendingKeys,
 };
 
 use crate::{
@@ -17,7 +18,6 @@ use crate::{
     error::CopyError,
     new_table::{self, Creation, NewTable},
     row_stream::RowStream,
-    server::connect,
     server_write::ServerWrite,
     source::{ReadForm, Repeat, Source},
     watch::Control,
@@ -33,6 +33,8 @@ pub struct ServerDestination {
     ready: Option<Ready>,
     /// The table was made by this copy and has nothing to offer but its rows.
     is_made: bool,
+    /// The table is marked: its keys are still to be built.
+    is_marked: bool,
     is_emptied: bool,
     left: Vec<String>,
     /// Foreign keys, which wait for the rows of all tables.
@@ -60,6 +62,11 @@ impl ServerDestination {
                 "{endpoint}: name the table that takes the rows (mssql://host/database/schema.table)"
             )));
         };
+        if table.is_temporary() && (!table.name.starts_with("##") || write.create == Create::Always) {
+            return Err(CopyError::Usage(format!(
+                "{table} is a temporary table: it ends with the connection of this copy, and its rows with it"
+            )));
+        }
         if write.create == Create::Always && write.way.mode.keys().is_some() {
             return Err(CopyError::Usage(format!(
                 "--create cannot go with mode {}: a table that is yet to be made has no rows to compare",
@@ -78,6 +85,7 @@ impl ServerDestination {
             client: None,
             ready: None,
             is_made: false,
+            is_marked: false,
             is_emptied: false,
             left: Vec::new(),
             foreign_keys: None,
@@ -95,15 +103,42 @@ impl ServerDestination {
     /// The connection, made when it is first needed.
     fn client(&mut self) -> Result<&mut Client, CopyError> {
         if self.client.is_none() {
-            self.client = Some(connect(&self.endpoint.config, &self.endpoint.to_string())?);
+            let connected = self.beginning().connect(&self.endpoint.config);
+            self.client = Some(connected.map_err(|error| self.failed(error))?);
         }
         self.client.as_mut().ok_or(CopyError::Cancelled)
+    }
+
+    /// Takes the mark off the table that its keys are still to be built.
+    fn all_is_built(&mut self) -> Result<(), CopyError> {
+        if !self.is_marked {
+            return Ok(());
+        }
+        let table = self.table.clone();
+        self.run(&mut |client| PendingKeys(&table).clear(client)).map_err(|error| self.failed(error))
+    }
+
+    fn beginning(&self) -> Beginning<'_> {
+        Beginning { retry: self.write.retry, hears: &self.write.hears }
+    }
+
+    /// Runs a step that may be repeated, after a transient error again.
+    fn run<T>(
+        &mut self,
+        step: &mut dyn FnMut(&mut Client) -> Result<T, load::Error>,
+    ) -> Result<T, load::Error> {
+        // Connected by what is called before.
+        let Some(mut client) = self.client.take() else { return Err(load::Error::Broken) };
+        let done = self.beginning().run(&mut client, step);
+        self.client = Some(client);
+        done
     }
 
     /// The table, or `None` if it is not there.
     fn existing(&mut self) -> Result<Option<TableDescription>, CopyError> {
         let table = self.table.clone();
-        match self.client()?.describe(&table) {
+        self.client()?;
+        match self.run(&mut |client| client.describe(&table)) {
             Ok(found) => Ok(Some(found)),
             Err(load::Error::NoTable { .. }) => Ok(None),
             Err(error) => Err(self.failed(error)),
@@ -120,6 +155,7 @@ impl ServerDestination {
             with_keys: self.write.with_keys,
             nested_as_json: self.write.nested_as_json || self.write.options.cast.nested_as_json,
             without_vectors,
+            collations: &self.write.collations,
         };
         new.creation(source, form)
     }
@@ -145,8 +181,9 @@ impl ServerDestination {
         };
         let table = self.table.clone();
         let name = self.name();
-        let client = self.client()?;
-        let target = client.full_name(&table).map_err(|error| CopyError::client(&name, error))?;
+        self.client()?;
+        let target = self.run(&mut |client| client.full_name(&table));
+        let target = target.map_err(|error| CopyError::client(&name, error))?;
         let load_id = resume.load_id.clone().unwrap_or_else(|| default_load_id(&target, &identity));
         let mode = match way.strategy {
             load::Strategy::Auto => way.mode.word().to_owned(),
@@ -155,7 +192,8 @@ impl ServerDestination {
         let identity =
             LoadIdentity { load_id, target, mode, sources: vec![identity], command: resume.command };
         let place = LedgerPlace::beside(&table, &resume.ledger_schema);
-        Ledger::open(client, place, identity).map(Some).map_err(|error| CopyError::client(&name, error))
+        let opened = self.run(&mut |client| Ledger::open(client, place.clone(), identity.clone()));
+        opened.map(Some).map_err(|error| CopyError::client(&name, error))
     }
 }
 
@@ -183,7 +221,21 @@ impl Destination for ServerDestination {
                     load::report::grouped(table.rows)
                 )));
             }
-            (Some(_), _) => {}
+            (Some(_), _) => {
+                let table = self.table.clone();
+                let is_wanted = self.write.with_keys && self.write.resume.is_some();
+                let is_pending = is_wanted
+                    && self
+                        .run(&mut |client| PendingKeys(&table).is_set(client))
+                        .map_err(|error| self.failed(error))?;
+                // An earlier run has made the table and not its keys.
+                if is_pending {
+                    let Creation { shape: made, notes, .. } = self.creation(source, form)?;
+                    prepared.plan.extend(notes);
+                    shape = made;
+                    self.is_marked = true;
+                }
+            }
             (None, Create::Never) => {
                 let error = load::Error::NoTable {
                     table: self.table.to_string(),
@@ -206,9 +258,11 @@ impl Destination for ServerDestination {
                     return Ok(prepared);
                 }
                 let (name, table) = (self.name(), self.table.clone());
+                let is_marked = shape.is_some() && self.write.resume.is_some();
                 let client = self.client()?;
                 new_table::make_schema(client, &name, &table)?;
-                new_table::make(client, &name, &statement)?;
+                new_table::make_table(client, &name, &table, &statement, is_marked)?;
+                self.is_marked = is_marked;
                 self.is_made = true;
                 // A new table has neither rows to keep nor indexes to spare. A copy that may be continued keeps the way that
                 // its next run will have.
@@ -236,8 +290,16 @@ impl Destination for ServerDestination {
         if let Some(shape) = shape {
             let table = self.table.clone();
             let name = self.name();
-            landed.notes.push(new_table::make_keys(self.client()?, &name, &table, &shape, control)?);
+            self.client()?;
+            let Some(mut client) = self.client.take() else { return Err(CopyError::Cancelled) };
+            let by = (&self.beginning(), control);
+            let made = new_table::make_keys(&mut client, &name, &table, &shape, by);
+            self.client = Some(client);
+            landed.notes.push(made?);
             self.foreign_keys = Some(shape).filter(|shape| !shape.foreign_keys.is_empty());
+            if self.foreign_keys.is_none() {
+                self.all_is_built()?;
+            }
         }
         Ok(landed)
     }
@@ -245,7 +307,15 @@ impl Destination for ServerDestination {
     fn finish_together(&mut self) -> Result<Vec<String>, CopyError> {
         let Some(shape) = self.foreign_keys.take() else { return Ok(Vec::new()) };
         let (name, table, to_schema) = (self.name(), self.table.clone(), self.write.to_schema.clone());
-        new_table::make_foreign_keys(self.client()?, &name, &table, &shape, to_schema.as_deref())
+        self.client()?;
+        let Some(mut client) = self.client.take() else { return Err(CopyError::Cancelled) };
+        let by = self.beginning();
+        let made =
+            new_table::make_foreign_keys(&mut client, &name, &table, &shape, to_schema.as_deref(), &by);
+        self.client = Some(client);
+        let made = made?;
+        self.all_is_built()?;
+        Ok(made)
     }
 
     fn abort(&mut self, failure: &CopyError) -> Vec<String> {
@@ -281,7 +351,9 @@ impl ServerDestination {
         let description = source.describe(form)?;
         let table = self.table.clone();
         let name = self.name();
-        let target = self.client()?.describe(&table).map_err(|error| CopyError::client(&name, error))?;
+        self.client()?;
+        let target = self.run(&mut |client| client.describe(&table));
+        let target = target.map_err(|error| CopyError::client(&name, error))?;
         let schema = match &self.write.action {
             Some(action) => staged_schema(&description.schema, action)?,
             None => Arc::clone(&description.schema),
@@ -294,21 +366,22 @@ impl ServerDestination {
             prepared.rows_before = ledger.rows_before();
         }
         if !prepared.is_done {
-            let mut load = TableLoad::new(table, way.clone(), ledger.as_ref());
-            let client = self.client()?;
-            load.look(client).map_err(|error| CopyError::client(&name, error))?;
+            let is_alone = self.is_made || self.write.sole_writer;
+            let mut load = TableLoad::new(table, way.clone(), ledger.as_ref()).alone(is_alone);
+            let looked = self.run(&mut |client| load.look(client).map(drop));
+            looked.map_err(|error| CopyError::client(&name, error))?;
             options.source.bytes = match (description.bytes, description.rows) {
                 (None, Some(rows)) => load.estimated_bytes(&options, rows),
                 (bytes, _) => bytes,
             };
-            let order = load.key_order(client, &schema, &options);
+            let order = load.key_order(self.client()?, &schema, &options);
             let order = order.map_err(|error| CopyError::client(&name, error))?;
             if let Some(order) = order.filter(|order| order.is_kept)
                 && let Some(evidence) = source.follows(form, &order)?
             {
                 options = options.in_order(&order, evidence.to_owned());
             }
-            let plan = load.plan(client, &schema, &options);
+            let plan = self.run(&mut |client| load.plan(client, &schema, &options));
             match plan {
                 Ok(plan) => {
                     let writers = self.write.writers_choice(&plan);
@@ -333,7 +406,8 @@ impl ServerDestination {
     ) -> Result<Landed, CopyError> {
         let name = self.name();
         let Ready { options, way, ledger, .. } = ready;
-        let mut load = TableLoad::new(self.table.clone(), way.clone(), ledger.as_ref());
+        let is_alone = self.is_made || self.write.sole_writer;
+        let mut load = TableLoad::new(self.table.clone(), way.clone(), ledger.as_ref()).alone(is_alone);
         let schema = match &self.write.action {
             Some(action) => staged_schema(&rows.schema, action)?,
             None => Arc::clone(&rows.schema),
@@ -341,25 +415,25 @@ impl ServerDestination {
         let failed = |error| CopyError::client(&name, error);
         let retry = self.write.retry;
         let knows_rows = self.is_made || self.write.sole_writer;
-        let client = self.client()?;
-        let mut plan = load.plan(client, &schema, options).map_err(failed)?;
+        self.client()?;
+        let mut plan = self.run(&mut |client| load.plan(client, &schema, options)).map_err(failed)?;
         if let Some(stage) = load.stage() {
             control.watch.staged(&stage.name().to_string());
-            load.make_stage(client).map_err(failed)?;
-            plan = load.plan(client, &schema, options).map_err(failed)?;
+            self.run(&mut |client| load.make_stage(client)).map_err(failed)?;
+            plan = self.run(&mut |client| load.plan(client, &schema, options)).map_err(failed)?;
         }
         if load.empties() {
             // Only now: rows that do not fit the table must not cost its own.
             control.watch.publishing(true);
-            let emptied = load.empty(client);
+            let emptied = self.run(&mut |client| load.empty(client));
             control.watch.publishing(false);
             emptied.map_err(failed)?;
             self.is_emptied = true;
-            plan = load.plan(self.client()?, &schema, options).map_err(failed)?;
+            plan = self.run(&mut |client| load.plan(client, &schema, options)).map_err(failed)?;
         }
         if ledger.is_none() && load.stage().is_none() && (knows_rows || self.is_emptied) {
             let target = self.table.clone();
-            let described = self.client()?.describe(&target).map_err(failed)?;
+            let described = self.run(&mut |client| client.describe(&target)).map_err(failed)?;
             plan.rows_before = Some(described.rows);
         }
         let skipped = Arc::new(AtomicU64::new(0));
@@ -435,6 +509,10 @@ impl ServerDestination {
         if rows_idle > 0 {
             notes.push(format!("{} skipped", load::report::grouped(rows_idle)));
         }
+        if report.load.rows_ignored > 0 {
+            let dropped = load::report::grouped(report.load.rows_ignored);
+            notes.push(format!("{dropped} dropped, since their keys were there already (IGNORE_DUP_KEY)"));
+        }
         notes.push(format!("limited by {}", report.limit));
         if report.retries > 0 {
             notes.push(format!("tried again {} times", report.retries));
@@ -442,6 +520,7 @@ impl ServerDestination {
         notes.extend(report.load.messages.iter().cloned());
         Ok(Landed {
             rows: report.load.rows,
+            rows_ignored: report.load.rows_ignored,
             rows_skipped: report.rows_skipped,
             bytes: Some(report.load.bytes_on_wire),
             writers: report.writers,

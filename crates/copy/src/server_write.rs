@@ -8,7 +8,7 @@ use load::{
 };
 use rows::Mapping;
 
-use crate::{destination::Create, source::Description};
+use crate::{collations::Collations, destination::Create, source::Description};
 
 /// How rows are loaded into a table.
 #[derive(Debug, Clone)]
@@ -21,8 +21,10 @@ pub struct ServerWrite {
     pub by_position: bool,
     /// Connections; `None`: as many as pay.
     pub writers: Option<usize>,
-    /// How long transient errors are tried again.
+    /// How long transient errors are tried again, from the first connection on.
     pub retry: RetryPolicy,
+    /// Hears of the first failure of a beginning that is tried again.
+    pub hears: fn(&load::Error),
     /// Time for the whole load.
     pub time_limit: Option<Duration>,
     /// Record committed rows, and continue a copy that broke.
@@ -33,6 +35,8 @@ pub struct ServerWrite {
     pub nested_as_json: bool,
     /// Copy the keys, indexes, defaults, checks and computed columns of a table of SQL Server.
     pub with_keys: bool,
+    /// What becomes of the collations of a table that is made.
+    pub collations: Collations,
     /// The schema that takes the tables of all schemas; foreign keys then refer to it.
     pub to_schema: Option<String>,
     /// Nobody else changes the table during the copy.
@@ -49,11 +53,13 @@ impl Default for ServerWrite {
             by_position: false,
             writers: Some(1),
             retry: RetryPolicy::NONE,
+            hears: |_| {},
             time_limit: None,
             resume: None,
             create: Create::default(),
             nested_as_json: false,
             with_keys: false,
+            collations: Collations::Keep,
             to_schema: None,
             sole_writer: false,
             action: None,

@@ -70,6 +70,8 @@ pub struct FailedCopy {
     pub source: String,
     /// The destination.
     pub destination: String,
+    /// Rows that it has written, and that are there.
+    pub rows_written: u64,
     /// Why.
     pub error: CopyError,
     /// What it leaves behind, for people.
@@ -116,7 +118,8 @@ pub fn copy_table(
                     left.insert(0, format!("it is row {} of {name}{line}", row.saturating_add(1)));
                 }
             }
-            Err(Box::new(FailedCopy { source: report.source, destination: report.destination, error, left }))
+            let CopyReport { source, destination, rows_written, .. } = report;
+            Err(Box::new(FailedCopy { source, destination, rows_written, error, left }))
         }
     }
 }
@@ -156,7 +159,11 @@ fn run(
     report.rows_skipped = prepared.rows_before;
     report.was_done = prepared.is_done;
     announce(report);
-    if settings.is_dry || prepared.is_done {
+    if settings.is_dry {
+        return Ok(());
+    }
+    if prepared.is_done {
+        report.notes = destination.finish(Landed::default(), control)?.notes;
         return Ok(());
     }
     let rows = source.open(form)?;
@@ -183,9 +190,10 @@ fn run(
     report.rows_read = read.load(Ordering::Relaxed);
     report.rows_refused = refused.load(Ordering::Relaxed);
     check_counts(report, &landed, "nothing of it is kept where it could be undone")?;
+    report.rows_written = landed.rows.saturating_sub(landed.rows_ignored);
     let landed = destination.finish(landed, &control)?;
     check_counts(report, &landed, "what was written is there")?;
-    report.rows_written = landed.rows;
+    report.rows_written = landed.rows.saturating_sub(landed.rows_ignored);
     report.rows_skipped = landed.rows_skipped;
     report.bytes_read = source.bytes_read().map(|bytes| bytes.load(Ordering::Relaxed));
     report.bytes_written = landed.bytes;

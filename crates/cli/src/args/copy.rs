@@ -66,6 +66,10 @@ pub struct CopyArgs {
     /// Between SQL Servers: give new tables the keys, indexes, defaults, checks, computed columns and foreign keys of the source's
     #[arg(long, help_heading = "Target")]
     pub with_keys: bool,
+    /// What becomes of the collations of columns of tables that are made: keep, default (that of the destination's database), or
+    /// map=OLD:NEW, several joined by commas
+    #[arg(long, value_name = "WHAT", default_value_t, hide_default_value = true, help_heading = "Target", value_parser = parse_collations)]
+    pub collations: copy::Collations,
     #[command(flatten)]
     pub writers: WriterArgs,
     #[command(flatten)]
@@ -103,6 +107,10 @@ pub struct CopyArgs {
     pub quiet: bool,
     #[command(flatten)]
     pub events: EventArgs,
+}
+
+fn parse_collations(text: &str) -> Result<copy::Collations, String> {
+    text.parse()
 }
 
 impl CopyArgs {

@@ -320,8 +320,13 @@ fn end(
             (Some(Err(failed)), _) => failures.push((outcome.name, failed)),
             (_, Some(error)) => {
                 let left = vec!["the rows are there".to_owned()];
-                let failed =
-                    FailedCopy { source: outcome.name.clone(), destination: String::new(), error, left };
+                let failed = FailedCopy {
+                    source: outcome.name.clone(),
+                    destination: String::new(),
+                    rows_written: 0,
+                    error,
+                    left,
+                };
                 failures.push((outcome.name, Box::new(failed)));
             }
             _ => {}

@@ -6,7 +6,7 @@ use copy::{
 };
 use formats::bcp::declare;
 use formats::{Compression, Format, Location};
-use load::read::{Consistency, Readers};
+use load::read::{Consistency, ReadOptions, Readers};
 use load::{ACTION_COLUMN, Client};
 use tds::Column;
 
@@ -93,6 +93,7 @@ pub fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
         ("--key", !modes.key.is_empty()),
         ("--strategy", modes.strategy.is_some()),
         ("--with-keys", arguments.with_keys),
+        ("--collations", arguments.collations != copy::Collations::Keep),
         ("--writers", writers.writers.is_some()),
         ("--by-partition", writers.by_partition.is_some()),
         ("--resume", writers.resume),
@@ -179,9 +180,17 @@ fn refuse(flags: &[(&str, bool)], is_possible: bool, what: &str, endpoint: &Endp
 /// What the flags say of the source. `columns` describe a file that says nothing of its own.
 pub fn source_settings(arguments: &CopyArgs, ends: &Ends) -> Result<SourceSettings, Failure> {
     let form = read_options::form(&arguments.forms);
+    let read = read_options::of(&arguments.reading, arguments.writers.retry_for, form);
     Ok(SourceSettings {
         query: arguments.query.clone(),
-        read: read_options::of(&arguments.reading, arguments.writers.retry_for, form),
+        read: ReadOptions {
+            hears: hears(arguments),
+            beginning: match arguments.writers.is_asked() {
+                true => load_options::retry(&arguments.writers),
+                false => read.beginning,
+            },
+            ..read
+        },
         formats: match &ends.source {
             Endpoint::Files(files) if !files.is_workbook() => source_formats(arguments, &ends.destination)?,
             _ => FileFormats::default(),
@@ -194,6 +203,11 @@ pub fn source_settings(arguments: &CopyArgs, ends: &Ends) -> Result<SourceSettin
         },
         interruption: None,
     })
+}
+
+/// Who hears of a beginning that is tried again.
+fn hears(arguments: &CopyArgs) -> fn(&load::Error) {
+    if arguments.quiet { |_| {} } else { load_options::hears }
 }
 
 fn source_formats(arguments: &CopyArgs, destination: &Endpoint) -> Result<FileFormats, Failure> {
@@ -284,6 +298,7 @@ pub fn destination_settings(
             None => Some(1),
         },
         retry: load_options::retry(writers),
+        hears: hears(arguments),
         time_limit: writers.time_limit.map(|seconds| std::time::Duration::from_secs(seconds.into())),
         resume: writers.is_resumable().then(|| Resume {
             load_id: writers.load_id.clone(),
@@ -293,6 +308,7 @@ pub fn destination_settings(
         create,
         nested_as_json: conversions.nested_as_json,
         with_keys: arguments.with_keys,
+        collations: arguments.collations.clone(),
         to_schema: arguments.to_schema.clone(),
         sole_writer: bulk.sole_writer,
         action,

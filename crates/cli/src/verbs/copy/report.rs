@@ -113,7 +113,10 @@ impl Figures {
                     figures.refused += report.rows_refused;
                     figures.elapsed = figures.elapsed.max(report.elapsed);
                 }
-                Some(Err(_)) => figures.failed += 1,
+                Some(Err(failed)) => {
+                    figures.failed += 1;
+                    figures.rows += failed.rows_written;
+                }
                 None => figures.not_begun += 1,
             }
         }
