@@ -44,6 +44,12 @@ pub enum Failure {
         /// What happened then.
         failure: Box<Failure>,
     },
+    /// The connection was lost before the first row of a load was sent.
+    #[error("{failure}")]
+    Unbegun {
+        /// What happened.
+        failure: Box<Failure>,
+    },
     /// An error while rows were loaded into a stage: the table is unchanged.
     #[error("{failure}")]
     Staged {
@@ -173,6 +179,11 @@ pub struct FailedLoad {
 /// "There is already an object named ..." (sys.messages).
 const NAME_TAKEN: i32 = 2714;
 
+/// "Invalid collation" (sys.messages).
+const UNKNOWN_COLLATION: i32 = 448;
+/// "Keyword or statement option is not supported on this platform" (sys.messages).
+const NOT_ON_THIS_PLATFORM: i32 = 16202;
+
 const NESTED: &str = "--nested-as-json stores such values as JSON text";
 
 impl Failure {
@@ -189,6 +200,9 @@ impl Failure {
         }
         if let Failure::Emptied { table, .. } = self {
             say!("note: {table} was emptied before, as --truncate asks");
+        }
+        if let Failure::Unbegun { .. } = self {
+            say!("note: no row was loaded by this run");
         }
         if let Failure::Staged { table, left, .. } = self {
             say!("note: {table} is as it was; the load went into a stage beside it");
@@ -220,11 +234,26 @@ impl Failure {
         }
     }
 
+    /// A failure before the first row of a load: of a connection that was lost nobody knows so by itself.
+    pub fn before_rows(self) -> Self {
+        let is_lost = match &self {
+            Self::Client(error) => is_lost(error),
+            Self::Plan { error, .. } | Self::Statement { error, .. } => is_lost(error),
+            _ => false,
+        };
+        match is_lost {
+            true => Self::Unbegun { failure: Box::new(self) },
+            false => self,
+        }
+    }
+
     /// The load that ended early.
     pub fn load(&self) -> Option<&FailedLoad> {
         match self {
             Failure::Load(load) => Some(load),
-            Failure::Emptied { failure, .. } | Failure::Staged { failure, .. } => failure.load(),
+            Failure::Emptied { failure, .. }
+            | Failure::Staged { failure, .. }
+            | Failure::Unbegun { failure } => failure.load(),
             _ => None,
         }
     }
@@ -233,7 +262,7 @@ impl Failure {
     pub fn is_in_doubt(&self) -> bool {
         match self {
             Failure::Load(load) => load.error.rows_in_doubt > 0,
-            Failure::Emptied { failure, .. } => failure.is_in_doubt(),
+            Failure::Emptied { failure, .. } | Failure::Unbegun { failure } => failure.is_in_doubt(),
             // Whatever became of the stage's rows, none is in the table.
             Failure::Staged { .. } => false,
             Failure::Copy(failed) => copy_is_in_doubt(&failed.error),
@@ -250,7 +279,9 @@ impl Failure {
 
     fn is_broken_pipe(&self) -> bool {
         match self {
-            Failure::Emptied { failure, .. } | Failure::Staged { failure, .. } => failure.is_broken_pipe(),
+            Failure::Emptied { failure, .. }
+            | Failure::Staged { failure, .. }
+            | Failure::Unbegun { failure } => failure.is_broken_pipe(),
             Failure::Stream { source, .. } => source.kind() == io::ErrorKind::BrokenPipe,
             Failure::Format(error) => error.is_broken_pipe(),
             Failure::Copy(failed) => {
@@ -266,7 +297,9 @@ impl Failure {
     fn hint(&self) -> Option<&'static str> {
         let error = match self {
             Failure::Load(load) => &load.error.source,
-            Failure::Emptied { failure, .. } | Failure::Staged { failure, .. } => return failure.hint(),
+            Failure::Emptied { failure, .. }
+            | Failure::Staged { failure, .. }
+            | Failure::Unbegun { failure } => return failure.hint(),
             Failure::Client(error) => error,
             Failure::Batch { error, .. } => error,
             Failure::Plan { error, .. }
@@ -279,6 +312,13 @@ impl Failure {
         let is_plan = matches!(self, Failure::Plan { .. });
         of_load(error, is_plan, matches!(self, Failure::Statement { .. }))
     }
+}
+
+/// Whether the connection, once made, was lost.
+fn is_lost(error: &load::Error) -> bool {
+    use load::retry::{Transient, transient};
+    let is_made = !matches!(error, load::Error::Connect(_) | load::Error::Login(_));
+    is_made && matches!(transient(error), Some(Transient::Connection | Transient::Silence))
 }
 
 /// What helps against the error of a copy, in the words of the command line.
@@ -343,6 +383,12 @@ fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option<&'s
         load::Error::Server(server) if is_statement && server.first().number == NAME_TAKEN => Some(
             "there is such a table already, or another load has just made it; without --create rows go into it",
         ),
+        load::Error::Server(server) if server.first().number == UNKNOWN_COLLATION => Some(
+            "--collations default leaves them to the database, and --collations map=OLD:NEW names others",
+        ),
+        load::Error::Server(server) if server.first().number == NOT_ON_THIS_PLATFORM && is_statement => Some(
+            "SQL Server on Linux takes no code page: --encoding RAW with its version 2019; without --server-side this command converts the file",
+        ),
         load::Error::Server(server) if server.is_about_the_stream() => {
             Some("--bisect sends such a batch again in parts; --batch-rows makes smaller ones")
         }
@@ -366,6 +412,7 @@ impl From<CopyError> for Failure {
             error => Self::Copy(Box::new(FailedCopy {
                 source: String::new(),
                 destination: String::new(),
+                rows_written: 0,
                 error,
                 left: Vec::new(),
             })),

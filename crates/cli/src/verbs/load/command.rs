@@ -4,8 +4,8 @@ use arrow::datatypes::DataType;
 use formats::{Evidence, Format, InferredColumn, InferredSchema};
 use load::report::grouped;
 use load::{
-    Client, Ledger, LoadState, TableLoad, TableName, create_table_statement, roomy_length, roomy_schema,
-    unsized_advice,
+    Beginning, Client, Ledger, LoadState, TableLoad, TableName, create_table_statement, roomy_length,
+    roomy_schema, unsized_advice,
 };
 use rows::mapping::{CreateOptions, StringType};
 
@@ -14,13 +14,14 @@ use crate::failure::Failure;
 use crate::server_log::LoadWatch;
 use crate::verbs::load::files::Files;
 use crate::verbs::load::source::{Kind, Source, change, check, sources, tolerates_rows};
-use crate::verbs::load::{ledger, report, server_side, way};
+use crate::verbs::load::{ledger, options, report, server_side, way};
 use crate::{connection, file_format};
 
 /// Loads the files. `command` is what continues the load, if it breaks.
 pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
     let table: TableName =
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
+    refuse_temporary(&table, arguments.create)?;
     let way = way::of(arguments)?;
     if arguments.server_side {
         return server_side::run(&table, arguments).map(|()| Outcome::Whole);
@@ -34,8 +35,15 @@ pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Fai
     for later in sources.iter().skip(1) {
         check(later)?;
     }
-    let mut client = connection::open(&arguments.connection)?;
-    let ledger = ledger::open(&mut client, &table, &sources, &way, arguments, command)?;
+    let hears = |error: &load::Error| {
+        if !arguments.quiet {
+            options::hears(error);
+        }
+    };
+    let beginning = Beginning { retry: options::retry(&arguments.writers), hears: &hears };
+    let mut client = connection::open_by(&arguments.connection, &beginning)?;
+    let ledger = ledger::open(&mut client, &table, &sources, &way, arguments, command, &beginning);
+    let ledger = ledger.map_err(Failure::before_rows)?;
     let ledger = ledger.as_ref();
     if let Some(ledger) = ledger.filter(|ledger| ledger.state() == LoadState::Done) {
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
@@ -50,17 +58,20 @@ pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Fai
         // A load that failed has no further use for its connection, unless the new table is to go again.
         client.close_failed_loads();
     }
-    let made = make_target(&mut client, &table, &mut sources, arguments)?;
+    let made = make_target(&mut client, &table, &mut sources, arguments, &beginning);
+    let made = made.map_err(Failure::before_rows)?;
     let is_made = made.is_some();
     let rejects = ledger::open_rejects(&sources, ledger, arguments)?;
     let rejects = rejects.as_ref();
-    let mut load = TableLoad::new(table.clone(), way, ledger);
+    let is_alone = arguments.bulk.sole_writer || arguments.create;
+    let mut load = TableLoad::new(table.clone(), way, ledger).alone(is_alone);
     let files = Files {
         table: &table,
         sources: &sources,
         ledger,
         rejects,
         arguments,
+        beginning,
         watch: LoadWatch::default(),
         unsized_advice: made.filter(|advice| !advice.is_empty()).map(|advice| advice.join("; ")),
     };
@@ -73,6 +84,17 @@ pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Fai
         return Err(given_up(&mut client, &load, failure));
     }
     Ok(if rejects.is_some_and(|rejects| rejects.count() > 0) { Outcome::RowsRefused } else { Outcome::Whole })
+}
+
+/// Refuses a table that ends with the connection of this command: nobody would ever see its rows.
+fn refuse_temporary(table: &TableName, is_made: bool) -> Result<(), Failure> {
+    let is_shared = table.name.starts_with("##") && !is_made;
+    match table.is_temporary() && !is_shared {
+        true => Err(Failure::Usage(format!(
+            "{table} is a temporary table: it ends with the connection of this command, and its rows with it"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// A failure of a load, after its stage is gone if it had one, and with what it has done to the table.
@@ -97,8 +119,16 @@ fn make_target(
     table: &TableName,
     sources: &mut [Source],
     arguments: &LoadArgs,
+    beginning: &Beginning<'_>,
 ) -> Result<Option<Vec<String>>, Failure> {
-    let exists = arguments.create && arguments.writers.is_resumable() && client.describe(table).is_ok();
+    let exists = match arguments.create && arguments.writers.is_resumable() {
+        true => match beginning.run(client, &mut |client| client.describe(table)) {
+            Ok(_) => true,
+            Err(load::Error::NoTable { .. }) => false,
+            Err(error) => return Err(error.into()),
+        },
+        false => false,
+    };
     if !arguments.create || exists {
         return Ok(None);
     }

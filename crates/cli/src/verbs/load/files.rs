@@ -9,7 +9,7 @@ use formats::{Encoding, RowLines};
 use indicatif::ProgressBar;
 use load::report::{grouped, row_words};
 use load::{
-    Client, Ending, Ledger, LoadOptions, LoadPlan, Observation, ParallelOptions, ParallelReport,
+    Beginning, Client, Ending, Ledger, LoadOptions, LoadPlan, Observation, ParallelOptions, ParallelReport,
     ParallelSource, RejectedRow, TableLoad, TableName, Tolerance, Writers,
 };
 
@@ -17,7 +17,7 @@ use crate::args::{LoadArgs, WriterCount};
 use crate::failure::{FailedLoad, Failure};
 use crate::server_log::LoadWatch;
 use crate::verbs::load::report::{self, Loaded, Terms};
-use crate::verbs::load::source::{self, REJECTS_SHOWN_MAX, Source};
+use crate::verbs::load::source::{self, Kind, REJECTS_SHOWN_MAX, Source};
 use crate::verbs::load::{forecast, observation, options, order};
 use crate::{event_log, interrupt, progress};
 use copy::loaded_file::{LoadedFile, Reader};
@@ -36,6 +36,8 @@ pub struct Files<'a> {
     pub rejects: Option<&'a Rejects>,
     /// The command line.
     pub arguments: &'a LoadArgs,
+    /// What is tried again before the first row.
+    pub beginning: Beginning<'a>,
     /// Hears of commits and of writers.
     pub watch: LoadWatch,
     /// Which (max) columns of a table that was made could have a length.
@@ -73,16 +75,22 @@ impl Files<'_> {
         group: &[Source],
         rows_before: &mut Option<Option<u64>>,
     ) -> Result<(), Failure> {
-        let Self { table, ledger, rejects, arguments, .. } = *self;
-        let (mut files, readers) = self.open(client, load, group)?;
+        let Self { table, ledger, rejects, arguments, beginning, .. } = *self;
+        let (mut files, readers) = self.open(client, load, group).map_err(|failure| match rows_before {
+            // Files before this one may be in the table.
+            Some(_) => failure,
+            None => failure.before_rows(),
+        })?;
         if load.empties() && !arguments.dry_run {
             // Only now: a file that does not fit the table must not cost its rows.
-            let emptied = interrupt::during_statement(|| load.empty(client));
+            let emptied =
+                interrupt::during_statement(|| beginning.run(client, &mut |client| load.empty(client)));
             let statement = load.emptying_statement();
             emptied.map_err(|error| Failure::Statement { statement, error: Box::new(error) })?;
             // The empty table has plans of its own.
             for ((file, reader), source) in files.iter_mut().zip(&readers).zip(group) {
-                let plan = load.plan(client, &reader.schema(), &file.options);
+                let schema = reader.schema();
+                let plan = beginning.run(client, &mut |client| load.plan(client, &schema, &file.options));
                 file.plan = plan.map_err(|error| source::unfit(source, table, error))?;
             }
         }
@@ -154,10 +162,18 @@ impl Files<'_> {
         load: &mut TableLoad<'_>,
         group: &'s [Source],
     ) -> Result<(Vec<LoadedSource<'s>>, Vec<Reader>), Failure> {
-        let Self { table, rejects, arguments, .. } = *self;
+        let Self { table, rejects, arguments, beginning, .. } = *self;
         let mut files = Vec::new();
         let mut readers = Vec::new();
+        let look = |client: &mut Client, load: &mut TableLoad<'_>, source: &Source| {
+            let looked = beginning.run(client, &mut |client| load.look(client).map(drop));
+            looked.map_err(|error| source::unfit(source, table, error))
+        };
         for source in group {
+            // A file of bcp's formats has the table's columns.
+            if matches!(source.kind, Kind::Host(_)) {
+                look(client, load, source)?;
+            }
             let mut reader = source::open(client, table, source, arguments)?;
             reader.use_threads(formats::reading_threads(group.len()));
             if rejects.is_some() {
@@ -165,15 +181,19 @@ impl Files<'_> {
             }
             readers.push(reader);
         }
+        if let Some(first) = group.first() {
+            look(client, load, first)?;
+        }
         let options = order::find(client, load, group, &readers, arguments)?;
         for ((source, reader), options) in group.iter().zip(&readers).zip(options) {
-            let chosen = load.choose(client, &reader.schema(), &options);
+            let schema = reader.schema();
+            let chosen = beginning.run(client, &mut |client| load.choose(client, &schema, &options));
             chosen.map_err(|error| source::unfit(source, table, error))?;
             if let Some(stage) = load.stage().filter(|_| !arguments.dry_run) {
                 interrupt::note_stage(stage.name().to_string());
-                load.make_stage(client)?;
+                beginning.run(client, &mut |client| load.make_stage(client))?;
             }
-            let plan = load.plan(client, &reader.schema(), &options);
+            let plan = beginning.run(client, &mut |client| load.plan(client, &schema, &options));
             let plan = plan.map_err(|error| source::unfit(source, table, error))?;
             let forecast = forecast::beforehand(client, &plan, source, arguments)?;
             files.push(LoadedSource {

@@ -120,6 +120,10 @@ pub fn show(loaded: &Loaded<'_>, is_asked: bool, arguments: &LoadArgs) -> Result
             true => say!("{name}: {report}"),
             false => say!("{name}: {}", report.load),
         }
+        for (message, count) in counted(&report.load.messages) {
+            let times = if count == 1 { String::new() } else { format!(" ({} times)", grouped(count)) };
+            say!("message: {message}{times}");
+        }
         for logged in logged {
             say!("logging: {}", logged.line());
         }
@@ -132,6 +136,18 @@ pub fn show(loaded: &Loaded<'_>, is_asked: bool, arguments: &LoadArgs) -> Result
     Ok(())
 }
 
+/// The different messages of the server, in the order of their first appearance, and how often each came.
+fn counted(messages: &[String]) -> Vec<(&str, u64)> {
+    let mut all: Vec<(&str, u64)> = Vec::new();
+    for message in messages.iter().map(|message| message.trim_end()) {
+        match all.iter_mut().find(|(known, _)| *known == message) {
+            Some((_, count)) => *count += 1,
+            None => all.push((message, 1)),
+        }
+    }
+    all
+}
+
 /// The report of a load.
 fn report_json(loaded: &Loaded<'_>) -> serde_json::Value {
     let Loaded { name, report, afterword, logged, refused, ledger } = *loaded;
@@ -140,7 +156,8 @@ fn report_json(loaded: &Loaded<'_>) -> serde_json::Value {
         "file": name,
         "done_before": false,
         "load_id": ledger.map(Ledger::load_id),
-        "rows": report.load.rows,
+        "rows": report.load.rows_stored(),
+        "rows_ignored": report.load.rows_ignored,
         "rejected": refused,
         "batches": report.load.batches,
         "bytes_on_wire": report.load.bytes_on_wire,
