@@ -57,14 +57,19 @@ impl HoldingLine {
 /// Passes bytes on in both directions. The thread of the client's is returned.
 fn pump(client: TcpStream, server: TcpStream, held: Option<(usize, Receiver<()>)>) -> JoinHandle<()> {
     let (mut answers, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-    thread::spawn(move || {
+    let answering = thread::spawn(move || {
         let _ = std::io::copy(&mut answers, &mut to_client);
         let _ = to_client.shutdown(Shutdown::Write);
     });
-    thread::spawn(move || up(client, server, held))
+    thread::spawn(move || up(client, server, held, answering))
 }
 
-fn up(mut client: TcpStream, mut server: TcpStream, mut held: Option<(usize, Receiver<()>)>) {
+fn up(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    mut held: Option<(usize, Receiver<()>)>,
+    answering: JoinHandle<()>,
+) {
     let mut header = [0; 8];
     let mut commits = 0;
     while client.read_exact(&mut header).is_ok() {
@@ -86,7 +91,8 @@ fn up(mut client: TcpStream, mut server: TcpStream, mut held: Option<(usize, Rec
                 let _ = released.recv();
                 let _ = server.write_all(&packet);
                 // Its answer goes nowhere, and is waited for: then it has happened.
-                let _ = server.read(&mut [0]);
+                let _ = server.shutdown(Shutdown::Write);
+                answering.join().unwrap();
                 return;
             }
         }
