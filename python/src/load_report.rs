@@ -89,7 +89,7 @@ impl LoadReport {
     pub(crate) fn staged(table: &TableName, report: Report) -> Self {
         Self {
             table: table.to_string(),
-            rows: report.rows,
+            rows: report.rows_stored(),
             batches: report.batches,
             bytes: report.bytes_on_wire,
             seconds: report.elapsed.as_secs_f64(),

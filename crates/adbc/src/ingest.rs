@@ -82,7 +82,7 @@ impl Ingest<'_> {
         let done = load_whole(client, &load, &schema, rows, &mut |_| {});
         let done = done.map_err(|error| self.failed(error))?;
         let published = done.published.map(|done| done.inserted.saturating_add(done.updated));
-        Ok(published.unwrap_or_else(|| done.loaded.map_or(0, |loaded| loaded.load.rows)))
+        Ok(published.unwrap_or_else(|| done.loaded.map_or(0, |loaded| loaded.load.rows_stored())))
     }
 
     fn failed(&self, error: LoadError) -> Error {

@@ -94,7 +94,7 @@ fn body(section: &Section<'_>) -> Body {
     body.heading(&format!("{name} into {}", afterword.table));
     let seconds = load.elapsed.as_secs_f64();
     body.tiles(&[
-        (grouped(load.rows), row_words(load.rows).0),
+        (grouped(load.rows_stored()), row_words(load.rows_stored()).0),
         (format!("{seconds:.2} s"), "time"),
         (format!("{}/s", grouped(load.rows_per_second().round() as u64)), "rows"),
         (format!("{}/s", bytes(load.bytes_per_second())), "on the wire"),

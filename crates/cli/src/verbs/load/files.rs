@@ -142,7 +142,7 @@ impl Files<'_> {
             }
         };
         if let Some(Some(before)) = rows_before {
-            *before = before.saturating_add(report.load.rows);
+            *before = before.saturating_add(report.load.rows_stored());
         }
         let shown = Loaded {
             name: &label(&files),
