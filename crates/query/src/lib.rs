@@ -24,7 +24,8 @@ pub(crate) use execution::{
 };
 pub use execution::{memory, running};
 pub(crate) use operator::{
-    attentive, cross_joins, extreme, grouping, in_order, merge_joins, one_input, parallel, pause, percentile,
+    attentive, cross_joins, distinct_spread, extreme, grouping, in_order, merge_joins, moving, one_input,
+    parallel, pause, percentile,
 };
 pub use table::key_order;
 pub(crate) use table::{

@@ -9,17 +9,20 @@ use arrow::datatypes::DataType;
 use datafusion::functions_aggregate as engine_aggregates;
 use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams, Sort};
 use datafusion::logical_expr::{Expr, LogicalPlan, cast, lit};
+use rows::text::number::POWERS_OF_TEN;
 use tds::{Collation, Length, SqlType};
 
 use super::super::Datum;
 use super::super::arithmetic::checked_float;
 use super::super::collation::{is_lossy, key};
 use super::super::convert::{length_limit, text_length, type_name};
+use super::super::distinct_spread::distinct_spread;
 use super::super::functions::{self, Aggregate as Kind, Kernel, Written};
 use super::super::typed::{Typed, call};
 use super::super::types::{as_decimal, bounded_decimal, is_integer};
 use super::clause::{Clause, misplaced_aggregate, not_grouped};
 use super::scope::{InnerAggregates, outer, reference};
+use super::window::moving_kind;
 use super::{Binder, Scope};
 use tsql::SqlError;
 use tsql::expression::{Expr as Ast, FunctionCall};
@@ -195,8 +198,30 @@ fn finished(value: Typed, result: SqlType, name: &str) -> Result<Typed, SqlError
         let joined = cast(value.expr.clone(), DataType::Utf8);
         return Ok(joined_text(Typed { expr: joined, nullable: true, ..value }, result));
     }
+    of_engine(value, &result, name)
+}
+
+/// What the engine has computed as T-SQL's value. An average is a division, whose quotient is cut at its scale and not rounded.
+pub(super) fn of_engine(value: Typed, result: &SqlType, name: &str) -> Result<Typed, SqlError> {
     let collation = value.collation;
-    checked_float(value).with_collation(collation).cast(&result)
+    let averages = functions::aggregate(name) == Some(Kind::Average);
+    let value = match (as_decimal(&value.sql_type), as_decimal(result)) {
+        (Some((_, from)), Some((_, to))) if averages && from > to => cut_quotient(value, from, to),
+        _ => value,
+    };
+    checked_float(value).with_collation(collation).cast(result)
+}
+
+/// A decimal of scale `from` without the digits behind scale `to`.
+fn cut_quotient(value: Typed, from: u8, to: u8) -> Typed {
+    let result = SqlType::Numeric { precision: 38, scale: to };
+    let divisor = POWERS_OF_TEN.get(usize::from(from - to)).copied().unwrap_or(1);
+    call(&format!("cut_from_{from}_to_{to}"), vec![value], result, move |values| {
+        Ok(match values {
+            [Datum::Decimal(units)] => Datum::Decimal(units / divisor),
+            _ => Datum::Null,
+        })
+    })
 }
 
 /// What STRING_AGG gives. Errors when run: 9829 for a text longer than its type.
@@ -364,7 +389,9 @@ impl Binder<'_> {
                     _ => engine_aggregates::variance::var_pop_udaf(),
                 };
                 let argument = value.cast(&SqlType::Float)?.expr;
-                let deviation = aggregate(function, vec![argument], call.distinct, Vec::new());
+                let distinct = moving_kind(kind).filter(|_| call.distinct).map(distinct_spread);
+                let function = distinct.unwrap_or(function);
+                let deviation = aggregate(function, vec![argument], false, Vec::new());
                 Ok(numbers(deviation, SqlType::Float, SqlType::Float))
             }
             Kind::Checksum => {

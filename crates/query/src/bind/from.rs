@@ -1,7 +1,10 @@
 //! FROM: tables, derived tables, common tables, joins.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::JoinType;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
@@ -15,13 +18,17 @@ use super::clause::Clause;
 use super::exposed::refuse_same_names;
 use super::recursion::{not_recursive, recursion_of};
 use super::scope::reference;
-use super::{Binder, BoundQuery, BoundTable, Scope, ScopeColumn, plan_error};
+use super::{Binder, BoundQuery, BoundTable, OutputColumn, Scope, ScopeColumn, plan_error};
+use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::expression::{DEFAULT_ARGUMENT, Expr as Ast, Literal};
 use tsql::hints::TableHints;
 use tsql::query::{JoinKind, JsonColumn, TableSource};
 use tsql::same_name;
+
+/// The number of a row that is at hand; no name of the user's has a blank in front.
+const NUMBER: &str = " number";
 
 /// A source's rows and names.
 pub(super) struct Source {
@@ -145,22 +152,34 @@ impl Binder<'_> {
         Ok(Source { plan, columns })
     }
 
-    /// A select list over given rows.
+    /// A select list over given rows, which keeps their order: the answers are taken by position. A subquery or several threads would mix
+    /// them up, so they are numbered.
     pub fn over_rows(
         &self,
         rows: &super::JoinedRows,
         items: &[tsql::query::SelectItem],
     ) -> Result<BoundQuery, SqlError> {
+        let batch = numbered(&rows.batch)?;
         let provider =
-            super::super::MemoryTable::provider(rows.batch.schema().as_ref(), vec![rows.batch.clone()])
-                .map_err(plan_error)?;
-        let columns = rows.columns.iter().map(|(_, column)| column.clone()).collect();
+            super::super::MemoryTable::provider(batch.schema().as_ref(), vec![batch]).map_err(plan_error)?;
+        let number = OutputColumn::expression(NUMBER, SqlType::BigInt, false);
+        let columns = rows.columns.iter().map(|(_, column)| column.clone()).chain([number]).collect();
         let mut source = self.scan(BoundTable { columns, provider }, "", None)?;
+        let number = source.columns.pop().ok_or_else(|| SqlError::internal("rows without a number"))?;
         for (column, (table, _)) in source.columns.iter_mut().zip(&rows.columns) {
             column.table = Some(table.clone());
         }
-        self.select_over(source, items)
+        self.select_over(source, items, number.value)
     }
+}
+
+/// Rows with their numbers behind them.
+fn numbered(batch: &RecordBatch) -> Result<RecordBatch, SqlError> {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0i64..).take(batch.num_rows())));
+    let mut fields: Vec<Arc<Field>> = batch.schema().fields().iter().cloned().collect();
+    fields.push(Arc::new(Field::new(NUMBER, DataType::Int64, false)));
+    let arrays = batch.columns().iter().cloned().chain([numbers]).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| SqlError::internal(error))
 }
 
 /// A join if the right side does not look at the left one; else the right side is run for each row.
@@ -361,6 +380,8 @@ fn aliased(bound: BoundQuery, alias: &str, names: Option<&[String]>) -> Result<S
                 format!("The column '{}' was specified multiple times for '{alias}'.", output.name),
             ));
         }
+        // Outside of its query a bare NULL is an int.
+        output.untyped_null = false;
         let value = Typed::new(reference(&plan_name), output.sql_type.clone(), output.nullable)
             .with_collation(output.collation);
         columns.push(ScopeColumn { table: Some(alias.to_string()), schema: None, output, value });

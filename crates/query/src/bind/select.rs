@@ -102,16 +102,19 @@ impl Binder<'_> {
         }
     }
 
-    /// A select list over one source, without anything else.
+    /// A select list over one source in an order, without anything else.
     pub(super) fn select_over(
         &self,
         source: super::from::Source,
         items: &[SelectItem],
+        order: Typed,
     ) -> Result<BoundQuery, SqlError> {
         let scope = Scope::of(source.columns, None);
         let select = Select { items: items.to_vec(), ..Select::default() };
-        let query = Query::select(Select::default());
-        projected(self, &select, &query, source.plan, &scope, &Windows::default())
+        let item = OrderItem { expr: Ast::Literal(Literal::Null), descending: false };
+        let query = Query { order_by: vec![item], ..Query::select(Select::default()) };
+        let items = bound_items(self, items, &scope)?;
+        finished(self, &select, &query, source.plan, items, vec![Err(order)], &Windows::default())
     }
 
     /// One row of each kind, by key.
@@ -288,7 +291,7 @@ fn bound_select(
     };
     above.windows = Some(&windows);
     let items = bound_items(binder, &select.items, &above)?;
-    let hidden = order_values(binder, query, &items, &above)?;
+    let hidden = order_values(binder, (select, query), &items, &above)?;
     let plan = binder.grouped_plan(plan, &grouping, sets)?;
     let mut builder = LogicalPlanBuilder::from(plan);
     if let Some(having) = having {
@@ -328,18 +331,6 @@ fn group_keys(
     Ok(keys)
 }
 
-fn projected(
-    binder: &Binder<'_>,
-    select: &Select,
-    query: &Query,
-    plan: LogicalPlan,
-    scope: &Scope<'_>,
-    windows: &Windows,
-) -> Result<BoundQuery, SqlError> {
-    let (items, hidden) = list_and_order(binder, select, query, scope)?;
-    finished(binder, select, query, plan, items, hidden, windows)
-}
-
 /// The select list, and what ORDER BY has beside it.
 fn list_and_order(
     binder: &Binder<'_>,
@@ -348,7 +339,7 @@ fn list_and_order(
     scope: &Scope<'_>,
 ) -> Result<(Vec<Item>, Order), SqlError> {
     let items = bound_items(binder, &select.items, scope)?;
-    let hidden = order_values(binder, query, &items, scope)?;
+    let hidden = order_values(binder, (select, query), &items, scope)?;
     Ok((items, hidden))
 }
 
@@ -420,6 +411,7 @@ fn bound_item(
         Some(base) => OutputColumn { name, nullable: value.nullable, ..base },
         None => OutputColumn {
             collation: value.collation,
+            untyped_null: value.untyped_null,
             ..OutputColumn::expression(name, value.sql_type.clone(), value.nullable)
         },
     };
@@ -433,16 +425,21 @@ fn bound_item(
 /// The ORDER BY items: a position in the select list, or a value of its own.
 fn order_values(
     binder: &Binder<'_>,
-    query: &Query,
+    (select, query): (&Select, &Query),
     items: &[Item],
     scope: &Scope<'_>,
-) -> Result<Vec<Result<usize, Typed>>, SqlError> {
+) -> Result<Order, SqlError> {
     let outputs: Vec<OutputColumn> = items.iter().map(|item| item.output.clone()).collect();
     let mut order: Order = Vec::with_capacity(query.order_by.len());
     for (place, item) in (1..).zip(&query.order_by) {
         let own = match output_position(item, place, &outputs, items)? {
             Some(position) => Ok(position),
-            None => Err(binder.of_clause(Clause::OrderBy, || binder.value(&item.expr, scope))?),
+            None => {
+                let value = binder.of_clause(Clause::OrderBy, || binder.value(&item.expr, scope))?;
+                // Of DISTINCT rows only what is in the list is left, whatever it is called there.
+                let listed = items.iter().position(|item| select.distinct && item.value.expr == value.expr);
+                listed.ok_or(value)
+            }
         };
         let again = |before: &Result<usize, Typed>| match (before, &own) {
             (Ok(before), Ok(own)) => before == own,
@@ -649,14 +646,6 @@ pub(super) fn output_values(bound: &BoundQuery) -> Vec<(Typed, OutputColumn)> {
             (value, output.clone())
         })
         .collect()
-}
-
-/// Whether a column of a set operator is a bare NULL, which takes the other side's type.
-pub(super) fn is_null_literal(value: &(Typed, OutputColumn)) -> bool {
-    value.1.sql_type == SqlType::Int
-        && value.1.nullable
-        && value.1.name.is_empty()
-        && value.1.source.is_none()
 }
 
 /// Columns that can be named above a grouping: those grouped by.

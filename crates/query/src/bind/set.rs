@@ -5,9 +5,10 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Union};
 use tds::SqlType;
 
 use super::super::collation::key;
+use super::super::typed::Typed;
 use super::super::types::{agreed_type, common_type};
 use super::scope::reference;
-use super::select::{is_null_literal, output_values};
+use super::select::output_values;
 use super::{Binder, BoundQuery, OutputColumn, Scope, plan_error};
 use tsql::SqlError;
 use tsql::errors;
@@ -93,18 +94,18 @@ fn by_presence_of(
 
 /// The columns of all parts together: names of the first, types that hold the values of all. Errors: 205.
 fn common_columns(parts: &[BoundQuery]) -> Result<Vec<OutputColumn>, SqlError> {
-    let mut columns: Vec<(OutputColumn, bool)> = Vec::new();
+    let mut columns: Vec<OutputColumn> = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         let values = output_values(part);
         if index == 0 {
             columns = values
                 .iter()
-                .map(|value| {
-                    let (typed, output) = value;
+                .map(|(typed, output)| {
                     let mut column =
                         OutputColumn::expression(output.name.clone(), typed.sql_type.clone(), typed.nullable);
                     column.collation = typed.collation;
-                    (column, is_null_literal(value))
+                    column.untyped_null = output.untyped_null;
+                    column
                 })
                 .collect();
             continue;
@@ -117,20 +118,19 @@ fn common_columns(parts: &[BoundQuery]) -> Result<Vec<OutputColumn>, SqlError> {
                 "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.",
             ));
         }
-        for ((column, null), value) in columns.iter_mut().zip(&values) {
-            let own_null = is_null_literal(value);
-            column.sql_type = match (*null, own_null) {
-                (true, false) => value.0.sql_type.clone(),
+        for (column, (value, own)) in columns.iter_mut().zip(&values) {
+            column.sql_type = match (column.untyped_null, own.untyped_null) {
+                (true, false) => value.sql_type.clone(),
                 (false, true) => column.sql_type.clone(),
-                (true, true) => common_type(&column.sql_type, &value.0.sql_type),
-                (false, false) => agreed_type(&column.sql_type, &value.0.sql_type)?,
+                (true, true) => common_type(&column.sql_type, &value.sql_type),
+                (false, false) => agreed_type(&column.sql_type, &value.sql_type)?,
             };
-            *null &= own_null;
-            column.nullable |= value.0.nullable;
-            column.collation = column.collation.or(value.0.collation);
+            column.untyped_null &= own.untyped_null;
+            column.nullable |= value.nullable;
+            column.collation = column.collation.or(value.collation);
         }
     }
-    Ok(columns.into_iter().map(|(column, _)| column).collect())
+    Ok(columns)
 }
 
 /// EXCEPT and INTERSECT: the distinct rows of the left side that the right side has not, or has. Rows are the same if
@@ -179,7 +179,8 @@ fn by_presence(
 
 /// A query whose columns have the types and the names of others.
 fn as_common(bound: BoundQuery, columns: &[OutputColumn], names: &[String]) -> Result<LogicalPlan, SqlError> {
-    let cast = |(value, _): (super::super::typed::Typed, OutputColumn), to: &SqlType, name: &str| {
+    let cast = |(value, output): (Typed, OutputColumn), to: &SqlType, name: &str| {
+        let value = if output.untyped_null { Typed::null() } else { value };
         Ok::<Expr, SqlError>(value.cast(to)?.expr.alias(name))
     };
     let values = output_values(&bound).into_iter().zip(columns).zip(names);

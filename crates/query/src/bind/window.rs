@@ -16,15 +16,15 @@ use datafusion::logical_expr::{
 use tds::{Collation, Length, SqlType};
 
 use super::super::Datum;
-use super::super::arithmetic::checked_float;
 use super::super::collation::{is_lossy, key};
 use super::super::datum::data_type;
 use super::super::extreme::extreme;
 use super::super::functions::{self, Aggregate as Aggregated, Kernel, Window as Kind};
+use super::super::moving::{MovingKind, moving};
 use super::super::percentile::percentile;
 use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call_with};
-use super::aggregate::Aggregate;
+use super::aggregate::{Aggregate, of_engine};
 use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
@@ -149,9 +149,9 @@ fn window_over(
             distinct: false,
         },
     }));
-    let name = binder.fresh();
-    windows.exprs.borrow_mut().push((name.clone(), expr));
-    checked_float(Typed::new(reference(&name), value_type, true)).with_collation(collation).cast(&result)
+    let name = shared(binder, &windows.exprs, expr);
+    let value = Typed::new(reference(&name), value_type, true).with_collation(collation);
+    of_engine(value, &result, &call.name)
 }
 
 /// A key that reads a column.
@@ -159,9 +159,19 @@ fn readable_value(binder: &Binder<'_>, key: Expr, windows: &Windows) -> Expr {
     if !key.column_refs().is_empty() {
         return key;
     }
+    reference(&shared(binder, &windows.below, key))
+}
+
+/// The column of an expression that is computed once however often it is written: the engine would take what several windows have in
+/// common out of them, and then finds a window where none can be computed. One that differs each time stays as it is.
+fn shared(binder: &Binder<'_>, known: &RefCell<Vec<(String, Expr)>>, expr: Expr) -> String {
+    let mut known = known.borrow_mut();
+    if let Some((name, _)) = known.iter().find(|(_, own)| *own == expr && !expr.is_volatile()) {
+        return name.clone();
+    }
     let name = binder.fresh();
-    windows.below.borrow_mut().push((name.clone(), key));
-    reference(&name)
+    known.push((name.clone(), expr));
+    name
 }
 
 fn window_function(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
@@ -263,8 +273,25 @@ fn aggregate_window(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>)
     let Expr::AggregateFunction(aggregate) = expr else {
         return Err(SqlError::internal("an aggregate that is none"));
     };
-    let function = WindowFunctionDefinition::AggregateUDF(aggregate.func);
+    let function = match kind.filter(|_| value_type == SqlType::Float).and_then(moving_kind) {
+        Some(kind) => moving(kind, aggregate.func),
+        None => aggregate.func,
+    };
+    let function = WindowFunctionDefinition::AggregateUDF(function);
     Ok(Called { function, arguments: aggregate.params.args, value_type, result, collation })
+}
+
+/// What is computed of frames that move, of aggregates of float.
+pub(super) fn moving_kind(kind: Aggregated) -> Option<MovingKind> {
+    Some(match kind {
+        Aggregated::Sum => MovingKind::Sum,
+        Aggregated::Average => MovingKind::Mean,
+        Aggregated::Variance => MovingKind::Variance,
+        Aggregated::PopulationVariance => MovingKind::PopulationVariance,
+        Aggregated::Deviation => MovingKind::Deviation,
+        Aggregated::PopulationDeviation => MovingKind::PopulationDeviation,
+        _ => return None,
+    })
 }
 
 fn window_kind(name: &str) -> Option<Kind> {

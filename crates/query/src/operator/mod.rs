@@ -2,10 +2,12 @@
 
 pub(crate) mod attentive;
 pub(crate) mod cross_joins;
+pub(crate) mod distinct_spread;
 pub(crate) mod extreme;
 pub(crate) mod grouping;
 pub(crate) mod in_order;
 pub(crate) mod merge_joins;
+pub(crate) mod moving;
 pub(crate) mod one_input;
 pub(crate) mod parallel;
 pub(crate) mod pause;

@@ -23,6 +23,8 @@ pub struct OutputColumn {
     pub source: Option<(String, String)>,
     /// The table's ROWGUIDCOL.
     pub row_guid: bool,
+    /// A bare NULL, which takes the type of the columns that a set operator puts beside it.
+    pub untyped_null: bool,
 }
 
 impl OutputColumn {
@@ -36,6 +38,7 @@ impl OutputColumn {
             flags: ColumnFlags(ColumnFlags::COMPUTED),
             source: None,
             row_guid: false,
+            untyped_null: false,
         }
     }
 

@@ -268,6 +268,7 @@ fn bound_table(session: &Session, table: &OpenTable, reads: Reads) -> BoundTable
             flags: tds::ColumnFlags(column.wire().flags.0 & !tds::ColumnFlags::NULLABLE),
             source: Some((definition.qualified_name(), column.name.clone())),
             row_guid: column.row_guid,
+            untyped_null: false,
         })
         .collect();
     let keyed: Arc<dyn query::KeyedTable> = Arc::<TableDefinition>::clone(definition);
