@@ -153,11 +153,11 @@ impl<'a> Lexer<'a> {
         match ch {
             '[' => name(self.delimited(b']')?).map(TokenKind::Quoted),
             '"' if self.quoted_identifier => name(self.delimited(b'"')?).map(TokenKind::Quoted),
-            '"' => self.delimited(b'"').map(|value| TokenKind::Text { value, unicode: false }),
-            '\'' => self.delimited(b'\'').map(|value| TokenKind::Text { value, unicode: false }),
+            '"' => self.text(b'"').map(|value| TokenKind::Text { value, unicode: false }),
+            '\'' => self.text(b'\'').map(|value| TokenKind::Text { value, unicode: false }),
             'N' | 'n' if self.byte(1) == b'\'' => {
                 self.at += 1;
-                self.delimited(b'\'').map(|value| TokenKind::Text { value, unicode: true })
+                self.text(b'\'').map(|value| TokenKind::Text { value, unicode: true })
             }
             '0' if matches!(self.byte(1), b'x' | b'X') => Ok(self.binary()),
             '$' if self.byte(1).is_ascii_digit() || self.byte(1) == b'.' => {
@@ -194,12 +194,39 @@ impl<'a> Lexer<'a> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    /// A run up to `close`, where a doubled `close` stands for itself.
+    /// A text up to `close`. A backslash at the end of a line joins it with the next one.
+    fn text(&mut self, close: u8) -> Result<String, SqlError> {
+        self.run_to(close, true)
+    }
+
+    /// A name up to `close`.
     fn delimited(&mut self, close: u8) -> Result<String, SqlError> {
+        self.run_to(close, false)
+    }
+
+    /// The bytes of a backslash and the end of the line behind it; 0 if that is not what comes next.
+    fn line_joint(&self) -> usize {
+        match (self.byte(0), self.byte(1), self.byte(2)) {
+            (b'\\', b'\n', _) => 2,
+            (b'\\', b'\r', b'\n') => 3,
+            _ => 0,
+        }
+    }
+
+    /// A run up to `close`, where a doubled `close` stands for itself.
+    fn run_to(&mut self, close: u8, joins_lines: bool) -> Result<String, SqlError> {
         self.at += 1;
         let mut value = String::new();
         let mut start = self.at;
         while self.at < self.bytes.len() {
+            let joint = if joins_lines { self.line_joint() } else { 0 };
+            if joint > 0 {
+                value.push_str(self.since(start));
+                self.line += 1;
+                self.at += joint;
+                start = self.at;
+                continue;
+            }
             let byte = self.byte(0);
             self.line += u32::from(byte == b'\n');
             if byte == close {
@@ -218,14 +245,19 @@ impl<'a> Lexer<'a> {
 
     fn binary(&mut self) -> TokenKind {
         self.at += 2;
-        let start = self.at;
-        while self.byte(0).is_ascii_hexdigit() {
+        let mut nibbles: Vec<u8> = Vec::new();
+        loop {
+            let joint = self.line_joint();
+            if joint > 0 {
+                self.line += 1;
+                self.at += joint;
+                continue;
+            }
+            let Some(digit) = char::from(self.byte(0)).to_digit(16) else { break };
+            nibbles.push(digit as u8);
             self.at += 1;
         }
-        let digits = self.bytes.get(start..self.at).unwrap_or_default();
-        let nibble = |digit: &u8| (*digit as char).to_digit(16).unwrap_or(0) as u8;
         // An odd count has an implied leading zero.
-        let mut nibbles: Vec<u8> = digits.iter().map(nibble).collect();
         if nibbles.len() % 2 == 1 {
             nibbles.insert(0, 0);
         }

@@ -31,7 +31,14 @@ pub(super) fn to_column(
     if to.is_character() && from.is_character() {
         return text(array, table, column).map(|array| kept(array, column));
     }
-    if to.is_binary() && from.is_binary() {
+    if *from == SqlType::RowVersion && *to != SqlType::RowVersion && to.is_binary() {
+        let bytes = SqlType::VarBinary { length: tds::Length::Units(8) };
+        let values = (0..array.len())
+            .map(|row| convert(Datum::read(array.as_ref(), from, row)?, from, &bytes, 0))
+            .collect::<Result<Vec<_>, _>>()?;
+        return to_column(&Datum::array(&values, &bytes), &bytes, table, column);
+    }
+    if to.is_binary() && from.is_binary() && array.as_binary_opt::<i32>().is_some() {
         return binary(array, table, column).map(|array| kept(array, column));
     }
     if from == to || (array.data_type() == &query::datum::data_type(to) && same_values(from, to)) {

@@ -436,7 +436,17 @@ fn is_constant(expr: &Expr) -> bool {
 }
 
 fn like(value: Typed, pattern: Typed, escape: Option<Typed>) -> Result<Expr, SqlError> {
+    let unicode = [Some(&value), Some(&pattern), escape.as_ref()]
+        .into_iter()
+        .flatten()
+        .any(|argument| argument.sql_type.is_unicode());
     let text = SqlType::NVarChar { length: tds::Length::Max };
+    // Bytes beside texts of a code page are such a text.
+    let narrow = SqlType::VarChar { length: tds::Length::Max };
+    let as_text = |argument: Typed| match argument.sql_type.is_binary() && !unicode {
+        true => argument.cast(&narrow)?.cast(&text),
+        false => argument.cast(&text),
+    };
     let (collation, _) = common_collation([&value, &pattern]);
     let fold = !is_case_sensitive(collation);
     let escape = match escape.map(|escape| escape.constant) {
@@ -451,10 +461,10 @@ fn like(value: Typed, pattern: Typed, escape: Option<Typed>) -> Result<Expr, Sql
             ));
         }
     };
-    let name = function_name(fold, escape);
-    let (value, pattern) = (value.cast(&text)?, pattern.cast(&text)?);
+    let name = function_name(fold, !unicode, escape);
+    let (value, pattern) = (as_text(value)?, as_text(pattern)?);
     let constant = match &pattern.constant {
-        Some(Datum::Text(text)) => Some(Pattern::new(text, escape, fold)),
+        Some(Datum::Text(text)) => Some(Pattern::new(text, escape, fold).over_blanks(!unicode)),
         _ => None,
     };
     let name = match &pattern.constant {
@@ -468,7 +478,7 @@ fn like(value: Typed, pattern: Typed, escape: Option<Typed>) -> Result<Expr, Sql
                     let value = if fold { text_key_untrimmed(value) } else { value.clone() };
                     Datum::Bit(match &constant {
                         Some(constant) => constant.matches(&value)?,
-                        None => Pattern::new(pattern, escape, fold).matches(&value)?,
+                        None => Pattern::new(pattern, escape, fold).over_blanks(!unicode).matches(&value)?,
                     })
                 }
                 _ => Datum::Null,

@@ -3,6 +3,8 @@
 //! The rules and error numbers are those of the T-SQL reference, "CAST and CONVERT". Character targets are cut to
 //! their length here, as CAST does; columns refuse what is too long before they convert (error 2628).
 
+mod base64;
+mod bytes;
 mod code_page;
 mod format;
 mod length;
@@ -17,6 +19,7 @@ mod xml;
 
 use tds::{CodePage, Length, SqlType};
 
+pub use base64::{base64, of_base64};
 pub use code_page::{code_page_bytes, in_code_page};
 pub use format::Parts;
 pub use format::display;
@@ -72,6 +75,8 @@ pub fn convert_in(
         && let Datum::Binary(body) = &value
     {
         let (value, base) = variant::base_of(body)?;
+        // Out of a variant every date and time is written as a datetime is.
+        let style = if style == 0 && types::is_moment(&base) && to.is_character() { 100 } else { style };
         return convert_in(value, &base, to, style, page);
     }
     match (from, to, &value) {
@@ -147,9 +152,11 @@ pub fn convert_in(
             (value, _) => text::to_binary(value, from, to, style, page),
         },
         SqlType::Xml if *from != SqlType::Xml => {
-            let unicode = from.is_unicode() || from.is_binary();
+            if let Datum::Binary(bytes) = &value {
+                return xml::of_bytes(bytes).map(Datum::Text);
+            }
             match text::to_text(value, from, to, style, page)? {
-                Datum::Text(text) => xml::checked(text, unicode).map(Datum::Text),
+                Datum::Text(text) => xml::checked(text, Some(from.is_unicode())).map(Datum::Text),
                 other => Ok(other),
             }
         }

@@ -5,7 +5,7 @@ use rows::text::{ParseOptions, TextError, money, number, write};
 use tds::SqlType;
 
 use super::super::datum::{DAYS_TO_1900, Datum, TICKS_PER_DAY};
-use super::{refused, type_name};
+use super::{bytes, refused, type_name};
 use tsql::SqlError;
 use tsql::errors;
 
@@ -16,7 +16,18 @@ const MONEY_UNIT: i128 = 10_000;
 pub(super) fn to_number(value: Datum, from: &SqlType, to: &SqlType) -> Result<Datum, SqlError> {
     let value = match value {
         Datum::Text(text) => return from_text(&text, from, to),
-        Datum::Binary(bytes) => Datum::Int(integer_of_bytes(&bytes)),
+        Datum::Binary(bytes) => match to {
+            SqlType::Money | SqlType::SmallMoney => return Ok(Datum::Decimal(bytes::money_of(&bytes, to))),
+            SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
+                let failed = || errors::CONVERTING.with([&type_name(from), "numeric"]);
+                let (units, own) = bytes::decimal_of(&bytes).ok_or_else(failed)?;
+                let overflow = || SqlError::overflow(&type_name(from), &type_name(to));
+                let units = rescale(units, own, *scale).ok_or_else(overflow)?;
+                return decimal_range(units, *precision, from, to).map(Datum::Decimal);
+            }
+            SqlType::Float | SqlType::Real => return Err(refused(from, to)),
+            _ => Datum::Int(integer_of_bytes(&bytes)),
+        },
         Datum::RowVersion(version) => Datum::Int(version as i64),
         Datum::Moment(ticks) if matches!(from, SqlType::DateTime | SqlType::SmallDateTime) => {
             Datum::Float((ticks - DAYS_TO_1900 * TICKS_PER_DAY) as f64 / TICKS_PER_DAY as f64)

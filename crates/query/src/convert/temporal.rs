@@ -4,8 +4,8 @@ use rows::text::{DateOrder, ParseOptions, TextError, datetime};
 use tds::SqlType;
 
 use super::super::datum::{DAYS_MAX, DAYS_TO_1900, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
-use super::{refused, type_name};
-use crate::date_format::with_day_before_month;
+use super::{bytes, refused, type_name};
+use crate::date_format::{DateFormat, with_day_before_month, with_whole_date};
 use crate::running;
 use tsql::SqlError;
 use tsql::errors;
@@ -21,6 +21,13 @@ pub(super) fn to_temporal(value: Datum, from: &SqlType, to: &SqlType, style: i32
             let days = super::convert(value, from, &SqlType::Float, 0)?;
             let Datum::Float(days) = days else { return Err(refused(from, to)) };
             Datum::Moment((DAYS_TO_1900 * TICKS_PER_DAY).saturating_add((days * TICKS_PER_DAY as f64) as i64))
+        }
+        Datum::Binary(bytes) => {
+            let (local, offset_minutes) = bytes::moment_of(&bytes, to)?;
+            return place(local, offset_minutes, to).ok_or_else(|| out_of_range(from, to));
+        }
+        Datum::RowVersion(version) if matches!(to, SqlType::DateTime | SqlType::SmallDateTime) => {
+            return to_temporal(Datum::Binary(version.to_be_bytes().to_vec()), from, to, style);
         }
         other => other,
     };
@@ -99,6 +106,8 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) ->
         .then(|| with_day_before_month(trimmed))
         .flatten();
     let trimmed = turned.as_deref().unwrap_or(trimmed);
+    let whole = with_whole_date(trimmed, written_order(style));
+    let trimmed = whole.as_deref().unwrap_or(trimmed);
     if trimmed.is_empty() {
         // An empty text is 1900-01-01 00:00.
         return place(DAYS_TO_1900 * TICKS_PER_DAY, 0, to).ok_or_else(|| out_of_range(from, to));
@@ -108,8 +117,12 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) ->
         TextError::OutOfRange { .. } if matches!(to, SqlType::DateTime | SqlType::SmallDateTime) => {
             out_of_range(from, to)
         }
-        _ => errors::DATE_CONVERSION_FAILED.error(),
+        _ => unreadable(to),
     };
+    // The two old types read milliseconds and no more.
+    if is_old && fraction_digits(trimmed) > 3 {
+        return Err(unreadable(to));
+    }
     if let SqlType::Date = to {
         return datetime::date(trimmed, &options).map(|days| Datum::Date(i64::from(days))).map_err(failed);
     }
@@ -138,6 +151,36 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) ->
         },
     };
     place(ticks, offset_minutes, to).ok_or_else(|| out_of_range(from, to))
+}
+
+/// The order in which a date without a whole year is written: that of CONVERT's style, else the session's.
+fn written_order(style: i32) -> DateFormat {
+    match style {
+        1 | 10 | 101 | 110 => DateFormat::Mdy,
+        2 | 11 | 102 | 111 => DateFormat::Ymd,
+        3 | 4 | 5 | 103 | 104 | 105 => DateFormat::Dmy,
+        _ => running::date_format(),
+    }
+}
+
+/// A text that is no date or time.
+fn unreadable(to: &SqlType) -> SqlError {
+    match to {
+        SqlType::SmallDateTime => {
+            let text = "Conversion failed when converting character string to smalldatetime data type.";
+            SqlError::new(295, 16, 3, text)
+        }
+        _ => errors::DATE_CONVERSION_FAILED.error(),
+    }
+}
+
+/// Digits behind the point of a second.
+fn fraction_digits(text: &str) -> usize {
+    let Some((time, digits)) = text.rsplit_once('.') else { return 0 };
+    match time.contains(':') {
+        true => digits.bytes().take_while(u8::is_ascii_digit).count(),
+        false => 0,
+    }
 }
 
 /// A time with no more than the seven digits of a second that types have.

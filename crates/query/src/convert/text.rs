@@ -3,6 +3,7 @@
 use tds::{CodePage, SqlType};
 
 use super::super::datum::Datum;
+use super::bytes::bytes_of;
 use super::code_page::{code_page_bytes, from_code_page, in_code_page};
 use super::{cut_text, format, length_limit, pad_text, refused, text_length, type_name};
 use tsql::SqlError;
@@ -107,7 +108,7 @@ pub(super) fn to_binary(
     style: i32,
     page: CodePage,
 ) -> Result<Datum, SqlError> {
-    // Numbers keep their low-order bytes, everything else its first ones.
+    // Numbers, dates and times keep their last bytes, texts and bytes their first ones.
     let mut numeric = false;
     let mut bytes = match value {
         Datum::Binary(bytes) => bytes,
@@ -131,9 +132,18 @@ pub(super) fn to_binary(
             };
             value.to_be_bytes().get(8 - width..).unwrap_or_default().to_vec()
         }
-        Datum::Float(value) => value.to_be_bytes().to_vec(),
-        Datum::Real(value) => value.to_be_bytes().to_vec(),
-        _ => return Err(refused(from, to)),
+        Datum::Float(value) => {
+            numeric = true;
+            value.to_be_bytes().to_vec()
+        }
+        Datum::Real(value) => {
+            numeric = true;
+            value.to_be_bytes().to_vec()
+        }
+        other => {
+            numeric = true;
+            bytes_of(&other, from).ok_or_else(|| refused(from, to))?
+        }
     };
     if let Some(limit) = length_limit(to) {
         if bytes.len() > limit {

@@ -4,15 +4,78 @@ use quick_xml::Reader;
 use quick_xml::errors::{Error, IllFormedError, SyntaxError};
 use quick_xml::events::{BytesStart, Event};
 
+use tds::CodePage;
 use tsql::SqlError;
 
 /// Elements in one another beyond which text is refused, as by SQL Server.
 const DEPTH_MAX: usize = 128;
 
-/// The text of an xml value: without its declaration. `unicode` says that the text was nvarchar.
+/// The text of an xml value of bytes, in the encoding that a byte order mark or the declaration tells, else in UTF-8.
+///
+/// Errors: 9402 for an encoding that is not known, 9420 for bytes that it has not, and those of [`checked`].
+pub(super) fn of_bytes(bytes: &[u8]) -> Result<String, SqlError> {
+    let text = match bytes {
+        [0xFF, 0xFE, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [b'<', 0, ..] => wide(bytes, u16::from_le_bytes),
+        [0, b'<', ..] => wide(bytes, u16::from_be_bytes),
+        [0xEF, 0xBB, 0xBF, rest @ ..] => narrow(rest, CodePage::Utf8)?,
+        _ => match declared_encoding(bytes) {
+            Some(name) => {
+                let page =
+                    page_of(&name).ok_or_else(|| parsing("", 0, 9402, "unable to switch the encoding"))?;
+                narrow(bytes, page)?
+            }
+            None => narrow(bytes, CodePage::Utf8)?,
+        },
+    };
+    checked(text, None)
+}
+
+fn wide(bytes: &[u8], unit: impl Fn([u8; 2]) -> u16) -> String {
+    let pairs = bytes.chunks(2).map(|pair| match pair {
+        [one, other] => unit([*one, *other]),
+        _ => 0xFFFD,
+    });
+    String::from_utf16_lossy(&pairs.collect::<Vec<u16>>())
+}
+
+fn narrow(bytes: &[u8], page: CodePage) -> Result<String, SqlError> {
+    let text = page.decode(bytes).map_err(|_| parsing("", 0, 9420, "illegal xml character"))?;
+    Ok(text.into_owned())
+}
+
+/// The encoding in a declaration whose letters are single bytes.
+fn declared_encoding(bytes: &[u8]) -> Option<String> {
+    let rest = bytes.strip_prefix(b"<?xml")?;
+    let end = rest.windows(2).position(|pair| pair == b"?>")?;
+    let declaration = std::str::from_utf8(rest.get(..end)?).ok()?;
+    let (_, value) = declaration.split_once("encoding")?;
+    let value = value.trim_start().strip_prefix('=')?.trim_start();
+    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    value.get(1..)?.split_once(quote).map(|(name, _)| name.to_ascii_lowercase())
+}
+
+/// The code page of an encoding's name in lower case.
+fn page_of(name: &str) -> Option<CodePage> {
+    Some(match name {
+        "utf-8" | "utf8" | "us-ascii" | "ascii" => CodePage::Utf8,
+        "iso-8859-1" | "latin1" => CodePage::Cp1252,
+        "shift_jis" => CodePage::Cp932,
+        "gb2312" | "gbk" => CodePage::Cp936,
+        "ks_c_5601-1987" | "euc-kr" => CodePage::Cp949,
+        "big5" => CodePage::Cp950,
+        name => {
+            let number = name.strip_prefix("windows-").or_else(|| name.strip_prefix("cp"))?;
+            CodePage::from_number(number.parse().ok()?)?
+        }
+    })
+}
+
+/// The text of an xml value: without its declaration. `unicode` says whether the text was nvarchar; None where the declaration has been followed.
 ///
 /// Errors: 9400 and its siblings with line and character, 6335 for too deep a nesting.
-pub(super) fn checked(text: String, unicode: bool) -> Result<String, SqlError> {
+pub(super) fn checked(text: String, unicode: Option<bool>) -> Result<String, SqlError> {
     let mut reader = Reader::from_str(&text);
     reader.config_mut().allow_dangling_amp = false;
     let (mut depth, mut declaration) = (0_usize, 0_usize);
@@ -37,7 +100,7 @@ pub(super) fn checked(text: String, unicode: bool) -> Result<String, SqlError> {
                 let encoding = written.encoding().and_then(Result::ok).map(|name| name.to_ascii_lowercase());
                 let wide =
                     encoding.as_deref().is_some_and(|name| name.starts_with("utf-16") || name == "ucs-2");
-                if encoding.is_some() && unicode != wide {
+                if encoding.is_some() && unicode.is_some_and(|unicode| unicode != wide) {
                     return Err(parsing(&text, at, 9402, "unable to switch the encoding"));
                 }
                 declaration = usize::try_from(at).unwrap_or(0);

@@ -3,9 +3,10 @@
 use rows::text::calendar::{MONTH_NAMES, WEEKDAY_NAMES, civil_from_days, days_from_civil};
 use tds::SqlType;
 
-use super::super::convert::{Parts, place};
+use super::super::convert::{Parts, place, type_name};
 use super::super::datum::{DAYS_MAX, DAYS_TO_1900, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::super::typed::Typed;
+use super::super::types::is_numeric;
 use super::super::{Datum, Facts};
 use super::function::{Call, Function};
 use super::kernel::{DateFunction, Kernel, scalar};
@@ -192,19 +193,32 @@ pub fn date_call(
     let mut arguments = arguments.into_iter();
     let mut next = || arguments.next().ok_or_else(|| SqlError::internal("a date function without arguments"));
     match function {
-        DateFunction::Add => date_add(part, next()?, next()?, date_first),
+        DateFunction::Add => {
+            let (count, value) = (next()?, next()?);
+            check_part(part, part_name, name, &temporal_type(&value, SqlType::DateTime))?;
+            date_add(part, count, value, date_first)
+        }
         DateFunction::Difference => date_difference(part, next()?, next()?, true, date_first),
         DateFunction::BigDifference => date_difference(part, next()?, next()?, false, date_first),
-        DateFunction::Part => date_part(part, next()?, date_first),
+        DateFunction::Part => {
+            let value = next()?;
+            check_part(part, part_name, name, &value.sql_type)?;
+            date_part(part, value, date_first)
+        }
         DateFunction::Name => {
-            let value = moment_of(next()?)?;
+            let value = moment_of(next()?, part)?;
+            check_part(part, part_name, name, &value.sql_type)?;
             let key = format!("DATENAME_{part:?}_{date_first}");
             let result = SqlType::NVarChar { length: tds::Length::Units(30) };
             strict(&key, vec![(value, wide())], result, move |values| {
                 Ok(Datum::Text(part_name_of(part, &values[0], date_first)))
             })
         }
-        DateFunction::Truncate => date_truncate(part, next()?, date_first),
+        DateFunction::Truncate => {
+            let value = next()?;
+            check_part(part, part_name, name, &temporal_type(&value, SqlType::DateTime2 { scale: 7 }))?;
+            date_truncate(part, value, date_first)
+        }
     }
 }
 
@@ -213,14 +227,69 @@ fn wide() -> SqlType {
     SqlType::DateTimeOffset { scale: 7 }
 }
 
-/// A value as a date or time: of its own type, or datetime2.
-fn moment_of(value: Typed) -> Result<Typed, SqlError> {
-    let sql_type = temporal_type(&value, SqlType::DateTime2 { scale: 7 });
+/// A value as a date or time: of its own type, a number as a datetime, which counts days from 1900-01-01, a text as datetime2, or, if its
+/// offset is asked for, as datetimeoffset.
+fn moment_of(value: Typed, part: DatePart) -> Result<Typed, SqlError> {
+    let text_type = if part == DatePart::Offset { wide() } else { SqlType::DateTime2 { scale: 7 } };
+    let sql_type = temporal_type(&value, text_type);
     value.cast(&sql_type)
 }
 
+/// A value in the type in which moments are compared.
+fn compared(value: Typed) -> Result<(Typed, SqlType), SqlError> {
+    let sql_type = temporal_type(&value, wide());
+    Ok((value.cast(&sql_type)?, wide()))
+}
+
 fn temporal_type(value: &Typed, otherwise: SqlType) -> SqlType {
-    if value.sql_type.is_temporal() { value.sql_type.clone() } else { otherwise }
+    match &value.sql_type {
+        own if own.is_temporal() => own.clone(),
+        own if is_numeric(own) && !value.untyped_null || own.is_binary() => SqlType::DateTime,
+        _ => otherwise,
+    }
+}
+
+/// Errors: 9810 for a part that a type does not have, or not as finely.
+fn check_part(part: DatePart, written: &str, function: &str, sql_type: &SqlType) -> Result<(), SqlError> {
+    let of_day = matches!(
+        part,
+        DatePart::Hour
+            | DatePart::Minute
+            | DatePart::Second
+            | DatePart::Millisecond
+            | DatePart::Microsecond
+            | DatePart::Nanosecond
+    );
+    let truncates = function.eq_ignore_ascii_case("DATETRUNC");
+    let digits = match part {
+        DatePart::Millisecond => 3,
+        DatePart::Microsecond => 6,
+        _ => 0,
+    };
+    let lacks = match sql_type {
+        SqlType::Date => of_day,
+        SqlType::Time { .. } => !of_day && part != DatePart::Offset,
+        _ => false,
+    };
+    let too_fine = match sql_type {
+        SqlType::Time { scale } | SqlType::DateTime2 { scale } | SqlType::DateTimeOffset { scale } => {
+            digits > *scale
+        }
+        SqlType::DateTime => digits > 3,
+        SqlType::SmallDateTime => digits > 0,
+        _ => false,
+    };
+    let never = truncates && matches!(part, DatePart::Nanosecond | DatePart::Weekday | DatePart::Offset)
+        || function.eq_ignore_ascii_case("DATEADD") && matches!(part, DatePart::IsoWeek | DatePart::Offset);
+    if lacks || never || truncates && too_fine {
+        let text = format!(
+            "The datepart {written} is not supported by date function {} for data type {}.",
+            function.to_lowercase(),
+            type_name(sql_type)
+        );
+        return Err(SqlError::new(9810, 16, 1, text));
+    }
+    Ok(())
 }
 
 fn date_add(part: DatePart, count: Typed, value: Typed, date_first: u8) -> Result<Typed, SqlError> {
@@ -245,7 +314,7 @@ fn date_difference(
         false => ("DATEDIFF_BIG", SqlType::BigInt),
     };
     let key = format!("{name}_{part:?}_{date_first}");
-    strict(&key, vec![(from, wide()), (to, wide())], result, move |values| {
+    strict(&key, vec![compared(from)?, compared(to)?], result, move |values| {
         let difference = difference(part, &values[0], &values[1]);
         if small && i32::try_from(difference).is_err() {
             return Err(SqlError::new(
@@ -260,7 +329,7 @@ fn date_difference(
 }
 
 fn date_part(part: DatePart, value: Typed, date_first: u8) -> Result<Typed, SqlError> {
-    let value = moment_of(value)?;
+    let value = moment_of(value, part)?;
     let key = format!("DATEPART_{part:?}_{date_first}");
     strict(&key, vec![(value, wide())], SqlType::Int, move |values| {
         Ok(Datum::Int(part_value(part, &values[0], date_first)))
@@ -271,6 +340,7 @@ fn date_truncate(part: DatePart, value: Typed, date_first: u8) -> Result<Typed, 
     let sql_type = temporal_type(&value, SqlType::DateTime2 { scale: 7 });
     let result = sql_type.clone();
     let key = format!("DATETRUNC_{part:?}_{date_first}");
+    let value = value.cast(&sql_type)?;
     strict(&key, vec![(value, wide())], sql_type, move |values| {
         truncate(part, &values[0], &result, date_first)
     })
@@ -330,12 +400,7 @@ fn add(part: DatePart, count: i64, value: &Datum, sql_type: &SqlType) -> Result<
             return place(sum, offset, sql_type).ok_or_else(failed);
         }
         DatePart::IsoWeek | DatePart::Offset => {
-            return Err(SqlError::new(
-                9810,
-                16,
-                1,
-                "The datepart is not supported by date function dateadd for this data type.",
-            ));
+            return Err(SqlError::internal("a part that no date function adds"));
         }
     };
     let sum = count.checked_mul(unit).and_then(|span| ticks.checked_add(span)).ok_or_else(failed)?;
@@ -447,5 +512,11 @@ fn truncate(part: DatePart, value: &Datum, sql_type: &SqlType, date_first: u8) -
         DatePart::Microsecond => down(10),
         _ => down(TICKS_PER_DAY),
     };
-    place(truncated, offset, sql_type).ok_or_else(|| overflow("date"))
+    let too_early = || {
+        let text = "An invalid date value was encountered: The date value is less than the minimum date value allowed for the data type.";
+        SqlError::new(9837, 16, 1, text)
+    };
+    place(truncated, offset, sql_type)
+        .filter(|value| !matches!(value, Datum::Date(days) if *days < 0))
+        .ok_or_else(too_early)
 }

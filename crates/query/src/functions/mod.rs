@@ -3,6 +3,7 @@
 mod aggregates;
 mod as_written;
 mod bits;
+mod bytes;
 mod clr;
 mod date;
 mod format;

@@ -13,7 +13,7 @@ use super::function::{Call, Function};
 use super::growing::{GrowingText, ask, count_units, find, replace, replicate};
 use super::kernel::{Kernel, scalar};
 use super::text::{Ends, trim};
-use super::{long_text, name_type, strict, strict_by_column};
+use super::{bytes, long_text, name_type, strict, strict_by_column};
 use tsql::SqlError;
 
 /// Functions of text.
@@ -45,10 +45,10 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
     scalar("REPLACE", &["value", "from", "to"], "text", replaced),
     scalar("REPLICATE", &["value", "count"], "text", replicated),
     scalar("SPACE", &["count"], "varchar(8000)", space),
-    scalar("STUFF", &["value", "start", "count", "with"], "text", stuff),
+    scalar("STUFF", &["value", "start", "count", "with"], "text or bytes", stuff),
     scalar("TRANSLATE", &["value", "from", "to"], "text", translate),
     scalar("CHARINDEX", &["part", "value"], "int or bigint", charindex).optional(&["start"]).light(),
-    scalar("PATINDEX", &["pattern", "value"], "int", patindex),
+    scalar("PATINDEX", &["pattern", "value"], "int or bigint", patindex),
     scalar("CONCAT", &["value", "value"], "text", |call| concat(call, false)).repeated().light(),
     scalar("CONCAT_WS", &["separator", "value", "value"], "text", |call| concat(call, true)).repeated(),
     scalar("ASCII", &["value"], "int", |call| code_of(call, true)),
@@ -62,10 +62,7 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
 fn length_of(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value] = call.take()?;
     let result = counting(&value);
-    let as_type = match value.sql_type.is_binary() && result == SqlType::BigInt {
-        true => text_of(false, None),
-        false => textual(&value),
-    };
+    let as_type = textual(&value);
     strict_by_column(call.name, vec![(value, as_type)], result, kernels::length(count_units), |values| {
         Ok(Datum::Int(count_units(text(values, 0).trim_end_matches(' '))? as i64))
     })
@@ -136,7 +133,7 @@ fn end_of(call: &Call<'_, dyn Facts>, left: bool) -> Result<Typed, SqlError> {
 fn substring(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value, start, count] = call.take()?;
     if value.sql_type.is_binary() {
-        return substring_binary(value, start, count);
+        return bytes::substring(value, start, count);
     }
     let as_type = textual(&value);
     let result = variable(&as_type);
@@ -194,9 +191,14 @@ fn space(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
 fn charindex(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [needle, value] = call.take()?;
     let start = call.argument_or(2, Datum::Int(1), SqlType::Int)?;
+    if needle.sql_type.is_binary() && value.sql_type.is_binary() {
+        return bytes::index_of_bytes(needle, value, start);
+    }
     let fold = !is_case_sensitive(common_collation(call.arguments).0);
     let result = counting(&value);
-    let cast = vec![(needle, long_text()), (value, long_text()), (start, SqlType::BigInt)];
+    let unicode = needle.sql_type.is_unicode() || value.sql_type.is_unicode();
+    let cast =
+        vec![bytes::as_text(needle, unicode)?, bytes::as_text(value, unicode)?, (start, SqlType::BigInt)];
     strict(if fold { "CHARINDEX_CI" } else { call.name }, cast, result, move |values| {
         let skip = int_at(values, 2).saturating_sub(1).max(0) as usize;
         ask(values.get(1).map_or(0, Datum::heap_bytes), &long_text())?;
@@ -217,16 +219,20 @@ fn charindex(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
 fn patindex(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [pattern, value] = call.take()?;
     let fold = !is_case_sensitive(common_collation(call.arguments).0);
-    strict(
-        if fold { "PATINDEX_CI" } else { call.name },
-        vec![(pattern, long_text()), (value, long_text())],
-        SqlType::Int,
-        move |values| Ok(Datum::Int(pattern_index(text(values, 0), text(values, 1), fold)?)),
-    )
+    let unicode = pattern.sql_type.is_unicode() || value.sql_type.is_unicode();
+    let key = format!("{}_{fold}_{unicode}", call.name);
+    let result = counting(&value);
+    let cast = vec![bytes::as_text(pattern, unicode)?, bytes::as_text(value, unicode)?];
+    strict(&key, cast, result, move |values| {
+        Ok(Datum::Int(pattern_index(text(values, 0), text(values, 1), fold, !unicode)?))
+    })
 }
 
 fn stuff(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value, start, count, with] = call.take()?;
+    if value.sql_type.is_binary() {
+        return bytes::stuff(value, start, count, with);
+    }
     let (wide, result) = joined_types(&[&value, &with]);
     let target = result.clone();
     // NULL as the new text means the empty text.
@@ -252,7 +258,7 @@ fn code_of(call: &Call<'_, dyn Facts>, ascii: bool) -> Result<Typed, SqlError> {
     let [value] = call.take()?;
     let page = code_page(value.collation);
     let key = format!("{}_{}", call.name, page.number());
-    strict(&key, vec![(value, long_text())], SqlType::Int, move |values| {
+    strict(&key, vec![bytes::as_text(value, false)?], SqlType::Int, move |values| {
         Ok(match text(values, 0).chars().next() {
             None => Datum::Null,
             Some(ch) if ascii => {
@@ -269,7 +275,8 @@ fn character_of(call: &Call<'_, dyn Facts>, unicode: bool) -> Result<Typed, SqlE
     strict(call.name, vec![(code, SqlType::Int)], result, move |values| {
         let code = int_at(values, 0);
         let ch = match unicode {
-            true => u32::try_from(code).ok().and_then(char::from_u32).map(String::from),
+            // The database's collation has no supplementary characters, and a half of a pair is none.
+            true => u16::try_from(code).ok().and_then(|code| char::from_u32(code.into())).map(String::from),
             false => u8::try_from(code)
                 .ok()
                 .and_then(|byte| tds::CodePage::Cp1252.decode(&[byte]).ok().map(|text| text.into_owned())),
@@ -361,7 +368,11 @@ fn from_units(units: Option<&[u16]>) -> Datum {
 
 /// The type of a value as text: its own, or that of an implicit conversion to varchar.
 fn textual(value: &Typed) -> SqlType {
-    if value.sql_type.is_character() { value.sql_type.clone() } else { text_of(false, Some(8000)) }
+    match &value.sql_type {
+        own if own.is_character() => own.clone(),
+        SqlType::VarBinary { length: Length::Max } | SqlType::Image => text_of(false, None),
+        _ => text_of(false, Some(8000)),
+    }
 }
 
 /// The varying type of the same length.
@@ -419,24 +430,12 @@ fn time_bytes(scale: u8) -> i64 {
     }
 }
 
-fn substring_binary(value: Typed, start: Typed, count: Typed) -> Result<Typed, SqlError> {
-    let sql_type = value.sql_type.clone();
-    let length = length_limit(&sql_type).map_or(Length::Max, |length| Length::Units(length as u16));
-    let cast = vec![(value, sql_type), (start, SqlType::Int), (count, SqlType::Int)];
-    strict("SUBSTRING_BINARY", cast, SqlType::VarBinary { length }, |values| match values {
-        [Datum::Binary(bytes), Datum::Int(start), Datum::Int(count)] => {
-            Ok(Datum::Binary(bytes.get(window(*start, *count, bytes.len())?).unwrap_or_default().to_vec()))
-        }
-        _ => Ok(Datum::Null),
-    })
-}
-
-fn pattern_index(pattern: &str, value: &str, fold: bool) -> Result<i64, SqlError> {
+fn pattern_index(pattern: &str, value: &str, fold: bool, over_blanks: bool) -> Result<i64, SqlError> {
     ask(value.len().saturating_mul(5), &long_text())?;
     let value = if fold { value.to_lowercase() } else { value.to_string() };
     let open_start = pattern.starts_with('%');
     let core = pattern.strip_prefix('%').unwrap_or(pattern);
-    let pattern = Pattern::new(core, None, fold);
+    let pattern = Pattern::new(core, None, fold).over_blanks(over_blanks);
     let chars: Vec<char> = value.chars().collect();
     let last = if open_start { chars.len() } else { 0 };
     for start in 0..=last {
@@ -447,20 +446,29 @@ fn pattern_index(pattern: &str, value: &str, fold: bool) -> Result<i64, SqlError
     Ok(0)
 }
 
+/// The most units of values one behind the other, with a separator, which is the first of them, between every two others; None for
+/// values of any length.
+fn joined_length(arguments: &[Typed], separated: bool) -> Option<usize> {
+    let lengths = arguments.iter().map(|argument| match &argument.sql_type {
+        sql_type if sql_type.is_character() || sql_type.is_binary() => length_limit(sql_type),
+        SqlType::SqlVariant => Some(8000),
+        SqlType::Xml | SqlType::Json | SqlType::Udt { .. } | SqlType::Vector { .. } => None,
+        _ => Some(40),
+    });
+    let lengths = lengths.collect::<Option<Vec<usize>>>()?;
+    let all: usize = lengths.iter().sum();
+    let between = lengths.first().filter(|_| separated).map_or(0, |separator| {
+        // One is counted among all.
+        separator.saturating_mul(lengths.len().saturating_sub(3))
+    });
+    Some(all.saturating_add(between))
+}
+
 /// NULL counts as the empty text; everything is converted to text.
 fn concat(call: &Call<'_, dyn Facts>, separated: bool) -> Result<Typed, SqlError> {
     let arguments = call.arguments;
     let unicode = arguments.iter().any(|argument| argument.sql_type.is_unicode());
-    let unlimited = arguments
-        .iter()
-        .any(|argument| argument.sql_type.is_character() && length_limit(&argument.sql_type).is_none());
-    let length = arguments
-        .iter()
-        .map(|argument| {
-            length_limit(&argument.sql_type).filter(|_| argument.sql_type.is_character()).unwrap_or(40)
-        })
-        .sum();
-    let result = text_of(unicode, if unlimited { None } else { Some(length) });
+    let result = text_of(unicode, joined_length(arguments, separated));
     let wide = text_of(unicode, None);
     let cast =
         arguments.iter().map(|argument| argument.clone().cast(&wide)).collect::<Result<Vec<_>, _>>()?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tds::{Length, SqlType};
 
 use super::super::bind::OutputColumn;
+use super::super::convert::type_name;
 use super::super::json::{self, Kind, Path};
 use super::super::typed::Typed;
 use super::super::types::{as_decimal, is_integer};
@@ -14,6 +15,7 @@ use super::kernel::{Kernel, TableKernel};
 use super::long_text;
 use crate::running;
 use tsql::SqlError;
+use tsql::errors;
 use tsql::query::JsonColumn;
 
 /// Texts from here on are counted in the memory of the request.
@@ -234,6 +236,13 @@ fn cell(record: &str, wanted: &JsonColumn, path: &Path) -> Result<Datum, SqlErro
         _ => None,
     };
     match text {
+        // Bytes are written in base 64, as FOR JSON does.
+        Some(text) if wanted.sql_type.is_binary() => {
+            let all = SqlType::VarBinary { length: Length::Max };
+            let failed = || errors::CONVERTING.with(["nvarchar", &type_name(&wanted.sql_type)]);
+            let bytes = convert::of_base64(&text).ok_or_else(failed)?;
+            convert::convert(Datum::Binary(bytes), &all, &wanted.sql_type, 0)
+        }
         Some(text) => convert::convert(Datum::Text(text), &long_text(), &wanted.sql_type, 0),
         None => Ok(Datum::Null),
     }

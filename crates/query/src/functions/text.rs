@@ -86,7 +86,7 @@ fn format_message(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
                 value => convert::display(value, sql_type),
             })
             .collect();
-        Ok(Datum::Text(formatted(format, &shown)))
+        Ok(Datum::Text(cut_message(formatted(format, &shown))))
     }))
 }
 
@@ -215,26 +215,155 @@ pub(super) fn json_escaped(text: &str) -> String {
     escaped
 }
 
-/// The formatting of RAISERROR and FORMATMESSAGE: `%s`, `%d`, `%i`, `%u`, `%x`, `%%`; widths are read and ignored.
+/// The formatting of RAISERROR and FORMATMESSAGE: `%[flags][width][.precision][h|l|I64]kind` with the kinds `s`, `d`, `i`, `u`, `o`, `x`
+/// and `X`, and `%%`. A `*` takes a width or precision from the values.
 pub fn formatted(format: &str, values: &[String]) -> String {
     let mut text = String::with_capacity(format.len());
     let mut values = values.iter();
-    let mut chars = format.chars().peekable();
-    while let Some(ch) = chars.next() {
-        if ch != '%' {
-            text.push(ch);
-            continue;
-        }
-        while chars
-            .peek()
-            .is_some_and(|ch| ch.is_ascii_digit() || matches!(ch, '-' | '+' | '.' | '#' | '*' | 'l' | 'I'))
-        {
-            chars.next();
-        }
-        match chars.next() {
-            Some('%') | None => text.push('%'),
-            Some(_) => text.push_str(values.next().map_or("(null)", String::as_str)),
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        text.push_str(rest.get(..at).unwrap_or_default());
+        let (placeholder, behind) = Placeholder::read(rest.get(at + 1..).unwrap_or_default(), &mut values);
+        rest = behind;
+        match placeholder.kind {
+            '%' => text.push('%'),
+            kind => {
+                let value = values.next().map_or("(null)", String::as_str);
+                text.push_str(&placeholder.padded(&placeholder.digits_or_text(kind, value)));
+            }
         }
     }
+    text.push_str(rest);
     text
+}
+
+/// What stands between a percent sign and the letter that says what kind of value comes.
+#[derive(Default)]
+struct Placeholder {
+    left: bool,
+    zeros: bool,
+    plus: bool,
+    blank: bool,
+    prefixed: bool,
+    width: usize,
+    precision: Option<usize>,
+    kind: char,
+}
+
+impl Placeholder {
+    /// The placeholder behind a percent sign, and what follows it.
+    fn read<'f>(text: &'f str, values: &mut std::slice::Iter<'_, String>) -> (Placeholder, &'f str) {
+        let mut own = Placeholder::default();
+        let mut rest = text;
+        while let Some(flag) = rest.chars().next().filter(|flag| matches!(flag, '-' | '+' | '0' | '#' | ' '))
+        {
+            match flag {
+                '-' => own.left = true,
+                '+' => own.plus = true,
+                '0' => own.zeros = true,
+                '#' => own.prefixed = true,
+                _ => own.blank = true,
+            }
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        let mut number = |rest: &mut &'f str| {
+            if let Some(behind) = rest.strip_prefix('*') {
+                *rest = behind;
+                return values.next().and_then(|value| value.parse().ok()).unwrap_or(0);
+            }
+            let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+            let (digits, behind) = rest.split_at_checked(end).unwrap_or(("", rest));
+            *rest = behind;
+            digits.parse::<usize>().unwrap_or(0)
+        };
+        own.width = number(&mut rest).min(MESSAGE_UNITS_MAX);
+        if let Some(behind) = rest.strip_prefix('.') {
+            rest = behind;
+            own.precision = Some(number(&mut rest).min(MESSAGE_UNITS_MAX));
+        }
+        rest = rest.strip_prefix("I64").or_else(|| rest.strip_prefix(['h', 'l'])).unwrap_or(rest);
+        own.kind = rest.chars().next().unwrap_or('%');
+        let behind = rest.get(own.kind.len_utf8().min(rest.len())..).unwrap_or_default();
+        (own, behind)
+    }
+
+    fn digits_or_text(&self, kind: char, value: &str) -> String {
+        let Some(number) = value.parse::<i64>().ok().filter(|_| kind != 's') else {
+            let shown = self.precision.filter(|_| kind == 's').unwrap_or(usize::MAX);
+            return value.chars().take(shown).collect();
+        };
+        // A number of 32 bits has no more digits as an unsigned one.
+        let unsigned = match i32::try_from(number) {
+            Ok(number) => u64::from(number as u32),
+            Err(_) => number as u64,
+        };
+        let (prefix, digits) = match kind {
+            'u' => ("", unsigned.to_string()),
+            'o' => (if self.prefixed { "0" } else { "" }, format!("{unsigned:o}")),
+            'x' => (if self.prefixed { "0x" } else { "" }, format!("{unsigned:x}")),
+            'X' => (if self.prefixed { "0X" } else { "" }, format!("{unsigned:X}")),
+            _ if number < 0 => ("-", number.unsigned_abs().to_string()),
+            _ if self.plus => ("+", number.to_string()),
+            _ if self.blank => (" ", number.to_string()),
+            _ => ("", number.to_string()),
+        };
+        let width = match self.precision {
+            Some(precision) => precision,
+            None if self.zeros && !self.left => self.width.saturating_sub(prefix.len()),
+            None => 0,
+        };
+        format!("{prefix}{digits:0>width$}")
+    }
+
+    fn padded(&self, text: &str) -> String {
+        let width = self.width;
+        if self.left { format!("{text:<width$}") } else { format!("{text:>width$}") }
+    }
+}
+
+/// Units of a message; a longer one is cut, and ends in three points.
+const MESSAGE_UNITS_MAX: usize = 2047;
+
+/// A message of no more units than messages have.
+fn cut_message(text: String) -> String {
+    if text.encode_utf16().count() <= MESSAGE_UNITS_MAX {
+        return text;
+    }
+    let result = SqlType::NVarChar { length: Length::Max };
+    format!("{}...", convert::cut_text(&text, &result, MESSAGE_UNITS_MAX - 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::formatted;
+
+    #[test]
+    fn placeholders() {
+        for (format, value, expected) in [
+            ("%d|", "255", "255|"),
+            ("%x %X", "255", "ff (null)"),
+            ("%X", "255", "FF"),
+            ("%#x", "255", "0xff"),
+            ("%x", "-1", "ffffffff"),
+            ("%o", "8", "10"),
+            ("%u", "-1", "4294967295"),
+            ("%08d", "5", "00000005"),
+            ("%08d", "-5", "-0000005"),
+            ("%5d|", "5", "    5|"),
+            ("%-5d|", "5", "5    |"),
+            ("%+d", "5", "+5"),
+            ("%.3d", "5", "005"),
+            ("%-6s|", "ab", "ab    |"),
+            ("%6s|", "ab", "    ab|"),
+            ("%.2s|", "abcd", "ab|"),
+            ("%I64d", "5000000000", "5000000000"),
+            ("100%%", "", "100%"),
+            ("%s and %s", "a", "a and (null)"),
+            ("50%", "", "50%"),
+            ("%ld", "7", "7"),
+        ] {
+            assert_eq!(formatted(format, &[value.to_string()]), expected, "{format}");
+        }
+        assert_eq!(formatted("%*d", &["4".to_string(), "7".to_string()]), "   7");
+    }
 }

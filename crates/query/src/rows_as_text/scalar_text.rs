@@ -3,7 +3,7 @@
 use tds::{Length, SqlType};
 
 use super::super::Datum;
-use super::super::convert::convert;
+use super::super::convert::{base64, convert};
 use tsql::SqlError;
 
 /// The text of a value that is not NULL: dates by ISO 8601, approximate numbers with an exponent, bytes in base 64.
@@ -31,25 +31,4 @@ pub(super) fn scalar_text(value: Datum, sql_type: &SqlType) -> Result<String, Sq
             _ => Ok(String::new()),
         },
     }
-}
-
-/// RFC 4648, with padding.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group = chunk
-            .iter()
-            .enumerate()
-            .fold(0_u32, |group, (at, byte)| group | u32::from(*byte) << (16 - 8 * at));
-        for digit in 0..4 {
-            if digit <= chunk.len() {
-                let index = (group >> (18 - 6 * digit)) & 63;
-                text.push(DIGITS.get(index as usize).map_or('=', |digit| char::from(*digit)));
-            } else {
-                text.push('=');
-            }
-        }
-    }
-    text
 }

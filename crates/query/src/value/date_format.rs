@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use rows::text::DateOrder;
+use rows::text::calendar::MONTH_NAMES;
 
 /// The order of month, day and year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -88,4 +89,123 @@ pub(crate) fn with_day_before_month(text: &str) -> Option<String> {
     // With a T it is ISO 8601, which is read alike everywhere.
     (is_date && (rest.is_empty() || rest.starts_with([' ', '\t'])))
         .then(|| format!("{year}{separator}{second}{separator}{first}{rest}"))
+}
+
+/// Years of two digits up to this one are of the 21st century, those behind it of the 20th (the server's "two digit year cutoff").
+const CUTOFF: u32 = 49;
+
+/// `2005-01-02` of a text whose date says `1/2/05`, `050102`, `Jan 2 05` or `2 Jan 05`, or, without a day or month, `2005` or `Jan 2005`.
+/// None for a text without such a date.
+pub(crate) fn with_whole_date(text: &str, order: DateFormat) -> Option<String> {
+    let (date, rest) = numbers_alone(text).or_else(|| in_digits(text, order)).or_else(|| in_words(text))?;
+    let [year, month, day] = date;
+    // What follows is a time, if anything.
+    (rest.is_empty() || rest.starts_with([' ', '\t'])).then(|| format!("{year:04}-{month:02}-{day:02}{rest}"))
+}
+
+/// Year, month and day, and the text behind them.
+type Written<'t> = ([u32; 3], &'t str);
+
+/// `2005` and `050102`.
+fn numbers_alone(text: &str) -> Option<Written<'_>> {
+    let (digits, rest) = leading(text, |byte| byte.is_ascii_digit());
+    let number: u32 = digits.parse().ok()?;
+    match digits.len() {
+        4 if rest.is_empty() => Some(([number, 1, 1], rest)),
+        6 => Some(([century(number / 10_000), number / 100 % 100, number % 100], rest)),
+        _ => None,
+    }
+}
+
+/// `1/2/05`, with one of three separators.
+fn in_digits(text: &str, order: DateFormat) -> Option<Written<'_>> {
+    let (first, rest) = short_number(text)?;
+    let separator = rest.chars().next().filter(|separator| matches!(separator, '-' | '/' | '.'))?;
+    let (second, rest) = short_number(rest.strip_prefix(separator)?)?;
+    let (third, rest) = short_number(rest.strip_prefix(separator)?)?;
+    let (year, month, day) = match order {
+        DateFormat::Mdy => (third, first, second),
+        DateFormat::Dmy => (third, second, first),
+        DateFormat::Ymd => (first, second, third),
+        DateFormat::Ydm => (first, third, second),
+        DateFormat::Myd => (second, first, third),
+        DateFormat::Dym => (second, third, first),
+    };
+    Some(([century(year), month, day], rest))
+}
+
+/// `Jan 2 05`, `2 Jan 05` and `Jan 2005`.
+fn in_words(text: &str) -> Option<Written<'_>> {
+    let begins_with_day = text.starts_with(|letter: char| letter.is_ascii_digit());
+    let (first, rest) = if begins_with_day { short_number(text)? } else { (0, text) };
+    let (word, rest) = leading(rest.trim_start_matches([' ', '-', '.']), |byte| byte.is_ascii_alphabetic());
+    let month = month_of(word)?;
+    let rest = rest.trim_start_matches([' ', ',', '-', '.']);
+    if begins_with_day {
+        let (year, rest) = short_number(rest)?;
+        return Some(([century(year), month, first], rest));
+    }
+    let (digits, after) = leading(rest, |byte| byte.is_ascii_digit());
+    if digits.len() == 4 && after.is_empty() {
+        return Some(([digits.parse().ok()?, month, 1], after));
+    }
+    let (day, rest) = short_number(rest)?;
+    let (year, rest) = short_number(rest.trim_start_matches([' ', ',', '-']))?;
+    Some(([century(year), month, day], rest))
+}
+
+fn month_of(word: &str) -> Option<u32> {
+    let is_month = |month: &&str| {
+        month.eq_ignore_ascii_case(word)
+            || word.len() == 3 && month.get(..3).is_some_and(|short| short.eq_ignore_ascii_case(word))
+    };
+    u32::try_from(MONTH_NAMES.iter().position(|month| is_month(&month))? + 1).ok()
+}
+
+/// A number of one or two digits that ends there.
+fn short_number(text: &str) -> Option<(u32, &str)> {
+    let (digits, rest) = leading(text, |byte| byte.is_ascii_digit());
+    matches!(digits.len(), 1 | 2).then(|| Some((digits.parse().ok()?, rest)))?
+}
+
+fn leading(text: &str, belongs: impl Fn(u8) -> bool) -> (&str, &str) {
+    let end = text.bytes().position(|byte| !belongs(byte)).unwrap_or(text.len());
+    text.split_at_checked(end).unwrap_or((text, ""))
+}
+
+fn century(year: u32) -> u32 {
+    if year <= CUTOFF { 2000 + year } else { 1900 + year }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_get_the_century_that_they_lack() {
+        for (text, order, expected) in [
+            ("1/2/05", DateFormat::Mdy, Some("2005-01-02")),
+            ("1/2/05 10:30", DateFormat::Dmy, Some("2005-02-01 10:30")),
+            ("05.1.2", DateFormat::Ymd, Some("2005-01-02")),
+            ("49-1-2", DateFormat::Ydm, Some("2049-02-01")),
+            ("1-50-2", DateFormat::Myd, Some("1950-01-02")),
+            ("1-50-2", DateFormat::Dym, Some("1950-02-01")),
+            ("990131", DateFormat::Dmy, Some("1999-01-31")),
+            ("2005", DateFormat::Mdy, Some("2005-01-01")),
+            ("Jan 2, 05", DateFormat::Mdy, Some("2005-01-02")),
+            ("2-jan-75", DateFormat::Mdy, Some("1975-01-02")),
+            ("2 January 75 1:00 PM", DateFormat::Mdy, Some("1975-01-02 1:00 PM")),
+            ("April 2005", DateFormat::Mdy, Some("2005-04-01")),
+            ("1/2/2005", DateFormat::Mdy, None),
+            ("2005-01-02", DateFormat::Mdy, None),
+            ("20050102", DateFormat::Mdy, None),
+            ("Jan 2 2005", DateFormat::Mdy, None),
+            ("12:30:15", DateFormat::Mdy, None),
+            ("10.30", DateFormat::Mdy, None),
+            ("1/2-05", DateFormat::Mdy, None),
+            ("12 AM", DateFormat::Mdy, None),
+        ] {
+            assert_eq!(with_whole_date(text, order).as_deref(), expected, "{text} {order:?}");
+        }
+    }
 }

@@ -14,8 +14,9 @@ pub(crate) fn beginning(function: &str, pattern: &str) -> Option<String> {
 }
 
 /// The name of the function that LIKE becomes.
-pub(crate) fn function_name(fold: bool, escape: Option<char>) -> String {
-    format!("{NAME}{fold}_{}", escape.map_or(0, u32::from))
+pub(crate) fn function_name(fold: bool, over_blanks: bool, escape: Option<char>) -> String {
+    let blanks = if over_blanks { "blanks" } else { "" };
+    format!("{NAME}{fold}{blanks}_{}", escape.map_or(0, u32::from))
 }
 
 const NAME: &str = "like_";
@@ -26,6 +27,8 @@ const LONG_BYTES: usize = 1 << 16;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     parts: Vec<Part>,
+    /// Blanks at the end of a text need nothing that they match.
+    over_blanks: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +66,12 @@ impl Pattern {
                 _ => Part::Literal(ch),
             });
         }
-        Pattern { parts }
+        Pattern { parts, over_blanks: false }
+    }
+
+    /// This pattern for texts of char and varchar, whose blanks at the end do not count; those of Unicode do.
+    pub fn over_blanks(self, over_blanks: bool) -> Pattern {
+        Pattern { over_blanks, ..self }
     }
 
     /// Whether the whole text matches. Errors: 3617, and 701 for a long text.
@@ -80,6 +88,8 @@ impl Pattern {
         let (mut at, mut part) = (0, 0);
         let mut back: Option<(usize, usize)> = None;
         let mut steps = 0_usize;
+        let blanks = text.iter().rev().take_while(|ch| self.over_blanks && **ch == ' ').count();
+        let least = text.len() - blanks;
         loop {
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(LONG_BYTES) {
@@ -96,7 +106,7 @@ impl Pattern {
                     part += 1;
                     continue;
                 }
-                None if at == text.len() => return Ok(true),
+                None if at >= least => return Ok(true),
                 _ => {}
             }
             match &mut back {
@@ -173,6 +183,31 @@ mod tests {
             assert_eq!(
                 Pattern::new(pattern, Some('!'), false).matches(text).ok(),
                 Some(expected),
+                "{text} LIKE {pattern}"
+            );
+        }
+    }
+
+    #[test]
+    fn blanks_at_the_end_count_in_unicode_alone() {
+        for (pattern, text, padded, exact) in [
+            ("ab", "ab  ", true, false),
+            ("% King", "Robert King   ", true, false),
+            ("a_", "ab  ", true, false),
+            ("ab_", "ab  ", true, false),
+            ("ab ", "ab  ", true, false),
+            ("ab ", "ab", false, false),
+            ("ab %", "ab  ", true, true),
+            ("a%", "ab  ", true, true),
+            ("%b", "a b b  ", true, false),
+            ("", "   ", true, false),
+            ("a", "ab  ", false, false),
+            ("%[^ ]", "ab  ", true, false),
+        ] {
+            let pattern_of = |over| Pattern::new(pattern, None, false).over_blanks(over).matches(text).ok();
+            assert_eq!(
+                (pattern_of(true), pattern_of(false)),
+                (Some(padded), Some(exact)),
                 "{text} LIKE {pattern}"
             );
         }

@@ -105,7 +105,8 @@ pub fn is_convertible(from: &SqlType, to: &SqlType) -> bool {
     if vector(from) || vector(to) {
         return fits_vector(from) && fits_vector(to);
     }
-    !(pair(from, to) || pair(to, from))
+    let bytes_as_float = from.is_binary() && matches!(to, SqlType::Float | SqlType::Real);
+    !(pair(from, to) || pair(to, from) || bytes_as_float)
 }
 
 /// The types that hold vectors as JSON: json, char, varchar, nchar and nvarchar.

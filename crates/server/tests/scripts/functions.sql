@@ -52,7 +52,7 @@ CREATE TABLE variants (id int, v sql_variant); INSERT variants VALUES (1, 42), (
 [id int null, v sql_variant null,  nvarchar(128) null,  nvarchar(20) null]
 1 | 42 | int | 42
 2 | text | nvarchar | text
-3 | 2024-02-29 | date | 2024-02-29
+3 | 2024-02-29 | date | Feb 29 2024
 4 | NULL | NULL | NULL
 
 SELECT CAST(CAST('x' AS varchar(max)) AS sql_variant)
