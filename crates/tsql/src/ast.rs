@@ -313,6 +313,8 @@ pub struct OutputInto {
 pub struct Assignment {
     /// The variable with its `@`.
     pub variable: Option<String>,
+    /// What is written in front of the column: the table, perhaps with its schema.
+    pub table: Vec<String>,
     /// The column.
     pub column: Option<String>,
     /// The operator of `column += value` and the like.

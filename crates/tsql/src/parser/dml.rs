@@ -155,6 +155,7 @@ impl Parser<'_> {
                 let value = compound(&name, operator, self.expression()?);
                 return Ok(Assignment {
                     variable: Some(name),
+                    table: Vec::new(),
                     column: None,
                     compound: None,
                     value: Some(value),
@@ -163,9 +164,9 @@ impl Parser<'_> {
             self.advance();
             variable = Some(name);
         }
-        let mut name = self.name()?;
+        let (mut table, mut name) = (Vec::new(), self.name()?);
         while self.accept_symbol(".") {
-            name = self.name()?;
+            table.push(std::mem::replace(&mut name, self.name()?));
         }
         if name == "modify" && self.is_symbol("(") {
             return Err(xml_method("modify").at_line(self.line()));
@@ -173,7 +174,7 @@ impl Parser<'_> {
         let operator = self.expect_assignment()?;
         let default = operator.is_none() && self.accept_word(Keyword::Default);
         let value = if default { None } else { Some(self.expression()?) };
-        Ok(Assignment { variable, column: Some(name), compound: operator, value })
+        Ok(Assignment { variable, table, column: Some(name), compound: operator, value })
     }
 
     fn expect_assignment(&mut self) -> Parsed<Option<crate::expression::BinaryOperator>> {

@@ -38,6 +38,7 @@ use crate::statements::dml::output_clause::{RowSet, Shown};
 use crate::statements::dml::parallel;
 use crate::statements::dml::parallel::Placing;
 use crate::statements::dml::target;
+use crate::statements::dml::through::Changes;
 use crate::statements::dml::tries;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::environment::SessionEnvironment;
@@ -67,7 +68,7 @@ pub async fn run(
     output: &mut Output,
 ) -> Result<(), SqlError> {
     transaction::begin_implicitly(session, output).await;
-    if let Some(instead) = find_instead(session, &insert.table, &[], Event::Insert)? {
+    if let Some(instead) = find_instead(session, &insert.table, &[], &[], Event::Insert)? {
         return insert_instead(session, insert, instead, frame, output).await;
     }
     let through = insert_through(session, insert)?;
@@ -163,11 +164,12 @@ fn insert_through(session: &Session, insert: &Insert) -> Result<Option<Insert>, 
     let Some(view) = resolve::view_module(session, &real)? else {
         return Ok((real != insert.table).then(|| Insert { table: real, ..insert.clone() }));
     };
-    let target = target::target_of(session, &real, &[], &[], TableHints::default())?;
-    let names = match &insert.columns {
+    let names: Vec<String> = match &insert.columns {
         Some(names) => names.clone(),
         None => view.definition.columns.iter().map(|column| column.name.clone()).collect(),
     };
+    let changes = Changes::Columns(names.clone());
+    let target = target::target_of(session, &real, &[], &[], TableHints::default(), &changes)?;
     let columns = names.iter().map(|name| target.column(name).to_string()).collect();
     let definition = &target.table.definition;
     let table = definition.object_name();

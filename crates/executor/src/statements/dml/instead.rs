@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
-use databases::catalogue::{Default, ModuleDefinition, TableDefinition, Trigger, same_name};
+use databases::catalogue::{Default, ModuleDefinition, TableDefinition, Trigger};
 use databases::table::InputRows;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{Assignment, Delete, Insert, InsertSource, Update};
 use tsql::expression::{Expr, Literal};
-use tsql::query::{Query, Select, SelectItem, TableSource};
+use tsql::query::{CommonTable, Query, Select, SelectItem, TableSource};
 
 use crate::session::Session;
 use crate::session::fired::{Event, Fired, Rows};
@@ -24,6 +24,7 @@ use crate::statements::dml::fire::{check_output, close, fire_instead, firing, lo
 use crate::statements::dml::insert;
 use crate::statements::dml::modify;
 use crate::statements::dml::modify::assigned;
+use crate::statements::dml::reference;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::resolve;
 
@@ -45,6 +46,7 @@ pub(crate) fn find_instead(
     session: &Session,
     target: &ObjectName,
     from: &[TableSource],
+    with: &[CommonTable],
     event: Event,
 ) -> Result<Option<Instead>, SqlError> {
     if target.is_variable() {
@@ -52,13 +54,12 @@ pub(crate) fn find_instead(
     }
     let mut name = target.clone();
     let mut alias = target.name.clone();
-    for source in from {
-        if let TableSource::Table { name: real, alias: own, .. } = source
-            && own.as_ref().map_or(same_name(&real.name, &target.name), |own| same_name(own, &target.name))
-        {
-            name = real.clone();
-            alias = own.clone().unwrap_or_else(|| real.name.clone());
-        }
+    let mut sources = from.to_vec();
+    if let Some(TableSource::Table { name: real, alias: own, .. }) =
+        reference::reference_in(session, target, &mut sources, with)?
+    {
+        name = real.clone();
+        alias = own.clone().unwrap_or_else(|| real.name.clone());
     }
     let table = match session.work.find(&name, &session.database)? {
         Some(table) => Arc::clone(&table.definition),
@@ -245,6 +246,7 @@ pub(crate) async fn update_instead(
     if update.output.is_some() {
         return Err(SqlError::unsupported("OUTPUT INTO with an INSTEAD OF trigger"));
     }
+    reference::check_assigned_table(&update.assignments, &update.target, &instead.alias)?;
     let positions = assigned(&update.assignments, &instead.table, str::to_string)?;
     let positions: Option<Vec<usize>> = positions.into_iter().collect();
     let Some(positions) = positions.filter(|_| update.assignments.iter().all(|own| own.variable.is_none()))

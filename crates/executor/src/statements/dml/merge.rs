@@ -27,13 +27,16 @@ use crate::statements::dml::modify;
 use crate::statements::dml::modify::{assigned, updated_rows, values_of};
 use crate::statements::dml::output_clause;
 use crate::statements::dml::output_clause::{RowSet, Shown};
+use crate::statements::dml::reference;
 use crate::statements::dml::target;
 use crate::statements::dml::target::{Chosen, Target, output_columns};
+use crate::statements::dml::through::Changes;
 use crate::statements::dml::tries;
 use crate::statements::dml::tries::Tries;
 use crate::statements::interpreter::transaction;
 
-/// The column that tells rows of the source from rows without one; no name of the user's has a blank in front.
+/// The column that tells rows of the source from rows without one: their numbers, where OUTPUT shows what becomes of them in the source's
+/// order. No name of the user's has a blank in front.
 const PRESENT: &str = " present";
 
 /// What one joined row does.
@@ -104,7 +107,19 @@ pub async fn run(
 }
 
 fn merge_target(session: &Session, merge: &Merge) -> Result<Target, SqlError> {
-    let mut target = target::target_of(session, &merge.target, &[], &merge.with, merge.hints)?;
+    let mut columns = Vec::new();
+    let mut deletes = false;
+    for clause in &merge.clauses {
+        match &clause.action {
+            MergeAction::Update(assignments) => {
+                columns.extend(assignments.iter().filter_map(|assignment| assignment.column.clone()));
+            }
+            MergeAction::Insert { columns: listed, .. } => columns.extend(listed.iter().flatten().cloned()),
+            MergeAction::Delete => deletes = true,
+        }
+    }
+    let changes = if deletes { Changes::Rows } else { Changes::Columns(columns) };
+    let mut target = target::target_of(session, &merge.target, &[], &merge.with, merge.hints, &changes)?;
     if let Some(alias) = &merge.alias {
         target.alias.clone_from(alias);
     }
@@ -121,7 +136,7 @@ async fn merge_rows(
     let table = target.table.clone();
     let definition = Arc::clone(&table.definition);
     tries::lock_target(session, &table, tries, target.hints, true)?;
-    let (source, alias) = present(&merge.source)?;
+    let (source, alias) = present(&merge.source, merge.output.is_some())?;
     target.from = vec![join_of(source, &target, merge)];
     let items = vec![
         SelectItem::Value { expr: clause_of(merge, &target, &alias), alias: None },
@@ -146,6 +161,7 @@ async fn merge_rows(
                 }
             }
             MergeAction::Update(assignments) => {
+                reference::check_assigned_table(assignments, &merge.target, &target.alias)?;
                 let positions = assigned(assignments, &definition, |name| target.column(name).to_string())?;
                 if positions.iter().any(Option::is_none) {
                     return Err(SqlError::unsupported("MERGE … UPDATE SET of a variable"));
@@ -209,6 +225,18 @@ async fn acts_on(
         if let Some(clause) = clause.and_then(|clause| usize::try_from(clause).ok()) {
             acts.push(Act { clause, pair, row: *row });
         }
+    }
+    let present = chosen.columns.iter().position(|column| column.name == PRESENT);
+    if let (Some(present), true) = (present, merge.output.is_some()) {
+        let (numbers, sql_type) = chosen.column(present)?;
+        let mut numbered = Vec::with_capacity(acts.len());
+        for act in acts {
+            let number = Datum::read(numbers.as_ref(), &sql_type, act.pair)?.as_int();
+            // What has no row of the source comes last.
+            numbered.push((number.unwrap_or(i64::MAX), act));
+        }
+        numbered.sort_by_key(|(number, _)| *number);
+        acts = numbered.into_iter().map(|(_, act)| act).collect();
     }
     let limit = target::row_limit(session, merge.top.as_ref(), acts.len(), frame).await?;
     acts.truncate(limit);
@@ -388,8 +416,8 @@ fn completed(
     Ok((acts, batch))
 }
 
-/// The source with a mark in every row, and its alias.
-fn present(source: &TableSource) -> Result<(TableSource, String), SqlError> {
+/// The source with a mark in every row, which may be its number, and its alias.
+fn present(source: &TableSource, numbered: bool) -> Result<(TableSource, String), SqlError> {
     let alias = match source {
         TableSource::Table { name, alias, .. } => alias.clone().unwrap_or_else(|| name.name.clone()),
         TableSource::Derived { alias, .. }
@@ -402,10 +430,11 @@ fn present(source: &TableSource) -> Result<(TableSource, String), SqlError> {
             return Err(SqlError::unsupported("MERGE … USING a join without parentheses"));
         }
     };
-    let mark = SelectItem::Value {
-        expr: Expr::Literal(Literal::Integer("1".to_string())),
-        alias: Some(PRESENT.to_string()),
+    let mark = match numbered {
+        true => tsql::parse_expression("ROW_NUMBER() OVER (ORDER BY (SELECT NULL))")?,
+        false => Expr::Literal(Literal::Integer("1".to_string())),
     };
+    let mark = SelectItem::Value { expr: mark, alias: Some(PRESENT.to_string()) };
     let select = Select {
         items: vec![SelectItem::Wildcard(Vec::new()), mark],
         from: vec![source.clone()],

@@ -28,10 +28,12 @@ use crate::statements::dml::fire::{check_output, fire_held, hold, note_statement
 use crate::statements::dml::instead::{delete_instead, find_instead, update_instead};
 use crate::statements::dml::output_clause;
 use crate::statements::dml::output_clause::{RowSet, Shown};
+use crate::statements::dml::reference;
 use crate::statements::dml::references;
 use crate::statements::dml::select;
 use crate::statements::dml::target;
 use crate::statements::dml::target::{Chosen, Target};
+use crate::statements::dml::through::Changes;
 use crate::statements::dml::tries;
 use crate::statements::dml::tries::Tries;
 use crate::statements::evaluation::evaluate;
@@ -48,10 +50,10 @@ pub(crate) async fn run_delete(
     output: &mut Output,
 ) -> Result<(), SqlError> {
     transaction::begin_implicitly(session, output).await;
-    if let Some(instead) = find_instead(session, &delete.target, &delete.from, Event::Delete)? {
+    if let Some(instead) = find_instead(session, &delete.target, &delete.from, &delete.with, Event::Delete)? {
         return delete_instead(session, delete, instead, frame, output).await;
     }
-    let mut target = target::target_of(session, &delete.target, &delete.from, &delete.with, delete.hints)?;
+    let mut target = delete_target(session, delete)?;
     check_output(session, &target.table.definition, &[Event::Delete], delete.output.as_ref())?;
     if session.settings.format_only {
         output.done(frame.done_kind(), command::DELETE, None).await;
@@ -64,7 +66,7 @@ pub(crate) async fn run_delete(
         if !tries::once_more(session, &mut tries, result.as_ref().err()).await? {
             break result;
         }
-        target = target::target_of(session, &delete.target, &delete.from, &delete.with, delete.hints)?;
+        target = delete_target(session, delete)?;
     };
     let own = result.is_ok() && hold(session);
     session.work.end_statement(&tries.mark, result.is_ok())?;
@@ -72,6 +74,16 @@ pub(crate) async fn run_delete(
     fire_held(session, own, frame, output).await?;
     finish_change(session, rows, shown, command::DELETE, frame, output).await;
     Ok(())
+}
+
+fn delete_target(session: &Session, delete: &Delete) -> Result<Target, SqlError> {
+    target::target_of(session, &delete.target, &delete.from, &delete.with, delete.hints, &Changes::Rows)
+}
+
+fn update_target(session: &Session, update: &Update) -> Result<Target, SqlError> {
+    let columns = update.assignments.iter().filter_map(|assignment| assignment.column.clone()).collect();
+    let changes = Changes::Columns(columns);
+    target::target_of(session, &update.target, &update.from, &update.with, update.hints, &changes)
 }
 
 async fn delete_rows(
@@ -152,10 +164,10 @@ pub(crate) async fn run_update(
     output: &mut Output,
 ) -> Result<(), SqlError> {
     transaction::begin_implicitly(session, output).await;
-    if let Some(instead) = find_instead(session, &update.target, &update.from, Event::Update)? {
+    if let Some(instead) = find_instead(session, &update.target, &update.from, &update.with, Event::Update)? {
         return update_instead(session, update, instead, frame, output).await;
     }
-    let mut target = target::target_of(session, &update.target, &update.from, &update.with, update.hints)?;
+    let mut target = update_target(session, update)?;
     check_output(session, &target.table.definition, &[Event::Update], update.output.as_ref())?;
     if session.settings.format_only {
         output.done(frame.done_kind(), command::UPDATE, None).await;
@@ -169,7 +181,7 @@ pub(crate) async fn run_update(
         if !tries::once_more(session, &mut tries, result.as_ref().err()).await? {
             break result;
         }
-        target = target::target_of(session, &update.target, &update.from, &update.with, update.hints)?;
+        target = update_target(session, update)?;
     };
     let own = result.is_ok() && hold(session);
     session.work.end_statement(&tries.mark, result.is_ok())?;
@@ -188,6 +200,7 @@ async fn update_rows(
 ) -> Result<(u64, Option<Shown>), SqlError> {
     let table = target.table.clone();
     let definition = Arc::clone(&table.definition);
+    reference::check_assigned_table(&update.assignments, &update.target, &target.alias)?;
     let positions = assigned(&update.assignments, &definition, |name| target.column(name).to_string())?;
     let assigns = positions.iter().copied().flatten().collect::<Vec<_>>();
     let keys = definition.unique_keys();

@@ -18,13 +18,15 @@ use tsql::ast::ModuleBody;
 use tsql::bulk_file::BulkRowset;
 use tsql::expression::Expr;
 use tsql::hints::{TableHint, TableHints};
-use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
+use tsql::query::{CommonTable, Query, Select, SelectItem, TableSource, Top};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::reads;
 use crate::session::work::{ChangeScan, OpenTable};
 use crate::statements::dml::destination;
+use crate::statements::dml::reference;
+use crate::statements::dml::through::{Changes, ColumnNames, named, through};
 use crate::statements::dml::tries;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::evaluate;
@@ -33,7 +35,7 @@ use crate::statements::evaluation::resolve;
 /// The name of the row number that a target table gets while rows are chosen. No column has a blank in front.
 pub(crate) const ROW: &str = " row";
 /// The name under which the target's rows are put before the binder.
-const TARGET: &str = " target";
+pub(super) const TARGET: &str = " target";
 
 /// A session's tables, and some more.
 pub(crate) struct WithTables<'a> {
@@ -99,14 +101,10 @@ pub(crate) struct Target {
     names: Option<ColumnNames>,
 }
 
-/// Names that columns have in a common table or view, each with its name in the table.
-type ColumnNames = Vec<(String, String)>;
-
 impl Target {
     /// The table's column that a name of the statement means.
     pub fn column<'n>(&'n self, name: &'n str) -> &'n str {
-        let names = self.names.as_deref().unwrap_or_default();
-        names.iter().find(|(own, _)| same_name(own, name)).map_or(name, |(_, real)| real)
+        named(self.names.as_deref().unwrap_or_default(), name)
     }
 
     /// How its rows are read.
@@ -150,25 +148,28 @@ impl Chosen {
 
 /// Finds the target of a statement in its FROM, by alias or name, or beside it; behind common tables and views too.
 ///
-/// Errors: 208, 1087, and 4403 or 4405 for a view or common table that cannot be changed through.
+/// Errors: 208, 1087, 8154, and 4403, 4405 or 4406 for a view or common table that cannot be changed through.
 pub(crate) fn target_of(
     session: &Session,
     target: &ObjectName,
     from: &[TableSource],
     with: &[CommonTable],
     hints: TableHints,
+    changes: &Changes,
 ) -> Result<Target, SqlError> {
     let mut from = from.to_vec();
     let mut with = with.to_vec();
     let mut real = target.clone();
     let mut alias = target.name.clone();
     let (mut found, mut hints) = (false, hints);
-    for source in &mut from {
-        if let Some((name, own, more)) = replace_target(source, target) {
-            (real, alias, found) = (name, own, true);
-            hints = hints.with(more);
-            break;
-        }
+    if let Some(TableSource::Table { name, alias: own, hints: more }) =
+        reference::reference_in(session, target, &mut from, &with)?
+    {
+        alias = own.clone().unwrap_or_else(|| name.name.clone());
+        real = std::mem::replace(name, ObjectName::bare(TARGET));
+        *own = Some(alias.clone());
+        hints = hints.with(*more);
+        found = true;
     }
     let common = real.schema.is_none() && with.iter().any(|table| same_name(&table.name, &real.name));
     if !common && session.work.find(&real, &session.database)?.is_none() {
@@ -195,7 +196,7 @@ pub(crate) fn target_of(
     {
         place = real.name.clone();
         let more;
-        (real, names, more) = through(&mut with, position)?;
+        (real, names, more) = through(session, &mut with, position, changes)?;
         hints = hints.with(more);
     }
     if found {
@@ -212,81 +213,6 @@ pub(crate) fn target_of(
     }
     hints.check_target()?;
     Ok(Target { table: destination::writable(session, &real)?, with, from, alias, hints, names })
-}
-
-/// Puts the numbered rows into a common table, which then has their numbers. Returns the table's name.
-fn through(
-    with: &mut Vec<CommonTable>,
-    position: usize,
-) -> Result<(ObjectName, Option<ColumnNames>, TableHints), SqlError> {
-    let Some(common) = with.get_mut(position) else {
-        return Err(SqlError::internal("a common table that is not there"));
-    };
-    let name = common.name.clone();
-    let refused = || {
-        let name = if name == VIEW { "view" } else { &name };
-        SqlError::new(
-            4403,
-            16,
-            1,
-            format!(
-                "Cannot update the view or function '{name}' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator."
-            ),
-        )
-    };
-    let QueryBody::Select(select) = &mut common.query.body else { return Err(refused()) };
-    if select.distinct || !select.group_by.is_empty() || select.having.is_some() {
-        return Err(refused());
-    }
-    let first = select.from.first_mut().and_then(first_table).ok_or_else(refused)?;
-    let TableSource::Table { name: base, alias, hints } = first else { return Err(refused()) };
-    let mut hints = *hints;
-    let own = alias.clone().unwrap_or_else(|| base.name.clone());
-    let mut real = std::mem::replace(base, ObjectName::bare(TARGET));
-    *alias = Some(own.clone());
-    let starred = select.items.iter().any(|item| match item {
-        SelectItem::Wildcard(path) => path.last().is_none_or(|last| same_name(last, &own)),
-        _ => false,
-    });
-    let mut names = Vec::new();
-    for (index, item) in select.items.iter().enumerate() {
-        let SelectItem::Value { expr: Expr::Column(path), alias } = item else { continue };
-        let Some(column) = path.last() else { continue };
-        let visible = common.columns.as_ref().and_then(|columns| columns.get(index));
-        let visible = visible.or(alias.as_ref()).unwrap_or(column);
-        names.push((visible.clone(), column.clone()));
-    }
-    if !starred {
-        let row = Expr::Column(vec![own, ROW.to_string()]);
-        select.items.push(SelectItem::Value { expr: row, alias: Some(ROW.to_string()) });
-        if let Some(columns) = &mut common.columns {
-            columns.push(ROW.to_string());
-        }
-    }
-    // A common table over a common table.
-    let before = with.get(..position).unwrap_or_default();
-    let inner = before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
-    if let Some(inner) = inner {
-        let place = real.clone();
-        let (base, inner_names, more) = through(with, inner)?;
-        hints = hints.with(more);
-        if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) =
-            with.get_mut(position)
-        {
-            for source in &mut select.from {
-                rename_target(source, &place.name);
-            }
-        }
-        real = base;
-        if let Some(inner_names) = inner_names {
-            for (_, column) in &mut names {
-                if let Some((_, base)) = inner_names.iter().find(|(own, _)| same_name(own, column)) {
-                    *column = base.clone();
-                }
-            }
-        }
-    }
-    Ok((real, Some(names), hints))
 }
 
 /// Which rows of the target, which is locked alone, match, and for each match the values of `items`. Where nobody `reads` the rows
@@ -414,33 +340,10 @@ pub(crate) async fn row_limit(
 }
 
 /// The common table that stands for a view; no name of the user's has a blank in front.
-const VIEW: &str = " view";
-
-/// Finds the target in FROM, by alias or name, and puts the numbered rows in its place.
-fn replace_target(source: &mut TableSource, target: &ObjectName) -> Option<(ObjectName, String, TableHints)> {
-    match source {
-        TableSource::Table { name, alias, hints } => {
-            let matches = match alias {
-                Some(alias) => target.schema.is_none() && same_name(alias, &target.name),
-                None => same_name(&name.name, &target.name),
-            };
-            if !matches {
-                return None;
-            }
-            let own = alias.clone().unwrap_or_else(|| name.name.clone());
-            let real = std::mem::replace(name, ObjectName::bare(TARGET));
-            *alias = Some(own.clone());
-            Some((real, own, *hints))
-        }
-        TableSource::Join { left, right, .. } => {
-            replace_target(left, target).or_else(|| replace_target(right, target))
-        }
-        _ => None,
-    }
-}
+pub(super) const VIEW: &str = " view";
 
 /// Gives the place of the numbered rows another name.
-fn rename_target(source: &mut TableSource, place: &str) {
+pub(super) fn rename_target(source: &mut TableSource, place: &str) {
     match source {
         TableSource::Table { name, .. } if name.name == TARGET => name.name = place.to_string(),
         TableSource::Join { left, right, .. } => {
@@ -448,14 +351,6 @@ fn rename_target(source: &mut TableSource, place: &str) {
             rename_target(right, place);
         }
         _ => {}
-    }
-}
-
-fn first_table(source: &mut TableSource) -> Option<&mut TableSource> {
-    match source {
-        TableSource::Table { .. } => Some(source),
-        TableSource::Join { left, .. } => first_table(left),
-        _ => None,
     }
 }
 
