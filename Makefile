@@ -140,6 +140,7 @@ soak: toolchain clients ## Hours of what the tests do in minutes: power cuts, ki
 	BULKWIRE_CRASH_POINTS=$(SOAK_POINTS) BULKWIRE_KILLS=$(SOAK_KILLS) cargo test --release --locked -p bulkwire-store --test engine
 	cargo build --release --locked -p bulkwire-server -p bulkwire-cli
 	BULKWIRE_WATCHDOG_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test watchdog -- --include-ignored
+	BULKWIRE_WATCHDOG_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test in_process -- one_meaning
 	BULKWIRE_RESOURCES_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test resources -- --nocapture --test-threads 1
 	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end watchdog -- --nocapture
 	BULKWIRE_ISOLATION_SECONDS=$(SOAK_SECONDS) $(VENV)/bin/python -m pytest -q clients/test_isolation.py --binaries $(CARGO_TARGET_DIR)/release

@@ -8,6 +8,7 @@ mod databases;
 mod ending;
 mod full_disk;
 mod instances;
+mod one_meaning;
 mod own_rows;
 mod parallel;
 mod partitions;
