@@ -43,7 +43,12 @@ fn holds(page: CodePage, ch: char) -> bool {
 fn best_fit(page: CodePage, ch: char) -> Option<char> {
     let code = u32::from(ch);
     let plain = match code {
+        // The Vietnamese page puts marks behind their letters, and has no table for whole ones.
+        0x00C0..=0x00FF if page == CodePage::Cp1258 => None,
         0x00C0..=0x00FF => at(LATIN_1, code - 0x00C0),
+        0x0180..=0x03FF if page == CodePage::Cp1252 => {
+            FURTHER_1252.iter().find(|(from, _)| *from == ch).map(|(_, to)| *to)
+        }
         0x0100..=0x017F => at(LATIN_EXTENDED, code - 0x0100),
         0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0),
         0x3000 => Some(' '),
@@ -62,6 +67,36 @@ const LATIN_1: &str = "AAAAAAACEEEEIIIIDNOOOOO?OUUUUY??aaaaaaaceeeeiiiidnooooo?o
 /// U+0100 to U+017F; `?` where nothing fits.
 const LATIN_EXTENDED: &str = "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIi??JjKk?LlLlLl??LlNnNnNn???OoOoOo??RrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZz?";
 
+/// Vietnamese, Chinese and Greek letters that 1252 alone has a letter for.
+const FURTHER_1252: &[(char, char)] = &[
+    ('Ơ', 'O'),
+    ('ơ', 'o'),
+    ('Ư', 'U'),
+    ('ư', 'u'),
+    ('Ǎ', 'A'),
+    ('ǎ', 'a'),
+    ('Ǐ', 'I'),
+    ('ǐ', 'i'),
+    ('Ǒ', 'O'),
+    ('ǒ', 'o'),
+    ('Ǔ', 'U'),
+    ('ǔ', 'u'),
+    ('Γ', 'G'),
+    ('Θ', 'T'),
+    ('Σ', 'S'),
+    ('Φ', 'F'),
+    ('Ω', 'O'),
+    ('α', 'a'),
+    ('β', 'ß'),
+    ('δ', 'd'),
+    ('ε', 'e'),
+    ('μ', 'µ'),
+    ('π', 'p'),
+    ('σ', 's'),
+    ('τ', 't'),
+    ('φ', 'f'),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +109,8 @@ mod tests {
             [fit('Ł'), fit('ź'), fit('ő'), fit('ŵ'), fit('Ÿ')],
             [Some('L'), Some('z'), Some('o'), Some('w'), Some('Y')]
         );
+        assert_eq!([fit('ơ'), fit('Σ'), fit('μ'), fit('λ')], [Some('o'), Some('S'), Some('µ'), None]);
+        assert_eq!([best_fit(CodePage::Cp1258, 'ã'), best_fit(CodePage::Cp1250, 'Σ')], [None, None]);
         assert_eq!([fit('中'), fit('→'), fit('Ａ')], [None, None, Some('A')]);
     }
 }

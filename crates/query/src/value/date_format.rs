@@ -159,7 +159,7 @@ fn month_of(word: &str) -> Option<u32> {
         month.eq_ignore_ascii_case(word)
             || word.len() == 3 && month.get(..3).is_some_and(|short| short.eq_ignore_ascii_case(word))
     };
-    u32::try_from(MONTH_NAMES.iter().position(|month| is_month(&month))? + 1).ok()
+    u32::try_from(MONTH_NAMES.iter().position(is_month)? + 1).ok()
 }
 
 /// A number of one or two digits that ends there.

@@ -192,6 +192,12 @@ fn change(dice: &mut Dice, unique: bool) -> Vec<String> {
         plain("a", "a"),
         a(of_a)
     ));
+    spellings.push(format!(
+        "{} FROM (SELECT id, k, v, s FROM a) AS x JOIN b y ON {} WHERE {}",
+        verb("x", "x"),
+        on("x"),
+        x(of_a)
+    ));
     if !deletes && unique {
         spellings.push(format!(
             "WITH c AS (SELECT x.id, x.k, x.s, x.v, {} AS n FROM b y JOIN a x ON {} WHERE {}) UPDATE c SET v = n",

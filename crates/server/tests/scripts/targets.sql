@@ -199,3 +199,23 @@ DELETE t3 FROM t3 x WHERE x.id = 2
 SELECT id FROM fired
 ----
 2
+
+CREATE TABLE twice (id int, v int)
+INSERT twice VALUES (1, 1), (1, 2), (2, 3), (2, 4), (3, 5)
+DELETE x FROM (SELECT ROW_NUMBER() OVER (PARTITION BY id ORDER BY v) AS n FROM twice) AS x WHERE n > 1
+SELECT id, v FROM twice ORDER BY id
+----
+1 | 1
+2 | 3
+3 | 5
+
+UPDATE x SET v = x.n * 10 FROM (SELECT v, ROW_NUMBER() OVER (ORDER BY id DESC) AS n FROM twice) AS x JOIN (VALUES (1), (2)) AS y (k) ON y.k = x.n
+SELECT id, v FROM twice ORDER BY id
+----
+1 | 1
+2 | 20
+3 | 10
+
+DELETE x FROM (SELECT id FROM twice GROUP BY id) AS x
+----
+error 4403

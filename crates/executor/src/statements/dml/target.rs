@@ -162,6 +162,9 @@ pub(crate) fn target_of(
     let mut real = target.clone();
     let mut alias = target.name.clone();
     let (mut found, mut hints) = (false, hints);
+    if target.schema.is_none() {
+        from.iter_mut().for_each(|source| name_derived(source, target, &mut with));
+    }
     if let Some(TableSource::Table { name, alias: own, hints: more }) =
         reference::reference_in(session, target, &mut from, &with)?
     {
@@ -341,6 +344,28 @@ pub(crate) async fn row_limit(
 
 /// The common table that stands for a view; no name of the user's has a blank in front.
 pub(super) const VIEW: &str = " view";
+/// The common table that stands for a derived table of FROM.
+pub(super) const DERIVED: &str = " derived table";
+
+/// Puts a derived table of the target's name among the common tables: its table is changed through it.
+fn name_derived(source: &mut TableSource, target: &ObjectName, with: &mut Vec<CommonTable>) {
+    match source {
+        TableSource::Derived { query, alias, columns } if same_name(alias, &target.name) => {
+            let (query, columns) = (query.as_ref().clone(), columns.clone());
+            with.push(CommonTable { name: DERIVED.to_string(), columns, query });
+            *source = TableSource::Table {
+                name: ObjectName::bare(DERIVED),
+                alias: Some(alias.clone()),
+                hints: TableHints::default(),
+            };
+        }
+        TableSource::Join { left, right, .. } => {
+            name_derived(left, target, with);
+            name_derived(right, target, with);
+        }
+        _ => {}
+    }
+}
 
 /// Gives the place of the numbered rows another name.
 pub(super) fn rename_target(source: &mut TableSource, place: &str) {

@@ -9,7 +9,7 @@ use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource
 
 use crate::session::Session;
 use crate::statements::dml::reference::tables;
-use crate::statements::dml::target::{ROW, TARGET, VIEW, rename_target};
+use crate::statements::dml::target::{DERIVED, ROW, TARGET, VIEW, rename_target};
 use crate::statements::evaluation::resolve;
 
 /// What a statement changes of its target.
@@ -37,7 +37,9 @@ pub(super) fn through(
     let Some(common) = with.get_mut(position) else {
         return Err(SqlError::internal("a common table that is not there"));
     };
-    let shown = if common.name == VIEW { "view".to_string() } else { common.name.clone() };
+    let shown =
+        if [VIEW, DERIVED].contains(&common.name.as_str()) { common.name.trim() } else { &common.name };
+    let shown = shown.to_string();
     let refused = || {
         SqlError::new(
             4403,
