@@ -206,7 +206,6 @@ fn change(dice: &mut Dice, unique: bool) -> Vec<String> {
     }
     let action = match deletes {
         true => "DELETE".to_string(),
-        false if unique => format!("UPDATE SET v = {}", over(value, "t").replace("y.w", "y.w")),
         false => format!("UPDATE SET v = {}", over(value, "t")),
     };
     let source = match unique {
