@@ -164,9 +164,24 @@ impl Client {
         self.session.state.collation.map(Collation::from_bytes)
     }
 
-    /// Whether a transaction is open.
+    /// Whether a transaction is open, or one that this client began is still to be ended here: see
+    /// [`check_transaction`](Self::check_transaction).
     pub fn in_transaction(&self) -> bool {
+        self.transaction_stands() || self.session.owns_transaction()
+    }
+
+    /// Whether the server has a transaction open.
+    pub fn transaction_stands(&self) -> bool {
         self.session.state.transaction != 0
+    }
+
+    /// Returns an error if the transaction that this client began has ended before [`commit`](Self::commit) or
+    /// [`rollback`](Self::rollback). Every request is refused then until one of them was called, since it would be committed by itself.
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`].
+    pub fn check_transaction(&self) -> Result<(), Error> {
+        self.session.check_transaction()
     }
 
     /// Whether an earlier failure has made the connection useless.
@@ -258,7 +273,7 @@ impl Client {
     ) -> Result<(Vec<ValueTable>, Vec<tds::Column>), Error> {
         self.forget_description();
         self.session.send_batch(sql)?;
-        self.read_values()
+        read_values(&mut self.session)
     }
 
     /// Runs one statement with parameters (`sp_executesql`), and holds its result sets as values.
@@ -268,44 +283,7 @@ impl Client {
         parameters: &[(&str, SqlType, Value)],
     ) -> Result<Vec<ValueTable>, Error> {
         self.send_call(self.execute_sql(sql, parameters))?;
-        Ok(self.read_values()?.0)
-    }
-
-    fn read_values(&mut self) -> Result<(Vec<ValueTable>, Vec<tds::Column>), Error> {
-        const DOING: &str = "reading a result";
-        let mut described: Vec<tds::Column> = Vec::new();
-        let mut tables: Vec<ValueTable> = Vec::new();
-        while let Some(token) = self.session.next_token(DOING)? {
-            match token {
-                Token::ColMetaData(Some(columns)) => {
-                    let names = columns.iter().map(|column| column.name.clone()).collect();
-                    tables.push(ValueTable { columns: names, rows: Vec::new() });
-                    described = columns;
-                }
-                Token::Row | Token::NbcRow => {
-                    let Some(table) = tables.last_mut() else {
-                        return self.session.check(Err(Error::unexpected(DOING, "a row without columns")));
-                    };
-                    if table.rows.len() >= VALUE_ROWS_MAX {
-                        self.session.cancel_answer()?;
-                        return Err(Error::unexpected(DOING, "more rows than a small result may have"));
-                    }
-                    match read_row(self.session.rows(), &described) {
-                        Ok((row, length)) => {
-                            self.session.consume(length);
-                            table.rows.push(row);
-                        }
-                        Err(error) if error.is_truncated() => self.session.fill(DOING)?,
-                        Err(error) => return self.session.check(Err(Error::protocol("a row", error))),
-                    }
-                }
-                _ => {}
-            }
-        }
-        match self.session.take_errors() {
-            Some(error) => Err(error.into()),
-            None => Ok((tables, described)),
-        }
+        Ok(read_values(&mut self.session)?.0)
     }
 
     /// The columns of the first result of a batch; its rows are skipped. For `SELECT TOP 0 …` and `SET FMTONLY ON …`.
@@ -330,28 +308,39 @@ impl Client {
     /// Begins a transaction.
     pub fn begin(&mut self, isolation: Isolation) -> Result<(), Error> {
         let name = String::new();
-        self.transact(
-            TransactionRequest::Begin(BeginTransaction { isolation, name }),
-            "beginning a transaction",
-        )?;
-        match self.in_transaction() {
-            true => Ok(()),
-            false => Err(Error::unexpected("beginning a transaction", "the server named no transaction")),
+        let stood = self.transaction_stands();
+        let request = TransactionRequest::Begin(BeginTransaction { isolation, name });
+        if let Err(error) = self.transact(request, "beginning a transaction") {
+            if !stood && self.transaction_stands() && !self.is_broken() {
+                // Cancelled too late: it would hold what is to follow, and nobody would commit that.
+                let _ = self.rollback();
+            }
+            return Err(error);
         }
+        match self.transaction_stands() {
+            true => self.session.own_transaction(),
+            false => {
+                return Err(Error::unexpected("beginning a transaction", "the server named no transaction"));
+            }
+        }
+        Ok(())
     }
 
-    /// Commits the open transaction. The error is [`Error::InDoubt`] if it is not known whether the server committed.
+    /// Commits the open transaction. The error is [`Error::InDoubt`] if it is not known whether the server committed, and
+    /// [`Error::TransactionEnded`] if there is no such transaction any more; then it is over here too.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.session.ready()?;
+        end_what_has_ended(self)?;
         let answered =
             self.transact(TransactionRequest::Commit { name: String::new(), begin: None }, COMMITTING);
-        self.committed(answered)
+        committed(self, answered)
     }
 
     /// Runs statements and commits the open transaction, in one request. If a statement fails, everything is rolled back. The
     /// error is [`Error::InDoubt`] if it is not known what the server did.
     pub fn commit_after(&mut self, statements: &str) -> Result<(), Error> {
         self.session.ready()?;
+        end_what_has_ended(self)?;
         let batch = format!(
             "BEGIN TRY {statements}; COMMIT TRANSACTION; END TRY \
              BEGIN CATCH IF XACT_STATE() <> 0 ROLLBACK TRANSACTION; THROW; END CATCH"
@@ -361,28 +350,7 @@ impl Client {
         if answered.is_ok() && self.session.transaction_end().is_none() {
             return ended_silently(self);
         }
-        self.committed(answered)
-    }
-
-    /// What became of a request to commit.
-    fn committed(&mut self, answered: Result<(), Error>) -> Result<(), Error> {
-        const DONE: &str = "the transaction was committed";
-        let end = self.session.transaction_end();
-        let is_committed = matches!(end, Some(TransactionEvent::Commit | TransactionEvent::Ended));
-        match answered {
-            Err(error) if self.is_broken() => Err(Error::in_doubt(DONE, error)),
-            Ok(()) if is_committed => Ok(()),
-            // What came too late to stop the commit.
-            Err(Error::Cancelled | Error::TimedOut { .. }) if is_committed => Ok(()),
-            Err(error) if is_committed => Err(Error::in_doubt(DONE, error)),
-            Ok(()) => {
-                self.session.close();
-                let error =
-                    Error::unexpected(COMMITTING, "the server did not say that the transaction is committed");
-                Err(Error::in_doubt(DONE, error))
-            }
-            Err(error) => Err(error),
-        }
+        committed(self, answered)
     }
 
     /// A table's name with database and schema, as the server resolves it: the place of the table, or else the place where it
@@ -422,14 +390,20 @@ impl Client {
         config
     }
 
-    /// Rolls the open transaction back. Nothing happens if the server has done so already.
+    /// Rolls the open transaction back. Nothing is sent if the server has done so already.
     pub fn rollback(&mut self) -> Result<(), Error> {
-        if !self.in_transaction() {
-            return Ok(());
-        }
         // The table may be what it was before the transaction.
         self.forget_description();
-        self.transact(TransactionRequest::Rollback { name: String::new(), begin: None }, "rolling back")
+        let own = self.session.disown_transaction();
+        if !self.transaction_stands() {
+            return Ok(());
+        }
+        let request = TransactionRequest::Rollback { name: String::new(), begin: None };
+        let done = self.transact(request, "rolling back");
+        if done.is_err() && self.transaction_stands() {
+            self.session.keep_transaction(own);
+        }
+        done
     }
 
     pub(crate) fn session(&mut self) -> &mut Session {
@@ -492,15 +466,89 @@ impl Client {
 /// If none is open, it is committed.
 fn ended_silently(client: &mut Client) -> Result<(), Error> {
     client.session.state.transaction = 0;
-    let open = client.session.send_batch("SELECT @@TRANCOUNT AS [open]").and_then(|()| client.read_values());
+    client.session.disown_transaction();
+    let asked = client.session.send_batch("SELECT @@TRANCOUNT AS [open]");
+    let open = asked.and_then(|()| read_values(&mut client.session));
     let is_over = open.is_ok_and(|(tables, _)| {
         let value = tables.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
         matches!(value, Some(Value::Int(0)))
     });
     match is_over {
         true => Ok(()),
-        false => client.committed(Ok(())),
+        false => committed(client, Ok(())),
     }
+}
+
+/// Holds the result sets of the answer, and the columns of the last.
+fn read_values(session: &mut Session) -> Result<(Vec<ValueTable>, Vec<tds::Column>), Error> {
+    const DOING: &str = "reading a result";
+    let mut described: Vec<tds::Column> = Vec::new();
+    let mut tables: Vec<ValueTable> = Vec::new();
+    while let Some(token) = session.next_token(DOING)? {
+        match token {
+            Token::ColMetaData(Some(columns)) => {
+                let names = columns.iter().map(|column| column.name.clone()).collect();
+                tables.push(ValueTable { columns: names, rows: Vec::new() });
+                described = columns;
+            }
+            Token::Row | Token::NbcRow => {
+                let Some(table) = tables.last_mut() else {
+                    return session.check(Err(Error::unexpected(DOING, "a row without columns")));
+                };
+                if table.rows.len() >= VALUE_ROWS_MAX {
+                    session.cancel_answer()?;
+                    return Err(Error::unexpected(DOING, "more rows than a small result may have"));
+                }
+                match read_row(session.rows(), &described) {
+                    Ok((row, length)) => {
+                        session.consume(length);
+                        table.rows.push(row);
+                    }
+                    Err(error) if error.is_truncated() => session.fill(DOING)?,
+                    Err(error) => return session.check(Err(Error::protocol("a row", error))),
+                }
+            }
+            _ => {}
+        }
+    }
+    match session.take_errors() {
+        Some(error) => Err(error.into()),
+        None => Ok((tables, described)),
+    }
+}
+
+/// What became of a request to commit.
+fn committed(client: &mut Client, answered: Result<(), Error>) -> Result<(), Error> {
+    const DONE: &str = "the transaction was committed";
+    let end = client.session.transaction_end();
+    if !client.transaction_stands() {
+        client.session.disown_transaction();
+    }
+    let is_committed = matches!(end, Some(TransactionEvent::Commit | TransactionEvent::Ended));
+    match answered {
+        Err(error) if client.is_broken() => Err(Error::in_doubt(DONE, error)),
+        Ok(()) if is_committed => Ok(()),
+        // What came too late to stop the commit.
+        Err(Error::Cancelled | Error::TimedOut { .. }) if is_committed => Ok(()),
+        Err(error) if is_committed => Err(Error::in_doubt(DONE, error)),
+        Ok(()) => {
+            client.session.close();
+            let error =
+                Error::unexpected(COMMITTING, "the server did not say that the transaction is committed");
+            Err(Error::in_doubt(DONE, error))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A transaction that ended early cannot be committed, and is over here too.
+fn end_what_has_ended(client: &mut Client) -> Result<(), Error> {
+    let ended = client.session.check_transaction();
+    if ended.is_err() {
+        // Statements may have begun another one in its place, which nobody has asked for.
+        client.rollback()?;
+    }
+    ended
 }
 
 /// Reads one ROW or NBCROW (MS-TDS 2.2.7.19, 2.2.7.15).

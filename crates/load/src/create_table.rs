@@ -54,9 +54,14 @@ pub fn roomy_schema(schema: &Schema) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
+/// Drops a table that a load has made and not filled.
+pub fn drop_empty_statement(table: &TableName) -> String {
+    format!("IF NOT EXISTS (SELECT * FROM {table}) DROP TABLE {table}")
+}
+
 /// A declared length for values of at most `longest` units, rounded up so that a little growth fits.
 pub fn roomy_length(longest: u64) -> u64 {
-    const STEPS: [u64; 10] = [1, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000];
+    const STEPS: [u64; 9] = [10, 20, 50, 100, 200, 500, 1000, 2000, 4000];
     STEPS.into_iter().find(|step| longest <= *step).unwrap_or(longest)
 }
 

@@ -122,6 +122,14 @@ pub enum Error {
         /// How many rows have it.
         count: String,
     },
+    /// The transaction that this client began has ended without being asked to, and has not been ended here yet.
+    #[error("{}", ended_early(*committed, cause.as_deref()))]
+    TransactionEnded {
+        /// A statement has committed it; otherwise it is rolled back.
+        committed: bool,
+        /// The error with which the server ended it.
+        cause: Option<Box<ServerError>>,
+    },
     /// A row is to be new, and the table has one with its key.
     #[error(
         "the table has a row with the key ({key}), and a row of the source is to be new with that key: \"upsert\" would take its place"
@@ -280,6 +288,20 @@ pub enum Error {
         /// Which one.
         worker: &'static str,
     },
+}
+
+/// The words of [`Error::TransactionEnded`].
+fn ended_early(committed: bool, cause: Option<&ServerError>) -> String {
+    let what = match (committed, cause) {
+        (true, _) => "a statement has committed the open transaction already".to_owned(),
+        (false, None) => "a statement has rolled the open transaction back already".to_owned(),
+        (false, Some(cause)) => {
+            format!("the server has rolled the open transaction back already, after {cause}")
+        }
+    };
+    format!(
+        "{what}; nothing more is done until the transaction is ended here too, by a rollback or the end of its block"
+    )
 }
 
 /// The larger errors are boxed, so that a `Result` stays small on the paths that carry rows.

@@ -91,7 +91,9 @@ pub use bulk::{BulkLoad, BulkProgress};
 pub use bulk_insert::{BulkInsertOptions, bulk_insert_statement};
 pub use client::{CancelHandle, Client, ExecuteResult};
 pub use config::{Config, ConfigError, VectorSupport};
-pub use create_table::{create_table_statement, roomy_length, roomy_schema, unsized_advice};
+pub use create_table::{
+    create_table_statement, drop_empty_statement, roomy_length, roomy_schema, unsized_advice,
+};
 pub use describe::{
     ColumnDescription, ColumnEncryption, ConstraintDescription, DatabaseDescription, IndexDescription,
     Partitioning, RecoveryModel, Storage, TableDescription, TriggerDescription, encrypted_columns,

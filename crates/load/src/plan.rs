@@ -89,6 +89,20 @@ pub struct Choice {
 }
 
 impl LoadPlan {
+    /// Refuses a load whose rows lack values that the table needs. Whether a trigger brings them is not known, where one fires.
+    ///
+    /// # Errors
+    /// [`rows::PlanError::Lacking`].
+    pub fn check_required(&self, target: &TableDescription) -> Result<(), Error> {
+        if self.hints.fire_triggers && target.triggers.iter().any(|trigger| trigger.is_instead_of) {
+            return Ok(());
+        }
+        match target.lacking(self.rows.declared_columns()).as_slice() {
+            [] => Ok(()),
+            columns => Err(rows::PlanError::Lacking(columns.join(", ")).into()),
+        }
+    }
+
     /// Plans a load of batches of `schema` into a table.
     pub fn new(
         client: &Client,

@@ -36,6 +36,7 @@ pub(crate) struct Session {
     timed_out: bool,
     /// A load that fails closes the connection instead of asking the server to stop.
     pub(crate) closes_failed_loads: bool,
+    own_transaction: Option<OwnTransaction>,
     broken: bool,
     /// When the time for the login is over, until it has ended.
     login: Option<LoginTime>,
@@ -59,6 +60,48 @@ pub(crate) struct Answer {
     pub(crate) outputs: Vec<ReturnValue>,
 }
 
+/// A transaction that this client has begun and not ended yet. It is one until then: what follows an end that nobody has asked for
+/// here would otherwise be committed by itself.
+#[derive(Debug)]
+pub(crate) struct OwnTransaction {
+    /// As the server names it.
+    descriptor: u64,
+    early: Option<EarlyEnd>,
+}
+
+/// How a transaction ended before its client ended it.
+#[derive(Debug)]
+struct EarlyEnd {
+    committed: bool,
+    cause: Option<ServerError>,
+}
+
+impl OwnTransaction {
+    fn new(descriptor: u64) -> Self {
+        Self { descriptor, early: None }
+    }
+
+    /// Compares with what the server says at the end of an answer. `cause` are the errors of that answer.
+    fn look(
+        &mut self,
+        open: u64,
+        end: Option<TransactionEvent>,
+        cause: impl FnOnce() -> Option<ServerError>,
+    ) {
+        if open == self.descriptor || self.early.is_some() {
+            return;
+        }
+        let committed = end == Some(TransactionEvent::Commit);
+        self.early = Some(EarlyEnd { committed, cause: if committed { None } else { cause() } });
+    }
+
+    /// An error if the transaction has ended early.
+    fn check(&self) -> Result<(), Error> {
+        let Some(EarlyEnd { committed, cause }) = &self.early else { return Ok(()) };
+        Err(Error::TransactionEnded { committed: *committed, cause: cause.clone().map(Box::new) })
+    }
+}
+
 impl Session {
     pub(crate) fn new(transport: Transport, version: TdsVersion) -> Self {
         Self {
@@ -70,6 +113,7 @@ impl Session {
             messages: Vec::new(),
             timed_out: false,
             closes_failed_loads: false,
+            own_transaction: None,
             broken: false,
             login: None,
             command_timeout: None,
@@ -105,6 +149,31 @@ impl Session {
         self.state.transaction_end
     }
 
+    /// From now on the open transaction is one that this client ends, and nothing else may.
+    pub(crate) fn own_transaction(&mut self) {
+        self.own_transaction = Some(OwnTransaction::new(self.state.transaction));
+    }
+
+    /// The transaction is to be ended here: requests are allowed again, whatever has become of it.
+    pub(crate) fn disown_transaction(&mut self) -> Option<OwnTransaction> {
+        self.own_transaction.take()
+    }
+
+    /// The transaction was not ended here after all.
+    pub(crate) fn keep_transaction(&mut self, own: Option<OwnTransaction>) {
+        self.own_transaction = own;
+    }
+
+    /// Whether a transaction that this client began is still to be ended here.
+    pub(crate) fn owns_transaction(&self) -> bool {
+        self.own_transaction.is_some()
+    }
+
+    /// An error if the transaction that this client began has ended, and this client has not ended it.
+    pub(crate) fn check_transaction(&self) -> Result<(), Error> {
+        self.own_transaction.as_ref().map_or(Ok(()), OwnTransaction::check)
+    }
+
     /// Gives the connection up without another word to the server, which rolls back what is open.
     pub(crate) fn close(&mut self) {
         self.broken = true;
@@ -136,6 +205,7 @@ impl Session {
         words: impl fmt::Display,
     ) -> Result<(), Error> {
         self.ready()?;
+        self.check_transaction()?;
         let kind = match packet_type {
             PacketType::Rpc => "call",
             PacketType::TransactionManager => "transaction",
@@ -350,6 +420,11 @@ impl Session {
         }
         self.transport.finish_request();
         self.trace.answered(&self.errors, end == AnswerEnd::Acknowledged);
+        if let Some(own) = &mut self.own_transaction {
+            let errors = &self.errors;
+            let cause = || ServerError::from_messages(errors.clone());
+            own.look(self.state.transaction, self.state.transaction_end, cause);
+        }
         if end == AnswerEnd::Torn {
             let error = self
                 .take_errors()

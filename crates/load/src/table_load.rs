@@ -259,6 +259,10 @@ impl<'a> TableLoad<'a> {
         if let Some(stage) = stage {
             stage.check_plan(&plan)?;
         }
+        // Where rows are compared, none may be new.
+        if self.way.mode.keys().is_none() {
+            plan.check_required(target)?;
+        }
         if self.ledger.is_some_and(Ledger::has_lanes) {
             plan.goes_on_by_partition();
         }

@@ -102,6 +102,7 @@ impl TaskStage {
     /// Those of [`StagePlan::choose`] and [`LoadPlan::new`].
     pub fn plan(client: &mut Client, job: &TaskJob<'_>) -> Result<Self, Error> {
         let TaskJob { table, schema, way, options, .. } = job;
+        client.check_transaction()?;
         if client.in_transaction() || table.is_temporary() {
             let place = "in a transaction or with a temporary table, which have one connection";
             return Err(Error::NotAlone { wish: "tasks", place });
@@ -131,6 +132,10 @@ impl TaskStage {
         let loading = LoadPlan::new(client, &seen, schema, options)?;
         if let Some(stage) = &stage {
             stage.check_plan(&loading)?;
+        }
+        // Where rows are compared, none may be new.
+        if way.mode.keys().is_none() {
+            loading.check_required(&target)?;
         }
         let names: Vec<String> = match plan.as_ref().map(|plan| &plan.route) {
             Some(Route::Stage(StageKind::Merge(merge))) => merge.column_names().map(str::to_owned).collect(),

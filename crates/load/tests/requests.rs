@@ -225,6 +225,54 @@ fn parameters_travel_in_sp_executesql() {
 }
 
 #[test]
+fn what_follows_a_transaction_that_the_server_has_ended_is_not_sent() {
+    // A failed conversion, a deadlock, a snapshot conflict.
+    for (number, commits) in
+        [245, 1205, 3960].into_iter().flat_map(|number| [(number, true), (number, false)])
+    {
+        let server = Server::start(move |mut peer| {
+            peer.log_in();
+            peer.expect(PacketType::TransactionManager);
+            peer.reply(&[transaction_began(7), done(0, 0, 0)].concat());
+            peer.expect(PacketType::SqlBatch);
+            let error = error(number, 1, 16, "It failed.");
+            peer.reply(&[error, transaction_ended(10, 7), done(2, 0, 0)].concat());
+            // Nothing but what is asked for when the transaction is over.
+            let sql = peer.expect(PacketType::SqlBatch).sql();
+            peer.reply(&done(0, 0, 0));
+            sql
+        });
+        let mut client = server.client();
+        client.begin(Isolation::Current).unwrap();
+        let failed = client.execute("SELECT CONVERT(int, 'x')").unwrap_err();
+        assert_eq!(failed.server_message().unwrap().number, number);
+        assert!(client.in_transaction() && !client.transaction_stands());
+        let parameter = ("@n", SqlType::Int, Value::Int(7));
+        let refused = [
+            client.execute("INSERT t VALUES (1)").map(drop),
+            client.execute_with("INSERT t VALUES (@n)", &[parameter]).map(drop),
+            client.query("SELECT 1", Form::default()).map(drop),
+            client.query_values("SELECT 1").map(drop),
+            client.rpc("p", Vec::new()).map(drop),
+            client.describe(&"t".parse().unwrap()).map(drop),
+            client.begin(Isolation::Current),
+            client.check_transaction(),
+        ];
+        for result in refused {
+            assert!(matches!(result, Err(Error::TransactionEnded { committed: false, cause: Some(_) })));
+        }
+        match commits {
+            true => assert!(matches!(client.commit(), Err(Error::TransactionEnded { .. }))),
+            false => client.rollback().unwrap(),
+        }
+        assert!(!client.in_transaction());
+        client.execute("afterwards").unwrap();
+        drop(client);
+        assert_eq!(server.join(), "afterwards");
+    }
+}
+
+#[test]
 fn a_fatal_error_ends_the_connection_but_is_reported() {
     let server = Server::start(|mut peer| {
         peer.log_in();

@@ -36,7 +36,7 @@ use tds::Column;
 
 pub use error::{DecoderError, RowDecodeError, RowDecodeErrorReason};
 
-use crate::mapping::{Form, field_for};
+use crate::mapping::{Form, ReadOptions, Scale7, field_for};
 use gather::Gather;
 use walk::{BlockEnd, Walker};
 
@@ -78,10 +78,11 @@ impl Decoder {
             return Err(DecoderError::NoColumns);
         }
         let fields: Vec<_> = columns.iter().map(|column| field_for(column, &form)).collect();
+        let cuts = matches!(form, Form::Arrow(ReadOptions { scale_7: Scale7::CutMicroseconds, .. }));
         let gathers = columns
             .iter()
             .zip(&fields)
-            .map(|(column, field)| column::gather_for(column, field))
+            .map(|(column, field)| column::gather_for(column, field, cuts))
             .collect::<Result<_, _>>()?;
         let classes = columns.iter().map(|column| column.type_info.length_class()).collect();
         let not_null = fields.iter().map(|field| !field.is_nullable()).collect();

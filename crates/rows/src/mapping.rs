@@ -57,6 +57,8 @@ pub enum Scale7 {
     Nanoseconds,
     /// Microseconds: every date; a seventh digit other than 0 is refused.
     Microseconds,
+    /// Microseconds: every date; the seventh digit is cut off.
+    CutMicroseconds,
     /// Text, `2024-02-29 12:34:56.1234567`.
     Text,
 }
@@ -152,7 +154,7 @@ fn timestamp_unit(scale: u8, scale_7: Scale7) -> Option<TimeUnit> {
     match (scale, scale_7) {
         (0, _) => Some(TimeUnit::Second),
         (1..=3, _) => Some(TimeUnit::Millisecond),
-        (4..=6, _) | (_, Scale7::Microseconds) => Some(TimeUnit::Microsecond),
+        (4..=6, _) | (_, Scale7::Microseconds | Scale7::CutMicroseconds) => Some(TimeUnit::Microsecond),
         (_, Scale7::Nanoseconds) => Some(TimeUnit::Nanosecond),
         (_, Scale7::Text) => None,
     }

@@ -229,6 +229,9 @@ pub enum PlanError {
     /// A name matches several columns that differ in case only.
     #[error("{0:?} could be any of several columns")]
     Ambiguous(String),
+    /// Columns that take no NULL and have no default, of which the source has none.
+    #[error("the source has no column for {0}, which takes no NULL and has no default")]
+    Lacking(String),
     /// Two source columns for one target column.
     #[error("two source columns fill {0:?}")]
     FilledTwice(String),

@@ -44,6 +44,8 @@ pub(super) struct CatalogueColumn {
     is_nullable: Option<bool>,
     is_identity: bool,
     is_computed: bool,
+    /// A period's column, whose values are the server's.
+    is_generated: bool,
     has_default: bool,
     collation: Option<String>,
     encryption: Option<ColumnEncryption>,
@@ -111,6 +113,11 @@ pub(super) fn column(column: Column, catalogue: &[CatalogueColumn]) -> ColumnDes
         is_identity: known.map_or_else(|| column.flags.has(ColumnFlags::IDENTITY), |known| known.is_identity),
         is_computed: known.map_or_else(|| column.flags.has(ColumnFlags::COMPUTED), |known| known.is_computed),
         has_default: known.is_some_and(|known| known.has_default),
+        is_required: known.is_some_and(|known| {
+            let fills_itself =
+                known.is_identity || known.is_computed || known.is_generated || known.has_default;
+            known.is_nullable == Some(false) && !fills_itself && !is_rowversion
+        }),
         collation: known.and_then(|known| known.collation.clone()),
         encryption: known.and_then(|known| known.encryption.clone()),
         is_rowversion,
@@ -130,6 +137,7 @@ fn catalogue_column(row: &CatalogueRow<'_>) -> CatalogueColumn {
         is_nullable: row.integer("is_nullable").map(|flag| flag != 0),
         is_identity: row.flag("is_identity"),
         is_computed: row.flag("is_computed"),
+        is_generated: row.integer("generated_always_type").unwrap_or_default() != 0,
         has_default: row.integer("default_object_id").unwrap_or_default() != 0,
         collation: Some(row.text("collation_name")).filter(|name| !name.is_empty()),
         encryption: encryption::of_column(row),

@@ -61,6 +61,8 @@ pub struct ColumnDescription {
     pub is_rowversion: bool,
     /// The column has a DEFAULT, which replaces NULLs unless they are kept.
     pub has_default: bool,
+    /// The catalogue says that it takes no NULL and that nothing fills it, so that a new row needs a value.
+    pub is_required: bool,
     /// Collation name of a character column.
     pub collation: Option<String>,
     /// How values are encrypted, for a column of Always Encrypted.
@@ -189,6 +191,13 @@ impl TableDescription {
         columns
     }
 
+    /// The columns that new rows need a value for, and that are none of `given`. None of a view, whose table may fill them.
+    pub fn lacking(&self, given: &[Column]) -> Vec<&str> {
+        let is_given = |name: &str| given.iter().any(|column| column.name == name);
+        let columns = self.columns.iter().filter(|column| column.is_required && !self.is_view);
+        columns.map(|column| column.column.name.as_str()).filter(|name| !is_given(name)).collect()
+    }
+
     /// Columns that a load may fill: not computed, not rowversion, and identities only if they are kept.
     pub fn loadable_columns(&self, keep_identity: bool) -> Vec<Column> {
         let wanted =
@@ -277,14 +286,26 @@ fn described_by_columns(table: &TableName, columns: Vec<Column>) -> TableDescrip
 }
 
 impl ColumnDescription {
+    /// Whether the column is a `json`, which a server describes as text to clients that do not ask for it.
+    pub(crate) fn is_json(&self) -> bool {
+        self.type_name.eq_ignore_ascii_case("json")
+    }
+
+    /// The type with its collation, as CREATE TABLE writes it.
+    pub(crate) fn declared_type(&self) -> String {
+        if self.is_json() {
+            return "json".to_owned();
+        }
+        let collation = self.collation.as_ref().map(|collation| format!(" COLLATE {collation}"));
+        format!("{}{}", self.column.type_info.sql_type, collation.unwrap_or_default())
+    }
+
     /// Name, type, collation and NULL as CREATE TABLE writes them, without identity and default.
     pub(crate) fn declaration(&self) -> String {
-        let collation = self.collation.as_ref().map(|collation| format!(" COLLATE {collation}"));
         format!(
-            "{} {}{} {}",
+            "{} {} {}",
             quoted(&self.column.name),
-            self.column.type_info.sql_type,
-            collation.unwrap_or_default(),
+            self.declared_type(),
             if self.column.flags.is_nullable() { "NULL" } else { "NOT NULL" },
         )
     }

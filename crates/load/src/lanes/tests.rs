@@ -34,6 +34,7 @@ pub(crate) fn partitioned_table(
         is_computed: false,
         is_rowversion: false,
         has_default: false,
+        is_required: false,
         collation: None,
         encryption: None,
     };

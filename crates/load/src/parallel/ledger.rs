@@ -87,6 +87,7 @@ impl Ledger {
     /// [`Error::LedgerMismatch`] if the load of this name is not done and has another target, mode or source;
     /// [`Error::TargetChanged`] if it is done and the table of its target's name is another one; [`Error::LedgerDamaged`].
     pub fn open(client: &mut Client, place: LedgerPlace, identity: LoadIdentity) -> Result<Self, Error> {
+        client.check_transaction()?;
         if client.in_transaction() {
             let place = "inside a transaction, which has one connection";
             return Err(Error::NotAlone { wish: "a ledger", place });
@@ -124,6 +125,15 @@ impl Ledger {
     /// Rows that were committed before.
     pub fn rows_before(&self) -> u64 {
         self.rows + self.sources.iter().flatten().map(|chunk| chunk.row_count).sum::<u64>()
+    }
+
+    /// Rows that were refused among those that are not loaded again, as far as the ledger has them: a finished load's are forgotten.
+    pub fn refused_before(&self) -> u64 {
+        let refused = |chunk: &CommittedChunk| match chunk.lane {
+            None => (chunk.rows.end - chunk.rows.start).saturating_sub(chunk.row_count),
+            Some(_) => chunk.refused.rows(),
+        };
+        self.sources.iter().flatten().map(refused).sum()
     }
 
     /// The chunks of a source that were committed before, in the source's order.

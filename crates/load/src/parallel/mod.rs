@@ -167,6 +167,7 @@ pub fn load_parallel(
 
 /// Refuses what one connection alone cannot do.
 fn check_place(client: &Client, plan: &LoadPlan, options: &ParallelOptions<'_>) -> Result<(), Error> {
+    client.check_transaction()?;
     let place = match (client.in_transaction(), plan.table.is_temporary()) {
         (true, _) => "inside a transaction, which has one connection",
         (false, true) => "for a temporary table, which goes with its connection",

@@ -160,7 +160,7 @@ impl Reading {
                 return Err(error);
             }
             if self.plan.consistency == Consistency::Snapshot
-                && session.as_ref().is_none_or(|client| client.is_broken() || !client.in_transaction())
+                && session.as_ref().is_none_or(|client| client.is_broken() || !client.transaction_stands())
             {
                 let source = Box::new(error);
                 return Err(ReadError::Inconsistent { consistency: "snapshot", source }.into());

@@ -107,7 +107,10 @@ impl Merge {
                 }
                 None => return Err(key_error(key, "it is no column of the table that can be loaded")),
                 Some(column) if !is_loaded(column) => return Err(key_error(key, "it is not in the source")),
-                Some(column) if !has_equality(column.sql_type()) => {
+                Some(column)
+                    if !has_equality(column.sql_type())
+                        || described(&column.name).is_some_and(ColumnDescription::is_json) =>
+                {
                     return Err(key_error(key, "its type has no equality"));
                 }
                 Some(_) => {}
@@ -164,7 +167,7 @@ impl Merge {
     pub(super) fn foresee(&self, stage: &mut TableDescription) {
         stage.columns.retain(|column| self.has_column(&column.column.name));
         for column in &mut stage.columns {
-            (column.is_identity, column.has_default) = (false, false);
+            (column.is_identity, column.has_default, column.is_required) = (false, false, false);
             if self.is_directed() {
                 column.column.flags.0 |= ColumnFlags::NULLABLE;
             }
@@ -177,6 +180,7 @@ impl Merge {
                 is_computed: false,
                 is_rowversion: false,
                 has_default: false,
+                is_required: false,
                 collation: None,
                 encryption: None,
             });
@@ -354,15 +358,16 @@ fn merge_column(
     takes_null: bool,
 ) -> MergeColumn {
     let name = quoted(&column.name);
-    let collation = described.and_then(|described| described.collation.as_ref());
-    let collation = collation.map(|collation| format!(" COLLATE {collation}")).unwrap_or_default();
+    let declared =
+        described.map_or_else(|| column.type_info.sql_type.to_string(), |known| known.declared_type());
+    let is_json = described.is_some_and(ColumnDescription::is_json);
     let null = if is_key || !(takes_null || column.flags.is_nullable()) { "NOT NULL" } else { "NULL" };
     MergeColumn {
-        definition: format!("{name} {}{collation} {null}", column.type_info.sql_type),
+        definition: format!("{name} {declared} {null}"),
         name: column.name.clone(),
         is_key,
         is_identity: described.is_some_and(|described| described.is_identity),
-        comparison: comparison(column.sql_type()),
+        comparison: if is_json { Comparison::Never } else { comparison(column.sql_type()) },
         binary: match column.sql_type() {
             SqlType::VarChar { length: Length::Max }
             | SqlType::NVarChar { length: Length::Max }

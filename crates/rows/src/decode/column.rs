@@ -20,10 +20,14 @@ use super::vectors::{StoredVectorColumn, VectorColumn};
 use crate::text::guid::swap_order;
 use crate::text::write;
 
-/// The gather of `column`, whose values become those of `field`.
-pub(super) fn gather_for(column: &Column, field: &Field) -> Result<Box<dyn Gather>, DecoderError> {
+/// The gather of `column`, whose values become those of `field`. `cuts`: times that are finer are cut off.
+pub(super) fn gather_for(
+    column: &Column,
+    field: &Field,
+    cuts: bool,
+) -> Result<Box<dyn Gather>, DecoderError> {
     let info = &column.type_info;
-    let made = if info.form == tds::Form::Null { None } else { typed(info, field.data_type()) };
+    let made = if info.form == tds::Form::Null { None } else { typed(info, field.data_type(), cuts) };
     made.ok_or_else(|| DecoderError::Unsupported {
         column: column.name.clone(),
         sql_type: info.sql_type.to_string(),
@@ -31,7 +35,7 @@ pub(super) fn gather_for(column: &Column, field: &Field) -> Result<Box<dyn Gathe
     })
 }
 
-fn typed(info: &TypeInfo, to: &DataType) -> Option<Box<dyn Gather>> {
+fn typed(info: &TypeInfo, to: &DataType, cuts: bool) -> Option<Box<dyn Gather>> {
     let class = info.length_class();
     Some(match (&info.sql_type, to) {
         (SqlType::Bit, DataType::Boolean) => {
@@ -88,7 +92,7 @@ fn typed(info: &TypeInfo, to: &DataType) -> Option<Box<dyn Gather>> {
                 Ok(u64::from_be_bytes(data))
             })
         }
-        (sql_type, _) if sql_type.is_temporal() => return temporal(sql_type, class, to),
+        (sql_type, _) if sql_type.is_temporal() => return temporal(sql_type, class, to, cuts),
         (_, DataType::Utf8) => return text(info, class),
         (
             SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Image | SqlType::Udt { .. },
@@ -129,7 +133,7 @@ fn text(info: &TypeInfo, class: LengthClass) -> Option<Box<dyn Gather>> {
     Some(Box::new(RenderedColumn::new(class, limit, render)))
 }
 
-fn temporal(sql_type: &SqlType, class: LengthClass, to: &DataType) -> Option<Box<dyn Gather>> {
+fn temporal(sql_type: &SqlType, class: LengthClass, to: &DataType, cuts: bool) -> Option<Box<dyn Gather>> {
     Some(match (sql_type, to) {
         (SqlType::Date, DataType::Date32) => {
             FixedColumn::boxed(class, "date", to, primitives::<Date32Type>, temporal::date)
@@ -149,7 +153,7 @@ fn temporal(sql_type: &SqlType, class: LengthClass, to: &DataType) -> Option<Box
                 TimeUnit::Second => primitives::<Time32SecondType>,
                 _ => primitives::<Time32MillisecondType>,
             };
-            let unit = Unit::new(scale, *unit);
+            let unit = Unit::new(scale, *unit, cuts);
             // Milliseconds of a day fit 32 bits.
             let convert = move |ticks| unit.time(ticks).map(|time| time as i32);
             sized_time(scale, class, to, into_array, convert)
@@ -159,14 +163,14 @@ fn temporal(sql_type: &SqlType, class: LengthClass, to: &DataType) -> Option<Box
                 TimeUnit::Microsecond => primitives::<Time64MicrosecondType>,
                 _ => primitives::<Time64NanosecondType>,
             };
-            let unit = Unit::new(scale, *unit);
+            let unit = Unit::new(scale, *unit, cuts);
             sized_time(scale, class, to, into_array, move |ticks| unit.time(ticks))
         }
         (&SqlType::Time { scale }, DataType::Utf8) => {
             rendered(class, move |data, out| write_time(out, data, scale))
         }
         (&SqlType::DateTime2 { scale }, DataType::Timestamp(unit, _)) => {
-            let (into_array, unit) = (timestamps(*unit), Unit::new(scale, *unit));
+            let (into_array, unit) = (timestamps(*unit), Unit::new(scale, *unit, cuts));
             let convert = move |moment| unit.timestamp(moment, "datetime2");
             match scale {
                 0..=2 => FixedColumn::boxed(class, "datetime2", to, into_array, move |data| {
@@ -189,7 +193,7 @@ fn temporal(sql_type: &SqlType, class: LengthClass, to: &DataType) -> Option<Box
             rendered(class, move |data, out| write_datetime2(out, data, scale))
         }
         (&SqlType::DateTimeOffset { scale }, DataType::Timestamp(unit, _)) => {
-            let (into_array, unit) = (timestamps(*unit), Unit::new(scale, *unit));
+            let (into_array, unit) = (timestamps(*unit), Unit::new(scale, *unit, cuts));
             let convert = move |(moment, _)| unit.timestamp(moment, "datetimeoffset");
             sized_offset(scale, class, to, into_array, convert)
         }

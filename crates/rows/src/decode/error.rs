@@ -14,6 +14,13 @@ pub struct RowDecodeError {
     pub reason: RowDecodeErrorReason,
 }
 
+impl RowDecodeErrorReason {
+    /// Whether the value is sound, and the form in which it was asked for cannot hold it.
+    pub fn is_of_form(&self) -> bool {
+        matches!(self, Self::NanosecondOverflow { .. } | Self::NeedsRounding { .. })
+    }
+}
+
 /// What is wrong with a cell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowDecodeErrorReason {
@@ -104,7 +111,7 @@ pub enum RowDecodeErrorReason {
         text: String,
     },
     /// A time finer than the unit that was asked for.
-    #[error("{text} is finer than the unit asked for")]
+    #[error("{text} has a seventh digit, which microseconds lose; read the column as \"cut\" or text")]
     NeedsRounding {
         /// The value, as SQL Server writes it.
         text: String,

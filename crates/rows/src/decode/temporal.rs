@@ -26,10 +26,12 @@ pub(super) struct Unit {
     per_day: i64,
     factor: u64,
     divisor: u64,
+    /// What is finer is cut off instead of refused.
+    cuts: bool,
 }
 
 impl Unit {
-    pub fn new(scale: u8, unit: TimeUnit) -> Self {
+    pub fn new(scale: u8, unit: TimeUnit, cuts: bool) -> Self {
         let digits: u32 = match unit {
             TimeUnit::Second => 0,
             TimeUnit::Millisecond => 3,
@@ -43,6 +45,7 @@ impl Unit {
             per_day: 86_400 * 10i64.pow(digits),
             factor: 10u64.pow(digits.saturating_sub(u32::from(scale))),
             divisor: 10u64.pow(u32::from(scale).saturating_sub(digits)),
+            cuts,
         }
     }
 
@@ -52,7 +55,7 @@ impl Unit {
         if ticks >= self.wire_per_day {
             return Err(Reason::OutOfRange { sql_type: "time" });
         }
-        if self.divisor > 1 && !ticks.is_multiple_of(self.divisor) {
+        if !self.cuts && self.divisor > 1 && !ticks.is_multiple_of(self.divisor) {
             return Err(Reason::NeedsRounding { text: self.spelled(None, ticks) });
         }
         // Below 86,400 x 10^9, whatever the unit.
@@ -65,7 +68,7 @@ impl Unit {
         if moment.days > DAYS_MAX as u32 || moment.ticks >= self.wire_per_day {
             return Err(Reason::OutOfRange { sql_type });
         }
-        if self.divisor > 1 && !moment.ticks.is_multiple_of(self.divisor) {
+        if !self.cuts && self.divisor > 1 && !moment.ticks.is_multiple_of(self.divisor) {
             return Err(Reason::NeedsRounding { text: self.spelled(Some(moment.days), moment.ticks) });
         }
         let units = (moment.ticks / self.divisor * self.factor) as i64;

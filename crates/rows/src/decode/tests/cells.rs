@@ -152,7 +152,7 @@ fn what_nanoseconds_cannot_hold_is_refused_and_can_be_read_otherwise() {
         &with(Scale7::Microseconds),
         &format!(
             "{first} => 0001-01-01 00:00:00.000000
-             {last} => ! 9999-12-31 23:59:59.9999999 is finer than the unit asked for"
+             {last} => ! 9999-12-31 23:59:59.9999999 has a seventh digit, which microseconds lose; read the column as \"cut\" or text"
         ),
     );
 }
