@@ -28,6 +28,25 @@ pub(crate) struct Shared {
     autocommit: AtomicBool,
 }
 
+impl Shared {
+    /// Borrows the client. With autocommit off there is a transaction for whatever it is asked.
+    pub(crate) fn lend(&self) -> Result<LentClient> {
+        let mut client = self.client.lend().map_err(from_unavailable)?;
+        if !self.autocommit.load(Ordering::SeqCst) {
+            begin(&mut client)?;
+        }
+        Ok(client)
+    }
+}
+
+/// Begins a transaction, unless there is one.
+fn begin(client: &mut Client) -> Result<()> {
+    match client.in_transaction() || client.is_broken() {
+        true => Ok(()),
+        false => client.begin(Isolation::Current).map_err(from_load),
+    }
+}
+
 /// A connection to a server.
 pub struct Connection {
     shared: Arc<Shared>,
@@ -51,7 +70,7 @@ impl Connection {
     }
 
     fn lend(&self) -> Result<LentClient> {
-        self.shared.client.lend().map_err(from_unavailable)
+        self.shared.lend()
     }
 
     fn scalar(&self, sql: &str) -> Result<String> {
@@ -86,33 +105,25 @@ impl Connection {
         let mut client = self.lend()?;
         match (was_on, on) {
             (true, false) => client.begin(Isolation::Current).map_err(from_load)?,
-            // What is open is committed, as ADBC says.
-            (false, true) if client.in_transaction() => client.commit().map_err(from_load)?,
+            // What is open is committed, as ADBC says. If the server has rolled it back, autocommit stays off.
+            (false, true) => client.commit().map_err(from_load)?,
             _ => {}
         }
         self.shared.autocommit.store(on, Ordering::SeqCst);
         Ok(())
     }
 
-    /// Ends the transaction and begins the next.
+    /// Ends the transaction and begins the next. What the server has rolled back already cannot be committed.
     fn end(&self, commit: bool) -> Result<()> {
         if self.shared.autocommit.load(Ordering::SeqCst) {
             return Err(refused(Status::InvalidState, "there is no transaction: autocommit is on"));
         }
         let mut client = self.lend()?;
-        match (commit, client.in_transaction()) {
-            (true, true) => client.commit().map_err(from_load)?,
-            // An error has made the server roll back: what was to be committed is gone.
-            (true, false) => {
-                client.begin(Isolation::Current).map_err(from_load)?;
-                return Err(refused(
-                    Status::InvalidState,
-                    "the server has rolled the transaction back already",
-                ));
-            }
-            (false, _) => client.rollback().map_err(from_load)?,
-        }
-        client.begin(Isolation::Current).map_err(from_load)
+        let ended = match commit {
+            true => client.commit().map_err(from_load),
+            false => client.rollback().map_err(from_load),
+        };
+        ended.and(begin(&mut client))
     }
 }
 
@@ -195,7 +206,7 @@ impl adbc_core::Connection for Connection {
     }
 
     fn read_partition(&self, partition: impl AsRef<[u8]>) -> Result<Reader> {
-        partitions::read(&self.shared.client, partition.as_ref())
+        partitions::read(&self.shared, partition.as_ref())
     }
 }
 

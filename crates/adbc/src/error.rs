@@ -44,7 +44,7 @@ pub(crate) fn from_load(error: load::Error) -> Error {
         load::Error::InDoubt { .. } => Status::IO,
         load::Error::TimedOut { .. } => Status::Timeout,
         load::Error::Cancelled => Status::Cancelled,
-        load::Error::SeveralResults => Status::InvalidState,
+        load::Error::SeveralResults | load::Error::TransactionEnded { .. } => Status::InvalidState,
         load::Error::Read(_) => Status::InvalidArguments,
         _ => Status::Internal,
     };

@@ -10,7 +10,7 @@ use arrow::error::ArrowError;
 use drivers::refusal::{invalid, refused};
 use load::{
     BoxError, Client, KeyOrder, LoadError, LoadOptions, LoadWay, Mode, OrderEvidence, RetryPolicy, Strategy,
-    TableName, WholeLoad, create_table_statement, load_whole, roomy_length,
+    TableName, WholeLoad, create_table_statement, drop_empty_statement, load_whole, roomy_length,
 };
 use rows::mapping::CreateOptions;
 
@@ -65,7 +65,7 @@ impl Ingest<'_> {
         let table = self.table()?;
         let schema = rows.schema();
         let way = self.way()?;
-        self.prepare(client, &table, &schema)?;
+        let is_made = self.prepare(client, &table, &schema)?;
         let IngestOptions { writers, retry_for, .. } = self.options;
         let connections = writers.map_or(Some(1), |writers| (writers > 0).then_some(writers));
         let options = LoadOptions { may_stage: true, ..self.options.load.clone() };
@@ -80,6 +80,13 @@ impl Ingest<'_> {
             order: self,
         };
         let done = load_whole(client, &load, &schema, rows, &mut |_| {});
+        if is_made
+            && done.as_ref().is_err_and(|error| error.rows_committed == 0 && error.rows_in_doubt == 0)
+            && !client.is_broken()
+        {
+            // The next try would stumble over it. The first error matters more than that of this.
+            let _ = client.execute(&drop_empty_statement(&table));
+        }
         let done = done.map_err(|error| self.failed(error))?;
         let published = done.published.map(|done| done.inserted.saturating_add(done.updated));
         Ok(published.unwrap_or_else(|| done.loaded.map_or(0, |loaded| loaded.load.rows_stored())))
@@ -127,14 +134,15 @@ impl Ingest<'_> {
         Ok(TableName { database: catalog.clone(), schema: db_schema.clone(), name })
     }
 
-    fn prepare(&self, client: &mut Client, table: &TableName, schema: &Schema) -> Result<()> {
+    /// Makes the table as the mode says. Whether it was made.
+    fn prepare(&self, client: &mut Client, table: &TableName, schema: &Schema) -> Result<bool> {
         let exists = match client.describe_recent(table) {
             Ok(_) => true,
             Err(load::Error::NoTable { .. }) => false,
             Err(error) => return Err(from_load(error)),
         };
         match (self.options.mode, exists) {
-            (IngestMode::Append | IngestMode::CreateAppend, true) => Ok(()),
+            (IngestMode::Append | IngestMode::CreateAppend, true) => Ok(false),
             (IngestMode::Append, false) => {
                 Err(refused(Status::NotFound, format!("table {table} does not exist")))
             }
@@ -143,10 +151,10 @@ impl Ingest<'_> {
             }
             (IngestMode::Replace, true) => {
                 client.execute(&format!("DROP TABLE {table}")).map_err(from_load)?;
-                self.create(client, table, schema)
+                self.create(client, table, schema).map(|()| true)
             }
             (IngestMode::Create | IngestMode::Replace | IngestMode::CreateAppend, false) => {
-                self.create(client, table, schema)
+                self.create(client, table, schema).map(|()| true)
             }
         }
     }

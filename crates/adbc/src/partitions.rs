@@ -8,11 +8,12 @@ use arrow::array::RecordBatchReader;
 use arrow::datatypes::{Field, Schema};
 use drivers::refusal::refused;
 use load::read::{Partition, ReadOptions, Readers, RowSource, SplitPlan};
-use load::{BATCH_ROWS, Client, SharedClient, TableName};
+use load::{BATCH_ROWS, Client, TableName};
 use rows::mapping::{Form, field_for};
 use tds::Column;
 
-use crate::error::{from_load, from_unavailable};
+use crate::connection::Shared;
+use crate::error::from_load;
 use crate::statement::{Results, open_stream};
 
 /// Partitions of a result, unless the statement asks for another number.
@@ -50,17 +51,17 @@ pub(crate) fn split(
 }
 
 /// Reads a partition over a connection to the same database.
-pub(crate) fn read(client: &SharedClient, bytes: &[u8]) -> Result<Box<dyn RecordBatchReader + Send>> {
+pub(crate) fn read(connection: &Shared, bytes: &[u8]) -> Result<Box<dyn RecordBatchReader + Send>> {
     let partition =
         Partition::decode(bytes).map_err(|error| refused(Status::InvalidArguments, error.to_string()))?;
-    let database = client.lend().map_err(from_unavailable)?.database().to_owned();
+    let database = connection.lend()?.database().to_owned();
     if database != partition.database {
         let text =
             format!("the partition is of database {}, the connection of {database}", partition.database);
         return Err(refused(Status::InvalidState, text));
     }
     let expected = schema_of(&partition.columns);
-    let (schema, rows) = open_stream(client, partition.sql, partition.parameters, BATCH_ROWS)?;
+    let (schema, rows) = open_stream(connection, partition.sql, partition.parameters, BATCH_ROWS)?;
     let same = |a: &Arc<Field>, b: &Arc<Field>| a.name() == b.name() && a.data_type() == b.data_type();
     let is_as_planned = expected.fields().len() == schema.fields().len()
         && expected.fields().iter().zip(schema.fields()).all(|(a, b)| same(a, b));

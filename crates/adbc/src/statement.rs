@@ -18,7 +18,7 @@ use tds::{SqlType, Value};
 
 use crate::bound::{Naming, Parameter, parameters};
 use crate::connection::Shared;
-use crate::error::{from_load, from_unavailable, unsupported};
+use crate::error::{from_load, unsupported};
 use crate::ingest::{Ingest, IngestOptions};
 use crate::{markers, partitions};
 
@@ -82,7 +82,7 @@ impl Statement {
     }
 
     fn lend(&self) -> Result<LentClient> {
-        self.connection.client.lend().map_err(from_unavailable)
+        self.connection.lend()
     }
 
     /// The statement with named parameters, and how they are named.
@@ -92,18 +92,18 @@ impl Statement {
     }
 
     fn stream(&self, sql: String, parameters: Vec<Parameter>) -> Result<(SchemaRef, RowStream)> {
-        open_stream(&self.connection.client, sql, parameters, self.read_batch_rows)
+        open_stream(&self.connection, sql, parameters, self.read_batch_rows)
     }
 }
 
 /// Sends a query and waits for its columns.
 pub(crate) fn open_stream(
-    client: &SharedClient,
+    connection: &Shared,
     sql: String,
     parameters: Vec<Parameter>,
     batch_rows: usize,
 ) -> Result<(SchemaRef, RowStream)> {
-    let lent = client.lend().map_err(from_unavailable)?;
+    let lent = connection.lend()?;
     let query = Query { sql, parameters, form: Form::default(), batch_rows };
     let mut rows =
         RowStream::start(lent, query).map_err(|error| refused(Status::Internal, error.to_string()))?;
@@ -142,9 +142,8 @@ impl adbc_core::Statement for Statement {
             return Ok(Box::new(Results::of_one(schema, rows)));
         };
         let (sql, naming) = self.parameterised()?;
-        let client = self.connection.client.clone();
         let mut rest = Executions {
-            client,
+            connection: Arc::clone(&self.connection),
             sql,
             naming,
             bound,
@@ -164,7 +163,7 @@ impl adbc_core::Statement for Statement {
                 .bound
                 .take()
                 .ok_or_else(|| refused(Status::InvalidState, "no rows are bound that could be ingested"))?;
-            let mut client = self.connection.client.lend().map_err(from_unavailable)?;
+            let mut client = self.lend()?;
             return Ingest { target, options: &self.ingest }.run(&mut client, bound).map(count);
         }
         let Some(bound) = self.bound.take() else {
@@ -354,7 +353,7 @@ impl Optionable for Statement {
 
 /// Executions of one statement, one for each bound row.
 struct Executions {
-    client: SharedClient,
+    connection: Arc<Shared>,
     sql: String,
     naming: Naming,
     bound: BoundRows,
@@ -366,7 +365,7 @@ impl Executions {
     fn next_result(&mut self) -> Result<Option<(SchemaRef, RowStream)>> {
         loop {
             if let Some(row) = self.rows.next() {
-                return open_stream(&self.client, self.sql.clone(), row, self.batch_rows).map(Some);
+                return open_stream(&self.connection, self.sql.clone(), row, self.batch_rows).map(Some);
             }
             match self.bound.next() {
                 Some(batch) => self.rows = parameters(&batch?, self.naming)?.into_iter(),
