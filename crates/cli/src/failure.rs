@@ -376,6 +376,9 @@ fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option<&'s
             RowDecodeErrorReason::NanosecondOverflow { .. } => {
                 Some("--datetime2 us or text, and --datetimeoffset-text, hold every year")
             }
+            RowDecodeErrorReason::NeedsRounding { .. } => {
+                Some("--datetime2 cut cuts the seventh digit off, --datetime2 text keeps it")
+            }
             _ => None,
         },
         load::Error::RejectLimit => Some("--max-errors N lets N rows be refused, --rejects FILE keeps them"),

@@ -36,7 +36,7 @@ use failure::Failure;
 pub use failure::hint_of;
 use interrupt::Left;
 pub use verbs::copy::command::copy;
-pub use verbs::copy::source::{CountedSource, first_rows, source_formats, source_of};
+pub use verbs::copy::source::{CountedSource, first_rows, fit_of, source_formats, source_of};
 use verbs::load::command::Outcome;
 use verbs::load::{forecast, recorded};
 pub use verbs::package::run_words::run_package;

@@ -16,6 +16,7 @@ pub fn form(arguments: &FormArgs) -> Form {
         scale_7: match arguments.datetime2 {
             Datetime2Form::Ns => Scale7::Nanoseconds,
             Datetime2Form::Us => Scale7::Microseconds,
+            Datetime2Form::Cut => Scale7::CutMicroseconds,
             Datetime2Form::Text => Scale7::Text,
         },
         date_time_offset: if arguments.datetimeoffset_text { OffsetForm::Text } else { OffsetForm::Instant },

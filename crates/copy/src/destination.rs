@@ -33,6 +33,8 @@ pub struct Prepared {
     pub is_done: bool,
     /// Rows that an earlier run has committed.
     pub rows_before: u64,
+    /// Rows that an earlier run has refused, and that are not read again.
+    pub refused_before: u64,
 }
 
 /// What arrived.

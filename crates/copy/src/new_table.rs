@@ -220,7 +220,7 @@ pub(crate) fn make_foreign_keys(
 
 /// Drops a table if nothing is in it: left behind by a copy that failed, it would stop the next try. Whether it is gone.
 pub(crate) fn drop_if_empty(client: &mut Client, table: &TableName) -> Result<bool, load::Error> {
-    client.execute(&format!("IF NOT EXISTS (SELECT * FROM {table}) DROP TABLE {table}"))?;
+    client.execute(&load::drop_empty_statement(table))?;
     let found = client.query_values(&format!("SELECT OBJECT_ID({})", load::literal(&table.to_string())))?;
     let object = found.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
     Ok(matches!(object, Some(Value::Null)))

@@ -1,5 +1,6 @@
 //! Refused rows: counted, shown, and written as JSON, one object a line.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -81,10 +82,14 @@ pub struct Rejects {
     limit: Option<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     count: u64,
     out: Option<BufWriter<File>>,
+    /// Rows of each file that an earlier run has written.
+    before: HashMap<String, HashSet<u64>>,
+    /// A file of this run's own, which goes if it stays empty.
+    own: Option<PathBuf>,
     failure: Option<io::Error>,
 }
 
@@ -95,7 +100,7 @@ impl Rejects {
     /// It cannot be written.
     pub fn open(path: Option<&PathBuf>, limit: Option<u64>) -> io::Result<Self> {
         let out = path.map(File::create).transpose()?.map(BufWriter::new);
-        Ok(Self { state: Mutex::new(State { count: 0, out, failure: None }), limit })
+        Ok(Self { state: Mutex::new(State { out, ..State::default() }), limit })
     }
 
     /// Continues the file of an earlier run. Lines are kept if `keep` says so for their row, by file and number from 0; the other
@@ -115,14 +120,16 @@ impl Rejects {
         };
         let mut kept = String::new();
         let mut count = 0;
+        let mut rows: HashMap<String, HashSet<u64>> = HashMap::new();
         // A line without an end was cut when the run ended.
         for line in before.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
             let object: Value = serde_json::from_str(line)?;
             let place =
                 object.get("file").and_then(Value::as_str).zip(object.get("row").and_then(Value::as_u64));
-            if place.is_some_and(|(file, row)| keeps(file, row.saturating_sub(1))) {
+            if let Some((file, row)) = place.filter(|(file, row)| keeps(file, row.saturating_sub(1))) {
                 kept.push_str(line);
                 count += 1;
+                rows.entry(file.to_owned()).or_default().insert(row);
             }
         }
         let mut whole = path.as_os_str().to_owned();
@@ -130,7 +137,18 @@ impl Rejects {
         fs::write(&whole, kept)?;
         fs::rename(&whole, path)?;
         let out = Some(BufWriter::new(OpenOptions::new().append(true).open(path)?));
-        Ok(Self { state: Mutex::new(State { count, out, failure: None }), limit })
+        let state = State { count, out, before: rows, ..State::default() };
+        Ok(Self { state: Mutex::new(state), limit })
+    }
+
+    /// How many rows of a file stood here when an earlier run's file was continued.
+    pub fn count_before(&self, file: &str) -> u64 {
+        self.lock().before.get(file).map_or(0, |rows| rows.len() as u64)
+    }
+
+    /// Lets the file go at the end if nothing is in it: no row was refused.
+    pub fn remove_if_empty(&self, path: &Path) {
+        self.lock().own = Some(path.to_path_buf());
     }
 
     /// Counts a row and writes it. `Break` if that is one too many, or cannot be written.
@@ -175,7 +193,14 @@ impl Rejects {
         if let Some(error) = state.failure.take() {
             return Err(error);
         }
-        state.out.as_mut().map_or(Ok(()), Write::flush)
+        state.out.as_mut().map_or(Ok(()), Write::flush)?;
+        match state.own.take() {
+            Some(path) if fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() == 0) => {
+                state.out = None;
+                fs::remove_file(path)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -10,6 +10,7 @@ use load::{
     Mode, ParallelSource, SourceIdentity, TableDescription, TableLoad, TableName, TableShape, UnreadRow,
     stage::PendingKeys,
 };
+use rows::{Plan, PlanError};
 
 use crate::{
     destination::{Create, Destination, Landed, Prepared},
@@ -334,6 +335,26 @@ impl Destination for ServerDestination {
 }
 
 impl ServerDestination {
+    /// How the rows of a source go into the columns of the table, without a look at the way. `None`: there is no such table.
+    ///
+    /// # Errors
+    /// The columns do not fit.
+    pub fn fit(&mut self, source: &mut dyn Source) -> Result<Option<Plan>, CopyError> {
+        let existing = if self.write.action.is_some() { None } else { self.existing()? };
+        let Some(target) = existing else { return Ok(None) };
+        let form = self.form()?;
+        let of_source = source.table_shape()?;
+        let description = source.describe(form)?;
+        let options = self.write.options_for(&target, &description, of_source.as_ref(), &mut Vec::new());
+        let columns = target.loadable_columns(options.keep_identity);
+        let plan = Plan::new(&description.schema, &columns, &options.mapping, options.cast);
+        let fitting = plan.and_then(|plan| match target.lacking(plan.declared_columns()).as_slice() {
+            lacking if lacking.is_empty() || self.write.way.mode.keys().is_some() => Ok(plan),
+            lacking => Err(PlanError::Lacking(lacking.join(", "))),
+        });
+        fitting.map(Some).map_err(|error| self.failed(error.into()))
+    }
+
     /// Plans the load into a table that is there.
     fn plan(
         &mut self,
@@ -364,6 +385,7 @@ impl ServerDestination {
         if let Some(ledger) = &ledger {
             prepared.is_done = ledger.state() == LoadState::Done;
             prepared.rows_before = ledger.rows_before();
+            prepared.refused_before = ledger.refused_before();
         }
         if !prepared.is_done {
             let is_alone = self.is_made || self.write.sole_writer;

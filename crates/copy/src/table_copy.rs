@@ -34,6 +34,8 @@ pub struct CopyReport {
     pub rows_written: u64,
     /// Rows that were refused in this run.
     pub rows_refused: u64,
+    /// Rows that an earlier run had refused, and that were not read again.
+    pub rows_refused_before: u64,
     /// Rows that an earlier run had committed.
     pub rows_skipped: u64,
     /// Bytes of the source that were read, if it counts them.
@@ -57,6 +59,11 @@ pub struct CopyReport {
 }
 
 impl CopyReport {
+    /// Rows that were refused, in this run and in the earlier one that it continues.
+    pub fn refused(&self) -> u64 {
+        self.rows_refused.saturating_add(self.rows_refused_before)
+    }
+
     /// Rows per second of wall-clock time.
     pub fn rows_per_second(&self) -> f64 {
         self.rows_written as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
@@ -157,6 +164,7 @@ fn run(
     report.plan = prepared.plan;
     report.created_by = prepared.created_by;
     report.rows_skipped = prepared.rows_before;
+    report.rows_refused_before = prepared.refused_before;
     report.was_done = prepared.is_done;
     announce(report);
     if settings.is_dry {
@@ -194,7 +202,8 @@ fn run(
     let landed = destination.finish(landed, &control)?;
     check_counts(report, &landed, "what was written is there")?;
     report.rows_written = landed.rows.saturating_sub(landed.rows_ignored);
-    report.rows_skipped = landed.rows_skipped;
+    // What was passed over are numbers of rows, those of refused rows among them.
+    report.rows_skipped = landed.rows_skipped.saturating_sub(report.rows_refused_before);
     report.bytes_read = source.bytes_read().map(|bytes| bytes.load(Ordering::Relaxed));
     report.bytes_written = landed.bytes;
     report.writers = landed.writers;

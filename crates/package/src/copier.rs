@@ -2,6 +2,8 @@
 
 use copy::Endpoint;
 
+use crate::task::key_of;
+
 /// A copy that a task asks for.
 #[derive(Debug, Clone)]
 pub struct CopyRequest {
@@ -21,6 +23,13 @@ pub struct CopyRequest {
     pub load_id: Option<String>,
     /// Such a record is asked for, and not only welcome.
     pub must_resume: bool,
+}
+
+impl CopyRequest {
+    /// The name under which the rows of one of several tables are recorded.
+    pub fn load_id_of(&self, table: &str) -> Option<String> {
+        self.load_id.as_ref().map(|load_id| key_of(&format!("{load_id} {table}")))
+    }
 }
 
 /// What a copy did.

@@ -32,7 +32,13 @@ impl TaskError {
 
     /// A failure of SQL Server, or of the way to it.
     pub fn of_client(error: load::Error) -> Self {
-        Self { is_in_doubt: error.is_in_doubt(), ..Self::new(error.to_string()) }
+        // What a statement has done that ends its task's transaction, another attempt would do again.
+        let by_statement = matches!(error, load::Error::TransactionEnded { cause: None, .. });
+        Self {
+            is_in_doubt: by_statement || error.is_in_doubt(),
+            is_final: by_statement,
+            message: error.to_string(),
+        }
     }
 }
 

@@ -49,6 +49,8 @@ pub enum Datetime2Form {
     Ns,
     /// Microseconds: every year, refuses a seventh digit.
     Us,
+    /// Microseconds: every year, cuts the seventh digit off.
+    Cut,
     /// Text: exact, every year.
     Text,
 }

@@ -97,8 +97,15 @@ fn of_copy(subject: &Subject<'_>, pointer: &str, copy: &CopyTask, found: &mut Ve
         };
         let named = [&parts.table, &parts.query, &parts.query_file, &parts.path];
         let count = named.iter().filter(|name| name.is_some()).count();
+        let is_several = copy.several.tables.is_some() && !at.contains("/lookups/");
         match (&parts.connection, &parts.path) {
-            (Some(_), None) if count == 1 => {}
+            (Some(_), None) if count == 1 && !is_several => {}
+            (Some(_), None) if is_several => {
+                if count > 0 {
+                    let message = "`tables` chooses the tables: an endpoint is a `connection` alone";
+                    found.push(document.at_key(&at, message));
+                }
+            }
             (None, Some(_)) if count == 1 => {}
             _ => {
                 let message = "an endpoint is a `connection` with one of `table`, `query` and `query_file`, or a `path`";

@@ -34,6 +34,9 @@ pub struct CopyTask {
     /// Rows that may be refused before the task fails. By default none.
     #[schemars(range(min = 0))]
     pub max_errors: Option<i64>,
+    /// Several tables: which, and how.
+    #[serde(flatten)]
+    pub several: TablesKeys,
     /// A variable that takes the number of rows copied.
     pub rows_into: Option<String>,
     /// A variable that takes the number of rows refused.
@@ -55,6 +58,23 @@ impl CopyTask {
         let texts = [&self.select, &self.condition, &self.transform, &self.transform_sql, &self.action];
         texts.iter().any(|text| text.is_some())
     }
+}
+
+/// Flags for several tables, which one task copies: what one of them refers to is then there in the end.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct TablesKeys {
+    /// Copies the tables whose names fit: "sales.*", "orders". The endpoints then name no table.
+    #[schemars(length(min = 1))]
+    pub tables: Option<Vec<String>>,
+    /// Leaves out the tables whose names fit.
+    pub exclude: Option<Vec<String>>,
+    /// The schema that takes all tables. By default each goes to the schema of its name.
+    pub to_schema: Option<String>,
+    /// Tables that are copied at a time, 2 by default.
+    #[schemars(range(min = 1, max = 64))]
+    pub jobs: Option<i64>,
+    /// Begins no further table after one has failed.
+    pub fail_fast: Option<bool>,
 }
 
 /// Flags for files that are read and written.

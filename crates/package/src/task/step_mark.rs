@@ -46,7 +46,8 @@ pub(super) fn once(
         }
     }
     let worked = work(client).and_then(|done| {
-        if !client.in_transaction() {
+        // What followed the end of the transaction within the same batch is committed.
+        if let Err(Error::TransactionEnded { cause: None, .. }) = client.check_transaction() {
             let message = "the SQL has ended the transaction by itself; `transaction = true` is for SQL that leaves it open";
             return Err(TaskError { is_in_doubt: true, is_final: true, ..TaskError::new(message) });
         }
@@ -74,7 +75,7 @@ fn step(key: &str) -> (&'static str, SqlType, Value) {
 }
 
 /// A key that fits its column.
-pub(super) fn key_of(identity: &str) -> String {
+pub(crate) fn key_of(identity: &str) -> String {
     if identity.encode_utf16().count() <= KEY_LENGTH {
         return identity.to_owned();
     }
@@ -100,9 +101,9 @@ fn create(client: &mut Client) -> Result<(), TaskError> {
 }
 
 fn roll_back(client: &mut Client) {
-    if client.in_transaction() && !client.is_broken() {
+    if !client.is_broken() {
         // A connection on which this fails is closed, and the server rolls back.
-        let _ = client.execute("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION");
+        let _ = client.rollback();
     }
 }
 

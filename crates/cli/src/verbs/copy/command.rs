@@ -83,7 +83,9 @@ fn all_tasks(
     let is_single = arguments.tables.is_empty();
     let tasks = match is_single {
         true => vec![one_task(&ends, &source, &destination)?],
-        false => tasks(arguments, &ends, &source, &destination)?,
+        false => several(arguments, &ends, &mut |_, from, to| {
+            Ok((from.source(&source)?, to.destination(&destination)?))
+        })?,
     };
     let Some(transformation) = transformation else { return Ok((tasks, is_single)) };
     let transformed = |task: TableTask| Ok(TableTask { source: transformation.over(task.source)?, ..task });
@@ -132,13 +134,12 @@ fn one_task(
     })
 }
 
+/// Both ends of the copy of a table, by its name and its endpoints.
+pub type OpenEnds<'a> =
+    &'a mut dyn FnMut(&str, &Endpoint, &Endpoint) -> Result<(Box<dyn Source>, Box<dyn Destination>), Failure>;
+
 /// A copy for each table that is meant.
-fn tasks(
-    arguments: &CopyArgs,
-    ends: &Ends,
-    source: &SourceSettings,
-    destination: &DestinationSettings,
-) -> Result<Vec<TableTask>, Failure> {
+pub fn several(arguments: &CopyArgs, ends: &Ends, open: OpenEnds<'_>) -> Result<Vec<TableTask>, Failure> {
     let patterns = TablePatterns { included: arguments.tables.clone(), excluded: arguments.exclude.clone() };
     let all = ends.source.tables()?;
     if let Some(pattern) = patterns.without_tables(&all) {
@@ -151,12 +152,10 @@ fn tasks(
         let from = ends.source.with_table(&table);
         let to = ends.destination.for_table(&table, arguments.to_schema.as_deref(), &suffix)?;
         from.check_distinct(&to)?;
-        tasks.push(TableTask {
-            name: table.full_name(),
-            weight: table.bytes.or(table.rows).unwrap_or_default(),
-            source: from.source(source)?,
-            destination: to.destination(destination)?,
-        });
+        let name = table.full_name();
+        let (source, destination) = open(&name, &from, &to)?;
+        let weight = table.bytes.or(table.rows).unwrap_or_default();
+        tasks.push(TableTask { name, weight, source, destination });
     }
     if tasks.is_empty() {
         return Err(Failure::Usage("--exclude leaves out every table that --tables means".to_owned()));
@@ -295,6 +294,12 @@ fn rejects_failure(arguments: &CopyArgs, source: std::io::Error) -> Failure {
     Failure::Rejects { file: file.unwrap_or_default(), source }
 }
 
+/// A table whose rows are there, and not what was to be made when all tables were.
+pub fn without_keys(name: String, error: CopyError) -> Box<FailedCopy> {
+    let left = vec!["the rows are there".to_owned()];
+    Box::new(FailedCopy { source: name, destination: String::new(), rows_written: 0, error, left })
+}
+
 /// Says how everything ended.
 fn end(
     arguments: &CopyArgs,
@@ -313,22 +318,14 @@ fn end(
             say!("{}", report::summary(&outcomes));
         }
     }
+    let reports = outcomes.iter().filter_map(|outcome| outcome.result.as_ref()?.as_ref().ok());
+    let refused = reports.fold(refused, |sum, report| sum.saturating_add(report.rows_refused_before));
     let mut failures = Vec::new();
     let tables = outcomes.len();
     for outcome in outcomes {
         match (outcome.result, outcome.failed_afterwards) {
             (Some(Err(failed)), _) => failures.push((outcome.name, failed)),
-            (_, Some(error)) => {
-                let left = vec!["the rows are there".to_owned()];
-                let failed = FailedCopy {
-                    source: outcome.name.clone(),
-                    destination: String::new(),
-                    rows_written: 0,
-                    error,
-                    left,
-                };
-                failures.push((outcome.name, Box::new(failed)));
-            }
+            (_, Some(error)) => failures.push((outcome.name.clone(), without_keys(outcome.name, error))),
             _ => {}
         }
     }

@@ -50,6 +50,9 @@ pub fn line(name: &str, report: &CopyReport) -> String {
     if report.rows_refused > 0 {
         text += &format!(", {} refused", grouped(report.rows_refused));
     }
+    if report.rows_refused_before > 0 {
+        text += &format!(", {} were refused before", grouped(report.rows_refused_before));
+    }
     if let Some(written) = report.bytes_written {
         text += &format!(", {}", bytes(written as f64));
     }
@@ -168,6 +171,7 @@ fn report_json(report: &CopyReport) -> Value {
         "rows_read": report.rows_read,
         "rows": report.rows_written,
         "rejected": report.rows_refused,
+        "rejected_before": report.rows_refused_before,
         "rows_committed_before": report.rows_skipped,
         "bytes_read": report.bytes_read,
         "bytes_written": report.bytes_written,

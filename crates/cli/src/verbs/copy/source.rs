@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use clap::Parser;
-use copy::{CopyError, FileFormats, FirstRows, Source, TransformEngine};
+use copy::{CopyError, Endpoint, FileFormats, FirstRows, ServerDestination, Source, TransformEngine};
 
 use crate::args::{Arguments, Command, CopyArgs};
 use crate::verbs::copy::command::one_line;
@@ -64,6 +64,25 @@ pub fn first_rows(
         Some(transformation) => (transformation.over(source)?, counter),
         None => (source, counter),
     })
+}
+
+/// How rows of the source of a copy go into the table of SQL Server that its words name, if it is there: to look at rows before they
+/// are copied.
+///
+/// # Errors
+/// The words are wrong, an end cannot be reached, or the columns do not fit.
+pub fn fit_of(
+    words: &[String],
+    source: &mut dyn Source,
+    engine: Option<&Arc<dyn TransformEngine>>,
+) -> Result<Option<rows::Plan>, CopyError> {
+    let arguments = parsed(words)?;
+    let ends = endpoints::ends(&arguments)?;
+    let Endpoint::SqlServer(endpoint) = &ends.destination else { return Ok(None) };
+    // The words of a transformation are checked with those of the source.
+    CopyTransformation::of(&arguments, engine)?;
+    let settings = endpoints::destination_settings(&arguments, &ends, None)?;
+    ServerDestination::new((**endpoint).clone(), settings.server)?.fit(source)
 }
 
 /// The formats in which a copy reads the files of its source.

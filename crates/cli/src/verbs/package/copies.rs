@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use clap::Parser;
 use copy::rejects::{self, Rejected, Rejects};
 use copy::{
-    Control, CopyReport, CopySettings, CopyWatch, Endpoint, Repeat, Source, SourceSettings, TransformEngine,
-    TransformedSource, copy_table,
+    Control, CopyReport, CopySettings, CopyWatch, Endpoint, FailedCopy, Repeat, Resume, Source,
+    SourceSettings, TableOutcome, TableTask, TransformEngine, TransformedSource, copy_table, copy_tables,
 };
 use load::{RejectedRow, Tolerance};
 use package::{Copied, Copier, CopyFailure, CopyListener, CopyRequest};
@@ -17,7 +17,7 @@ use package::{Copied, Copier, CopyFailure, CopyListener, CopyRequest};
 use crate::args::{Arguments, Command, CopyArgs};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::verbs::copy::command::one_line;
+use crate::verbs::copy::command::{one_line, several, without_keys};
 use crate::verbs::copy::endpoints::{self as copy_endpoints, Ends};
 use crate::verbs::load::source::{self as load_source, REJECTS_SHOWN_MAX};
 
@@ -29,13 +29,17 @@ pub struct PackageCopies {
 
 impl Copier for PackageCopies {
     fn copy(&self, request: &CopyRequest, listener: &dyn CopyListener) -> Result<Copied, CopyFailure> {
-        let report = run(request, listener, false, self.engine.as_ref()).map_err(failed)?;
-        let rows = report.rows_written.saturating_add(report.rows_skipped);
-        let mut notes = report.notes;
-        if report.rows_skipped > 0 {
-            notes.push(format!("{} rows were there already", load::report::grouped(report.rows_skipped)));
+        let done = PackageCopy::of(request, listener, false, self.engine.as_ref()).and_then(PackageCopy::run);
+        let mut copied = Copied::default();
+        for Copy { name, report } in done.map_err(failed)? {
+            let told = |note: String| if name.is_empty() { note } else { format!("{name}: {note}") };
+            copied.rows += report.rows_written.saturating_add(report.rows_skipped);
+            copied.refused += report.refused();
+            let skipped = load::report::grouped(report.rows_skipped);
+            let before = (report.rows_skipped > 0).then(|| format!("{skipped} rows were there already"));
+            copied.notes.extend(report.notes.into_iter().chain(before).map(told));
         }
-        Ok(Copied { rows, refused: report.rows_refused, notes })
+        Ok(copied)
     }
 
     fn plan(&self, request: &CopyRequest) -> Result<Vec<String>, CopyFailure> {
@@ -44,15 +48,20 @@ impl Copier for PackageCopies {
             fn rows(&self, _: u64) {}
             fn note(&self, _: &str) {}
         }
-        let report = run(request, &Silent, true, self.engine.as_ref()).map_err(failed)?;
-        let choices = report.plan.iter().map(|choice| match choice.reason.is_empty() {
-            true => format!("{}: {}", choice.setting, choice.value),
-            false => format!("{}: {} ({})", choice.setting, choice.value, choice.reason),
-        });
-        let created = report.created_by.map(|statement| {
-            format!("makes the table: {}", statement.split_whitespace().collect::<Vec<_>>().join(" "))
-        });
-        Ok(created.into_iter().chain(choices).collect())
+        let done = PackageCopy::of(request, &Silent, true, self.engine.as_ref()).and_then(PackageCopy::run);
+        let mut lines = Vec::new();
+        for Copy { name, report } in done.map_err(failed)? {
+            let told = |line: String| if name.is_empty() { line } else { format!("{name}: {line}") };
+            let choices = report.plan.iter().map(|choice| match choice.reason.is_empty() {
+                true => format!("{}: {}", choice.setting, choice.value),
+                false => format!("{}: {} ({})", choice.setting, choice.value, choice.reason),
+            });
+            let created = report.created_by.map(|statement| {
+                format!("makes the table: {}", statement.split_whitespace().collect::<Vec<_>>().join(" "))
+            });
+            lines.extend(created.into_iter().chain(choices).map(told));
+        }
+        Ok(lines)
     }
 }
 
@@ -61,68 +70,127 @@ fn failed(failure: Failure) -> CopyFailure {
     CopyFailure { message: failure.to_string(), is_in_doubt: failure.is_in_doubt(), is_final }
 }
 
-fn run(
-    request: &CopyRequest,
-    listener: &dyn CopyListener,
+/// One table that was copied.
+struct Copy {
+    /// Its name, if there are several.
+    name: String,
+    report: CopyReport,
+}
+
+/// A copy under way.
+struct PackageCopy<'a> {
+    arguments: CopyArgs,
+    tasks: Vec<TableTask>,
+    /// Whether each of them can be continued.
+    resumable: Vec<bool>,
     is_dry: bool,
-    engine: Option<&Arc<dyn TransformEngine>>,
-) -> Result<CopyReport, Failure> {
-    let arguments = arguments(request)?;
-    let ends = Ends { source: request.source.clone(), destination: request.destination.clone() };
-    copy_endpoints::check(&arguments, &ends)?;
-    ends.source.check_distinct(&ends.destination)?;
-    let source = copy_endpoints::source_settings(&arguments, &ends)?;
-    let mut destination = copy_endpoints::destination_settings(&arguments, &ends, None)?;
-    destination.server.action =
-        copy_endpoints::action_column(&arguments, request.transformation.query.is_some());
-    let mut from = transformed(ends.source.source(&source)?, request, &arguments, engine)?;
-    if let Some(load_id) = &request.load_id {
-        match from.repeat()? {
-            // A pipe is the same again only if the user says so.
-            Repeat::IfNamed(_) if !request.must_resume => {}
-            Repeat::InOrder(_) | Repeat::IfNamed(_) => {
-                destination.server.resume = Some(copy::Resume {
-                    load_id: Some(load_id.clone()),
-                    ledger_schema: arguments.writers.ledger_schema.clone(),
-                    command: String::new(),
-                });
+    listener: &'a dyn CopyListener,
+}
+
+impl<'a> PackageCopy<'a> {
+    fn of(
+        request: &CopyRequest,
+        listener: &'a dyn CopyListener,
+        is_dry: bool,
+        engine: Option<&Arc<dyn TransformEngine>>,
+    ) -> Result<Self, Failure> {
+        let arguments = arguments(request)?;
+        let ends = Ends { source: request.source.clone(), destination: request.destination.clone() };
+        copy_endpoints::check(&arguments, &ends)?;
+        let source = copy_endpoints::source_settings(&arguments, &ends)?;
+        let mut resumable = Vec::new();
+        let mut open = |load_id: Option<String>, from: &Endpoint, to: &Endpoint| {
+            let mut destination = copy_endpoints::destination_settings(&arguments, &ends, None)?;
+            destination.server.action =
+                copy_endpoints::action_column(&arguments, request.transformation.query.is_some());
+            let mut from = transformed(from.source(&source)?, request, &arguments, engine)?;
+            if let Some(load_id) = load_id {
+                destination.server.resume = resume(from.as_mut(), request, &arguments, load_id)?;
             }
-            Repeat::No(reason) if request.must_resume => {
-                return Err(Failure::Usage(format!("resume = true is not possible here: {reason}")));
+            resumable.push(destination.server.resume.is_some());
+            Ok((from, to.destination(&destination)?))
+        };
+        let tasks = match arguments.tables.is_empty() {
+            true => {
+                ends.source.check_distinct(&ends.destination)?;
+                let (source, destination) = open(request.load_id.clone(), &ends.source, &ends.destination)?;
+                vec![TableTask { name: String::new(), weight: 0, source, destination }]
             }
-            Repeat::No(_) => {}
+            false => {
+                several(&arguments, &ends, &mut |name, from, to| open(request.load_id_of(name), from, to))?
+            }
+        };
+        Ok(Self { arguments, tasks, resumable, is_dry, listener })
+    }
+
+    /// Copies every table.
+    fn run(self) -> Result<Vec<Copy>, Failure> {
+        let Self { arguments, tasks, resumable, is_dry, listener } = self;
+        // A plan refuses no rows, and keeps the file of an earlier run.
+        let refusals = match is_dry {
+            true => Refusals::none(listener),
+            false => {
+                Refusals::open(&arguments, resumable.iter().any(|is_resumable| *is_resumable), listener)?
+            }
+        };
+        let rows = Rows { listener, total: AtomicU64::new(0) };
+        let one = |index: usize, task: &mut TableTask| {
+            let is_resumable = resumable.get(index).copied().unwrap_or_default();
+            refusals.copy(task, CopySettings { is_dry, is_resumable }, arguments.refusals.bisect, &rows)
+        };
+        let outcomes = copy_tables(tasks, arguments.jobs.into(), arguments.fail_fast, &one);
+        if let Some(rejects) = &refusals.rejects {
+            rejects.finish().map_err(|source| refusals.failure(source))?;
+        }
+        ended(outcomes, arguments.tables.is_empty())
+    }
+}
+
+/// The reports of all tables, or why they are not all there.
+fn ended(outcomes: Vec<TableOutcome>, is_single: bool) -> Result<Vec<Copy>, Failure> {
+    let tables = outcomes.len();
+    let (mut done, mut failures) = (Vec::new(), Vec::new());
+    for TableOutcome { name, result, afterwards, failed_afterwards } in outcomes {
+        match (result, failed_afterwards) {
+            (Some(Ok(mut report)), None) => {
+                report.notes.extend(afterwards);
+                done.push(Copy { name, report });
+            }
+            (Some(Err(failed)), _) => failures.push((name, failed)),
+            (_, Some(error)) => failures.push((name.clone(), without_keys(name, error))),
+            (None, None) => {}
         }
     }
-    let mut to = ends.destination.destination(&destination)?;
-    let is_resumable = destination.server.resume.is_some();
-    // A plan refuses no rows, and keeps the file of an earlier run.
-    let refusals = match is_dry {
-        true => Refusals::none(listener),
-        false => Refusals::open(&arguments, is_resumable, listener)?,
-    };
-    let places = from.places();
-    let of_source = from.name();
-    let refuse = |mut row: RejectedRow| {
-        let place = places.of(row.origin.row, &of_source);
-        row.origin.row = place.row;
-        refusals.take(&Rejected { line: place.line, ..rejects::of_load(&place.name, place.encoding, &row) })
-    };
-    let keep = || refusals.rejects.as_ref().map_or(Ok(()), Rejects::keep);
-    let tolerance =
-        Tolerance { reject: &refuse, bisect: arguments.refusals.bisect, keep: &keep, keep_open_batch: false };
-    let watch = Watch(listener);
-    let control = Control {
-        watch: &watch,
-        commits: &interrupt::Commits,
-        tolerance: refusals.rejects.as_ref().map(|_| &tolerance),
-    };
-    let settings = CopySettings { is_dry, is_resumable };
-    let report =
-        copy_table(from.as_mut(), to.as_mut(), settings, &control, &mut |_| {}).map_err(Failure::Copy)?;
-    if let Some(rejects) = &refusals.rejects {
-        rejects.finish().map_err(|source| refusals.failure(source))?;
+    match failures.pop() {
+        None => Ok(done),
+        Some((_, failed)) if is_single => Err(Failure::Copy(failed)),
+        Some(last) => {
+            failures.push(last);
+            Err(Failure::Tables { tables, failures })
+        }
     }
-    Ok(report)
+}
+
+/// How the copy of a table is continued, if it can be.
+fn resume(
+    from: &mut dyn Source,
+    request: &CopyRequest,
+    arguments: &CopyArgs,
+    load_id: String,
+) -> Result<Option<Resume>, Failure> {
+    match from.repeat()? {
+        // A pipe is the same again only if the user says so.
+        Repeat::IfNamed(_) if !request.must_resume => Ok(None),
+        Repeat::InOrder(_) | Repeat::IfNamed(_) => Ok(Some(Resume {
+            load_id: Some(load_id),
+            ledger_schema: arguments.writers.ledger_schema.clone(),
+            command: String::new(),
+        })),
+        Repeat::No(reason) if request.must_resume => {
+            Err(Failure::Usage(format!("resume = true is not possible here: {reason}")))
+        }
+        Repeat::No(_) => Ok(None),
+    }
 }
 
 /// The source with its transformation, if the copy has one.
@@ -204,8 +272,44 @@ impl<'a> Refusals<'a> {
             (Some(path), true) => Rejects::reopen(path, limit, |_, _| true),
             (path, _) => Rejects::open(path.as_ref(), limit),
         };
-        this.rejects = Some(opened.map_err(|source| this.failure(source))?);
+        let rejects = opened.map_err(|source| this.failure(source))?;
+        if let Some(path) = &flags.rejects {
+            rejects.remove_if_empty(path);
+        }
+        this.rejects = Some(rejects);
         Ok(this)
+    }
+
+    /// Copies a table.
+    fn copy(
+        &self,
+        task: &mut TableTask,
+        settings: CopySettings,
+        bisect: bool,
+        rows: &Rows<'_>,
+    ) -> Result<CopyReport, Box<FailedCopy>> {
+        let places = task.source.places();
+        let of_source = task.source.name();
+        let refuse = |mut row: RejectedRow| {
+            let place = places.of(row.origin.row, &of_source);
+            row.origin.row = place.row;
+            self.take(&Rejected { line: place.line, ..rejects::of_load(&place.name, place.encoding, &row) })
+        };
+        let keep = || self.rejects.as_ref().map_or(Ok(()), Rejects::keep);
+        let tolerance = Tolerance { reject: &refuse, bisect, keep: &keep, keep_open_batch: false };
+        let watch = Watch { rows, of_table: AtomicU64::new(0) };
+        let control = Control {
+            watch: &watch,
+            commits: &interrupt::Commits,
+            tolerance: self.rejects.as_ref().map(|_| &tolerance),
+        };
+        let (source, destination) = (task.source.as_mut(), task.destination.as_mut());
+        let mut report = copy_table(source, destination, settings, &control, &mut |_| {})?;
+        if let Some(rejects) = self.rejects.as_ref().filter(|_| report.was_done) {
+            // The load is over, and its ledger with it: what it has refused stands in the file alone.
+            report.rows_refused_before = report.rows_refused_before.max(rejects.count_before(&of_source));
+        }
+        Ok(report)
     }
 
     fn failure(&self, source: std::io::Error) -> Failure {
@@ -222,19 +326,31 @@ impl<'a> Refusals<'a> {
     }
 }
 
-/// Hands on what a copy says.
-struct Watch<'a>(&'a dyn CopyListener);
+/// The rows of all tables.
+struct Rows<'a> {
+    listener: &'a dyn CopyListener,
+    total: AtomicU64,
+}
+
+/// Hands on what the copy of a table says.
+struct Watch<'a> {
+    rows: &'a Rows<'a>,
+    of_table: AtomicU64,
+}
 
 impl CopyWatch for Watch<'_> {
     fn progress(&self, sent: u64, committed: u64) {
-        self.0.rows(sent.max(committed));
+        let now = sent.max(committed);
+        let more = now.saturating_sub(self.of_table.fetch_max(now, Ordering::Relaxed));
+        let before = self.rows.total.fetch_add(more, Ordering::Relaxed);
+        self.rows.listener.rows(before.saturating_add(more));
     }
 
     fn note(&self, text: &str) {
-        self.0.note(text);
+        self.rows.listener.note(text);
     }
 
     fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
+        self.rows.listener.is_cancelled()
     }
 }

@@ -64,7 +64,13 @@ pub fn summary(report: &package::RunReport) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
-    format!("{} {} in {}: {}", report.package, report.outcome.word(), time(report.elapsed), counts.join(", "))
+    let refused = match report.refused() {
+        0 => String::new(),
+        1 => ", 1 row refused".to_owned(),
+        rows => format!(", {} rows refused", grouped(rows)),
+    };
+    let (word, elapsed) = (report.outcome.word(), time(report.elapsed));
+    format!("{} {word} in {elapsed}: {}{refused}", report.package, counts.join(", "))
 }
 
 /// A length of time for people.
