@@ -8,6 +8,8 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use copy::{CopyError, ReadForm, RowStream};
 use load::SourceBatch;
 use rows::mapping::{CreateOptions, sql_type_of};
+use rows::{CellError, Plan};
+use tds::{Column, Reader, SqlType, ValuePlace, decode_value};
 
 use crate::wizard::Engine;
 
@@ -67,41 +69,91 @@ impl Preview {
     /// Characters of a value that are shown.
     const VALUE_CHARS: usize = 120;
 
-    /// Reads the first rows of the source of a copy, by its words.
+    /// Reads the first rows of the source of a copy, by its words. `target` has the words of the whole copy if it goes into a table of SQL
+    /// Server that is there: what is shown are then the values that its columns take, and what they do not take is refused.
     ///
     /// # Errors
-    /// The words are wrong, or the source is, or the transformation.
-    pub fn of(words: &[String], engine: Engine) -> Result<Self, CopyError> {
-        let (mut source, counter) = bulkwire_cli::first_rows(words, engine, Self::LOOKED_AT)?;
+    /// The words are wrong, or the source is, or the transformation, or the columns do not fit.
+    pub fn of(words: &[String], target: Option<&[String]>, engine: Engine) -> Result<Self, CopyError> {
+        let (mut source, counter) = bulkwire_cli::first_rows(words, engine.clone(), Self::LOOKED_AT)?;
+        let plan = match target {
+            Some(words) => bulkwire_cli::fit_of(words, source.as_mut(), engine.as_ref())?,
+            None => None,
+        };
         source.collect_unread();
         let name = source.name();
         let places = source.places();
-        let RowStream { schema, batches } = source.open(ReadForm::default())?;
+        // As the table is going to get the rows.
+        let form = match plan {
+            Some(_) => ReadForm { is_exact: true, is_typed: false },
+            None => ReadForm::default(),
+        };
+        let RowStream { schema, batches } = source.open(form)?;
         let mut preview = Self {
-            columns: schema.fields().iter().map(|field| PreviewColumn::of(field)).collect(),
+            columns: match &plan {
+                Some(plan) => plan.declared_columns().iter().map(PreviewColumn::of_table).collect(),
+                None => schema.fields().iter().map(|field| PreviewColumn::of(field)).collect(),
+            },
             ..Self::default()
         };
-        for batch in batches {
-            let batch = batch.map_err(CopyError::from_stream)?.numbered(preview.came_out);
-            for refused in batch.unread() {
-                preview.refused_count += 1;
-                if preview.refused.len() < Self::SHOWN {
-                    let place = places.of(refused.origin.row, &name);
-                    let row = place.row.saturating_add(1);
-                    preview.refused.push(PreviewRefused {
-                        place: match place.line {
-                            Some(line) => format!("row {row}, line {line}"),
-                            None => format!("row {row}"),
-                        },
-                        reason: refused.error.to_string(),
-                    });
-                }
+        let place_of = |row: u64| {
+            let place = places.of(row, &name);
+            let row = place.row.saturating_add(1);
+            match place.line {
+                Some(line) => format!("row {row}, line {line}"),
+                None => format!("row {row}"),
             }
-            preview.show(&batch)?;
+        };
+        let mut seen = 0;
+        for batch in batches {
+            let batch = batch.map_err(CopyError::from_stream)?.numbered(seen);
+            seen += batch.rows() as u64;
+            for refused in batch.unread() {
+                preview.refuse(place_of(refused.origin.row), refused.error.to_string());
+            }
+            match &plan {
+                Some(plan) => preview.show_fitting(plan, &batch, &place_of)?,
+                None => preview.show(&batch)?,
+            }
         }
         preview.read = counter.load(Ordering::Relaxed);
         preview.is_complete = preview.read < Self::LOOKED_AT;
         Ok(preview)
+    }
+
+    fn refuse(&mut self, place: String, reason: String) {
+        self.refused_count += 1;
+        if self.refused.len() < Self::SHOWN {
+            self.refused.push(PreviewRefused { place, reason });
+        }
+    }
+
+    /// Adds the rows of a batch that the columns of a table take, as they will be there, and the others to those refused.
+    fn show_fitting(
+        &mut self,
+        plan: &Plan,
+        batch: &SourceBatch,
+        place_of: &dyn Fn(u64) -> String,
+    ) -> Result<(), CopyError> {
+        for index in 0..batch.rows() {
+            let number = batch.origin_row(index);
+            let row = batch.batch().slice(index, 1);
+            let bound = match plan.bind(&row, 0) {
+                Ok(bound) => bound,
+                Err(CellError { column, value, reason, .. }) => {
+                    self.refuse(place_of(number), format!("column \"{column}\": {reason} (value: {value})"));
+                    continue;
+                }
+            };
+            self.came_out += 1;
+            if self.rows.len() < Self::SHOWN {
+                let mut bytes = Vec::new();
+                bound.encode(0..1, &mut bytes);
+                let cells = stored(plan, &bytes).map_err(|error| CopyError::Stream(error.into()))?;
+                self.rows.push(PreviewRow { number: number.saturating_add(1), cells });
+            }
+        }
+        Ok(())
     }
 
     /// Adds the rows of a batch, as far as there is room.
@@ -127,6 +179,24 @@ impl Preview {
 }
 
 impl PreviewColumn {
+    fn of_table(column: &Column) -> Self {
+        let kind = column.sql_type();
+        let is_number = matches!(
+            kind,
+            SqlType::TinyInt
+                | SqlType::SmallInt
+                | SqlType::Int
+                | SqlType::BigInt
+                | SqlType::Real
+                | SqlType::Float
+                | SqlType::SmallMoney
+                | SqlType::Money
+                | SqlType::Decimal { .. }
+                | SqlType::Numeric { .. }
+        );
+        Self { name: column.name.clone(), kind: kind.to_string(), is_number }
+    }
+
     fn of(field: &Field) -> Self {
         let kind = match field.metadata().get(rows::mapping::SQL_TYPE_KEY) {
             Some(kind) => kind.clone(),
@@ -136,6 +206,17 @@ impl PreviewColumn {
         };
         Self { name: field.name().clone(), kind, is_number: field.data_type().is_numeric() }
     }
+}
+
+/// The values of an encoded row as text.
+fn stored(plan: &Plan, bytes: &[u8]) -> Result<Vec<Option<String>>, tds::DecodeError> {
+    let mut r = Reader::new(bytes);
+    r.u8("row token")?;
+    let value = |column: &Column| {
+        let value = decode_value(&mut r, &column.type_info, ValuePlace::Row)?;
+        Ok((!value.is_null()).then(|| crate::text::shown(&value.to_string(), Preview::VALUE_CHARS)))
+    };
+    plan.columns().iter().map(value).collect()
 }
 
 /// The values of a column as text.

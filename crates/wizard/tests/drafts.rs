@@ -253,7 +253,15 @@ fn cases() -> Vec<Case> {
             "--jobs=3",
             "--with-keys",
         ],
-        vec!["jobs = 3", "[tasks.dbo_a_b]", "table = \"archive.orders\"", "with_keys = true"],
+        vec![
+            "[tasks.copy]",
+            "source = { connection = \"source\" }",
+            "destination = { connection = \"destination\" }",
+            "tables = [\"dbo.a b\", \"sales.orders\"]",
+            "to_schema = \"archive\"",
+            "jobs = 3",
+            "with_keys = true",
+        ],
     ));
     all
 }

@@ -260,7 +260,7 @@ fn breaks_become_a_format_file_that_reads_the_file_so() {
     ]
     .map(str::to_owned)
     .to_vec();
-    let preview = Preview::of(&words, None).unwrap();
+    let preview = Preview::of(&words, None, None).unwrap();
     let rows: Vec<String> = preview
         .rows
         .iter()

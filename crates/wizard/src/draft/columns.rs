@@ -132,11 +132,16 @@ impl ColumnChoices {
         self.columns.iter().filter(|column| !column.is_ignored)
     }
 
+    /// Whether every column is left out.
+    pub fn is_empty_choice(&self) -> bool {
+        self.query.trim().is_empty() && !self.columns.is_empty() && self.copied().next().is_none()
+    }
+
     pub(super) fn check(&self, errors: &mut Errors) {
         if !self.query.trim().is_empty() || self.columns.is_empty() {
             return;
         }
-        if self.copied().next().is_none() {
+        if self.is_empty_choice() {
             errors.add("columns", "Every column is left out: copy one at least.");
         }
         let mut seen = Vec::new();

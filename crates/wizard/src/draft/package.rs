@@ -2,40 +2,30 @@
 
 use super::end::{Password, Side};
 use super::flag::{Flag, Value};
-use super::tables::ChosenTable;
 use super::{Draft, End, EndKind, What};
 
 impl Draft {
-    /// The text of a package with this copy: one task, or one for each table.
+    /// The text of a package with this copy: one task, also for several tables, so that what one of them refers to is there in the end.
     pub fn package(&self) -> String {
         let mut text = format!("name = {}\n", quoted(&self.package_name()));
-        if self.has_several_tables() && self.tables.jobs > 0 {
-            text += &format!("jobs = {}\n", self.tables.jobs);
-        }
         for (side, end) in [(Side::Source, &self.source), (Side::Destination, &self.destination)] {
             text += &connection(side, end);
         }
-        if !self.has_several_tables() {
-            let source = source_of(&self.source, &self.source.table);
-            let destination = match self.destination.kind {
-                EndKind::File => quoted(&self.destination.endpoint(Side::Destination, Password::Left, true)),
-                _ => format!(
-                    "{{ connection = \"destination\", table = {} }}",
-                    quoted(self.destination.table.trim())
-                ),
-            };
-            text += &self.task("copy", &source, &destination);
-            return text;
-        }
-        let mut names = Vec::new();
-        for table in self.tables.chosen() {
-            let mut name = task_name(&table.name);
-            while names.contains(&name) {
-                name.push('_');
+        let is_one = !self.has_several_tables();
+        let destination = match self.destination.kind {
+            EndKind::File => quoted(&self.destination.endpoint(Side::Destination, Password::Left, is_one)),
+            _ if !is_one => "{ connection = \"destination\" }".to_owned(),
+            _ => {
+                let table = quoted(self.destination.table.trim());
+                format!("{{ connection = \"destination\", table = {table} }}")
             }
-            text += &self.task(&name, &source_of(&self.source, &table.name), &self.destination_of(table));
-            names.push(name);
-        }
+        };
+        let source = match self.source.kind {
+            EndKind::File => quoted(&self.source.endpoint(Side::Source, Password::Left, is_one)),
+            _ if !is_one => "{ connection = \"source\" }".to_owned(),
+            _ => source_of(&self.source, &self.source.table),
+        };
+        text += &self.task("copy", &source, &destination);
         text
     }
 
@@ -53,25 +43,6 @@ impl Draft {
         }
     }
 
-    fn destination_of(&self, table: &ChosenTable) -> String {
-        let (schema, name) = match table.name.split_once('.') {
-            Some((schema, name)) => (Some(schema), name),
-            None => (None, table.name.as_str()),
-        };
-        let to_schema = self.tables.to_schema.trim();
-        let schema = if to_schema.is_empty() { schema } else { Some(to_schema) };
-        let named = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
-        if self.destination.kind != EndKind::File {
-            return format!("{{ connection = \"destination\", table = {} }}", quoted(&named));
-        }
-        let suffix = match self.way.to_format.as_str() {
-            "" => "parquet",
-            format => format,
-        };
-        let folder = self.destination.file.path.trim().trim_end_matches('/');
-        quoted(&format!("{folder}/{}.{suffix}", named.replace(['/', '\\'], "_")))
-    }
-
     fn task(&self, name: &str, source: &str, destination: &str) -> String {
         let mut text =
             format!("\n[tasks.{name}]\ntype = \"copy\"\nsource = {source}\ndestination = {destination}\n");
@@ -85,8 +56,8 @@ impl Draft {
         if self.destination.is_server() && !self.way.resumes {
             text += "resume = false\n";
         }
-        if self.has_several_tables() && self.is_between_servers() && self.tables.with_keys {
-            text += "with_keys = true\n";
+        for flag in &self.table_flags() {
+            text += &key(flag);
         }
         text
     }
@@ -111,9 +82,8 @@ fn connection(side: Side, end: &End) -> String {
 }
 
 fn source_of(end: &End, table: &str) -> String {
-    match (end.kind, end.what) {
-        (EndKind::File, _) => quoted(&end.endpoint(Side::Source, Password::Left, true)),
-        (_, What::Query) => format!("{{ connection = \"source\", query = {} }}", quoted(end.query.trim())),
+    match end.what {
+        What::Query => format!("{{ connection = \"source\", query = {} }}", quoted(end.query.trim())),
         _ => format!("{{ connection = \"source\", table = {} }}", quoted(table.trim())),
     }
 }

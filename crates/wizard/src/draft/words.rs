@@ -106,7 +106,7 @@ impl Draft {
     }
 
     /// The options of several tables.
-    fn table_flags(&self) -> Vec<Flag> {
+    pub(super) fn table_flags(&self) -> Vec<Flag> {
         if !self.has_several_tables() {
             return Vec::new();
         }
@@ -126,6 +126,11 @@ impl Draft {
             flags.push(Flag::switch("fail-fast"));
         }
         flags
+    }
+
+    /// Whether rows go into a table of SQL Server that is there.
+    pub fn fills_a_table(&self) -> bool {
+        !self.has_several_tables() && self.destination.is_server() && !self.columns.targets.is_empty()
     }
 
     /// Whether both ends are SQL Server.

@@ -55,7 +55,14 @@ async fn shown(State(wizard): App, body: Bytes) -> Response {
     super::columns::read(&form, &mut draft.columns);
     let words = draft.words_of_preview();
     let engine = wizard.engine.clone();
-    let found = waiting(move || Preview::of(&words, engine)).await.map_err(|error| error.to_string());
+    let found = match draft.columns.is_empty_choice() {
+        true => Err("No column is chosen yet: choose one at least.".to_owned()),
+        false => {
+            let target = draft.fills_a_table().then(|| draft.words_to_run());
+            let look = move || Preview::of(&words, target.as_deref(), engine);
+            waiting(look).await.map_err(|error| error.to_string())
+        }
+    };
     let view = PreviewView { found };
     Html(view.render().unwrap_or_else(|error| error.to_string())).into_response()
 }

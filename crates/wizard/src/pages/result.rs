@@ -41,6 +41,8 @@ struct ResultPage {
 enum Ending {
     Whole,
     RowsRefused,
+    /// Every row was refused.
+    NothingLoaded,
     Cancelled,
     Failed,
 }
@@ -68,6 +70,7 @@ impl ResultPage {
             (self.state, name),
             (Ending::Whole, "whole")
                 | (Ending::RowsRefused, "refused")
+                | (Ending::NothingLoaded, "nothing")
                 | (Ending::Cancelled, "cancelled")
                 | (Ending::Failed, "failed")
         )
@@ -118,9 +121,6 @@ struct Looked {
 fn looked_at(outcome: Option<&Outcome>, progress: &Progress) -> Looked {
     let mut looked =
         Looked { state: Ending::Whole, tables: Vec::new(), plans: PlanFragment::default(), failure: None };
-    if progress.refused > 0 {
-        looked.state = Ending::RowsRefused;
-    }
     match outcome {
         Some(Ok(outcomes)) => {
             looked.tables = outcomes.iter().map(done).collect();
@@ -129,6 +129,12 @@ fn looked_at(outcome: Option<&Outcome>, progress: &Progress) -> Looked {
                 .filter(|outcome| matches!(outcome.result, Some(Ok(_))))
                 .map(planned)
                 .collect();
+            let refused = looked.tables.iter().map(|table| table.refused).sum::<u64>().max(progress.refused);
+            looked.state = match looked.tables.iter().any(|table| table.rows > 0) {
+                _ if refused == 0 => Ending::Whole,
+                true => Ending::RowsRefused,
+                false => Ending::NothingLoaded,
+            };
             if outcomes.iter().any(|outcome| !outcome.is_whole()) {
                 looked.state = Ending::Failed;
             }
@@ -174,7 +180,7 @@ fn done(outcome: &TableOutcome) -> DoneTable {
         Some(Ok(report)) => {
             table.destination.clone_from(&report.destination);
             table.rows = report.rows_written;
-            table.refused = report.rows_refused;
+            table.refused = report.refused();
             table.rate = report.rows_per_second() as u64;
             table.size = report.bytes_written.map(|count| bytes(count as f64)).unwrap_or_default();
             table.notes.extend(report.notes.iter().cloned());
