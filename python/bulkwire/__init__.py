@@ -20,6 +20,7 @@ from ._exceptions import (
     ConnectError,
     CountMismatchError,
     Error,
+    FormError,
     InDoubtError,
     LoginError,
     LoginRefusedError,
@@ -31,6 +32,7 @@ from ._exceptions import (
     SourceError,
     TimedOutError,
     TlsError,
+    TransactionEndedError,
     UsageError,
 )
 from ._null import Null
@@ -50,6 +52,7 @@ __all__ = [
     "CountMismatchError",
     "Error",
     "Execution",
+    "FormError",
     "InDoubtError",
     "LoadReport",
     "LoginError",
@@ -71,6 +74,7 @@ __all__ = [
     "TaskReport",
     "TimedOutError",
     "TlsError",
+    "TransactionEndedError",
     "UpsertReport",
     "UsageError",
     "__version__",

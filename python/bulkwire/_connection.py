@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 from . import _bulkwire
 from ._bulkwire import Execution, LoadReport, Reader
 from ._connection_string import connection_string
-from ._exceptions import ConfigError, Error, UsageError
+from ._exceptions import ConfigError, Error, NoTableError, ServerError, UsageError
 from ._params import Params, plain
 from ._progress import Progress as Progress
 from ._progress import callback_of
@@ -18,6 +18,8 @@ from ._upsert import UpsertReport
 #: What to do with progress: call something, show it (`True`), or nothing.
 T = TypeVar("T")
 OnProgress = Callable[[Progress], None] | bool | None
+#: Whether a table is made.
+Create = bool | Literal["if-missing", "always", "never"]
 
 
 def connect(text: str | None = None, /, **keywords: Any) -> Connection:
@@ -62,7 +64,7 @@ class Connection:
         *,
         batch_rows: int | None = None,
         table_lock: bool | None = None,
-        create: bool = False,
+        create: Create = False,
         types: Mapping[str, str] | None = None,
         truncate: bool = False,
         mode: str | None = None,
@@ -99,8 +101,9 @@ class Connection:
                 of such objects, or the path of a Parquet, Arrow IPC or CSV file (`.gz` and `.zst` as well).
             batch_rows: rows of a batch; chosen from the rows' size otherwise.
             table_lock: TABLOCK. Without it the choice depends on the table.
-            create: create the table first. Text columns get a length that fits the data if the data can be read twice
-                (a table, a file), else `nvarchar(max)`.
+            create: "always" or True makes the table, which must not be there; "if-missing" makes it unless it is there, and so does True
+                beside a `mode` that removes rows; "never" or False wants it to be there. Text columns get a length that fits the
+                data if the data can be read twice (a table, a file), else `nvarchar(max)`. A load that fails drops what it has made.
             types: with `create`, SQL types of some columns: `{"code": "char(3)"}`.
             truncate: empty the table first, once it is known that the data fits its columns; the same as `mode="truncate"`.
             mode: what happens to existing rows. "append" keeps them, "truncate" empties the table first, "replace" changes
@@ -145,8 +148,10 @@ class Connection:
         """
         if truncate and mode not in (None, "truncate"):
             raise UsageError(f"truncate=True is mode='truncate', and not mode={mode!r}")
-        if create and (mode not in (None, "append") or strategy not in (None, "auto", "direct")):
-            raise UsageError("create=True makes a new table, which has neither rows nor indexes: leave mode and strategy out")
+        if create not in _CREATES:
+            raise UsageError(f"create must be one of 'if-missing', 'always' and 'never', not {create!r}")
+        if create in (True, "always") and mode in (None, "append") and not truncate and strategy not in (None, "auto", "direct"):
+            raise UsageError(f"create={create!r} makes a new table, which needs no stage: leave strategy out")
         numbered = isinstance(writers, int) and not isinstance(writers, bool) and 1 <= writers <= 256
         if writers not in (None, "auto") and not numbered:
             raise UsageError(f"writers must be a number from 1 to 256, or 'auto', not {writers!r}")
@@ -156,7 +161,16 @@ class Connection:
             raise UsageError("load_id must have 1 to 128 characters")
         writers = 0 if writers == "auto" else writers
         options = native_options(locals())
-        return self._shown(table, on_progress, lambda call: self._native.load(table, data, options, call))
+        try:
+            return self._shown(table, on_progress, lambda call: self._native.load(table, data, options, call))
+        except ServerError as error:
+            if error.number == _NAME_TAKEN and options["create"] and hasattr(error, "add_note"):
+                error.add_note("create='if-missing' loads into a table that is there already")
+            raise
+        except NoTableError as error:
+            if hasattr(error, "add_note"):
+                error.add_note("create=True makes the table of the data's columns")
+            raise
 
     def forecast(
         self,
@@ -276,7 +290,7 @@ class Connection:
             guid: `uniqueidentifier` as "bytes" (16 of them, in the order in which the text is written) or "text".
             datetimeoffset: as "utc" (a timestamp in UTC: the instant is kept, the offset is not) or "text".
             datetime2_7: seven fractional digits as "ns" (1677 to 2262; other dates are refused), "us" (a seventh digit other than 0 is
-                refused) or "text".
+                refused), "cut" (as "us", and the seventh digit is cut off) or "text".
         """
         given = plain(params)
         if (sql is None) == (table is None):
@@ -316,6 +330,10 @@ class Connection:
 
         `InDoubtError` at the end of the block: the answer to the commit was lost, and it is not known whether it was done.
 
+        Some errors make the server roll the transaction back: a deadlock, a conversion that fails, any error under `XACT_ABORT`. If the
+        block catches such an error and goes on, every further request, and the end of the block, raise `TransactionEndedError`: nothing
+        that follows is done by itself. The same holds if a statement of the block ends the transaction.
+
         Transactions do not nest: in an open one this raises `UsageError`, since the end of an inner block would end the outer one
         too. `SAVE TRANSACTION name` and `ROLLBACK TRANSACTION name` undo a part of it.
 
@@ -324,21 +342,22 @@ class Connection:
                 db.execute("DELETE FROM dbo.orders WHERE day = @day", {"day": day})
                 db.load("dbo.orders", frame)
         """
+        self._native.check_transaction()
         if self._native.in_transaction:
             raise UsageError(
                 "a transaction is open already, and they do not nest: leave the inner block out, or use SAVE TRANSACTION and "
                 "ROLLBACK TRANSACTION with a name"
             )
-        self._native.begin()
         try:
+            self._native.begin()
             yield self
+            self._native.commit()
         except BaseException:
             if not self.closed:
-                # The error of the block matters more than that of its rollback.
+                # The error of the block matters more than that of its rollback. What is committed stays.
                 with suppress(Error):
                     self._native.rollback()
             raise
-        self._native.commit()
 
     def cursor(self) -> Any:
         """Raise `UsageError`: this is no DB-API connection; `bulkwire.adbc.connect` makes one."""
@@ -398,8 +417,24 @@ def native_options(given: Mapping[str, Any]) -> dict[str, Any]:
     flags = {name: bool(given.get(name)) for name in _FLAGS}
     schema = given.get("ledger_schema") or "dbo"
     keys = [key] if isinstance(key, str) else list(key)
-    return {**plain, **flags, **pairs, "order": order, "key": keys, "ledger_schema": schema}
+    create = _CREATES[given.get("create") or False]
+    # What removes all rows anyway has no reason to be told that there are some.
+    removes = bool(given.get("truncate")) or given.get("mode") in ("truncate", "replace")
+    made = {"create": create != "never", "if_missing": create == "if-missing" or (create == "always" and removes)}
+    return {**plain, **flags, **pairs, **made, "order": order, "key": keys, "ledger_schema": schema}
 
+
+#: What `create` says, in the words of `bulkwire.copy`.
+_CREATES: dict[object, str] = {
+    False: "never",
+    True: "always",
+    "if-missing": "if-missing",
+    "always": "always",
+    "never": "never",
+}
+
+#: "There is already an object named ...".
+_NAME_TAKEN = 2714
 
 _PLAIN = (
     "batch_rows",
@@ -414,7 +449,6 @@ _PLAIN = (
 )
 
 _FLAGS = (
-    "create",
     "truncate",
     "by_position",
     "keep_identity",

@@ -44,6 +44,13 @@ class InDoubtError(ConnectError):
     """The answer to a commit, or to statements that commit by themselves, was lost: it is not known whether they took effect."""
 
 
+class TransactionEndedError(Error):
+    """The open transaction has ended before its time: the server rolled it back after an error, or a statement ended it.
+
+    Nothing more is done on the connection until the block of `transaction()`, or the driver's `commit` or `rollback`, has ended too.
+    """
+
+
 class TimedOutError(Error, TimeoutError):
     """The server was silent for longer than the connection's command time-out."""
 
@@ -140,6 +147,23 @@ class CellError(Error, ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.row, self.column, self.value, self.reason), self.__dict__
+
+
+class FormError(Error, ValueError):
+    """A value of a result does not fit the form in which it was asked for; another form of `read` holds it.
+
+    Attributes:
+        row: row of the result, counted from 0.
+        column: name of the column.
+    """
+
+    def __init__(self, text: str, row: int, column: str) -> None:
+        super().__init__(text)
+        self.row = row
+        self.column = column
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.row, self.column), self.__dict__
 
 
 class SourceError(Error):

@@ -39,7 +39,7 @@ try:
         WriterCommitMessage,
     )
     from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, VariantType
 except ImportError as error:
     raise ImportError("bulkwire.spark needs PySpark 4.1 or later and pyarrow: pip install 'bulkwire[spark]'") from error
 
@@ -108,7 +108,7 @@ class BulkwireDataSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of these columns."""
         read, pushes = _read_of(self.options)
-        return BulkwireReader(read, schema, pushes=pushes)
+        return PushingReader(read, schema) if pushes and read.table is not None else BulkwireReader(read, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> BulkwireWriter:
         """Return a writer, which has checked the schema and made the stage."""
@@ -135,7 +135,7 @@ class BulkwireWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> BulkwireMessage:
         """Load a partition, in a task."""
-        return BulkwireMessage(self.job.load(iterator))
+        return BulkwireMessage(self.job.load(_in_utc(iterator)))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish all partitions, in the driver."""
@@ -155,7 +155,7 @@ class BulkwireStreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> BulkwireMessage:
         """Load a partition, in a task."""
-        return BulkwireMessage(self.job.load(iterator))
+        return BulkwireMessage(self.job.load(_in_utc(iterator)))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Publish a micro-batch, in the driver, unless it was published before."""
@@ -168,28 +168,11 @@ class BulkwireStreamWriter(DataSourceStreamArrowWriter):
 class BulkwireReader(DataSourceReader):
     """Reads a table or a query in parts."""
 
-    def __init__(self, read: PartitionedRead, schema: StructType, *, pushes: bool) -> None:
+    def __init__(self, read: PartitionedRead, schema: StructType) -> None:
         self.read_plan = read
-        self.pushes = pushes
         # The columns of a schema that the user gave are the only ones that are read.
         read.columns = schema.fieldNames()
         self.arrow_schema = to_arrow_schema(schema, timezone="UTC")
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Let the server evaluate what it evaluates as Spark does; Spark gets the other filters back."""
-        if not self.pushes or self.read_plan.table is None:
-            return filters
-        types = _column_types(self.read_plan)
-        conditions, left = [], []
-        for item in filters:
-            condition, is_exact = condition_of(item, types)
-            if condition is not None:
-                conditions.append(condition)
-            if condition is None or not is_exact:
-                left.append(item)
-        own = [f"({self.read_plan.condition})"] if self.read_plan.condition else []
-        self.read_plan.condition = " AND ".join(own + conditions) or None
-        return left
 
     def partitions(self) -> list[InputPartition]:
         """Split the rows, in the driver."""
@@ -202,6 +185,24 @@ class BulkwireReader(DataSourceReader):
                 batch.column(name).cast(kind) for name, kind in zip(self.arrow_schema.names, self.arrow_schema.types, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=self.arrow_schema)
+
+
+class PushingReader(BulkwireReader):
+    """Reads a table whose rows the server filters. Spark refuses a reader with `pushFilters` in a session that has not turned it on."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Let the server evaluate what it evaluates as Spark does; Spark gets the other filters back."""
+        types = _column_types(self.read_plan)
+        conditions, left = [], []
+        for item in filters:
+            condition, is_exact = condition_of(item, types)
+            if condition is not None:
+                conditions.append(condition)
+            if condition is None or not is_exact:
+                left.append(item)
+        own = [f"({self.read_plan.condition})"] if self.read_plan.condition else []
+        self.read_plan.condition = " AND ".join(own + conditions) or None
+        return left
 
 
 def spark_schema(columns: pa.Schema) -> StructType:
@@ -227,6 +228,48 @@ def _sparks_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def _in_utc(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Name the instants of a batch by UTC. Spark names them by the session's time zone, and who runs a job must not decide what it stores."""
+    for batch in batches:
+        schema = pa.schema([field.with_type(_utc_type(field.type)) for field in batch.schema])
+        columns = [column.cast(kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _utc_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type with UTC in the place of every time zone."""
+    if pa.types.is_timestamp(kind):
+        return kind if kind.tz is None else pa.timestamp(kind.unit, tz="UTC")
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_utc_type(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_field.with_type(_utc_type(kind.key_type)), kind.item_field.with_type(_utc_type(kind.item_type)))
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_utc_type(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_utc_type(kind.value_type)))
+    return kind
+
+
+def _refuse_variants(schema: StructType) -> None:
+    """Refuse columns whose bytes nobody but Spark reads."""
+    for field in schema:
+        if _has_variant(field.dataType):
+            raise UsageError(
+                f"the column {field.name} has a VARIANT, which no type of SQL Server takes: select to_json({field.name}) AS {field.name}"
+            )
+
+
+def _has_variant(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return any(_has_variant(field.dataType) for field in kind)
+    if isinstance(kind, ArrayType):
+        return _has_variant(kind.elementType)
+    if isinstance(kind, MapType):
+        return _has_variant(kind.keyType) or _has_variant(kind.valueType)
+    return isinstance(kind, VariantType)
+
+
 def _receipts(messages: list[WriterCommitMessage | None]) -> list[TaskReceipt]:
     return [message.receipt for message in messages if isinstance(message, BulkwireMessage)]
 
@@ -247,7 +290,7 @@ def _read_of(options: Mapping[str, str]) -> tuple[PartitionedRead, bool]:
     form = {"guid": "text", "datetime2_7": "us"}
     form.update({name: given.pop(name) for name in ("datetimeoffset", "datetime2_7") if name in given})
     if form["datetime2_7"] == "ns":
-        raise UsageError("Spark has no nanoseconds: datetime2_7 must be us or text")
+        raise UsageError("Spark has no nanoseconds: datetime2_7 must be us, cut or text")
     pushes = given.pop("push_filters", False)
     if "where" in given:
         if given.get("table") is None:
@@ -257,6 +300,7 @@ def _read_of(options: Mapping[str, str]) -> tuple[PartitionedRead, bool]:
 
 
 def _job_of(options: Mapping[str, str], schema: StructType, overwrite: bool, *, is_stream: bool) -> Job:
+    _refuse_variants(schema)
     address, rest = _address_of(_aliased(options))
     if is_stream:
         rest = {key: text for key, text in rest.items() if key.lower() not in _SPARKS_OWN}

@@ -20,6 +20,9 @@ from pyspark.sql import SparkSession
 def session(cores: str = "local[2,4]", **settings: str) -> SparkSession:
     """A small Spark of this process's own."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # What is stored must not depend on where a job runs.
+    os.environ.setdefault("TZ", "America/St_Johns")
+    time.tzset()
     # JVMs that live for seconds need no second compiler.
     os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     builder = SparkSession.builder.master(cores)
@@ -28,8 +31,6 @@ def session(cores: str = "local[2,4]", **settings: str) -> SparkSession:
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": "4",
         "spark.driver.host": "127.0.0.1",
-        "spark.sql.python.filterPushdown.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
         "spark.log.level": "OFF",
     }
     for key, value in {**defaults, **settings}.items():

@@ -21,7 +21,7 @@ TYPES = """
     id int NOT NULL PRIMARY KEY, a bit, b tinyint, c smallint, d bigint, e real, f float, g smallmoney, h money, i decimal(9, 2),
     j numeric(38, 10), k date, l time(0), m time(7), n smalldatetime, o datetime, p datetime2(0), q datetime2(3), r datetime2(7),
     s datetimeoffset(0), t datetimeoffset(7), u char(5), v varchar(20), w varchar(max), x nchar(5), y nvarchar(20), z nvarchar(max),
-    aa binary(4), ab varbinary(10), ac varbinary(max), ad uniqueidentifier, ae xml, af vector(3)
+    aa binary(4), ab varbinary(10), ac varbinary(max), ad uniqueidentifier, ae xml, af vector(3), ag json
 """
 VALUES = """
     (1, 1, 255, -32768, 9223372036854775807, 1.5, -2.25, -214748.3648, 922337203685477.5807, 1234567.89,
@@ -29,12 +29,12 @@ VALUES = """
      '1753-01-01 00:00:00.003',
      '9999-12-31 23:59:59', '2024-02-29 12:00:00.123', '2024-02-29 12:00:00.1234560', '2024-02-29 12:00:00 +00:00',
      '1900-01-01 00:00:00.0000010 +00:00', 'abc', 'Zo' + NCHAR(235), REPLICATE('x', 9000), N'ab', N'ŁŻ😀', N'' , 0x01020304, 0x, 0xFF,
-     'B5BC5A7E-2B3C-4F7E-8A2B-0123456789AB', '<a>1</a>', '[1, 2.5, -3]'),
+     'B5BC5A7E-2B3C-4F7E-8A2B-0123456789AB', '<a>1</a>', '[1, 2.5, -3]', '{"a":[1,null]}'),
     (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
     (3, 0, 0, 32767, -1, 0, 1e300, 0, -1, -0.01, 0, '9999-12-31', '00:00:00', '00:00:00', '1900-01-01', '9999-12-31 23:59:59.997',
      '0001-01-01', '0001-01-01', '9999-12-31 23:59:59.999999', '9999-12-31 00:00:00 +00:00', '0001-01-01 00:00:00 +00:00', '', '', '',
-     N'', N'', N'x', 0x00000000, 0x00, 0x, '00000000-0000-0000-0000-000000000000', '<a/>', '[0, 0, 0]')
+     N'', N'', N'x', 0x00000000, 0x00, 0x, '00000000-0000-0000-0000-000000000000', '<a/>', '[0, 0, 0]', '[]')
 """
 
 
@@ -96,7 +96,7 @@ def test_every_type_there_and_back(spark, place):
     assert frame.count() == 3
     write(frame, place, "back").mode("append").save()
     columns = [row[0] for row in place.db.fetch("SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('there')")]
-    assert len(columns) == 33
+    assert len(columns) == 34
     there, back = (place.db.read(f"SELECT * FROM {table} ORDER BY id", datetime2_7="us").to_arrow() for table in ("there", "back"))
     for column in columns:
         assert there[column].to_pylist() == back[column].to_pylist(), column
@@ -287,7 +287,19 @@ def test_reads_in_parts(spark, place):
         read(spark, place, table="t", lock="true").load()
 
 
-def test_filters_are_the_servers_work(spark, place):
+@pytest.fixture
+def pushing(spark):
+    """The session, with what pushFilters needs."""
+    name = "spark.sql.python.filterPushdown.enabled"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "true")
+    yield spark
+    spark.conf.set(name, before)
+
+
+def test_filters_are_the_servers_work(pushing, place):
+    spark = pushing
+
     def frame(where: str):
         return read(spark, place, table="t", partitions="2", pushFilters="true").load().where(where)
 
@@ -312,6 +324,63 @@ def test_filters_are_the_servers_work(spark, place):
     plan = frame("id > 97")._jdf.queryExecution().executedPlan().toString()
     assert "Filter (" not in plan
     assert read(spark, place, table="t", where="name = 'ABC' AND id < 10").load().where("id > 3").count() == 6
+
+
+def test_a_session_that_pushes_nothing_says_so_when_it_is_asked_to(spark, place):
+    make(place)
+    with pytest.raises(Exception, match=r"filterPushdown\.enabled"):
+        read(spark, place, table="t", pushFilters="true").load().count()
+    assert read(spark, place, table="t").load().where("id > 3").count() == 0
+    assert read(spark, place, query="SELECT id FROM t", pushFilters="true").load().count() == 0
+
+
+@pytest.mark.parametrize("zone", ["America/St_Johns", "Asia/Kathmandu", "UTC"])
+def test_instants_are_stored_in_utc_whatever_the_sessions_zone(spark, place, zone):
+    place.db.execute("CREATE TABLE t (id bigint, local datetime2(6), zoned datetimeoffset(6), text nvarchar(200))")
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        instant = "timestamp_seconds(1709209815)"
+        frame = spark.range(1).selectExpr("id", f"{instant} AS local", f"{instant} AS zoned", f"named_struct('at', {instant}) AS text")
+        write(frame, place, "t", dropTimeZone="true", nestedAsJson="true").mode("append").save()
+        found = place.db.fetch("SELECT CONVERT(varchar(40), local), CONVERT(varchar(40), zoned), text FROM t")
+        assert found == [("2024-02-29 12:30:15.000000", "2024-02-29 12:30:15.000000 +00:00", found[0][2])]
+        assert "12:30:15" in found[0][2]
+        [row] = read(spark, place, table="t").load().selectExpr("unix_seconds(zoned)", "local").collect()
+        assert (row[0], str(row[1])) == (1709209815, "2024-02-29 12:30:15")
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+
+
+@pytest.mark.parametrize(("mode", "options"), [("append", {}), ("overwrite", {}), ("append", {"mode": "upsert", "key": "id"})])
+def test_a_table_with_json(spark, place, mode, options):
+    place.db.execute("CREATE TABLE t (id bigint NOT NULL PRIMARY KEY, doc json)")
+    frame = spark.range(0, 20, numPartitions=3).selectExpr("id", "to_json(named_struct('a', id)) AS doc")
+    for _ in range(1 if (mode, options) == ("append", {}) else 2):
+        write(frame, place, "t", **options).mode(mode).save()
+    assert place.value("SELECT SUM(CAST(JSON_VALUE(doc, '$.a') AS int)) FROM t") == 190
+    assert (place.value("SELECT COUNT(*) FROM t"), place.stages()) == (20, [])
+
+
+def test_what_no_column_can_hold_is_refused_before_the_job(spark, place):
+    place.db.execute("CREATE TABLE t (id bigint NOT NULL, v nvarchar(max))")
+    frame = spark.range(1).selectExpr("id", "parse_json('{}') AS v")
+    for nested in (frame, frame.selectExpr("id", "array(v) AS v"), frame.selectExpr("id", "named_struct('x', v) AS v")):
+        with pytest.raises(Exception, match=r"column v has a VARIANT.*to_json"):
+            write(nested, place, "t", nestedAsJson="true").mode("append").save()
+    place.db.execute("CREATE TABLE needs (id bigint NOT NULL, must int NOT NULL, given int NOT NULL DEFAULT 7)")
+    with pytest.raises(Exception, match="no column for must, which takes no NULL and has no default"):
+        write(spark.range(1), place, "needs").mode("append").save()
+    assert place.stages() == []
+
+
+def test_the_seventh_digit(spark, place):
+    place.db.execute("CREATE TABLE t (at datetime2(7), zoned datetimeoffset(7))")
+    place.db.execute("INSERT t VALUES ('2024-02-29 12:00:00.1234567', '1969-02-28 12:00:00.1234567 +01:00')")
+    with pytest.raises(Exception, match=r"seventh digit.*cut"):
+        read(spark, place, table="t").load().collect()
+    [row] = read(spark, place, table="t", datetime2_7="cut").load().selectExpr("at", "unix_micros(zoned)").collect()
+    assert (str(row[0]), row[1]) == ("2024-02-29 12:00:00.123456", -26485199876544)
 
 
 def test_conditions():

@@ -7,8 +7,9 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 use load::{
     Client, Config, Error, Ledger, LedgerPlace, LentClient, LoadError, LoadIdentity, LoadOptions, LoadPlan,
-    LoadWay, Mode, Progress, Query, RetryPolicy, SharedClient, SourceIdentity, Strategy, TableName,
-    WholeLoad, create_table_statement, load_whole, roomy_length, roomy_schema,
+    LoadWay, Mode, Progress, Query, RetryPolicy, SharedClient, SourceIdentity, StageError, Strategy,
+    TableName, WholeLoad, create_table_statement, drop_empty_statement, load_whole, roomy_length,
+    roomy_schema,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -72,7 +73,13 @@ impl Connection {
 
     #[getter]
     fn in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lend(py)?.in_transaction())
+        let client = self.lend(py)?;
+        Ok(client.transaction_stands() && !client.is_broken())
+    }
+
+    /// Raises if the transaction that was begun here has ended before it was ended here.
+    fn check_transaction(&self, py: Python<'_>) -> PyResult<()> {
+        self.lend(py)?.check_transaction().map_err(|error| failure::from_error(py, error))
     }
 
     fn close(&self) {
@@ -221,11 +228,21 @@ impl Connection {
                 })
                 .transpose()
                 .map_err(nothing)?;
+            let mut way = way;
+            let mut is_made = false;
             if let Some(statement) = &statement {
                 // A load that is continued finds the table that it has made.
-                let exists = ledger.is_some() && client.describe(&target).is_ok();
-                if !exists {
+                let may_exist = options.if_missing || ledger.is_some();
+                if !(may_exist && exists(client, &target).map_err(nothing)?) {
+                    if way.mode.keys().is_some() {
+                        return Err(nothing(keyless(&way)));
+                    }
                     client.execute(statement).map_err(nothing)?;
+                    is_made = true;
+                    if ledger.is_none() {
+                        // A new table has neither rows nor indexes.
+                        way = LoadWay { mode: Mode::Append, ..LoadWay::default() };
+                    }
                 }
             }
             let load = WholeLoad {
@@ -238,7 +255,16 @@ impl Connection {
                 watch: &(),
                 order: &order,
             };
-            load_whole(client, &load, schema, batches, progress)
+            let done = load_whole(client, &load, schema, batches, progress);
+            if is_made
+                && ledger.is_none()
+                && done.as_ref().is_err_and(|error| error.rows_committed == 0 && error.rows_in_doubt == 0)
+                && !client.is_broken()
+            {
+                // The next try would stumble over it. The first error matters more than that of this.
+                let _ = client.execute(&drop_empty_statement(&target));
+            }
+            done
         })?;
         Ok(LoadReport::whole(done))
     }
@@ -368,6 +394,22 @@ impl Iterator for Stopped<'_> {
     }
 }
 
+/// Whether there is such a table.
+fn exists(client: &mut Client, table: &TableName) -> Result<bool, Error> {
+    match client.describe(table) {
+        Ok(_) => Ok(true),
+        Err(Error::NoTable { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Rows cannot be compared with those of a table that is yet to be made.
+fn keyless(way: &LoadWay) -> Error {
+    let (mode, setting) = (way.mode.word(), "a table that is to be made");
+    let reason = "it would have no key; make the table first";
+    StageError::Combination { mode, setting, reason }.into()
+}
+
 fn nothing(source: Error) -> LoadError {
     LoadError::before_rows(source)
 }
@@ -401,6 +443,8 @@ pub(crate) struct Options {
     batch_rows: Option<u64>,
     table_lock: Option<bool>,
     pub(crate) create: bool,
+    /// With `create`: a table that is there is taken as it is.
+    if_missing: bool,
     /// SQL types for `create`, by column.
     types: Vec<(String, String)>,
     truncate: bool,

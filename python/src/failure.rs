@@ -40,6 +40,10 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
         Error::Config(_) => "ConfigError",
         Error::Connect(_) | Error::Io { .. } => "ConnectError",
         Error::Tls(_) => "TlsError",
+        Error::RowDecode(error) if error.reason.is_of_form() => {
+            let text = format!("{text} (datetime2_7 says how)");
+            return made(py, "FormError", |_| (text, error.row, error.column).into_pyobject(py));
+        }
         Error::Protocol { .. } | Error::Unexpected { .. } | Error::RowDecode(_) => "ProtocolError",
         Error::Plan(_) | Error::Mapping(_) | Error::Decoder(_) | Error::Identity { .. } => "PlanError",
         Error::NoTable { .. } => "NoTableError",
@@ -62,6 +66,7 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
         Error::Cancelled => "CancelledError",
         Error::Broken => "BrokenConnectionError",
         Error::InDoubt { .. } => "InDoubtError",
+        Error::TransactionEnded { .. } => "TransactionEndedError",
         _ => "Error",
     };
     named(py, class, text)

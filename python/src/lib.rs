@@ -13,6 +13,7 @@ mod copying;
 mod execution;
 mod failure;
 mod forecast;
+mod frame;
 mod interrupt;
 mod load_report;
 mod package_run;

@@ -50,8 +50,9 @@ pub(crate) fn form(py: Python<'_>, guid: &str, datetimeoffset: &str, datetime2_7
         scale_7: match datetime2_7 {
             "ns" => Scale7::Nanoseconds,
             "us" => Scale7::Microseconds,
+            "cut" => Scale7::CutMicroseconds,
             "text" => Scale7::Text,
-            other => return Err(unknown("datetime2_7", other, "\"ns\", \"us\" or \"text\"")),
+            other => return Err(unknown("datetime2_7", other, "\"ns\", \"us\", \"cut\" or \"text\"")),
         },
     };
     Ok(Form::Arrow(options))

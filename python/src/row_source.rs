@@ -90,6 +90,7 @@ impl Wanted {
 
     /// Plans by the connection, which is free again then, and starts the readers. Returns the plan as it is printed, too.
     pub(crate) fn start(self, py: Python<'_>, client: LentClient) -> PyResult<(Box<ParallelRead>, String)> {
+        client.check_transaction().map_err(|error| failure::from_error(py, error))?;
         if client.in_transaction() {
             return Err(failure::usage(
                 py,

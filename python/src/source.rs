@@ -10,11 +10,11 @@ use arrow::error::ArrowError;
 use formats::objects::is_object_url;
 use formats::{BatchReader, Format, FormatError, InferredSchema, Location};
 use pyo3::prelude::*;
-use pyo3::types::PyIterator;
+use pyo3::types::{PyDict, PyIterator};
 use pyo3_arrow::input::AnyRecordBatch;
 use rows::CheckedReader;
 
-use crate::failure;
+use crate::{failure, frame};
 
 /// Rows of a batch as it is read from a file.
 const FILE_BATCH_ROWS: usize = 65_536;
@@ -45,12 +45,18 @@ pub(crate) fn open(data: &Bound<'_, PyAny>) -> PyResult<Source> {
     if let Some(location) = location_of(data)? {
         return open_file(data.py(), location);
     }
+    frame::whole(data)?;
     if let Some(slices) = frame_slices(data)? {
         return open_items(slices);
     }
     if let Some(reader) = arrow_reader(data)? {
         let schema = reader.schema();
         return Ok(typed(schema, Box::new(reader.map(|batch| batch.map_err(cause)))));
+    }
+    if data.is_instance_of::<PyDict>() {
+        let text =
+            "a dict is no Arrow data: make a table of it, pyarrow.table(data) or polars.DataFrame(data)";
+        return Err(failure::usage(data.py(), text));
     }
     let Ok(items) = data.try_iter() else {
         return Err(failure::usage(
@@ -146,6 +152,7 @@ fn open_file(py: Python<'_>, location: Location) -> PyResult<Source> {
 
 /// The batches of an object that holds Arrow data; None for any other.
 pub(crate) fn arrow_reader(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn RecordBatchReader + Send>>> {
+    let data = &frame::whole(data)?;
     // A stream first: what has both (a record batch) gives the same either way.
     for method in ["__arrow_c_stream__", "__arrow_c_array__"] {
         if data.hasattr(method)? {
