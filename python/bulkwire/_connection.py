@@ -101,8 +101,8 @@ class Connection:
                 of such objects, or the path of a Parquet, Arrow IPC or CSV file (`.gz` and `.zst` as well).
             batch_rows: rows of a batch; chosen from the rows' size otherwise.
             table_lock: TABLOCK. Without it the choice depends on the table.
-            create: "always" or True makes the table, which must not be there; "if-missing" makes it unless it is there, and so does True
-                beside a `mode` that removes rows; "never" or False wants it to be there. Text columns get a length that fits the
+            create: "always" or True makes the table, which must not be there; "if-missing" makes it unless it is there, and so does
+                True beside a `mode` that removes rows; "never" or False wants it to be there. Text columns get a length that fits the
                 data if the data can be read twice (a table, a file), else `nvarchar(max)`. A load that fails drops what it has made.
             types: with `create`, SQL types of some columns: `{"code": "char(3)"}`.
             truncate: empty the table first, once it is known that the data fits its columns; the same as `mode="truncate"`.
@@ -330,9 +330,9 @@ class Connection:
 
         `InDoubtError` at the end of the block: the answer to the commit was lost, and it is not known whether it was done.
 
-        Some errors make the server roll the transaction back: a deadlock, a conversion that fails, any error under `XACT_ABORT`. If the
-        block catches such an error and goes on, every further request, and the end of the block, raise `TransactionEndedError`: nothing
-        that follows is done by itself. The same holds if a statement of the block ends the transaction.
+        Some errors make the server roll the transaction back: a deadlock, a conversion that fails, any error under `XACT_ABORT`. If
+        the block catches such an error and goes on, every further request, and the end of the block, raise `TransactionEndedError`:
+        nothing that follows is done by itself. The same holds if a statement of the block ends the transaction.
 
         Transactions do not nest: in an open one this raises `UsageError`, since the end of an inner block would end the outer one
         too. `SAVE TRANSACTION name` and `ROLLBACK TRANSACTION name` undo a part of it.
@@ -418,7 +418,7 @@ def native_options(given: Mapping[str, Any]) -> dict[str, Any]:
     schema = given.get("ledger_schema") or "dbo"
     keys = [key] if isinstance(key, str) else list(key)
     create = _CREATES[given.get("create") or False]
-    # What removes all rows anyway has no reason to be told that there are some.
+    # For what removes all rows anyway it is no matter that there are some.
     removes = bool(given.get("truncate")) or given.get("mode") in ("truncate", "replace")
     made = {"create": create != "never", "if_missing": create == "if-missing" or (create == "always" and removes)}
     return {**plain, **flags, **pairs, **made, "order": order, "key": keys, "ledger_schema": schema}

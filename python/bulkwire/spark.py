@@ -188,7 +188,7 @@ class BulkwireReader(DataSourceReader):
 
 
 class PushingReader(BulkwireReader):
-    """Reads a table whose rows the server filters. Spark refuses a reader with `pushFilters` in a session that has not turned it on."""
+    """Reads a table whose rows the server filters. Spark refuses a reader with `pushFilters` in a session that has it turned off."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Let the server evaluate what it evaluates as Spark does; Spark gets the other filters back."""
@@ -229,7 +229,7 @@ def _sparks_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _in_utc(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Name the instants of a batch by UTC. Spark names them by the session's time zone, and who runs a job must not decide what it stores."""
+    """Name the instants of a batch by UTC, and not by the session's time zone: who runs a job must not decide what it stores."""
     for batch in batches:
         schema = pa.schema([field.with_type(_utc_type(field.type)) for field in batch.schema])
         columns = [column.cast(kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
@@ -256,7 +256,7 @@ def _refuse_variants(schema: StructType) -> None:
     for field in schema:
         if _has_variant(field.dataType):
             raise UsageError(
-                f"the column {field.name} has a VARIANT, which no type of SQL Server takes: select to_json({field.name}) AS {field.name}"
+                f"the column {field.name} has a VARIANT, which SQL Server does not take: select to_json({field.name}) AS {field.name}"
             )
 
 

@@ -87,9 +87,7 @@ for query in spark.streams.active:
 assert orders.count() == 3, orders.collect()
 assert orders.where("id > 0").selectExpr("sum(amount)").collect() == [(30,)]
 spark.stop()
-""".replace(
-            'table="dbo.orders", loadId', 'table="dbo.copies", loadId'
-        )
+""".replace('table="dbo.orders", loadId', 'table="dbo.copies", loadId')
     )
     assert place.db.fetch("SELECT COUNT(*), SUM(amount) FROM dbo.orders") == [(3, 30)]
     assert place.db.fetch("SELECT COUNT(*) FROM dbo.copies") == [(3,)]

@@ -4,6 +4,7 @@ import datetime as dt
 import struct
 import threading
 import time
+import uuid
 from decimal import Decimal
 
 import bulkwire
@@ -104,6 +105,92 @@ def test_create_takes_declared_types(bulkwire_db):
         bulkwire_db.load("made2", TABLE, create=True, types={"nam": "int"})
 
 
+def test_create_has_the_words_of_copy(bulkwire_db):
+    ids = keyed([1, 2], ["a", "b"])
+    for create in ("if-missing", "if-missing", "never", False):
+        bulkwire_db.load("made", ids, create=create)
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM made") == [(8,)]
+    # What removes the rows that are there wants no other table than that.
+    for mode in ("replace", "truncate", "replace"):
+        bulkwire_db.load("made", ids, create=True, mode=mode)
+        bulkwire_db.load("made_by_" + mode, ids, create=True, mode=mode)
+        assert bulkwire_db.fetch(f"SELECT (SELECT COUNT(*) FROM made), (SELECT COUNT(*) FROM made_by_{mode})") == [(2, 2)]
+    for create in (True, "always"):
+        with pytest.raises(bulkwire.ServerError) as raised:
+            bulkwire_db.load("made", ids, create=create)
+        assert raised.value.number == 2714
+        assert "if-missing" in "".join(getattr(raised.value, "__notes__", ["if-missing"]))
+    with pytest.raises(bulkwire.NoTableError):
+        bulkwire_db.load("missing", ids, create="never")
+    with pytest.raises(bulkwire.UsageError, match="make the table first"):
+        bulkwire_db.load("missing", ids, create="if-missing", mode="upsert", key="id")
+    assert bulkwire_db.fetch("SELECT OBJECT_ID('missing')") == [(None,)]
+
+
+def test_a_load_that_fails_drops_what_it_has_made(bulkwire_db):
+    bad = pa.table({"v": pa.array(["x" * 9])})
+    for _ in range(2):
+        with pytest.raises(bulkwire.CellError):
+            bulkwire_db.load("made", bad, create=True, types={"v": "varchar(3)"})
+        assert bulkwire_db.fetch("SELECT OBJECT_ID('made')") == [(None,)]
+    bulkwire_db.load("made", bad, create=True)
+    with pytest.raises(bulkwire.CellError):
+        bulkwire_db.load("made", pa.table({"v": ["x" * 99]}), create="if-missing")
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM made") == [(1,)]
+
+
+def test_short_text_gets_room(bulkwire_db):
+    bulkwire_db.load("made", pd.DataFrame({"v": ["a", "ö", None]}), create=True)
+    bulkwire_db.load("made", pd.DataFrame({"v": ["longer"]}))
+    assert bulkwire_db.fetch("SELECT COL_LENGTH('made', 'v')") == [(20,)]
+
+
+@pytest.mark.parametrize("index", [[1, 2, 3], [1, 3, 7], [3, 1, 2]])
+def test_a_named_index_of_pandas_is_a_column(bulkwire_db, index):
+    frame = pd.DataFrame({"id": index, "v": ["a", "b", "c"]}).set_index("id")
+    ranged = pd.DataFrame({"v": ["a", "b", "c"]}, index=pd.RangeIndex(5, 8, name="id"))
+    unnamed = pd.DataFrame({"v": ["a"]})
+    bulkwire_db.load("made", frame, create=True)
+    assert sorted(bulkwire_db.fetch("SELECT id, v FROM made")) == sorted(zip(index, "abc", strict=True))
+    bulkwire_db.load("made", ranged, truncate=True)
+    assert bulkwire_db.fetch("SELECT id, v FROM made ORDER BY id") == [(5, "a"), (6, "b"), (7, "c")]
+    assert ranged.index.name == "id"
+    bulkwire_db.load("plain", unnamed, create=True)
+    assert bulkwire_db.fetch("SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('plain')") == [("v",)]
+
+
+def test_python_objects_of_polars_are_refused_by_name(bulkwire_db):
+    frame = pl.DataFrame({"id": [uuid.uuid4(), uuid.uuid4()], "v": ["x", "y"]})
+    assert frame.schema["id"] == pl.Object
+    bulkwire_db.execute("CREATE TABLE t (id varbinary(8), v nvarchar(10))")
+    for data in (frame, frame.select("id"), frame["id"], [frame], pl.concat([frame, frame], rechunk=False)):
+        for create in (False, "if-missing", True):
+            with pytest.raises(bulkwire.PlanError, match='column "id" is a polars Object'):
+                bulkwire_db.load("made" if create else "t", data, create=create)
+    with pytest.raises(bulkwire.PlanError, match="polars Object"):
+        bulkwire_db.upsert("t", frame, keys=["v"])
+    with pytest.raises(bulkwire.PlanError, match="polars Object"):
+        bulkwire_db.forecast("t", frame)
+    assert bulkwire_db.fetch("SELECT COUNT(*), OBJECT_ID('made') FROM t") == [(0, None)]
+    texts = frame.with_columns(pl.Series("id", [str(value) for value in frame["id"]]))
+    bulkwire_db.load("made", texts, create=True)
+    with pytest.raises(bulkwire.UsageError, match=r"\.collect\(\)"):
+        bulkwire_db.load("t", frame.select("v").lazy())
+    with pytest.raises(bulkwire.UsageError, match="a dict is no Arrow data"):
+        bulkwire_db.load("t", {"v": ["x"]})
+
+
+def test_what_a_row_needs_is_looked_for_before_rows_are_sent(bulkwire_db):
+    bulkwire_db.execute(
+        "CREATE TABLE t (id int NOT NULL, v nvarchar(10) NOT NULL, n int NOT NULL DEFAULT 7, k int IDENTITY, c AS id, r rowversion)"
+    )
+    for mode in ("append", "truncate", "replace"):
+        with pytest.raises(bulkwire.PlanError, match="no column for v, which takes no NULL and has no default"):
+            bulkwire_db.load("t", pa.table({"id": pa.array([1], pa.int32())}), mode=mode)
+    bulkwire_db.load("t", keyed([1], ["a"]))
+    assert bulkwire_db.fetch("SELECT id, v, n FROM t") == [(1, "a", 7)]
+
+
 def test_columns_are_mapped_and_truncated_first(bulkwire_db):
     bulkwire_db.execute("CREATE TABLE t (number int, label nvarchar(20))")
     bulkwire_db.load("t", TABLE, columns={"id": "number", "name": "label"})
@@ -193,7 +280,8 @@ def test_many_rows_out_of_order_fill_a_heap_before_the_key(bulkwire_db):
         ({"mode": "upsert"}, bulkwire.UsageError, "needs the key"),
         ({"key": "id"}, bulkwire.UsageError, "takes no key"),
         ({"mode": "replace", "truncate": True}, bulkwire.UsageError, "truncate=True"),
-        ({"mode": "replace", "create": True}, bulkwire.UsageError, "create=True"),
+        ({"strategy": "swap", "create": True}, bulkwire.UsageError, "create=True"),
+        ({"create": "sometimes"}, bulkwire.UsageError, "'if-missing', 'always' and 'never'"),
         ({"mode": "replace", "strategy": "direct"}, bulkwire.UsageError, "only a stage"),
         ({"strategy": "swap"}, bulkwire.PlanError, "needs an empty table"),
         ({"mode": "upsert", "key": "w"}, bulkwire.PlanError, '"w" cannot be a key'),

@@ -112,8 +112,10 @@ def test_nothing_follows_a_transaction_that_has_ended(place, ends):
             with contextlib.suppress(bulkwire.ServerError, bulkwire.ConnectError):
                 ends(client.fetch, place)
             assert not (ends is not by_another_transaction and client.in_transaction)
+            # A connection that is gone has a transaction still, for those who would read beside it.
+            refusals = bulkwire.Error if ends is by_kill else SPOILT
             for verb, run in VERBS.items():
-                with pytest.raises(SPOILT):
+                with pytest.raises(refusals):
                     run(client)
                     pytest.fail(f"{verb} was done")
         if ends is not by_kill:
@@ -143,10 +145,13 @@ def test_the_error_of_the_block_is_raised_and_the_transaction_is_over(place, end
 
 def test_the_reason_is_told(place):
     db, _ = place
-    with pytest.raises(bulkwire.TransactionEndedError, match=r"rolled the open transaction back already, after Msg 245"), db.transaction():
+    with (
+        pytest.raises(bulkwire.TransactionEndedError, match=r"rolled the open transaction back already, after Msg 245"),
+        db.transaction(),
+    ):
         with pytest.raises(bulkwire.ServerError):
             by_conversion(db.fetch, place)
-        with pytest.raises(bulkwire.TransactionEndedError, match="Msg 245, .*nothing more is done until"):
+        with pytest.raises(bulkwire.TransactionEndedError, match=r"Msg 245, .*nothing more is done until"):
             db.load("dbo.t", TEN)
     with pytest.raises(bulkwire.TransactionEndedError, match="a statement has committed the open transaction"), db.transaction():
         db.execute("INSERT t VALUES (1, N'kept'); COMMIT TRANSACTION")
