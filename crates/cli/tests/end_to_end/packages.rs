@@ -582,3 +582,47 @@ fn wait_for(run: &mut Running, beginning: &str) -> bool {
     }
     false
 }
+
+#[test]
+fn a_task_of_several_tables_makes_the_foreign_keys_of_all() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE DATABASE old; CREATE DATABASE new");
+    for statement in [
+        "CREATE TABLE old.dbo.[a.customers] (id int NOT NULL PRIMARY KEY); INSERT old.dbo.[a.customers] VALUES (1), (2)",
+        "CREATE TABLE old.dbo.orders (id int NOT NULL PRIMARY KEY, customer int NOT NULL)",
+        "CREATE TABLE old.dbo.lines (id int NOT NULL PRIMARY KEY, [order] int NOT NULL)",
+        "INSERT old.dbo.orders VALUES (10, 1); INSERT old.dbo.lines VALUES (100, 10), (101, 10)",
+    ] {
+        fixture.sql(statement);
+    }
+    fixture
+        .sql("USE old; ALTER TABLE orders ADD CONSTRAINT fc FOREIGN KEY (customer) REFERENCES [a.customers]");
+    fixture.sql("USE old; ALTER TABLE lines ADD CONSTRAINT fo FOREIGN KEY ([order]) REFERENCES orders");
+    let server = fixture.server.address();
+    let package = format!(
+        r#"
+[connections.from]
+url = "mssql://sa@{server}/old?Encrypt=Off"
+password_env = "BULKWIRE_PASSWORD"
+[connections.to]
+url = "mssql://sa@{server}/new?Encrypt=Off"
+password_env = "BULKWIRE_PASSWORD"
+[tasks.copy]
+type = "copy"
+source = {{ connection = "from" }}
+destination = {{ connection = "to" }}
+tables = ["*"]
+with_keys = true
+jobs = 3
+"#
+    );
+    let path = fixture.file("tables.toml", package);
+    let checked = fixture.run(&["package", "check", text(&path)]);
+    assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
+    let ran = fixture.run(&["run", text(&path)]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT name FROM new.sys.foreign_keys ORDER BY name"), "fc\nfo\n");
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM new.dbo.lines"), "2\n");
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM new.dbo.[a.customers]"), "2\n");
+    assert!(ran.stderr.contains("5 rows"), "{}", ran.stderr);
+}

@@ -67,7 +67,15 @@ impl Copier for PackageCopies {
 
 fn failed(failure: Failure) -> CopyFailure {
     let is_final = matches!(failure, Failure::Usage(_) | Failure::Config(_));
-    CopyFailure { message: failure.to_string(), is_in_doubt: failure.is_in_doubt(), is_final }
+    let message = match &failure {
+        Failure::Tables { tables, failures } => {
+            let reasons = failures.iter().map(|(name, failed)| format!("{name}: {}", failed.error));
+            let reasons = reasons.collect::<Vec<_>>().join("; ");
+            format!("{} of {tables} tables failed: {reasons}", failures.len())
+        }
+        failure => failure.to_string(),
+    };
+    CopyFailure { message, is_in_doubt: failure.is_in_doubt(), is_final }
 }
 
 /// One table that was copied.
