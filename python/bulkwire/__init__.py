@@ -9,6 +9,9 @@ Data goes in from anything that speaks the Arrow PyCapsule interface (pyarrow, P
 such objects and from files; it comes out as an object that all of them read.
 """
 
+import os as _os
+import sys as _sys
+
 from ._bulkwire import CopyReport, Execution, LoadReport, Reader, __version__
 from ._connection import Connection, Progress, connect
 from ._copy import CopyError, copy
@@ -39,6 +42,9 @@ from ._null import Null
 from ._package import PackageError, PackagePlan, PackageReport, PlannedTask, TaskReport, run_package
 from ._server import Server
 from ._upsert import UpsertReport
+
+# Drivers of other databases are looked for in this interpreter's environment, whether or not a shell has activated it.
+_os.environ["BULKWIRE_PYTHON_PREFIX"] = _sys.prefix
 
 __all__ = [
     "BrokenConnectionError",

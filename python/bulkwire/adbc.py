@@ -11,6 +11,7 @@ Example:
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -74,5 +75,14 @@ def connect(text: str | None = None, /, *, autocommit: bool = False, **keywords:
     )
 
 
+def main(arguments: list[str] | None = None) -> None:
+    """Write the manifest, as `python -m bulkwire.adbc` says."""
+    parser = argparse.ArgumentParser(prog="python -m bulkwire.adbc", description="Write a manifest that driver managers find.")
+    parser.add_argument("--name", default="bulkwire", help="name of the driver; under mssql a URL alone is enough")
+    parser.add_argument("--directory", help="where to write it, in place of etc/adbc/drivers of this Python environment")
+    given = parser.parse_args(arguments)
+    print(write_manifest(given.directory, name=given.name))
+
+
 if __name__ == "__main__":
-    print(write_manifest())
+    main()

@@ -9,13 +9,14 @@ docs/pipelines.md has what it does with dispositions, types and new columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 try:
     import dlt
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet
     from dlt.common.destination.exceptions import DestinationTerminalException
     from dlt.common.storages.load_package import ParsedLoadJobFileName
@@ -86,14 +87,31 @@ def _load_file(db: Connection, path: str, table: Mapping[str, Any], schema: str,
     file = pyarrow.parquet.ParquetFile(path)
     wanted = [column for column in file.schema_arrow.names if column in columns]
     chosen = pa.schema([file.schema_arrow.field(column) for column in wanted])
-    reader = pa.RecordBatchReader.from_batches(chosen, file.iter_batches(columns=wanted))
-    db.load(name, reader, mode=mode, key=key if mode in ("upsert", "insert-new") else (), load_id=load_id, **options)
+    merges = mode in ("upsert", "insert-new")
+    batches = file.iter_batches(columns=wanted)
+    reader = pa.RecordBatchReader.from_batches(chosen, _last_of_key(file, key, batches) if merges else batches)
+    db.load(name, reader, mode=mode, key=key if merges else (), load_id=load_id, **options)
+
+
+def _last_of_key(file: Any, key: list[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Leave out rows whose key comes again further down: one of them counts, as in dlt's own destinations."""
+    keys = file.read(columns=key)
+    rows = keys.append_column("", pa.array(range(keys.num_rows), pa.int64()))
+    last = rows.group_by(key).aggregate([("", "max")]).column("_max")
+    if len(last) == keys.num_rows:
+        yield from batches
+        return
+    first = 0
+    for batch in batches:
+        numbers = pa.array(range(first, first + batch.num_rows), pa.int64())
+        first += batch.num_rows
+        yield batch.filter(pc.is_in(numbers, last.combine_chunks()))
 
 
 def _way(table: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> tuple[str, list[str]]:
     """What happens to existing rows, and the key."""
     key = [name for name, column in columns.items() if column.get("primary_key")]
-    key = key or [name for name, column in columns.items() if column.get("merge_key")]
+    merge_key = [name for name, column in columns.items() if column.get("merge_key")]
     disposition = table.get("write_disposition", "append")
     if disposition in ("append", "replace"):
         return str(disposition), []
@@ -102,6 +120,12 @@ def _way(table: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> 
     strategy = table.get("x-merge-strategy")
     if strategy not in _MODES:
         raise DestinationTerminalException(f"bulkwire has no merge strategy {strategy!r}: upsert and insert-only")
+    if key and merge_key and set(key) != set(merge_key):
+        text = (
+            f"merging into {table['name']}: the primary_key {key} and the merge_key {merge_key} differ, and bulkwire merges by one key"
+        )
+        raise DestinationTerminalException(text)
+    key = key or merge_key
     if not key:
         raise DestinationTerminalException(f"merging into {table['name']} needs a primary_key")
     for hint in ("hard_delete", "dedup_sort"):

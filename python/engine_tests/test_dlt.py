@@ -41,6 +41,15 @@ def test_dispositions(place, pipeline):
     assert place.stages() == []
 
 
+def test_one_row_of_a_key_counts(place, pipeline):
+    twice = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 1, "name": "later"}, {"id": 3, "name": "c"}]
+    keyed = {"table_name": "keyed", "primary_key": "id", "write_disposition": "merge"}
+    pipeline.run(twice, **keyed)
+    assert rows(place, "raw.keyed") == [(1, "later"), (2, "b"), (3, "c")]
+    pipeline.run([*twice, {"id": 3, "name": "d"}, {"id": 3, "name": "e"}], **keyed)
+    assert rows(place, "raw.keyed") == [(1, "later"), (2, "b"), (3, "e")]
+
+
 def test_types_and_new_columns(place, pipeline):
     moment = dt.datetime(2024, 2, 29, 12, 0, 0, 123456, tzinfo=dt.timezone.utc)
     whole = {
@@ -93,6 +102,7 @@ def test_what_cannot_be_had_is_refused(place, pipeline):
         ({"write_disposition": "merge"}, "primary_key"),
         ({"write_disposition": {"disposition": "merge", "strategy": "scd2"}, "primary_key": "id"}, "scd2"),
         ({"write_disposition": "merge", "primary_key": "id", "columns": {"gone": {"hard_delete": True}}}, "hard_delete"),
+        ({"write_disposition": "merge", "primary_key": "id", "columns": {"gone": {"merge_key": True}}}, "merge_key"),
     ]:
         with pytest.raises(Exception, match=text):
             pipeline.run([{"id": 1, "gone": False}], table_name="orders", **given)

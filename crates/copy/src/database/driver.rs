@@ -14,6 +14,9 @@ use crate::error::CopyError;
 /// The folder or path that says where the library behind `odbc:` is.
 const ODBC_LIBRARY: &str = "BULKWIRE_ODBC_LIBRARY";
 
+/// Folders of Python environments. The first is what the Python package says of the interpreter that it runs in, activated or not.
+const ENVIRONMENTS: [&str; 3] = ["BULKWIRE_PYTHON_PREFIX", "VIRTUAL_ENV", "CONDA_PREFIX"];
+
 /// Loads the driver of an address.
 pub(super) fn load(address: &Address) -> Result<ManagedDriver, CopyError> {
     let failed = |text: String| CopyError::endpoint(address.to_string(), address.without_secrets(&text));
@@ -71,7 +74,7 @@ fn by_path(path: &Path, entrypoint: Option<&[u8]>) -> Result<ManagedDriver, Erro
 }
 
 fn by_name(name: &str, entrypoint: Option<&[u8]>) -> Result<ManagedDriver, Error> {
-    let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os);
+    let environments = ENVIRONMENTS.into_iter().filter_map(env::var_os);
     let folders = environments.map(|folder| PathBuf::from(folder).join("etc").join("adbc").join("drivers"));
     let folders: Vec<PathBuf> = folders.collect();
     let load = |version| {
@@ -126,7 +129,7 @@ fn odbc() -> Result<ManagedDriver, String> {
 /// The `site-packages` of the active environments, and of the Python that the shell would start.
 fn python_folders() -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> =
-        ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from).collect();
+        ENVIRONMENTS.into_iter().filter_map(env::var_os).map(PathBuf::from).collect();
     let program = env::current_exe().ok();
     let on_path = env::var_os("PATH").and_then(|path| {
         let mut pythons = env::split_paths(&path).map(|folder| folder.join("python3"));
