@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import bulkwire
 import pytest
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -29,9 +30,10 @@ def run(place, bulkwire_server, tmp_path):
     place.db.execute("CREATE TABLE dbo.copies (id bigint NOT NULL PRIMARY KEY, amount int)")
     place.db.execute("CREATE TABLE dbo.events (id bigint, amount int)")
     database = place.value("SELECT DB_NAME()")
-    own = {name: text for name, text in os.environ.items() if name in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "JAVA_HOME")}
+    own = {name: text for name, text in os.environ.items() if name in ("PATH", "LD_LIBRARY_PATH", "JAVA_HOME")}
     environment = {
         **own,
+        "PYTHONPATH": str(pathlib.Path(bulkwire.__file__).resolve().parents[1]),
         "HOME": str(tmp_path / "home"),
         "TZ": "Pacific/Chatham",
         "LANG": "tr_TR.UTF-8",
