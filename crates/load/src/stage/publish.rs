@@ -128,7 +128,7 @@ impl Stage {
                     Error::Server(refused) if !client.is_broken() && transient(&error).is_none() => {
                         if is_callers {
                             // Unless the server has ended the caller's transaction.
-                            if !client.in_transaction() {
+                            if !client.transaction_stands() {
                                 return Err(error);
                             }
                             client.execute(&format!("ROLLBACK TRANSACTION {SAVE_POINT}"))?;
