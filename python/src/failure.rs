@@ -65,7 +65,7 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
         Error::TimedOut { .. } => "TimedOutError",
         Error::Cancelled => "CancelledError",
         Error::Broken => "BrokenConnectionError",
-        // Whoever has asked for the end hears of it as such; the text says what is not known.
+        // The end was asked for, so it is raised as such; the text says what is not known.
         Error::InDoubt { ref source, .. } if matches!(**source, Error::Cancelled) => "CancelledError",
         Error::InDoubt { .. } => "InDoubtError",
         Error::TransactionEnded { .. } => "TransactionEndedError",
