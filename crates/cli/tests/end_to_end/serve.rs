@@ -103,6 +103,28 @@ fn a_failing_init_script_stops_the_start_and_names_the_place() {
     assert!(stderr.contains("cannot read init script") && stderr.contains("missing.sql"), "{stderr}");
 }
 
+/// A secret that is missing where it should be leaves such a password.
+#[test]
+fn an_empty_password_is_refused_by_the_name_of_its_place() {
+    let fixture = Fixture::new();
+    let empty = fixture.file("empty", "");
+    let blank = fixture.file("blank", "\n");
+    for (password, arguments, place) in [
+        (Some(""), vec![], "BULKWIRE_SERVER_PASSWORD is empty"),
+        (None, vec!["--password="], "--password is empty"),
+        (None, vec!["--password", ""], "--password is empty"),
+        (None, vec!["--password-file", text(&empty)], "empty is empty"),
+        (None, vec!["--password-file", text(&blank)], "blank is empty"),
+    ] {
+        let arguments = [vec!["--port", "0"], arguments].concat();
+        let Err((code, line, stderr)) = Serving::start_with(&arguments, password) else {
+            panic!("{arguments:?} opened a server");
+        };
+        assert_eq!((code, line.as_str()), (1, ""), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(place), "{arguments:?}: {stderr}");
+    }
+}
+
 #[test]
 fn a_made_up_password_is_told_only_by_a_server_that_listens() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
