@@ -125,6 +125,32 @@ pub fn run_with(
     status
 }
 
+/// An option of a verb, as the command line defines it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefinedOption {
+    /// The verb.
+    pub verb: String,
+    /// The option, without its hyphens.
+    pub name: String,
+    /// The heading under which the help lists it.
+    pub heading: String,
+}
+
+/// Returns every long option of every verb, for those who check that each is honoured or refused wherever it can stand.
+pub fn defined_options() -> Vec<DefinedOption> {
+    let command = Arguments::command();
+    let options = command.get_subcommands().flat_map(|verb| {
+        verb.get_arguments().filter_map(|argument| {
+            Some(DefinedOption {
+                verb: verb.get_name().to_owned(),
+                name: argument.get_long()?.to_owned(),
+                heading: argument.get_help_heading().unwrap_or_default().to_owned(),
+            })
+        })
+    });
+    options.collect()
+}
+
 /// Loads, and writes the page of `--report`, if there is anything to report.
 fn load(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
     let page = arguments.report.report.as_deref();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use arrow::datatypes::SchemaRef;
 use rows::Form;
+use rows::text::DateOrder;
 
 use crate::row_stream::{BoxError, RowStream};
 
@@ -21,11 +22,13 @@ pub struct Transformation {
     pub action: Option<String>,
     /// The collation of text columns that name none; None: `SQL_Latin1_General_CP1_CI_AS`.
     pub collation: Option<String>,
+    /// The order of day and month in texts that become dates, such as `03/04/2026`. None: they are refused.
+    pub date_order: Option<DateOrder>,
     /// The folder in which READ_FILE and WRITE_FILE find their files; None: neither may be called.
     pub files: Option<PathBuf>,
     /// Bytes that lookups, sorts and groups may hold together. Sorts and groups spill to files beyond it.
     pub memory_limit: usize,
-    /// The form in which rows come out: [`Form::Exact`] for SQL Server, [`Form::Arrow`] for everything else.
+    /// The form in which rows come out for everything but SQL Server, which has [`Form::Exact`].
     pub form: Form,
 }
 
@@ -40,6 +43,7 @@ impl Default for Transformation {
             query: None,
             action: None,
             collation: None,
+            date_order: None,
             files: None,
             memory_limit: TRANSFORM_MEMORY,
             form: Form::default(),

@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use arrow::datatypes::SchemaRef;
 use load::{SourceBatch, SourceIdentity};
-use rows::Form;
+use rows::{Form, mapping::note_of_offsets};
 
 use crate::{
     error::CopyError,
@@ -51,7 +51,7 @@ impl TransformedSource {
             lookups.push(Lookup { name: name.clone(), rows: source.open(Self::READ)? });
         }
         let transformation = Transformation {
-            form: if form.is_exact { Form::Exact } else { Form::default() },
+            form: if form.is_exact { Form::Exact } else { self.transformation.form.clone() },
             ..self.transformation.clone()
         };
         let prepared = self.engine.prepare(&transformation, schema, lookups);
@@ -83,6 +83,7 @@ impl Source for TransformedSource {
         if !is_row_wise {
             notes.push("the query needs all rows before the first one comes out".to_owned());
         }
+        notes.extend(note_of_offsets(&schema));
         // How many rows come out is known only at the end.
         Ok(Description { schema, rows: None, bytes: None, has_names: true, notes })
     }
@@ -106,8 +107,12 @@ impl Source for TransformedSource {
                 return Ok(Repeat::No(format!("lookup {name}: {reason}")));
             }
         }
-        let Transformation { select, condition, query, action, collation, .. } = &self.transformation;
+        let Transformation { select, condition, query, action, collation, date_order, .. } =
+            &self.transformation;
         let mut text = format!("{select:?} {condition:?} {query:?} {collation:?}");
+        if let Some(order) = date_order {
+            text += &format!(" {order:?}");
+        }
         if let Some(action) = action {
             text += &format!(" {action:?}");
         }

@@ -46,7 +46,7 @@ pub use datafusion::logical_expr::Expr as BoundExpr;
 
 pub use cancellation::{Cancellation, StopOnDrop};
 pub use collation::{is_case_sensitive, text_key};
-pub use date_format::DateFormat;
+pub use date_format::{DateFormat, DateReading};
 pub use datum::Datum;
 pub use facts::Facts;
 pub use function_table::{FunctionRows, RowsKernel, TableFunction};

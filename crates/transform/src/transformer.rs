@@ -8,7 +8,7 @@ use copy::{BoxError, Lookup, PreparedTransformation, RowStream, TransformEngine,
 use load::ACTION_COLUMN;
 use query::memory::{MemoryBudget, Reservation};
 use query::streaming::{Feed, Streaming};
-use query::{Cancellation, Engine, Tables};
+use query::{Cancellation, DateReading, Engine, Tables};
 use rows::Form;
 use tds::{Collation, Column};
 use tokio::runtime::{Builder, Runtime};
@@ -83,7 +83,8 @@ impl Prepared {
         let engine = Engine::new(&budget, None)?;
         let runtime = Builder::new_current_thread().enable_all().build().map_err(TransformError::Start)?;
         let cancellation = Cancellation::new();
-        let planning = Streaming::plan(&engine, &tables, &text, &feed, &cancellation);
+        let dates = DateReading::Copy(transformation.date_order);
+        let planning = Streaming::plan(&engine, &tables, &text, &feed, dates, &cancellation);
         let query = runtime.block_on(planning)?;
         let reads = match &query {
             Streaming::RowWise(query) => query.reads().to_vec(),

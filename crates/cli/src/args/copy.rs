@@ -148,7 +148,7 @@ pub struct TargetFileArgs {
     /// Encoding of the file that is written: utf-8, utf-16le, utf-16be or a code page number
     #[arg(long, value_name = "NAME", help_heading = "Target file")]
     pub to_encoding: Option<String>,
-    /// Keep the columns of text files as text, also where the format of the destination has types
+    /// Keep the columns of text files as text, also where the destination has types or a table is made
     #[arg(long, help_heading = "Target file")]
     pub keep_text: bool,
     /// Fill a directory with files of at most this many rows

@@ -72,6 +72,13 @@ pub enum FormatName {
     Widenative,
 }
 
+impl FormatName {
+    /// Returns true for bcp's formats, which do not describe themselves.
+    pub fn is_host(self) -> bool {
+        matches!(self, Self::Char | Self::Widechar | Self::Native | Self::Widenative)
+    }
+}
+
 /// Compression by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompressionName {

@@ -120,6 +120,9 @@ pub struct LoadArgs {
     /// Create the table from the source's columns and measured lengths
     #[arg(long, help_heading = "Target")]
     pub create: bool,
+    /// Make the columns of a text file text, whatever their values could be
+    #[arg(long, requires = "create", help_heading = "Target")]
+    pub keep_text: bool,
     #[command(flatten)]
     pub modes: ModeArgs,
     #[command(flatten)]
@@ -222,8 +225,8 @@ pub struct SniffArgs {
     /// Print only the columns with their likely types, as `convert --declare` takes them
     #[arg(long)]
     pub declare: bool,
-    /// Read delimited text to its end, and print each column's type and the value that decided it
-    #[arg(long, conflicts_with_all = ["declare", "write_format_file"])]
+    /// Read delimited text to its end, and print each column's type and the value that decided it; beside --declare the columns alone
+    #[arg(long, conflicts_with = "write_format_file")]
     pub all_rows: bool,
     /// Write a format file of bcp for the file
     #[arg(long, value_name = "FILE")]

@@ -9,7 +9,7 @@ pub struct FormArgs {
     /// How datetime2(7) becomes an Arrow timestamp
     #[arg(long, value_enum, default_value = "ns", value_name = "UNIT", help_heading = "Columns")]
     pub datetime2: Datetime2Form,
-    /// Export datetimeoffset as text, with its offset, instead of a UTC timestamp
+    /// Export datetimeoffset as text, with its offset, instead of a UTC timestamp (CSV files always have it so)
     #[arg(long, help_heading = "Columns")]
     pub datetimeoffset_text: bool,
     /// Export uniqueidentifier as text instead of 16 bytes

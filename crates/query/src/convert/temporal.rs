@@ -5,7 +5,7 @@ use tds::SqlType;
 
 use super::super::datum::{DAYS_MAX, DAYS_TO_1900, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::{bytes, refused, type_name};
-use crate::date_format::{DateFormat, with_day_before_month, with_whole_date};
+use crate::date_format::{DateFormat, DateReading, with_day_before_month, with_whole_date};
 use crate::running;
 use tsql::SqlError;
 use tsql::errors;
@@ -93,20 +93,14 @@ pub fn round_to(ticks: i64, scale: u8) -> i64 {
 }
 
 pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
-    let order = match style {
-        0 | 100 => running::date_format().order(),
-        3 | 4 | 5 | 103 | 104 | 105 | 13 | 113 => DateOrder::DayMonthYear,
-        _ => DateOrder::MonthDayYear,
-    };
-    let options = ParseOptions { allow_rounding: true, drop_time_zone: true, date_order: Some(order) };
+    let dates = running::date_reading();
+    let options = ParseOptions { allow_rounding: true, drop_time_zone: true, date_order: dates.order(style) };
     let trimmed = text.trim_matches(' ');
     // The two old types read a date after the year as it stands elsewhere; the others do not.
     let is_old = matches!(to, SqlType::DateTime | SqlType::SmallDateTime);
-    let turned = (is_old && style == 0 && order == DateOrder::DayMonthYear)
-        .then(|| with_day_before_month(trimmed))
-        .flatten();
+    let turned = (is_old && dates.turns_old_types(style)).then(|| with_day_before_month(trimmed)).flatten();
     let trimmed = turned.as_deref().unwrap_or(trimmed);
-    let whole = with_whole_date(trimmed, written_order(style));
+    let whole = with_whole_date(trimmed, written_order(style, dates), dates);
     let trimmed = whole.as_deref().unwrap_or(trimmed);
     if trimmed.is_empty() {
         // An empty text is 1900-01-01 00:00.
@@ -114,8 +108,15 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) ->
     }
     let failed = |error: TextError| match error {
         // Only the two old types tell a wrong day from a text that is no date.
-        TextError::OutOfRange { .. } if matches!(to, SqlType::DateTime | SqlType::SmallDateTime) => {
+        TextError::OutOfRange { .. } | TextError::NoSuchDay
+            if matches!(to, SqlType::DateTime | SqlType::SmallDateTime) =>
+        {
             out_of_range(from, to)
+        }
+        TextError::AmbiguousDate => {
+            let mut error = unreadable(to);
+            error.message += " The order of day and month is not known: say --date-order, or CONVERT with style 101 or 103.";
+            error
         }
         _ => unreadable(to),
     };
@@ -153,13 +154,18 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) ->
     place(ticks, offset_minutes, to).ok_or_else(|| out_of_range(from, to))
 }
 
-/// The order in which a date without a whole year is written: that of CONVERT's style, else the session's.
-fn written_order(style: i32) -> DateFormat {
-    match style {
-        1 | 10 | 101 | 110 => DateFormat::Mdy,
-        2 | 11 | 102 | 111 => DateFormat::Ymd,
-        3 | 4 | 5 | 103 | 104 | 105 => DateFormat::Dmy,
-        _ => running::date_format(),
+/// The order in which a date without a whole year is written: that of CONVERT's style, else the session's or the file's. None if
+/// nobody said the file's.
+fn written_order(style: i32, dates: DateReading) -> Option<DateFormat> {
+    match (style, dates) {
+        (1 | 10 | 101 | 110, _) => Some(DateFormat::Mdy),
+        (2 | 11 | 102 | 111, _) => Some(DateFormat::Ymd),
+        (3 | 4 | 5 | 103 | 104 | 105, _) => Some(DateFormat::Dmy),
+        (_, DateReading::Session(format)) => Some(format),
+        (_, DateReading::Copy(order)) => order.map(|order| match order {
+            DateOrder::DayMonthYear => DateFormat::Dmy,
+            DateOrder::MonthDayYear => DateFormat::Mdy,
+        }),
     }
 }
 

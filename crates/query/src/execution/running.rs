@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use parking_lot::Mutex;
 
 use crate::Cancellation;
-use crate::date_format::{DateFormat, SharedDateFormat};
+use crate::date_format::{DateFormat, DateReading, SharedDateReading};
 use crate::memory::{MemoryBudget, Reservation};
 use tsql::SqlError;
 use tsql::errors;
@@ -22,7 +22,7 @@ pub struct Running {
     /// What its statements hold until they end.
     held: Arc<Mutex<Reservation>>,
     /// How the statement that runs reads dates.
-    dates: Arc<SharedDateFormat>,
+    dates: Arc<SharedDateReading>,
 }
 
 /// A piece of a request's work between two pauses. What it takes of memory is given back at its end: by then somebody else has
@@ -54,8 +54,13 @@ impl Running {
     pub fn new(cancellation: &Cancellation, memory: &Arc<MemoryBudget>) -> Running {
         let held = Arc::new(Mutex::new(Reservation::new(memory)));
         // What begins within a statement reads dates as that does.
-        let dates = Arc::new(SharedDateFormat::new(date_format()));
+        let dates = Arc::new(SharedDateReading::new(date_reading()));
         Running { cancellation: cancellation.clone(), memory: Arc::clone(memory), held, dates }
+    }
+
+    /// Returns the request with a way of its own to read dates.
+    pub fn reading_dates(self, dates: DateReading) -> Running {
+        Running { dates: Arc::new(SharedDateReading::new(dates)), ..self }
     }
 
     /// What stops it.
@@ -105,15 +110,23 @@ pub fn current() -> Option<Running> {
 }
 
 /// How the statement that runs reads dates.
-pub fn date_format() -> DateFormat {
+pub fn date_reading() -> DateReading {
     STEP.with_borrow(|step| step.as_ref().map(|step| step.running.dates.get()).unwrap_or_default())
+}
+
+/// The SET DATEFORMAT of the session whose statement runs.
+pub fn date_format() -> DateFormat {
+    match date_reading() {
+        DateReading::Session(format) => format,
+        DateReading::Copy(_) => DateFormat::default(),
+    }
 }
 
 /// How the statement reads dates that begins.
 pub fn set_date_format(format: DateFormat) {
     STEP.with_borrow(|step| {
         if let Some(step) = step {
-            step.running.dates.set(format);
+            step.running.dates.set(DateReading::Session(format));
         }
     });
 }

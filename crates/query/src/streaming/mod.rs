@@ -24,7 +24,7 @@ use crate::running::Running;
 use crate::scalar::plan_error;
 use crate::size::check_plan;
 use crate::standalone::{Tables, parsed_query};
-use crate::{Cancellation, Engine};
+use crate::{Cancellation, DateReading, Engine};
 
 pub use gathering::Gathering;
 pub use row_wise::{FailedRow, Portion, RowWise, Transformed};
@@ -44,7 +44,7 @@ pub enum Streaming {
 }
 
 impl Streaming {
-    /// Plans a SELECT over `tables`, one of which `feed` fills.
+    /// Plans a SELECT over `tables`, one of which `feed` fills. `dates` says how texts become dates.
     ///
     /// # Errors
     /// Those of its syntax, names and types; 40515 if it reads the stream more than once.
@@ -53,11 +53,12 @@ impl Streaming {
         tables: &Tables,
         text: &str,
         feed: &Feed,
+        dates: DateReading,
         cancellation: &Cancellation,
     ) -> Result<Streaming, SqlError> {
         let (query, line) = parsed_query(text)?;
         let at_line = |error: SqlError| if error.line == 0 { error.at_line(line) } else { error };
-        let running = Running::new(cancellation, engine.memory());
+        let running = Running::new(cancellation, engine.memory()).reading_dates(dates);
         let planned = |query: tsql::query::Query| async move {
             let bound = tables.bind_query(&query)?;
             check_plan(&bound.plan)?;
@@ -65,7 +66,7 @@ impl Streaming {
             let plan = streamed_join::with_stream_probing(plan).map_err(plan_error)?;
             Ok::<_, SqlError>((plan, bound.columns))
         };
-        let (plan, columns) = planned(query.clone()).await.map_err(at_line)?;
+        let (plan, columns) = running.clone().all(planned(query.clone())).await.map_err(at_line)?;
         if streamed_join::readings(&plan).map_err(plan_error)? > 1 {
             let text = "The source is read once: name it once in the query.";
             return Err(SqlError::new(40515, 16, 1, text).at_line(line));
@@ -77,7 +78,7 @@ impl Streaming {
         }
         let mut numbered = query;
         if streamed_join::is_row_wise(&plan) && carried_row::carry(&mut numbered, feed.name()) {
-            let (plan, _) = planned(numbered).await.map_err(at_line)?;
+            let (plan, _) = running.clone().all(planned(numbered)).await.map_err(at_line)?;
             if streamed_join::is_row_wise(&plan) {
                 return RowWise::of_joins(plan, result, feed, running, context).await.map(Streaming::RowWise);
             }

@@ -55,25 +55,74 @@ impl DateFormat {
     }
 }
 
-/// A date format that a request's threads share.
-#[derive(Debug, Default)]
-pub(crate) struct SharedDateFormat(AtomicU8);
+/// What decides the order of day and month in dates such as `03/04/2026`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DateReading {
+    /// A session's SET DATEFORMAT.
+    Session(DateFormat),
+    /// What the user of a copy said of the file. None: nothing, and such a date is refused.
+    Copy(Option<DateOrder>),
+}
 
-impl SharedDateFormat {
+impl Default for DateReading {
+    fn default() -> Self {
+        DateReading::Session(DateFormat::default())
+    }
+}
+
+impl DateReading {
+    /// Returns the order for a text that is converted with a style of CONVERT; None if nothing says it.
+    pub fn order(self, style: i32) -> Option<DateOrder> {
+        match (style, self) {
+            (3 | 4 | 5 | 103 | 104 | 105 | 13 | 113, _) => Some(DateOrder::DayMonthYear),
+            (1 | 10 | 101 | 110, _) => Some(DateOrder::MonthDayYear),
+            (_, DateReading::Copy(order)) => order,
+            (0 | 100, DateReading::Session(format)) => Some(format.order()),
+            (_, DateReading::Session(_)) => Some(DateOrder::MonthDayYear),
+        }
+    }
+
+    /// Returns true if the old types take `2026-04-03` for the fourth of March. A file's dates that begin with the year are ISO 8601.
+    pub fn turns_old_types(self, style: i32) -> bool {
+        style == 0 && matches!(self, DateReading::Session(format) if format.is_day_first())
+    }
+}
+
+/// A way to read dates that a request's threads share.
+#[derive(Debug, Default)]
+pub(crate) struct SharedDateReading(AtomicU8);
+
+/// The numbers of the readings of a copy, behind those of the formats.
+const COPY: [DateReading; 3] = [
+    DateReading::Copy(None),
+    DateReading::Copy(Some(DateOrder::MonthDayYear)),
+    DateReading::Copy(Some(DateOrder::DayMonthYear)),
+];
+
+impl SharedDateReading {
     /// Holds one.
-    pub fn new(format: DateFormat) -> SharedDateFormat {
-        SharedDateFormat(AtomicU8::new(format as u8))
+    pub fn new(reading: DateReading) -> SharedDateReading {
+        let shared = SharedDateReading::default();
+        shared.set(reading);
+        shared
     }
 
     /// Which one it is.
-    pub fn get(&self) -> DateFormat {
-        let number = self.0.load(Ordering::Relaxed);
-        ALL.get(usize::from(number)).copied().unwrap_or_default()
+    pub fn get(&self) -> DateReading {
+        let number = usize::from(self.0.load(Ordering::Relaxed));
+        match ALL.get(number) {
+            Some(format) => DateReading::Session(*format),
+            None => COPY.get(number.saturating_sub(ALL.len())).copied().unwrap_or_default(),
+        }
     }
 
     /// Changes it.
-    pub fn set(&self, format: DateFormat) {
-        self.0.store(format as u8, Ordering::Relaxed);
+    pub fn set(&self, reading: DateReading) {
+        let number = match reading {
+            DateReading::Session(format) => format as usize,
+            DateReading::Copy(_) => ALL.len() + COPY.iter().position(|copy| *copy == reading).unwrap_or(0),
+        };
+        self.0.store(u8::try_from(number).unwrap_or(0), Ordering::Relaxed);
     }
 }
 
@@ -95,9 +144,14 @@ pub(crate) fn with_day_before_month(text: &str) -> Option<String> {
 const CUTOFF: u32 = 49;
 
 /// `2005-01-02` of a text whose date says `1/2/05`, `050102`, `Jan 2 05` or `2 Jan 05`, or, without a day or month, `2005` or `Jan 2005`.
-/// None for a text without such a date.
-pub(crate) fn with_whole_date(text: &str, order: DateFormat) -> Option<String> {
-    let (date, rest) = numbers_alone(text).or_else(|| in_digits(text, order)).or_else(|| in_words(text))?;
+/// None for a text without such a date. A file's `050102` is in nobody's order, and its `1/2/05` in the one that the user says.
+pub(crate) fn with_whole_date(text: &str, order: Option<DateFormat>, dates: DateReading) -> Option<String> {
+    let number = match dates {
+        DateReading::Session(_) => numbers_alone(text),
+        DateReading::Copy(_) => None,
+    };
+    let (date, rest) =
+        number.or_else(|| order.and_then(|order| in_digits(text, order))).or_else(|| in_words(text))?;
     let [year, month, day] = date;
     // What follows is a time, if anything.
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then(|| format!("{year:04}-{month:02}-{day:02}{rest}"))
@@ -205,7 +259,22 @@ mod tests {
             ("1/2-05", DateFormat::Mdy, None),
             ("12 AM", DateFormat::Mdy, None),
         ] {
-            assert_eq!(with_whole_date(text, order).as_deref(), expected, "{text} {order:?}");
+            let whole = with_whole_date(text, Some(order), DateReading::default());
+            assert_eq!(whole.as_deref(), expected, "{text} {order:?}");
+        }
+    }
+
+    #[test]
+    fn dates_of_a_file_are_in_the_order_that_is_said() {
+        let file = DateReading::Copy(None);
+        for (text, order, expected) in [
+            ("1/2/05", Some(DateFormat::Dmy), Some("2005-02-01")),
+            ("1/2/05", None, None),
+            ("050102", Some(DateFormat::Dmy), None),
+            ("050102", None, None),
+            ("2-jan-75", None, Some("1975-01-02")),
+        ] {
+            assert_eq!(with_whole_date(text, order, file).as_deref(), expected, "{text} {order:?}");
         }
     }
 }

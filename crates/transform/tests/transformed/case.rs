@@ -14,6 +14,7 @@ use copy::{Lookup, RowStream, TransformEngine, Transformation, UntransformedRow}
 use load::{Origin, Origins, SourceBatch, UnreadRow};
 use rows::Form;
 use rows::mapping::column_for;
+use rows::text::DateOrder;
 
 /// A case: its text, and what is to come out.
 #[derive(Default)]
@@ -78,6 +79,13 @@ impl Case {
                     case.transformation.query = Some(query);
                 }
                 "collation" => case.transformation.collation = Some(rest.to_owned()),
+                "dates" => {
+                    case.transformation.date_order = Some(match rest {
+                        "mdy" => DateOrder::MonthDayYear,
+                        "dmy" => DateOrder::DayMonthYear,
+                        other => panic!("{}: what is the order {other:?}?", case.name),
+                    });
+                }
                 "memory" => case.transformation.memory_limit = rest.parse().unwrap(),
                 "form" => case.transformation.form = Form::Exact,
                 "files" => case.transformation.files = Some(rest.into()),

@@ -3,7 +3,9 @@
 
 mod case;
 mod command;
+mod fixture;
 mod into_tables;
+mod option_paths;
 mod rows_on_their_way;
 mod transform_page;
 mod transformations;

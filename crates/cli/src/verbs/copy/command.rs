@@ -79,7 +79,7 @@ fn all_tasks(
     source.interruption = interruption.cloned();
     // A URL in the command line may hold a password, so the command is not recorded.
     let destination = endpoints::destination_settings(arguments, &ends, None)?;
-    let transformation = CopyTransformation::of(arguments, engine)?;
+    let transformation = CopyTransformation::of(arguments, &source.read.form, engine)?;
     let is_single = arguments.tables.is_empty();
     let tasks = match is_single {
         true => vec![one_task(&ends, &source, &destination)?],
@@ -265,10 +265,16 @@ impl Run<'_> {
         if self.watch.is_none() {
             event_log::refused(rejected);
         }
-        if !self.arguments.quiet && rejects.count() < REJECTS_SHOWN_MAX {
+        let is_shown = !self.arguments.quiet && rejects.count() < REJECTS_SHOWN_MAX;
+        if is_shown {
             line.say(&format!("refused: {}", load_source::described(rejected)));
         }
-        rejects.take(rejected)
+        let goes_on = rejects.take(rejected);
+        if goes_on.is_break() && !is_shown && self.watch.is_none() {
+            // The one that ends the copy is named in any case.
+            line.say(&format!("refused: {}", load_source::described(rejected)));
+        }
+        goes_on
     }
 }
 

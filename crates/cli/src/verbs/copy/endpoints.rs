@@ -8,6 +8,7 @@ use formats::bcp::declare;
 use formats::{Compression, Format, Location};
 use load::read::{Consistency, ReadOptions, Readers};
 use load::{ACTION_COLUMN, Client};
+use rows::text::DateOrder;
 use tds::Column;
 
 use crate::args::{CopyArgs, Datetime2Form, FileArgs, FormatName, WriterCount};
@@ -36,12 +37,12 @@ pub fn ends(arguments: &CopyArgs) -> Result<Ends, Failure> {
         Ok::<_, Failure>(endpoint)
     };
     let ends = Ends { source: end(&arguments.source)?, destination: end(&arguments.destination)? };
-    check(arguments, &ends)?;
+    check(arguments, &ends, arguments.transformation.is_given())?;
     Ok(ends)
 }
 
-/// Refuses the flags that an end cannot honour, by name.
-pub fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
+/// Refuses the flags that an end cannot honour, by name. `transforms`: rows are transformed on their way.
+pub fn check(arguments: &CopyArgs, ends: &Ends, transforms: bool) -> Result<(), Failure> {
     let CopyArgs { format, target_file, reading, forms, bulk, columns, conversions, writers, modes, .. } =
         arguments;
     let (source, destination) = (&ends.source, &ends.destination);
@@ -73,7 +74,6 @@ pub fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
         ("--to-no-header", target_file.to_no_header),
         ("--to-null-text", target_file.to_null_text.is_some()),
         ("--to-encoding", target_file.to_encoding.is_some()),
-        ("--keep-text", target_file.keep_text),
         ("--split-rows", target_file.split_rows.is_some()),
         ("--partition-by", target_file.partition_by.is_some()),
     ];
@@ -116,7 +116,6 @@ pub fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
         ("--drop-time-zone", conversions.drop_time_zone),
         ("--replacement", conversions.replacement.is_some()),
         ("--nested-as-json", conversions.nested_as_json),
-        ("--date-order", conversions.date_order.is_some()),
         ("--bisect", arguments.refusals.bisect),
     ];
     let is_file = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Files(_));
@@ -125,8 +124,23 @@ pub fn check(arguments: &CopyArgs, ends: &Ends) -> Result<(), Failure> {
     refuse(&of_text_and_sheets, is_file(source), "is for files that are read", source)?;
     refuse(&[("--sheet", arguments.sheet.is_some())], is_sheet, "is for workbooks", source)?;
     refuse(&of_target_files, is_file(destination), "is for files that are written", destination)?;
+    let is_text_file = is_file(source) && !is_sheet;
+    refuse(
+        &[("--keep-text", target_file.keep_text)],
+        is_text_file || is_file(destination),
+        "is for text files that are read",
+        source,
+    )?;
     refuse(&of_server_sources, is_server(source), "is for reading SQL Server", source)?;
     refuse(&of_server_targets, is_server(destination), "is for loading SQL Server", destination)?;
+    let is_host_file = format.format_file.is_some() || format.format.is_some_and(FormatName::is_host);
+    let reads_dates = is_server(destination) || transforms || is_host_file;
+    refuse(
+        &[("--date-order", conversions.date_order.is_some())],
+        reads_dates,
+        "is for dates that go into SQL Server or through a transformation",
+        destination,
+    )?;
     let modes_of_tables = [("--mode", modes.mode.is_some()), ("--truncate", modes.truncate)];
     refuse(
         &modes_of_tables,
@@ -179,7 +193,7 @@ fn refuse(flags: &[(&str, bool)], is_possible: bool, what: &str, endpoint: &Endp
 
 /// What the flags say of the source. `columns` describe a file that says nothing of its own.
 pub fn source_settings(arguments: &CopyArgs, ends: &Ends) -> Result<SourceSettings, Failure> {
-    let form = read_options::form(&arguments.forms);
+    let form = read_options::form(&arguments.forms, writes_text(arguments, ends));
     let read = read_options::of(&arguments.reading, arguments.writers.retry_for, form);
     Ok(SourceSettings {
         query: arguments.query.clone(),
@@ -201,6 +215,7 @@ pub fn source_settings(arguments: &CopyArgs, ends: &Ends) -> Result<SourceSettin
             skip_rows: arguments.format.skip_lines.unwrap_or_default(),
             columns: arguments.format.columns.clone(),
         },
+        keeps_text: arguments.target_file.keep_text,
         interruption: None,
     })
 }
@@ -208,6 +223,20 @@ pub fn source_settings(arguments: &CopyArgs, ends: &Ends) -> Result<SourceSettin
 /// Who hears of a beginning that is tried again.
 fn hears(arguments: &CopyArgs) -> fn(&load::Error) {
     if arguments.quiet { |_| {} } else { load_options::hears }
+}
+
+/// Returns true if rows go to delimited text.
+fn writes_text(arguments: &CopyArgs, ends: &Ends) -> bool {
+    let target = &arguments.target_file;
+    match (&ends.destination, target.to_format) {
+        (Endpoint::Files(_), Some(name)) => matches!(name, FormatName::Csv | FormatName::Tsv),
+        (Endpoint::Files(files), None) => {
+            let is_one = target.split_rows.is_none() && target.partition_by.is_none();
+            let format = Format::of(&Location::target(&files.path));
+            is_one && arguments.tables.is_empty() && matches!(format, Ok((Format::Csv(_), _)))
+        }
+        _ => false,
+    }
 }
 
 fn source_formats(arguments: &CopyArgs, destination: &Endpoint) -> Result<FileFormats, Failure> {
@@ -226,6 +255,7 @@ fn source_formats(arguments: &CopyArgs, destination: &Endpoint) -> Result<FileFo
             Ok((format, compression))
         }));
     };
+    let layout = layout.with_date_order(arguments.conversions.date_order.map(DateOrder::from));
     let mut skipped = Vec::new();
     let columns = match (&arguments.declare, destination) {
         (Some(text), _) => {

@@ -38,8 +38,9 @@ pub fn source_of(
 ) -> Result<Box<dyn Source>, CopyError> {
     let arguments = parsed(words)?;
     let ends = endpoints::ends(&arguments)?;
-    let source = ends.source.source(&endpoints::source_settings(&arguments, &ends)?)?;
-    match CopyTransformation::of(&arguments, engine.as_ref())? {
+    let settings = endpoints::source_settings(&arguments, &ends)?;
+    let source = ends.source.source(&settings)?;
+    match CopyTransformation::of(&arguments, &settings.read.form, engine.as_ref())? {
         Some(transformation) => Ok(transformation.over(source)?),
         None => Ok(source),
     }
@@ -60,7 +61,7 @@ pub fn first_rows(
     let first = FirstRows::new(ends.source.source(&settings)?, rows);
     let counter = first.counter();
     let source: Box<dyn Source> = Box::new(first);
-    Ok(match CopyTransformation::of(&arguments, engine.as_ref())? {
+    Ok(match CopyTransformation::of(&arguments, &settings.read.form, engine.as_ref())? {
         Some(transformation) => (transformation.over(source)?, counter),
         None => (source, counter),
     })

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use copy::{Endpoint, Source, SourceSettings, TransformEngine, Transformation, TransformedSource};
+use rows::Form;
+use rows::text::DateOrder;
 
 use crate::args::CopyArgs;
 use crate::connection;
@@ -16,9 +18,10 @@ pub struct CopyTransformation {
 }
 
 impl CopyTransformation {
-    /// The transformation that the flags ask for, if any.
+    /// The transformation that the flags ask for, if any. `form` is that of rows for a file.
     pub fn of(
         arguments: &CopyArgs,
+        form: &Form,
         engine: Option<&Arc<dyn TransformEngine>>,
     ) -> Result<Option<Self>, Failure> {
         let flags = &arguments.transformation;
@@ -45,6 +48,8 @@ impl CopyTransformation {
             action: flags.action.clone().filter(|_| query.is_none()),
             query,
             collation: flags.collation.clone(),
+            form: form.clone(),
+            date_order: arguments.conversions.date_order.map(DateOrder::from),
             files: flags.files.clone(),
             ..Transformation::default()
         };

@@ -13,6 +13,8 @@ use copy::{
 };
 use load::{RejectedRow, Tolerance};
 use package::{Copied, Copier, CopyFailure, CopyListener, CopyRequest};
+use rows::Form;
+use rows::text::DateOrder;
 
 use crate::args::{Arguments, Command, CopyArgs};
 use crate::failure::Failure;
@@ -104,14 +106,15 @@ impl<'a> PackageCopy<'a> {
     ) -> Result<Self, Failure> {
         let arguments = arguments(request)?;
         let ends = Ends { source: request.source.clone(), destination: request.destination.clone() };
-        copy_endpoints::check(&arguments, &ends)?;
+        copy_endpoints::check(&arguments, &ends, !request.transformation.is_none())?;
         let source = copy_endpoints::source_settings(&arguments, &ends)?;
         let mut resumable = Vec::new();
         let mut open = |load_id: Option<String>, from: &Endpoint, to: &Endpoint| {
             let mut destination = copy_endpoints::destination_settings(&arguments, &ends, None)?;
             destination.server.action =
                 copy_endpoints::action_column(&arguments, request.transformation.query.is_some());
-            let mut from = transformed(from.source(&source)?, request, &arguments, engine)?;
+            let mut from =
+                transformed(from.source(&source)?, request, &arguments, &source.read.form, engine)?;
             if let Some(load_id) = load_id {
                 destination.server.resume = resume(from.as_mut(), request, &arguments, load_id)?;
             }
@@ -206,6 +209,7 @@ fn transformed(
     source: Box<dyn Source>,
     request: &CopyRequest,
     arguments: &CopyArgs,
+    form: &Form,
     engine: Option<&Arc<dyn TransformEngine>>,
 ) -> Result<Box<dyn Source>, Failure> {
     let flags = &arguments.transformation;
@@ -220,6 +224,8 @@ fn transformed(
     transformation.action = flags.action.clone().filter(|_| transformation.query.is_none());
     transformation.collation = flags.collation.clone();
     transformation.files = flags.files.clone();
+    transformation.form = form.clone();
+    transformation.date_order = arguments.conversions.date_order.map(DateOrder::from);
     if let Some(limit) = flags.memory_limit {
         transformation.memory_limit = limit;
     }
