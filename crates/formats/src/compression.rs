@@ -48,7 +48,10 @@ impl Compression {
             Self::None => Compressor::None(target),
             Self::Gzip => Compressor::Gzip(GzEncoder::new(target, flate2::Compression::default())),
             Self::Zstd => {
-                Compressor::Zstd(zstd::stream::write::Encoder::new(target, zstd::DEFAULT_COMPRESSION_LEVEL)?)
+                let mut encoder = zstd::stream::write::Encoder::new(target, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                // Without it a flipped bit can give other rows, and nobody knows.
+                encoder.include_checksum(true)?;
+                Compressor::Zstd(encoder)
             }
         })
     }
@@ -89,6 +92,40 @@ impl Write for Compressor {
             Self::None(output) => output.flush(),
             Self::Gzip(output) => output.flush(),
             Self::Zstd(output) => output.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fs;
+
+    use super::*;
+    use crate::Location;
+
+    /// What this program writes compressed, it never reads with other bytes: of no bit of the file.
+    #[test]
+    fn a_flipped_bit_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let text: String = (0..200).map(|row| format!("{row},name {row},{}\n", row * 7919 % 1000)).collect();
+        for (name, compression) in [("a.csv.gz", Compression::Gzip), ("a.csv.zst", Compression::Zstd)] {
+            let path = folder.path().join(name);
+            let location = Location::Path(path.clone());
+            let mut output = compression.compress(location.create_target().unwrap()).unwrap();
+            output.write_all(text.as_bytes()).unwrap();
+            output.finish().unwrap();
+            let stored = fs::read(&path).unwrap();
+            for bit in 0..stored.len() * 8 {
+                let mut damaged = stored.clone();
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                let mut found = Vec::new();
+                let input: Box<dyn Read + Send> = Box::new(io::Cursor::new(damaged));
+                let read =
+                    compression.decompress(input).and_then(|mut input| Ok(input.read_to_end(&mut found)?));
+                assert!(read.is_err() || found == text.as_bytes(), "{name}, bit {bit}");
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Parquet files, row group by row group in both directions.
 
+mod int96;
 mod lanes;
 mod order;
 
@@ -106,6 +107,7 @@ impl ParquetReader {
         let bytes_total = chunks.len();
         let witness = chunks.source.witness()?;
         let metadata = ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::default())?;
+        let metadata = int96::fitted(&chunks, metadata)?;
         let places = chunks;
         let chunks = places.whole(metadata.metadata());
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone());
