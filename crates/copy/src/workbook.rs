@@ -1,8 +1,12 @@
 //! Sheets of a workbook as a source: xlsx, xlsm, xlsb, xls and ods.
 //!
-//! A sheet is held in memory, and types come from all of its cells.
+//! The cells of a sheet that hold something are kept in memory, and types come from all of them.
 
-use std::{fmt, path::Path, sync::Arc};
+mod cells;
+mod moments;
+mod parts;
+
+use std::{collections::HashSet, fmt, path::Path, sync::Arc};
 
 use arrow::{
     array::{
@@ -12,10 +16,13 @@ use arrow::{
     datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit},
     record_batch::RecordBatch,
 };
-use calamine::{Data, ExcelDateTime, Range, Reader as _, open_workbook_auto};
+use calamine::{Data, Reader as _, open_workbook_auto};
 use formats::Location;
 use formats::objects::{is_object_url, shown_url};
 use load::{Origin, Origins, SourceBatch, SourceIdentity, UnreadRow};
+
+use cells::{FilledRow, Held, SheetCells};
+use moments::{MILLISECONDS_A_DAY, moment_of, moment_text};
 
 use crate::{
     endpoint::FileEndpoint,
@@ -27,7 +34,8 @@ use crate::{
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 16_384;
-const MILLISECONDS_A_DAY: i64 = 86_400_000;
+/// Cells of a batch, empty ones counted.
+const BATCH_CELLS: usize = 1 << 22;
 
 /// How a sheet is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +67,7 @@ pub struct SheetSource {
 /// The cells of a sheet that has been read.
 struct Sheet {
     name: String,
-    cells: Range<Data>,
+    cells: SheetCells,
     /// Index of the first row of data among those of `cells`.
     first: usize,
     schema: SchemaRef,
@@ -69,14 +77,24 @@ struct Sheet {
 
 /// What all cells of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
+    /// Nothing.
     Empty,
+    /// TRUE and FALSE.
     Boolean,
+    /// Numbers without a fraction.
     Integer,
+    /// Numbers.
     Float,
+    /// Days.
     Date,
+    /// Times of day, and durations of less than a day.
     Time,
+    /// Durations, one of which is a day or more, or negative.
+    Duration,
+    /// Days with times.
     DateTime,
+    /// Anything.
     Text,
 }
 
@@ -129,6 +147,7 @@ impl Sheet {
             let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
             return Err(CopyError::endpoint(path, missing));
         }
+        parts::check(Path::new(path)).map_err(|problem| failed(&problem))?;
         let mut workbook = open_workbook_auto(path).map_err(|error| failed(&error))?;
         let names = workbook.sheet_names();
         let name = match &settings.sheet {
@@ -141,11 +160,11 @@ impl Sheet {
                 })?
             }
         };
-        let cells = workbook.worksheet_range(name).map_err(|error| failed(&error))?;
+        let cells = SheetCells::read(&mut workbook, name).map_err(|problem| failed(&problem))?;
         Self::of(name.clone(), cells, settings).map_err(|problem| failed(&problem))
     }
 
-    fn of(name: String, cells: Range<Data>, settings: &SheetSettings) -> Result<Self, String> {
+    fn of(name: String, cells: SheetCells, settings: &SheetSettings) -> Result<Self, String> {
         let header = settings.skip_rows;
         let first = header + usize::from(settings.has_header);
         if cells.is_empty() || header >= cells.height() {
@@ -157,25 +176,22 @@ impl Sheet {
             (Some(names), _) => {
                 return Err(format!("{} columns are named, and the sheet {name:?} has {width}", names.len()));
             }
-            (None, true) => header_names(&cells, header),
+            (None, true) => header_names(&name, &cells, header)?,
             (None, false) => (1..=width).map(|number| format!("column{number}")).collect(),
         };
         let mut kinds = vec![Kind::Empty; width];
         let mut longest = vec![0_u64; width];
-        let mut has_null = vec![false; width];
-        for row in cells.rows().skip(first).filter(|row| !is_blank(row)) {
-            for (((kind, longest), has_null), cell) in
-                kinds.iter_mut().zip(&mut longest).zip(&mut has_null).zip(row)
-            {
-                match kind_of(cell) {
-                    // A cell with an error refuses its row, and has no say in the type.
-                    None => {}
-                    Some(Kind::Empty) => *has_null = true,
-                    Some(found) => *kind = kind.and(found),
-                }
-                if let Some(text) = text_of(cell) {
-                    *longest = (*longest).max(text.encode_utf16().count() as u64);
-                }
+        for (column, cell) in cells.rows_from(first).flat_map(FilledRow::held) {
+            let (Held::Value(cell), Some(kind), Some(longest)) =
+                (cell, kinds.get_mut(column), longest.get_mut(column))
+            else {
+                continue;
+            };
+            // A cell with an error refuses its row, and has no say in the type.
+            let Some(found) = kind_of(cell) else { continue };
+            *kind = kind.and(found);
+            if let Some(text) = text_of(cell) {
+                *longest = (*longest).max(text.encode_utf16().count() as u64);
             }
         }
         let fields: Vec<Field> =
@@ -183,7 +199,7 @@ impl Sheet {
         let longest = kinds
             .iter()
             .zip(longest)
-            .map(|(kind, longest)| matches!(kind, Kind::Text | Kind::Empty).then_some(longest));
+            .map(|(kind, longest)| (kind.data_type() == DataType::Utf8).then_some(longest));
         Ok(Self {
             name,
             first,
@@ -194,48 +210,34 @@ impl Sheet {
         })
     }
 
-    /// The name of a cell, as the sheet shows it: `B7`.
-    fn cell_name(&self, row: usize, column: usize) -> String {
-        let (first_row, first_column) = self.cells.start().unwrap_or_default();
-        let row = u64::from(first_row) + row as u64 + 1;
-        let mut left = u64::from(first_column) + column as u64 + 1;
-        let mut letters = Vec::new();
-        while left > 0 {
-            let digit = u8::try_from((left - 1) % 26).unwrap_or_default();
-            letters.push(char::from(b'A' + digit));
-            left = (left - 1) / 26;
-        }
-        format!("{}{row}", letters.into_iter().rev().collect::<String>())
-    }
-
     /// The rows from `from` on, up to a batch; and where to go on.
     fn batch(&self, from: usize) -> Result<(SourceBatch, usize), BoxError> {
         let mut columns: Vec<Cells> = self.kinds.iter().map(|kind| Cells::new(*kind)).collect();
         let mut rows = Vec::new();
         let mut unread = Vec::new();
-        let mut at = from;
-        for row in self.cells.rows().skip(from) {
-            if rows.len() == BATCH_ROWS {
+        let rows_max = BATCH_ROWS.min(BATCH_CELLS / self.kinds.len().max(1)).max(1);
+        let mut at = self.cells.height();
+        for row in self.cells.rows_from(from) {
+            if rows.len() == rows_max {
+                at = row.index;
                 break;
             }
-            let index = at;
-            at += 1;
-            if is_blank(row) {
-                continue;
-            }
-            let number = (index - self.first) as u64;
+            let number = (row.index - self.first) as u64;
             if let Some((column, what)) =
-                row.iter().enumerate().find_map(|(column, cell)| problem(cell).map(|what| (column, what)))
+                row.held().find_map(|(column, cell)| problem(cell).map(|what| (column, what)))
             {
-                let cell = self.cell_name(index, column);
+                let cell = self.cells.cell_name(row.index, column);
                 unread.push(UnreadRow {
                     origin: Origin { row: number, byte_offset: None, raw: None },
                     error: Arc::new(BadCell { sheet: self.name.clone(), cell, what }),
                 });
                 continue;
             }
-            for (column, cell) in columns.iter_mut().zip(row) {
-                column.push(cell);
+            for (column, cell) in columns.iter_mut().zip(row.columns()) {
+                column.push(match cell {
+                    Some(Held::Value(cell)) => cell,
+                    _ => &Data::Empty,
+                });
             }
             rows.push(number);
         }
@@ -255,32 +257,43 @@ impl Origins for SheetRows {
 }
 
 /// The cells of a row as names. One that is empty or there twice gets a number.
-fn header_names(cells: &Range<Data>, row: usize) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for column in 0..cells.width() {
-        let text = cells.get((row, column)).and_then(text_of).unwrap_or_default();
+fn header_names(sheet: &str, cells: &SheetCells, row: usize) -> Result<Vec<String>, String> {
+    let mut taken = HashSet::new();
+    let held: Vec<Option<&Held>> = match cells.row(row) {
+        Some(row) => row.columns().collect(),
+        None => vec![None; cells.width()],
+    };
+    let named = held.into_iter().enumerate().map(|(column, cell)| {
+        let text = match cell {
+            Some(Held::Value(cell)) => text_of(cell).unwrap_or_default(),
+            Some(cell @ Held::NoResult) => {
+                let what = problem(cell).unwrap_or_default();
+                return Err(format!("{sheet}!{}: {what}", cells.cell_name(row, column)));
+            }
+            None => String::new(),
+        };
         let text = text.trim();
         let base = if text.is_empty() { format!("column{}", column + 1) } else { text.to_owned() };
         let mut name = base.clone();
         let mut number = 2;
-        while names.iter().any(|taken| taken.to_lowercase() == name.to_lowercase()) {
+        while !taken.insert(name.to_lowercase()) {
             name = format!("{base}_{number}");
             number += 1;
         }
-        names.push(name);
-    }
-    names
-}
-
-fn is_blank(row: &[Data]) -> bool {
-    row.iter().all(|cell| matches!(cell, Data::Empty))
+        Ok(name)
+    });
+    named.collect()
 }
 
 /// What keeps a cell from having a value.
-fn problem(cell: &Data) -> Option<String> {
+fn problem(cell: &Held) -> Option<String> {
     match cell {
-        Data::Error(error) => Some(error.to_string()),
-        _ => None,
+        Held::Value(Data::Error(error)) => Some(error.to_string()),
+        Held::Value(_) => None,
+        Held::NoResult => Some(
+            "the result of the formula is not in the file; open it in a spreadsheet program and save it"
+                .to_owned(),
+        ),
     }
 }
 
@@ -293,46 +306,16 @@ fn kind_of(cell: &Data) -> Option<Kind> {
         Data::Int(_) => Kind::Integer,
         Data::Float(value) if is_whole(*value) => Kind::Integer,
         Data::Float(_) => Kind::Float,
-        Data::DateTime(moment) => match milliseconds_of(moment) {
-            None => Kind::Text,
-            Some(_) if moment.is_duration() || (0.0..1.0).contains(&moment.as_f64()) => Kind::Time,
-            Some(at) if at % MILLISECONDS_A_DAY == 0 => Kind::Date,
-            Some(_) => Kind::DateTime,
-        },
-        Data::String(_) | Data::DateTimeIso(_) | Data::DurationIso(_) => Kind::Text,
+        Data::String(_) => Kind::Text,
+        Data::DateTime(_) | Data::DateTimeIso(_) | Data::DurationIso(_) => {
+            moment_of(cell).map_or(Kind::Text, |(kind, _)| kind)
+        }
     })
 }
 
 /// Whether a number has no fraction and is one of those that a float counts one by one.
 fn is_whole(value: f64) -> bool {
     value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0
-}
-
-/// Milliseconds since 1970; `None` for a moment that the sheet cannot mean. A time of day alone is one of the first day.
-fn milliseconds_of(moment: &ExcelDateTime) -> Option<i64> {
-    let value = moment.as_f64();
-    if !(0.0..2_958_466.0).contains(&value) {
-        return None;
-    }
-    if value < 1.0 || moment.is_duration() {
-        let milliseconds = (value * 86_400_000.0).round();
-        // A span of more than a day is no time of day.
-        return (milliseconds < 86_400_000.0).then_some(milliseconds as i64);
-    }
-    let (year, month, day, hour, minute, second, millisecond) = moment.to_ymd_hms_milli();
-    let days = days_of(i64::from(year), i64::from(month), i64::from(day));
-    let seconds = (i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second);
-    Some(days * MILLISECONDS_A_DAY + seconds * 1000 + i64::from(millisecond))
-}
-
-/// Days since 1970 of a date of the Gregorian calendar.
-fn days_of(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 /// A cell as text; `None` for one without a value.
@@ -343,40 +326,14 @@ fn text_of(cell: &Data) -> Option<String> {
         Data::Int(value) => value.to_string(),
         Data::Float(value) if is_whole(*value) => format!("{value:.0}"),
         Data::Float(value) => value.to_string(),
-        Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.clone(),
-        Data::DateTime(moment) => match milliseconds_of(moment) {
-            None => moment.as_f64().to_string(),
-            Some(at) => moment_text(at, kind_of(cell)),
+        Data::String(text) => text.clone(),
+        Data::DateTime(_) | Data::DateTimeIso(_) | Data::DurationIso(_) => match (moment_of(cell), cell) {
+            (Some((kind, at)), _) => moment_text(kind, at),
+            (None, Data::DateTimeIso(text) | Data::DurationIso(text)) => text.clone(),
+            (None, Data::DateTime(moment)) => moment.as_f64().to_string(),
+            (None, _) => return None,
         },
     })
-}
-
-/// A moment as SQL Server reads it.
-fn moment_text(at: i64, kind: Option<Kind>) -> String {
-    let (days, rest) = (at.div_euclid(MILLISECONDS_A_DAY), at.rem_euclid(MILLISECONDS_A_DAY));
-    let (seconds, milliseconds) = (rest / 1000, rest % 1000);
-    let mut time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if milliseconds > 0 {
-        time += &format!(".{milliseconds:03}");
-    }
-    match kind {
-        Some(Kind::Time) => time,
-        Some(Kind::Date) => date_text(days),
-        _ => format!("{} {time}", date_text(days)),
-    }
-}
-
-fn date_text(days: i64) -> String {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_index = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
-    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
 }
 
 impl Kind {
@@ -387,13 +344,14 @@ impl Kind {
             (Self::Empty, kind) | (kind, Self::Empty) => kind,
             (Self::Integer, Self::Float) | (Self::Float, Self::Integer) => Self::Float,
             (Self::Date, Self::DateTime) | (Self::DateTime, Self::Date) => Self::DateTime,
+            (Self::Time, Self::Duration) | (Self::Duration, Self::Time) => Self::Duration,
             _ => Self::Text,
         }
     }
 
     fn data_type(self) -> DataType {
         match self {
-            Self::Empty | Self::Text => DataType::Utf8,
+            Self::Empty | Self::Text | Self::Duration => DataType::Utf8,
             Self::Boolean => DataType::Boolean,
             Self::Integer => DataType::Int64,
             Self::Float => DataType::Float64,
@@ -424,16 +382,13 @@ impl Cells {
             Kind::Date => Self::Date(Date32Builder::new()),
             Kind::Time => Self::Time(Time64MicrosecondBuilder::new()),
             Kind::DateTime => Self::DateTime(TimestampMillisecondBuilder::new()),
-            Kind::Empty | Kind::Text => Self::Text(StringBuilder::new()),
+            Kind::Empty | Kind::Text | Kind::Duration => Self::Text(StringBuilder::new()),
         }
     }
 
     /// Adds a cell. The column's kind is that of all its cells, so that each has a value of it.
     fn push(&mut self, cell: &Data) {
-        let moment = || match cell {
-            Data::DateTime(moment) => milliseconds_of(moment),
-            _ => None,
-        };
+        let moment = || moment_of(cell).map(|(_, at)| at);
         match self {
             Self::Boolean(column) => column.append_option(match cell {
                 Data::Bool(value) => Some(*value),
@@ -502,7 +457,7 @@ impl Source for SheetSource {
         let sheet = self.sheet()?;
         self.places.clear();
         // Rows are counted from the first one with data; those of the sheet from the top.
-        let above = u64::from(sheet.cells.start().unwrap_or_default().0) + sheet.first as u64;
+        let above = u64::from(sheet.cells.first_row()) + sheet.first as u64;
         self.places.note(Part {
             name: format!("{}#{} (below row {above})", self.path, sheet.name),
             first_row: 0,
@@ -545,32 +500,78 @@ impl Source for SheetSource {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use calamine::{ExcelDateTime, ExcelDateTimeType, Range};
+
     use super::*;
 
+    /// Durations of a column are of one unit, and a single long one decides for all.
     #[test]
-    fn days_and_dates_agree() {
-        for (date, days) in
-            [((1970, 1, 1), 0), ((2000, 2, 29), 11_016), ((1900, 3, 1), -25_508), ((9999, 12, 31), 2_932_896)]
-        {
-            assert_eq!(days_of(date.0, date.1, date.2), days);
-            assert_eq!(date_text(days), format!("{:04}-{:02}-{:02}", date.0, date.1, date.2));
+    fn durations_of_a_column_are_spelled_alike() {
+        let span = |value| Data::DateTime(ExcelDateTime::new(value, ExcelDateTimeType::TimeDelta, false));
+        for (long, kind, longest) in [(1.25, Kind::Duration, Some(8)), (0.25, Kind::Time, None)] {
+            let mut cells = Range::new((0, 0), (2, 0));
+            let values = [Data::String("lasts".into()), span(long), span(5.0 / 1440.0)];
+            for (row, value) in values.into_iter().enumerate() {
+                cells.set_value((row as u32, 0), value);
+            }
+            let cells = SheetCells::of_range(&cells).unwrap();
+            let sheet = Sheet::of("S".to_owned(), cells, &SheetSettings::default()).unwrap();
+            assert_eq!((sheet.kinds.as_slice(), sheet.longest.as_slice()), (&[kind][..], &[longest][..]));
         }
+    }
+
+    /// A stray cell at the sheet's last corner costs a row of nothing.
+    #[test]
+    fn a_far_cell_is_two_rows() {
+        let mut cells = SheetCells::default();
+        cells.hold((0, 0), Held::Value(Data::String("n".into()))).unwrap();
+        cells.hold((1_048_575, 16_383), Held::Value(Data::Int(1))).unwrap();
+        let sheet = Sheet::of("S".to_owned(), cells.end().unwrap(), &SheetSettings::default()).unwrap();
+        assert_eq!((sheet.kinds.len(), sheet.cells.height()), (16_384, 1_048_576));
+        let (batch, next) = sheet.batch(sheet.first).unwrap();
+        assert_eq!((batch.rows(), next, batch.origin_row(0)), (1, 1_048_576, 1_048_574));
+    }
+
+    #[test]
+    fn a_column_far_from_thousands_of_rows_is_refused_by_its_cell() {
+        let mut cells = SheetCells::default();
+        for row in 0..20_000 {
+            cells.hold((row, 0), Held::Value(Data::Int(1))).unwrap();
+        }
+        cells.hold((19_999, 16_383), Held::Value(Data::Int(1))).unwrap();
+        let error = cells.end().unwrap_err();
+        assert!(error.starts_with("XFD20000 is far away"), "{error}");
+    }
+
+    #[test]
+    fn a_formula_without_its_result_refuses_its_row() {
+        let mut cells = SheetCells::default();
+        cells.hold((0, 0), Held::Value(Data::String("n".into()))).unwrap();
+        cells.hold((1, 0), Held::NoResult).unwrap();
+        cells.hold((2, 0), Held::Value(Data::Int(2))).unwrap();
+        let sheet = Sheet::of("S".to_owned(), cells.end().unwrap(), &SheetSettings::default()).unwrap();
+        let (batch, _) = sheet.batch(sheet.first).unwrap();
+        let unread: Vec<String> = batch.unread().iter().map(|row| row.error.to_string()).collect();
+        assert_eq!(batch.rows(), 1);
+        assert!(matches!(unread.as_slice(), [text] if text.starts_with("S!A2: the result of the formula")));
     }
 
     #[test]
     fn columns_have_the_type_of_all_their_cells() {
-        let mut cells = Range::new((2, 1), (5, 4));
+        let mut cells = Range::new((2, 1), (6, 4));
         let rows = [
             [Data::String("n".into()), Data::String("mixed".into()), Data::String("n".into()), Data::Empty],
             [Data::Float(1.0), Data::Float(2.5), Data::Float(1.5), Data::Bool(true)],
             [Data::Int(2), Data::String("x".into()), Data::Int(7), Data::Empty],
             [Data::Error(calamine::CellErrorType::Div0), Data::Empty, Data::Empty, Data::Empty],
+            [Data::Int(4), Data::Empty, Data::Empty, Data::Empty],
         ];
         for (row, values) in rows.into_iter().enumerate() {
             for (column, value) in values.into_iter().enumerate() {
                 cells.set_value((row as u32 + 2, column as u32 + 1), value);
             }
         }
+        let cells = SheetCells::of_range(&cells).unwrap();
         let sheet = Sheet::of("S".to_owned(), cells, &SheetSettings::default()).unwrap();
         let shown: Vec<String> = sheet
             .schema
@@ -580,7 +581,7 @@ mod tests {
             .collect();
         assert_eq!(shown, ["n Int64", "mixed Utf8", "n_2 Float64", "column4 Boolean"]);
         let (batch, _) = sheet.batch(sheet.first).unwrap();
-        assert_eq!(batch.rows(), 2);
+        assert_eq!(batch.rows(), 3);
         let unread: Vec<String> = batch.unread().iter().map(|row| row.error.to_string()).collect();
         assert_eq!(unread, ["S!B6: #DIV/0!"]);
     }
