@@ -263,12 +263,18 @@ def parquet(
     else:
         filesystem, root = pyarrow.fs.LocalFileSystem(), str(folder)
     root = root.rstrip("/")
+    _refuse_tables(filesystem, root)
     selector = pyarrow.fs.FileSelector(root, allow_not_found=True, recursive=True)
     seen = hashlib.sha256()
     paths = []
     # In the order of their names, every time.
     for file in sorted(filesystem.get_file_info(selector), key=lambda file: str(file.path)):
         inside = file.path.removeprefix(root).lstrip("/")
+        for kind, reader in _TABLES.items():
+            if f"/{kind}/" in f"/{inside}":
+                raise _table_error(file.path.partition(f"/{kind}/")[0] or root, kind, reader)
+        if inside.endswith(".metadata.json") and inside.split("/")[-2:-1] == ["metadata"]:
+            raise _table_error(file.path.rpartition("/metadata/")[0], "metadata", "bulkwire.lakes.iceberg")
         if file.is_file and inside.endswith(".parquet") and not any(part.startswith(("_", ".")) for part in inside.split("/")):
             paths.append(file.path)
             seen.update(f"{inside}\0{file.size}\0{file.mtime_ns}\n".encode())
@@ -277,6 +283,30 @@ def parquet(
     whole = datasets.dataset(paths, format="parquet", filesystem=filesystem, partitioning=partitioning, partition_base_dir=root)
     load_id = _load_id("parquet", root, seen.hexdigest()[:16], columns, where)
     return LakeTable(load_id, lambda: _reader(whole, columns, where))
+
+
+#: What a folder is that has this one in it, and what reads it.
+_TABLES = {"_delta_log": "bulkwire.lakes.delta", ".hoodie": "Spark"}
+
+
+def _table_error(folder: str, kind: str, reader: str) -> UsageError:
+    """Return the refusal of a folder whose files also hold rows that were deleted or replaced."""
+    return UsageError(f"{folder} is a table of a lake (it has {kind}), and its files also hold rows that were deleted: read it with {reader}")
+
+
+def _refuse_tables(filesystem: Any, root: str) -> None:
+    """Refuse a folder that lies in a table of a lake."""
+    import pyarrow.fs
+
+    above = root
+    while above:
+        for kind, reader in _TABLES.items():
+            if filesystem.get_file_info(f"{above}/{kind}").type == pyarrow.fs.FileType.Directory:
+                raise _table_error(above, kind, reader)
+        notes = filesystem.get_file_info(pyarrow.fs.FileSelector(f"{above}/metadata", allow_not_found=True))
+        if any(str(file.path).endswith(".metadata.json") for file in notes):
+            raise _table_error(above, "metadata", "bulkwire.lakes.iceberg")
+        above = above.rpartition("/")[0]
 
 
 def _reader(dataset: Any, columns: Sequence[str] | None, where: Any) -> pa.RecordBatchReader:

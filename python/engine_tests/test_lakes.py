@@ -58,13 +58,29 @@ def test_directories_of_parquet_files(place, tmp_path):
     place.db.execute("ALTER TABLE t ADD day int")
     whole = numbers(0, 1000).append_column("day", pa.array([n % 3 for n in range(1000)], pa.int32()))
     pyarrow.dataset.write_dataset(whole, tmp_path / "t", format="parquet", partitioning=["day"], partitioning_flavor="hive")
-    (tmp_path / "t" / "_delta_log").mkdir()
-    (tmp_path / "t" / "_delta_log" / "x.parquet").write_bytes(b"")
+    (tmp_path / "t" / "_notes").mkdir()
+    (tmp_path / "t" / "_notes" / "x.parquet").write_bytes(b"")
     table = bulkwire.lakes.parquet(tmp_path / "t")
     assert [load(place, table), load(place, bulkwire.lakes.parquet(tmp_path / "t"))] == [1000, 0]
     assert place.value("SELECT COUNT(*) FROM t WHERE day = id % 3") == 1000
     with pytest.raises(FileNotFoundError):
         bulkwire.lakes.parquet(tmp_path / "nothing")
+
+
+def test_files_of_a_table_of_a_lake_are_no_directory_of_files(place, tmp_path):
+    """Its files hold rows that were deleted."""
+    folder = tmp_path / "orders"
+    deltalake.write_deltalake(folder, numbers(0, 300))
+    deltalake.DeltaTable(folder).delete("id >= 100")
+    (tmp_path / "ice" / "metadata").mkdir(parents=True)
+    (tmp_path / "ice" / "metadata" / "v1.metadata.json").write_text("{}")
+    (tmp_path / "ice" / "data").mkdir()
+    for refused, way in [(folder, "lakes.delta"), (tmp_path, "lakes"), (tmp_path / "ice" / "data", "lakes.iceberg")]:
+        with pytest.raises(bulkwire.UsageError, match=way):
+            bulkwire.lakes.parquet(refused)
+    with pytest.raises(bulkwire.Error, match="lakes.delta"):
+        bulkwire.copy(str(folder), str(tmp_path / "out.csv"))
+    assert load(place, bulkwire.lakes.delta(folder)) == 100
 
 
 def test_a_load_that_broke_goes_on(place, tmp_path):

@@ -7,7 +7,7 @@ use std::{
 
 use formats::{Location, objects::is_object_url};
 
-use crate::{error::CopyError, object_set::objects_of};
+use crate::{error::CopyError, lake, object_set::objects_of};
 
 /// The files of a path or the objects of a URL, in the order of their names.
 ///
@@ -22,6 +22,7 @@ pub fn files_of(path: &str) -> Result<Vec<Location>, CopyError> {
     }
     let plain = Path::new(path);
     if plain.is_dir() {
+        lake::refuse_folder(plain)?;
         let mut found = Vec::new();
         collect(plain, &mut found)?;
         return named(found, || format!("{path}: the directory has no files"));
@@ -29,7 +30,9 @@ pub fn files_of(path: &str) -> Result<Vec<Location>, CopyError> {
     if plain.exists() || !is_pattern(path) {
         return Ok(vec![Location::Path(plain.to_owned())]);
     }
-    named(matching(plain)?, || format!("{path}: no file has such a name"))
+    let found = named(matching(plain)?, || format!("{path}: no file has such a name"))?;
+    lake::refuse(&found)?;
+    Ok(found)
 }
 
 fn named(mut found: Vec<PathBuf>, nothing: impl Fn() -> String) -> Result<Vec<Location>, CopyError> {
@@ -65,6 +68,7 @@ fn collect(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), CopyError> 
                 path.display()
             )));
         } else {
+            lake::refuse_folder(&path)?;
             collect(&path, found)?;
         }
     }

@@ -5,6 +5,7 @@ use formats::objects::{ListedObject, ObjectLocation, is_web_url, list, shown_url
 
 use crate::error::CopyError;
 use crate::file_set::{is_like, is_pattern};
+use crate::lake;
 
 /// The objects of a URL, in the order of their names. A web server has no patterns and no folders: its URL is one file.
 pub(crate) fn objects_of(url: &str) -> Result<Vec<Location>, CopyError> {
@@ -52,7 +53,12 @@ fn listed(folder: &str) -> Result<Vec<ListedObject>, CopyError> {
 /// notes.
 fn of_folder(folder: &str) -> Result<Vec<ListedObject>, CopyError> {
     let mut found = Vec::new();
-    for object in listed(folder)? {
+    let all = listed(folder)?;
+    lake::refuse_objects(all.iter().map(|object| object.url.as_str()))?;
+    if !all.is_empty() {
+        lake::refuse_object_folder(folder)?;
+    }
+    for object in all {
         let Some(inside) = object.url.strip_prefix(folder) else { continue };
         let mut names = inside.split('/');
         if names.clone().any(|name| name.starts_with(['.', '_'])) || inside.is_empty() {
@@ -77,7 +83,9 @@ fn of_pattern(url: &str, root: &str, key: &str) -> Result<Vec<Location>, CopyErr
     let root = if root.ends_with('/') { root.to_owned() } else { format!("{root}/") };
     let folder = format!("{root}{folder}");
     let wanted = pattern.get(known..).unwrap_or_default();
-    let fitting: Vec<ListedObject> = listed(&folder)?
+    let all = listed(&folder)?;
+    lake::refuse_objects(all.iter().map(|object| object.url.as_str()))?;
+    let fitting: Vec<ListedObject> = all
         .into_iter()
         .filter(|object| {
             let names: Vec<&str> = object.url.strip_prefix(&folder).unwrap_or_default().split('/').collect();
