@@ -13,15 +13,16 @@ use object_store::client::{
     HttpService,
 };
 use reqwest::dns::Resolve;
+use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, ClientBuilder};
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::failure::{self, OtherRegion};
+use crate::failure::{self, OtherHost, OtherRegion};
 use crate::names::{self, Names};
 use crate::patience::Patience;
-use crate::settings::stall;
+use crate::settings::{allows_http as allows_http_to, stall};
 
 /// Names a file of certificates that are trusted too.
 const FURTHER_CERTIFICATES: &str = "AWS_CA_BUNDLE";
@@ -57,9 +58,36 @@ fn builder<R: Resolve + 'static>(allows_http: bool, names: Arc<R>) -> io::Result
         .user_agent(concat!("bulkwire/", env!("CARGO_PKG_VERSION")))
         .tls_backend_preconfigured((*tls()?).clone())
         .https_only(!allows_http)
+        // The address that is left may be a secret as a whole, as signed ones are.
+        .referer(false)
+        .redirect(Policy::custom(followed))
         .dns_resolver(names)
         .connect_timeout(CONNECT_TIMEOUT.min(stall))
         .read_timeout(stall))
+}
+
+/// Redirections that are followed.
+const REDIRECTS_MAX: usize = 10;
+
+/// Follows a redirection of a web server, but to no host that may not be asked without encryption.
+fn followed(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    if attempt.previous().len() > REDIRECTS_MAX {
+        return attempt.error(format!("there were more than {REDIRECTS_MAX} redirections"));
+    }
+    let host = attempt.url().host_str().unwrap_or_default();
+    if attempt.url().scheme() == "http" && !allows_http_to(host) {
+        let text = format!(
+            "the server redirects to {host} without encryption; unencrypted connections are for this machine only, or set BULKWIRE_ALLOW_HTTP=true"
+        );
+        return attempt.error(text);
+    }
+    attempt.follow()
+}
+
+/// Follows a redirection of a store on its own host. Its requests carry tokens, which no other host is to see.
+fn followed_within(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let is_same = attempt.previous().last().is_some_and(|before| before.origin() == attempt.url().origin());
+    if is_same && attempt.previous().len() <= REDIRECTS_MAX { attempt.follow() } else { attempt.stop() }
 }
 
 /// Makes clients for the stores.
@@ -72,7 +100,8 @@ impl HttpConnector for Connector {
         let allows_http = value(ClientConfigKey::AllowHttp).is_some_and(|text| text == "true");
         let failed =
             |source: io::Error| object_store::Error::Generic { store: "HTTP", source: source.into() };
-        let mut builder = builder(allows_http, names()).map_err(failed)?;
+        let mut builder =
+            builder(allows_http, names()).map_err(failed)?.redirect(Policy::custom(followed_within));
         if let Some(proxy) = value(ClientConfigKey::ProxyUrl) {
             let proxy = reqwest::Proxy::all(proxy).map_err(|error| failed(failure::of_chain(&error)))?;
             builder = builder.proxy(proxy);
@@ -116,13 +145,23 @@ impl HttpService for Service {
     }
 }
 
-/// An answer of S3 in another region than the bucket's is an error that names the right one.
+/// An answer of S3 in another region than the bucket's is an error that names the right one, and so is a redirection that was not
+/// followed.
 fn checked(answer: HttpResponse) -> Answer {
     let status = answer.status();
     let is_elsewhere = matches!(status.as_u16(), 301 | 307 | 308);
     let region = answer.headers().get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
-    match region.filter(|_| is_elsewhere).and_then(|region| OtherRegion::new(status.to_string(), region)) {
-        Some(elsewhere) => Err(HttpError::new(HttpErrorKind::Unknown, elsewhere)),
+    if let Some(elsewhere) =
+        region.filter(|_| is_elsewhere).and_then(|region| OtherRegion::new(status.to_string(), region))
+    {
+        return Err(HttpError::new(HttpErrorKind::Unknown, elsewhere));
+    }
+    let location = answer.headers().get("location").and_then(|location| location.to_str().ok());
+    match location.filter(|_| is_elsewhere || matches!(status.as_u16(), 302 | 303)) {
+        Some(location) => {
+            let elsewhere = OtherHost::new(status.to_string(), location);
+            Err(HttpError::new(HttpErrorKind::Unknown, elsewhere))
+        }
         None => Ok(answer),
     }
 }
@@ -171,6 +210,7 @@ mod tests {
     use super::*;
     use crate::names::tests::Nowhere;
     use crate::patience::{UNKNOWN_HOST_TRIES, tests::hasty};
+    use crate::web_object::tests::{answer, serving};
 
     /// Asks a host whose look-up says this; what became of it, and how often the name was looked up.
     async fn asked(says: &'static str) -> (HttpError, usize) {
@@ -181,6 +221,21 @@ mod tests {
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.uri_mut() = "https://bucket.store.example/a.csv".parse().unwrap();
         (service.call(request).await.unwrap_err(), count.load(Ordering::Relaxed))
+    }
+
+    /// The token of a session goes to no other host.
+    #[tokio::test]
+    async fn a_store_that_redirects_to_another_host_is_not_followed() {
+        let to = "Location: http://127.0.0.1:1/b.csv\r\n";
+        let (port, _) = serving(vec![answer("302 Found", to, "")]);
+        let client =
+            built(builder(true, names()).unwrap().redirect(Policy::custom(followed_within))).unwrap();
+        let service = Service { client, patience: hasty };
+        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        *request.uri_mut() = format!("http://127.0.0.1:{port}/a.csv").parse().unwrap();
+        let error = service.call(request).await.unwrap_err();
+        let text = failure::of_chain(&error).to_string();
+        assert!(text.contains("redirects to 127.0.0.1") && text.contains("no other host"), "{text}");
     }
 
     #[tokio::test]

@@ -28,10 +28,31 @@ impl OtherRegion {
     }
 }
 
+/// A store that sends its requests to another host, where its tokens must not go.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{status}: the store redirects to {host}, and requests with credentials go to no other host; name the endpoint that answers"
+)]
+pub(crate) struct OtherHost {
+    status: String,
+    host: String,
+}
+
+impl OtherHost {
+    pub(crate) fn new(status: String, location: &str) -> Self {
+        let url = url::Url::parse(location).ok();
+        let host = url.as_ref().and_then(url::Url::host_str).unwrap_or("another address");
+        Self { status, host: host.chars().take(TEXT_CHARS_MAX).collect() }
+    }
+}
+
 /// The error of a request to a store.
 pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
     use object_store::Error as E;
     if let Some(elsewhere) = chain(error).find_map(|link| link.downcast_ref::<OtherRegion>()) {
+        return io::Error::new(ErrorKind::InvalidInput, elsewhere.to_string());
+    }
+    if let Some(elsewhere) = chain(error).find_map(|link| link.downcast_ref::<OtherHost>()) {
         return io::Error::new(ErrorKind::InvalidInput, elsewhere.to_string());
     }
     let texts: Vec<String> = chain(error).map(ToString::to_string).collect();

@@ -64,7 +64,9 @@ impl WebObject {
                 Err(error) => Err(error),
             }
         })?;
-        Ok(Self { client, url, version, has_ranges })
+        // Ranges of which nothing says the version could be those of two.
+        let has_version = version.tag.is_some() || version.modified.is_some();
+        Ok(Self { client, url, version, has_ranges: has_ranges && has_version })
     }
 
     /// A request for this version.
@@ -339,15 +341,75 @@ async fn head(mut answer: Response) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::io::Write;
+    use std::net::TcpListener;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread::{self, JoinHandle};
 
     use super::*;
     use crate::names::tests::Nowhere;
     use crate::patience::{UNKNOWN_HOST_TRIES, tests::hasty};
+
+    /// A server on this machine that gives these answers, one to a connection; and the requests that it got.
+    pub(crate) fn serving(answers: Vec<String>) -> (u16, JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let serve = move || {
+            let mut requests = Vec::new();
+            for answer in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut request = Vec::new();
+                while !request.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte).unwrap();
+                    request.extend(byte);
+                }
+                stream.write_all(answer.as_bytes()).unwrap();
+                requests.push(String::from_utf8(request).unwrap().to_lowercase());
+            }
+            requests
+        };
+        (port, thread::spawn(serve))
+    }
+
+    pub(crate) fn answer(status: &str, headers: &str, body: &str) -> String {
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n{body}",
+            body.len()
+        )
+    }
+
+    /// What a signed address has is no other host's business, and without a version there are no ranges.
+    #[test]
+    fn a_redirection_hears_nothing_of_where_it_came_from() {
+        for (version, has_ranges) in [("", false), ("ETag: \"a\"\r\n", true)] {
+            let first =
+                answer("206 Partial Content", &format!("Content-Range: bytes 0-0/3\r\n{version}"), "x");
+            let (there, heard) = serving(vec![first]);
+            let (here, _) = serving(vec![answer(
+                "302 Found",
+                &format!("Location: http://127.0.0.1:{there}/b.csv\r\n"),
+                "",
+            )]);
+            let object = WebObject::open(&format!("http://127.0.0.1:{here}/a.csv?sig=SECRET")).unwrap();
+            assert_eq!(object.has_ranges(), has_ranges);
+            let heard = heard.join().unwrap();
+            assert!(heard[0].starts_with("get /b.csv "), "{heard:?}");
+            assert!(!heard[0].contains("referer") && !heard[0].contains("secret"), "{heard:?}");
+        }
+    }
+
+    #[test]
+    fn an_unencrypted_redirection_stays_on_this_machine() {
+        let to = "Location: http://files.example.invalid/b.csv\r\n";
+        let (here, _) = serving(vec![answer("302 Found", to, "")]);
+        let error = WebObject::open(&format!("http://127.0.0.1:{here}/a.csv")).unwrap_err().to_string();
+        assert!(error.contains("without encryption"), "{error}");
+    }
 
     #[tokio::test]
     async fn a_web_server_that_does_not_exist_is_tried_a_few_times() {

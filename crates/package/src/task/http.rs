@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use trust::NothingTrusted;
-use ureq::Agent;
-use ureq::http::{Method, Request, StatusCode};
+use ureq::http::{Method, Request, Response, StatusCode};
 use ureq::tls::{Certificate, PemItem, parse_pem};
+use ureq::{Agent, Body};
+use url::Url;
 
 use crate::model::HttpTask;
 use crate::task_context::{Done, TaskContext};
@@ -22,6 +23,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const ANSWER_MAX: u64 = 1 << 20;
 /// How often a run looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
+/// Redirections that are followed.
+const REDIRECTS_MAX: usize = 10;
 /// Characters of an answer that a failure shows.
 const SHOWN: usize = 200;
 
@@ -87,22 +90,9 @@ impl Exchange {
     fn run(mut self) -> Result<Done, TaskError> {
         let body = self.body.take();
         let http = &self.http;
-        let mut request = Request::builder().method(self.method.clone()).uri(&http.url);
-        for (name, value) in &http.headers {
-            request = request.header(name, value);
-        }
         let further =
             http.ca_file.as_ref().map(|file| certificates(&self.folder.join(file), file)).transpose()?;
-        let timeout = http.timeout.map_or(TIMEOUT, |span| span.0);
-        let agent = agent(&http.url, timeout, further.unwrap_or_default())
-            .map_err(|error| TaskError::last(self.failed(&error.to_string())))?;
-        // Only what the request says may be shown: the library's words for a bad URL have the URL in them.
-        let unsound = |_| TaskError::last(self.failed("the URL or a header is not right"));
-        let sent = match body {
-            Some(body) => agent.run(request.body(body).map_err(unsound)?),
-            None => agent.run(request.body(()).map_err(unsound)?),
-        };
-        let mut answer = sent.map_err(|error| self.unsent(&error))?;
+        let mut answer = self.answered(body, &further.unwrap_or_default())?;
         let status = answer.status();
         let expected =
             http.status.as_ref().map_or(status.is_success(), |codes| codes.contains(&status.as_u16()));
@@ -135,6 +125,50 @@ impl Exchange {
         Ok(done)
     }
 
+    /// Sends the request and follows redirections. Its own headers and its body go to the host of its URL alone.
+    fn answered(
+        &self,
+        body: Option<Vec<u8>>,
+        further: &[Certificate<'static>],
+    ) -> Result<Response<Body>, TaskError> {
+        let http = &self.http;
+        let timeout = http.timeout.map_or(TIMEOUT, |span| span.0);
+        let deadline = Instant::now().checked_add(timeout).filter(|_| !timeout.is_zero());
+        // Only what the request says may be shown: the library's words for a bad URL have the URL in them.
+        let unsound = || TaskError::last(self.failed("the URL or a header is not right"));
+        let first = Url::parse(&http.url).map_err(|_| unsound())?;
+        let mut target = Target { url: first.clone(), method: self.method.clone(), body };
+        for _ in 0..=REDIRECTS_MAX {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(self.unsent(&ureq::Error::Timeout(ureq::Timeout::Global)));
+            }
+            let mut request = Request::builder().method(target.method.clone()).uri(target.url.as_str());
+            if is_of_host(&first, &target.url) {
+                for (name, value) in &http.headers {
+                    request = request.header(name, value);
+                }
+            }
+            let agent = agent(target.url.as_str(), left, further.to_vec())
+                .map_err(|error| TaskError::last(self.failed(&error.to_string())))?;
+            let sent = match &target.body {
+                Some(body) => agent.run(request.body(body.as_slice()).map_err(|_| unsound())?),
+                None => agent.run(request.body(()).map_err(|_| unsound())?),
+            };
+            let answer = sent.map_err(|error| self.unsent(&error))?;
+            let is_expected =
+                http.status.as_ref().is_some_and(|codes| codes.contains(&answer.status().as_u16()));
+            match target.next(&first, &answer) {
+                _ if is_expected => return Ok(answer),
+                Ok(None) => return Ok(answer),
+                Ok(Some(next)) => target = next,
+                // The server has said that it did nothing.
+                Err(reason) => return Err(TaskError::last(self.failed(&reason))),
+            }
+        }
+        Err(TaskError::new(self.failed(&format!("there were more than {REDIRECTS_MAX} redirections"))))
+    }
+
     /// A request without an answer. One that was sent may have been heard.
     fn unsent(&self, error: &ureq::Error) -> TaskError {
         let was_sent = match error {
@@ -153,6 +187,56 @@ impl Exchange {
         };
         TaskError { is_in_doubt: was_sent && !is_harmless, ..TaskError::new(self.failed(&reason)) }
     }
+}
+
+/// Where a request goes next.
+struct Target {
+    url: Url,
+    method: Method,
+    body: Option<Vec<u8>>,
+}
+
+impl Target {
+    /// Returns where an answer sends the request; None if it is the last one.
+    fn next(&self, first: &Url, answer: &Response<Body>) -> Result<Option<Target>, String> {
+        let status = answer.status();
+        let location = answer.headers().get("location").and_then(|location| location.to_str().ok());
+        let Some(location) = location.filter(|_| matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308))
+        else {
+            return Ok(None);
+        };
+        let url = self.url.join(location).map_err(|_| format!("the answer is {status} to no URL"))?;
+        if !matches!(url.scheme(), "http" | "https")
+            || (self.url.scheme() == "https" && url.scheme() == "http")
+        {
+            return Err(format!("the answer is {status} to {}:, which is not followed", url.scheme()));
+        }
+        let keeps_all = matches!(status.as_u16(), 307 | 308);
+        let reads = matches!(self.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        if keeps_all && !reads && !is_of_host(first, &url) {
+            let host = url.host_str().unwrap_or_default();
+            return Err(format!(
+                "the answer is {status} to {host}, and a {} goes to the host of `url` alone; nothing was done",
+                self.method
+            ));
+        }
+        let (method, body) = match keeps_all || reads {
+            true => (self.method.clone(), self.body.clone()),
+            false => (Method::GET, None),
+        };
+        let body = body.filter(|_| is_of_host(first, &url));
+        Ok(Some(Target { url, method, body }))
+    }
+}
+
+/// Returns true if a URL is of the server that the task names, maybe with encryption where it names none.
+fn is_of_host(first: &Url, url: &Url) -> bool {
+    let is_encrypted_now = first.scheme() == "http"
+        && url.scheme() == "https"
+        && first.port().is_none()
+        && url.port().is_none()
+        && first.host() == url.host();
+    first.origin() == url.origin() || is_encrypted_now
 }
 
 /// Whether the connection was not made: nothing was sent over it.
@@ -201,11 +285,67 @@ fn save(path: &Path, body: &mut dyn Read, is_abandoned: &AtomicBool) -> std::io:
 }
 
 /// What this machine trusts, and further certificates.
-fn agent(url: &str, timeout: Duration, further: Vec<Certificate<'static>>) -> Result<Agent, NothingTrusted> {
+fn agent(
+    url: &str,
+    timeout: Option<Duration>,
+    further: Vec<Certificate<'static>>,
+) -> Result<Agent, NothingTrusted> {
     Ok(Agent::config_builder()
         .tls_config(trust::for_requests(url, further)?)
-        .timeout_global((!timeout.is_zero()).then_some(timeout))
+        .timeout_global(timeout)
+        .max_redirects(0)
         .http_status_as_error(false)
         .build()
         .new_agent())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    /// Where a request goes after an answer: its method, its address, whether its body goes along.
+    fn next(
+        method: Method,
+        from: &str,
+        status: u16,
+        to: &str,
+    ) -> Result<Option<(String, String, bool)>, String> {
+        let answer =
+            Response::builder().status(status).header("location", to).body(Body::builder().data("")).unwrap();
+        let target = Target { url: url(from), method, body: Some(b"rows".to_vec()) };
+        let next = target.next(&url("https://a.example/in"), &answer)?;
+        Ok(next.map(|next| (next.method.to_string(), next.url.to_string(), next.body.is_some())))
+    }
+
+    #[test]
+    fn redirections_take_the_tasks_own_to_its_host_alone() {
+        let here = "https://a.example/in";
+        let moved = |method: &str, to: &str, body| Ok(Some((method.to_owned(), to.to_owned(), body)));
+        assert_eq!(next(Method::POST, here, 200, "https://a.example/x"), Ok(None));
+        assert_eq!(next(Method::POST, here, 307, "/x"), moved("POST", "https://a.example/x", true));
+        assert_eq!(next(Method::POST, here, 303, "/x"), moved("GET", "https://a.example/x", false));
+        assert_eq!(
+            next(Method::POST, here, 302, "https://b.example/"),
+            moved("GET", "https://b.example/", false)
+        );
+        assert_eq!(
+            next(Method::GET, here, 308, "https://b.example/"),
+            moved("GET", "https://b.example/", false)
+        );
+        assert!(
+            next(Method::POST, here, 307, "https://b.example/").unwrap_err().contains("nothing was done")
+        );
+        assert!(next(Method::GET, here, 302, "http://a.example/").is_err());
+        assert!(next(Method::GET, here, 302, "file:///etc/passwd").is_err());
+        assert!(is_of_host(&url("http://a.example/"), &url("https://a.example/x")));
+        for other in ["https://b.example/", "https://a.example:8443/", "http://a.example/"] {
+            assert!(!is_of_host(&url(here), &url(other)), "{other}");
+        }
+    }
 }
