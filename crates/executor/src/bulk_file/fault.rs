@@ -85,9 +85,9 @@ impl Fault {
             CellErrorReason::Null => Self::Null,
             CellErrorReason::TooLong { .. } => Self::Truncation,
             CellErrorReason::OutOfRange(_) => Self::Overflow,
-            CellErrorReason::Parse(TextError::OutOfRange { .. } | TextError::PrecisionExceeded { .. }) => {
-                Self::Overflow
-            }
+            CellErrorReason::Parse(
+                TextError::OutOfRange { .. } | TextError::NoSuchDay | TextError::PrecisionExceeded { .. },
+            ) => Self::Overflow,
             _ => Self::Conversion,
         }
     }

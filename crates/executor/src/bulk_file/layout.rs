@@ -6,7 +6,8 @@ use std::path::Path;
 
 use databases::file_access::{FileAccess, cannot_open};
 use formats::bcp::{
-    ByteOrderMark, DataMode, FileCodePage, FormatFile, HostReadOptions, LayoutOptions, TextFields, terminator,
+    ByteOrderMark, DataMode, FileCodePage, FormatFile, HostReadOptions, LayoutOptions, RowsetColumn,
+    TextFields, terminator,
 };
 use formats::{CsvOptions, Encoding, RowTerminator};
 use tds::{CodePage, Column, SqlType};
@@ -30,6 +31,10 @@ pub(crate) enum Layout {
     Csv {
         /// Its dialect.
         options: Box<CsvOptions>,
+        /// For each field of the file the position of the column that it fills.
+        fields: Vec<Option<usize>>,
+        /// What the format file says of the columns' types.
+        rowset: Option<Vec<RowsetColumn>>,
         /// Rows before the first one to load.
         skipped_rows: u64,
         /// The last row to load.
@@ -59,9 +64,17 @@ impl Layout {
                 "Cannot bulk load. When you use the FIRSTROW and LASTROW parameters, the value for FIRSTROW cannot be greater than the value for LASTROW.",
             ));
         }
-        if options.csv && format.is_none() {
-            let options = Box::new(csv_options(options, columns)?);
-            return Ok((Self::Csv { options, skipped_rows: first_row - 1, last_row }, None));
+        if options.csv {
+            let csv = csv_options(options, columns)?;
+            let skipped_rows = first_row - 1;
+            let (csv, fields, rowset) = match format {
+                None => (csv, (0..columns.len()).map(Some).collect(), None),
+                Some(format) => {
+                    let (described, fields) = described_csv(&format, csv, options)?;
+                    (described, fields, format.rowset)
+                }
+            };
+            return Ok((Self::Csv { options: Box::new(csv), fields, rowset, skipped_rows, last_row }, None));
         }
         let (mode, notice) = data_mode(file, options, format.is_some())?;
         let mut format = match format {
@@ -90,6 +103,24 @@ impl Layout {
         };
         Ok((Self::Host { format: Box::new(format), options: Box::new(read) }, notice))
     }
+}
+
+/// The dialect of a file whose fields a format file names; the quotes are those of the statement. Also the position of the column
+/// that each field fills.
+fn described_csv(
+    format: &FormatFile,
+    csv: CsvOptions,
+    options: &BulkFileOptions,
+) -> Result<(CsvOptions, Vec<Option<usize>>), SqlError> {
+    let described = format
+        .quoted_layout()
+        .map_err(|problem| SqlError::new(4862, 16, 1, format!("Cannot bulk load. {problem}.")))?;
+    let encoding = match options.code_page {
+        None => described.options.encoding,
+        Some(_) => csv.encoding,
+    };
+    let fields = described.columns.iter().map(|number| number.and_then(|number| number.checked_sub(1)));
+    Ok((CsvOptions { quote: csv.quote, encoding, ..described.options }, fields.collect()))
 }
 
 fn is_vector(column: &Column) -> bool {

@@ -1,9 +1,10 @@
 //! A file's rows, converted to a table's columns, and the bad ones.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, RecordBatch};
-use formats::bcp::{HostReader, RowPositions};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use formats::bcp::{HostReader, RowPositions, RowsetColumn};
 use formats::{Compression, FormatError, Location};
 use rows::mapping::Form;
 use rows::{CastOptions, CellError, CellErrorReason, Decoder, Mapping, Plan};
@@ -22,6 +23,8 @@ pub(crate) struct FileRows {
     fields: Vec<(String, usize)>,
     /// Positions in the table of the columns that are loaded.
     positions: Vec<usize>,
+    /// For each column that is loaded, whether the format file has it as a float, from which an exact number is made.
+    through_float: Vec<bool>,
     bytes: Vec<u8>,
 }
 
@@ -105,7 +108,7 @@ impl FileRows {
     ) -> Result<Self, Broken> {
         let failed = |error: FormatError| broken(name, &error);
         let location = Location::Path(path.to_owned());
-        let (source, positions, fields, is_csv) = match layout {
+        let (source, positions, fields, is_csv, floats) = match layout {
             Layout::Host { format, options } => {
                 format.check(name, columns.len()).map_err(|error| {
                     Broken::from(SqlError::new(4862, 16, 1, format!("Cannot bulk load. {error}")))
@@ -121,20 +124,31 @@ impl FileRows {
                         field.map_or(position + 1, |field| field + 1)
                     })
                     .collect();
-                (Source::Host(Box::new(reader)), positions, fields, false)
+                let floats = float_fields(format.rowset.as_deref());
+                (Source::Host(Box::new(reader)), positions, fields, false, floats)
             }
-            Layout::Csv { options, skipped_rows, last_row } => {
+            Layout::Csv { options, fields: of_file, rowset, skipped_rows, last_row } => {
                 let quote = options.quote.map_or('"', char::from);
                 let dialect = Dialect { delimiter: options.delimiter.clone(), quote };
                 let format = formats::Format::Csv(*options);
                 let reader = formats::open(&location, &format, Compression::None, 65_536).map_err(failed)?;
-                let positions: Vec<usize> =
-                    (0..columns.len()).filter(|position| !skipped.contains(position)).collect();
-                let fields = positions.iter().map(|position| position + 1).collect();
-                let projection = positions.clone();
+                let mut loaded: Vec<(usize, usize)> = of_file
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(field, position)| Some(((*position)?, field)))
+                    .filter(|(position, _)| *position < columns.len() && !skipped.contains(position))
+                    .collect();
+                loaded.sort_unstable();
+                // Of two fields of one column the later one counts.
+                let loaded: Vec<(usize, usize)> = loaded
+                    .chunk_by(|one, other| one.0 == other.0)
+                    .filter_map(|chunk| chunk.last().copied())
+                    .collect();
+                let (positions, projection): (Vec<usize>, Vec<usize>) = loaded.into_iter().unzip();
+                let fields: Vec<usize> = projection.iter().map(|field| field + 1).collect();
                 let source =
                     Source::Csv { reader, dialect, projection, rows_seen: 0, skipped_rows, last_row };
-                (source, positions, fields, true)
+                (source, positions, fields, true, float_fields(rowset.as_deref()))
             }
         };
         let targets: Vec<Column> = positions
@@ -166,14 +180,21 @@ impl FileRows {
             Source::Csv { reader, projection, .. } => reader
                 .schema()
                 .project(projection)
-                .map(std::sync::Arc::new)
+                .map(Arc::new)
                 .map_err(|error| failed(FormatError::from(error)))?,
         };
-        let cast = CastOptions { allow_rounding: true, empty_as_null: is_csv, ..CastOptions::default() };
+        let cast = CastOptions {
+            allow_rounding: true,
+            empty_as_null: is_csv,
+            date_order: Some(dates.order()),
+            ..CastOptions::default()
+        };
         let plan = Plan::new(&schema, &targets, &Mapping::ByPosition, cast)
             .map_err(|error| SqlError::new(4862, 16, 1, format!("Cannot bulk load. {error}")))?;
+        let through_float = fields.iter().map(|field| floats.contains(field)).collect();
         let fields = targets.iter().map(|column| column.name.clone()).zip(fields).collect();
-        Ok(Self { name: name.to_owned(), source, plan, fields, positions, bytes: Vec::new() })
+        let name = name.to_owned();
+        Ok(Self { name, source, plan, fields, positions, through_float, bytes: Vec::new() })
     }
 
     /// The loaded columns as [`LoadedRows::batches`] have them.
@@ -189,6 +210,7 @@ impl FileRows {
     /// The next rows; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<LoadedRows>, Broken> {
         let Some(Read { batch, place, mut bad }) = self.read()? else { return Ok(None) };
+        let batch = self.with_floats(batch)?;
         let mut batches = Vec::new();
         self.convert(&batch, 0, &place, &mut batches, &mut bad)?;
         bad.sort_by_key(|row| row.row);
@@ -225,6 +247,32 @@ impl FileRows {
                 return Ok(Some(Read { batch, place: Place::Csv(whole, start + 1), bad: Vec::new() }));
             },
         }
+    }
+
+    /// Spells the values of columns that come through a float as the exact numbers of their columns.
+    fn with_floats(&self, batch: RecordBatch) -> Result<RecordBatch, Broken> {
+        if !self.through_float.contains(&true) {
+            return Ok(batch);
+        }
+        let columns = batch.columns().iter().zip(self.plan.columns()).zip(&self.through_float);
+        let columns = columns.map(|((array, column), through_float)| {
+            let scale = match column.sql_type() {
+                SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => Some(None),
+                SqlType::Money | SqlType::SmallMoney => Some(Some(4)),
+                SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => Some(Some(*scale)),
+                _ => None,
+            };
+            match (scale.filter(|_| *through_float), array.as_string_opt::<i32>()) {
+                (Some(scale), Some(texts)) => {
+                    let spelled = texts.iter().map(|text| text.map(|text| exact_text(text, scale)));
+                    Arc::new(spelled.collect::<StringArray>()) as ArrayRef
+                }
+                _ => Arc::clone(array),
+            }
+        });
+        let columns = columns.collect();
+        RecordBatch::try_new(batch.schema(), columns)
+            .map_err(|error| broken(&self.name, &FormatError::from(error)))
     }
 
     /// Converts the rows of `batch`, which begins at row `first` of the batch that was read. Where a value does not fit, halves
@@ -313,5 +361,20 @@ impl FileRows {
         };
         let column = fault.column.clone();
         BadRow { row, field, column, fault: Fault::of(&fault.reason), byte_offset, raw }
+    }
+}
+
+/// The numbers of the fields whose columns a format file declares as floats.
+fn float_fields(rowset: Option<&[RowsetColumn]>) -> Vec<usize> {
+    let is_float = |column: &&RowsetColumn| matches!(column.sql_type, SqlType::Float | SqlType::Real);
+    rowset.unwrap_or_default().iter().filter(is_float).map(|column| column.field + 1).collect()
+}
+
+/// A float as the exact number that it becomes: cut to a whole one, or rounded to a scale. What is no float stays as it is.
+fn exact_text(text: &str, scale: Option<u8>) -> String {
+    match (text.trim().parse::<f64>().ok().filter(|value| value.is_finite()), scale) {
+        (Some(value), Some(scale)) => format!("{value:.*}", usize::from(scale)),
+        (Some(value), None) => format!("{:.0}", value.trunc()),
+        (None, _) => text.to_owned(),
     }
 }

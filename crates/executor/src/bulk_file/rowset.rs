@@ -7,7 +7,7 @@ use std::path::Path;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
 use databases::file_access::{FileAccess, cannot_open};
-use formats::bcp::{FormatFile, HostType};
+use formats::bcp::{FieldCollation, FormatFile, HostType};
 use introspection::view::View;
 use query::running;
 use query::{BoundTable, Datum, FileTable, OutputColumn};
@@ -190,6 +190,11 @@ fn rowset_columns(format: &mut FormatFile, collation: Collation) -> Vec<Column> 
             None => (field.name.clone(), host_sql_type(field.host_type, field.length), true),
         };
         field.column = Some(rank + 1);
+        // The field's own collation has its letters, which the database's need not have.
+        let collation = match &field.collation {
+            FieldCollation::Named { collation, .. } => *collation,
+            FieldCollation::Default | FieldCollation::Raw => collation,
+        };
         let collation = sql_type.is_character().then_some(collation);
         columns.push(Column::new(name, sql_type, nullable, collation));
     }

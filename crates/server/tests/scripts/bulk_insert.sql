@@ -286,3 +286,49 @@ error 515
 INSERT defaulted WITH (KEEPIDENTITY) SELECT 1, 'a', 2
 ----
 error 321
+
+-- Dates of digits alone are read by DATEFORMAT, which is mdy.
+CREATE TABLE us (id int, d date, t datetime2(0))
+----
+
+BULK INSERT us FROM 'us_dates.txt'; SELECT * FROM us ORDER BY id
+----
+affected 2
+1 | 2024-12-31 | 2024-12-31 10:15:00
+2 | 2024-02-29 | 2024-02-29 00:00:00
+
+-- The documentation's own way to load numbers with exponents into a decimal.
+CREATE TABLE fl (c1 float, c2 decimal(5, 4))
+----
+
+BULK INSERT fl FROM 'floats.txt' WITH (FORMATFILE = 'floats.xml'); SELECT c1, c2 FROM fl
+----
+affected 1
+0.08 | 0.0800
+
+-- Values in quotes whose fields a format file names.
+CREATE TABLE quoted (id int, name varchar(20), note varchar(20))
+----
+
+SELECT * FROM OPENROWSET(BULK 'in_quotes.csv', FORMAT = 'CSV', FORMATFILE = 'quoted.fmt') AS f
+----
+1 | plain
+2 | a,b
+3 | NULL
+
+BULK INSERT quoted FROM 'in_quotes.csv' WITH (FORMAT = 'CSV', FORMATFILE = 'quoted_rows.fmt', FIRSTROW = 2); SELECT id, name, REPLACE(note, CHAR(10), '/') FROM quoted
+----
+affected 2
+2 | x | a,b
+3 | two/lines | NULL
+
+SELECT * FROM OPENROWSET(BULK 'floats.txt', FORMAT = 'CSV', FORMATFILE = 'native.fmt') AS f
+----
+
+-- The letters of a field are those of its collation.
+SELECT id, name FROM OPENROWSET(BULK 'polish.txt', FORMATFILE = 'polish.fmt') AS f
+----
+1 | Zażółć
+
+SELECT name FROM OPENROWSET(BULK 'body.txt', FORMATFILE = 'endless.fmt') AS f
+----

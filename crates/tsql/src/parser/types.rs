@@ -126,6 +126,9 @@ impl Parser<'_> {
             return SqlError::new(243, 16, 1, format!("Type {name} is not a defined system type."))
                 .at_line(line);
         }
+        if name.eq_ignore_ascii_case("xml") {
+            return SqlError::unsupported("A schema collection of a type xml").at_line(line);
+        }
         SqlError::new(
             1001,
             15,
