@@ -29,7 +29,7 @@ pub enum Failure {
         error: load::Error,
     },
     /// A statement that belongs to a load.
-    #[error("{statement}: {error}")]
+    #[error("{}: {error}", copy::shortened(statement))]
     Statement {
         /// The statement.
         statement: String,
@@ -79,7 +79,7 @@ pub enum Failure {
         error: Box<load::Error>,
     },
     /// A load ended early; says what it had committed.
-    #[error("{}: {}", .0.file, .0.error)]
+    #[error("{}: {}", .0.file, said_once(&.0.file, &.0.error))]
     Load(Box<FailedLoad>),
     /// A copy ended early; says what it leaves.
     #[error("{}", .0.error)]
@@ -335,7 +335,7 @@ pub fn hint_of(error: &CopyError) -> Option<&'static str> {
 
 /// What helps against an error of the client. `is_plan`: of a plan; `is_statement`: of a statement that belongs to a load.
 fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option<&'static str> {
-    use rows::CellErrorReason::{Inexact, Parse, TimeOfDay, TooLong, Unmappable};
+    use rows::CellErrorReason::{Inexact, Null, Parse, TimeOfDay, TooLong, Unmappable};
     use rows::mapping::{MappingError, NoSqlType};
     use rows::text::TextError;
     use rows::{PlanError, Refusal, RowDecodeErrorReason};
@@ -345,7 +345,13 @@ fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option<&'s
     };
     match error {
         load::Error::Source(source) => source.downcast_ref::<FormatError>().and_then(of_file),
+        load::Error::Cell(cell) if matches!(cell.reason, Parse(_)) && stands_for_null(&cell.value) => {
+            Some("--null-text TEXT says which text stands for NULL, as in --null-text NULL")
+        }
         load::Error::Cell(cell) => match &cell.reason {
+            Null => {
+                Some("--null-text TEXT says which text stands for NULL; an empty field is then an empty text")
+            }
             TooLong { .. } | TimeOfDay => Some("--allow-truncate cuts such values"),
             Inexact(_)
             | Parse(
@@ -405,6 +411,11 @@ fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option<&'s
     }
 }
 
+/// Returns true for words that programs write for NULL.
+pub(crate) fn stands_for_null(value: &str) -> bool {
+    ["NULL", "\\N", "N/A", "#N/A", "None", "NaN"].iter().any(|word| value.trim().eq_ignore_ascii_case(word))
+}
+
 /// What went wrong with a copy's endpoints before it began.
 impl From<CopyError> for Failure {
     fn from(error: CopyError) -> Self {
@@ -434,6 +445,18 @@ impl From<Failure> for CopyError {
     }
 }
 
+/// The words of an error behind the name of its file, which they may have too.
+fn said_once(file: &str, error: &load::LoadError) -> String {
+    let text = error.to_string();
+    ["reading the source: ", ""]
+        .iter()
+        .find_map(|before| {
+            let rest = text.strip_prefix(&format!("{before}{file}"))?;
+            rest.strip_prefix(", ").or_else(|| rest.strip_prefix(": ")).map(str::to_owned)
+        })
+        .unwrap_or(text)
+}
+
 fn names(failures: &[(String, Box<FailedCopy>)]) -> String {
     failures.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -459,6 +482,9 @@ fn of_file(error: &FormatError) -> Option<&'static str> {
         ),
         Reason::UnterminatedQuote | Reason::TextAfterQuote => {
             Some("--no-quote takes quotes for data; --quote names another quote character")
+        }
+        Reason::UnknownSuffix => {
+            Some("--format csv reads any file as delimited text; `bulkwire sniff` guesses the format")
         }
         Reason::RowTooLong { .. } => Some(
             "--row-terminator says what ends a row, --no-quote takes quotes for data; `bulkwire sniff` guesses both",

@@ -1,5 +1,7 @@
 //! Makes a format, its options and a compression from the file flags.
 
+use std::path::Path;
+
 use formats::sniff::{Contradiction, contradiction};
 use formats::{
     Compression, CsvOptions, Encoding, Format, IpcContainer, IpcOptions, Location, ParquetOptions,
@@ -8,6 +10,7 @@ use formats::{
 
 use crate::args::{CompressionName, FileArgs, FormatName};
 use crate::failure::Failure;
+use crate::host_file;
 
 /// The format and compression of a file: by the flags first, then by the suffix. Files of bcp's formats are described by
 /// [`HostLayout`](crate::host_file::HostLayout) instead.
@@ -50,6 +53,7 @@ pub fn look_at(
         Contradiction::Delimiter { .. } => flags.delimiter.is_some() || flags.row_terminator.is_some(),
         // As a row of data it has been asked for; as a header it never is.
         Contradiction::SeparatorLine { .. } => flags.no_header,
+        Contradiction::FirstRow { is_certain, .. } => !is_certain,
     };
     if is_named {
         say!("warning: {location}: {found}; {remedy} would read it so");
@@ -60,6 +64,9 @@ pub fn look_at(
             format!(" (--delimiter '{assumed}' if it is one column)")
         }
         Contradiction::SeparatorLine { .. } => String::new(),
+        Contradiction::FirstRow { .. } => {
+            " (if it does name them: --skip-lines 1 --no-header --columns A,B,...)".to_owned()
+        }
     };
     Err(Failure::Usage(format!("{location}: {found}; say {remedy}{keep}, or ask `bulkwire sniff`")))
 }
@@ -110,11 +117,43 @@ fn with_csv_flags(format: Format, flags: &FileArgs) -> Result<Format, Failure> {
     }
     options.header = !flags.no_header;
     options.columns.clone_from(&flags.columns);
+    if let Some(path) = &flags.format_file {
+        describe(&mut options, path, flags)?;
+    }
     options.null_text.clone_from(&flags.null_text);
     if let Some(name) = &flags.encoding {
         options.encoding = name.parse::<Encoding>().map_err(|error| Failure::Usage(error.to_string()))?;
     }
     Ok(Format::Csv(options))
+}
+
+/// Takes the terminators and the encoding of a file with quotes from a format file. Its columns go by position.
+fn describe(options: &mut CsvOptions, path: &Path, flags: &FileArgs) -> Result<(), Failure> {
+    let named = [
+        ("--delimiter", flags.delimiter.is_some()),
+        ("--row-terminator", flags.row_terminator.is_some()),
+        ("--columns", flags.columns.is_some()),
+        ("--trim-blanks", flags.trim_blanks),
+    ];
+    if let Some((flag, _)) = named.into_iter().find(|(_, given)| *given) {
+        return Err(Failure::Usage(format!("{flag} has no place beside --format-file, which says it")));
+    }
+    let refused = |problem: String| Failure::Usage(format!("{}: {problem}", path.display()));
+    let described = host_file::format_file(path)?.quoted_layout().map_err(refused)?;
+    let is_in_order = described.columns.iter().zip(1..).all(|(column, number)| *column == Some(number));
+    if !is_in_order {
+        return Err(refused(
+            "with --format csv the fields fill the columns in their order; BULK INSERT with FORMAT = 'CSV' takes others"
+                .to_owned(),
+        ));
+    }
+    options.delimiter = described.options.delimiter;
+    options.row_terminator = described.options.row_terminator;
+    options.header = false;
+    if flags.encoding.is_none() {
+        options.encoding = described.options.encoding;
+    }
+    Ok(())
 }
 
 fn first_csv_flag(flags: &FileArgs) -> Option<&'static str> {

@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use formats::bcp::{
-    ByteOrderMark, DataMode, FieldCollation, FileCodePage, FormatFile, HostFormat, LayoutOptions, Tolerance,
-    UnmappableText, terminator,
+    ByteOrderMark, DataMode, DateTexts, Deviation, FieldCollation, FileCodePage, FormatFile, HostFormat,
+    LayoutOptions, Tolerance, UnmappableText, terminator,
 };
+use rows::text::DateOrder;
 use tds::{CodePage, Column};
 
 use crate::args::{FileArgs, FormatName};
@@ -22,6 +23,10 @@ pub struct HostLayout {
     trim_blanks: bool,
     skip_lines: usize,
     options: LayoutOptions,
+    /// The field terminator was named.
+    has_field_terminator: bool,
+    /// The order of day and month in dates such as `03/04/2026`.
+    date_order: Option<DateOrder>,
 }
 
 #[derive(Debug, Clone)]
@@ -33,6 +38,10 @@ enum Description {
 impl HostLayout {
     /// The layout that the flags name; `None` if the file is of another kind.
     pub fn of(flags: &FileArgs) -> Result<Option<Self>, Failure> {
+        if flags.format == Some(FormatName::Csv) && flags.format_file.is_some() {
+            // Text with quotes, whose fields the format file names.
+            return Ok(None);
+        }
         let mode = flags.format.and_then(mode_of);
         let description = match (&flags.format_file, mode) {
             (Some(path), None) if flags.format.is_none() => Description::FormatFile(format_file(path)?),
@@ -40,7 +49,8 @@ impl HostLayout {
             (None, None) => return Ok(None),
             _ => {
                 return Err(Failure::Usage(
-                    "--format-file describes the whole file: leave --format out".to_owned(),
+                    "--format-file describes the whole file: leave --format out, or say --format csv if values are in quotes"
+                        .to_owned(),
                 ));
             }
         };
@@ -74,7 +84,15 @@ impl HostLayout {
             encode_as_asked(file, code_page, asked)?;
         }
         let skip_lines = flags.skip_lines.unwrap_or_default();
-        Ok(Some(Self { description, code_page, trim_blanks: flags.trim_blanks, skip_lines, options }))
+        Ok(Some(Self {
+            description,
+            code_page,
+            trim_blanks: flags.trim_blanks,
+            skip_lines,
+            options,
+            has_field_terminator: flags.delimiter.is_some(),
+            date_order: None,
+        }))
     }
 
     /// The format of a file of this layout with `columns`; without columns, those of the format file.
@@ -99,11 +117,24 @@ impl HostLayout {
             host.read.byte_order_mark = ByteOrderMark::Strip;
         }
         host.write.trim_blanks = self.trim_blanks;
-        host.read.tolerance = Tolerance::strict().suffer(formats::bcp::Deviation::MissingLastTerminator);
+        host.read.tolerance =
+            Tolerance::strict().suffer(Deviation::MissingLastTerminator).suffer(Deviation::RowEndInField);
+        if let Description::Mode(mode) = &self.description {
+            let end = &self.options.field_terminator;
+            let is_asked = self.has_field_terminator && !mode.is_native();
+            let end = if mode.is_unicode() { terminator::widen(end) } else { end.clone() };
+            host.read.field_terminator = Some(end).filter(|_| is_asked);
+        }
+        host.read.dates = Some(DateTexts { order: self.date_order });
         host.write.code_page = self.code_page;
         host.write.unmappable = UnmappableText::Refuse;
         host.write.refuse_terminators = true;
         Ok(host)
+    }
+
+    /// Returns the layout of a file whose dates have this order of day and month.
+    pub fn with_date_order(self, date_order: Option<DateOrder>) -> Self {
+        Self { date_order, ..self }
     }
 
     /// Whether the columns must come from elsewhere.
@@ -147,7 +178,7 @@ fn mode_of(name: FormatName) -> Option<DataMode> {
     })
 }
 
-fn format_file(path: &Path) -> Result<FormatFile, Failure> {
+pub(crate) fn format_file(path: &Path) -> Result<FormatFile, Failure> {
     FormatFile::read(path).map_err(|error| Failure::Usage(error.to_string()))
 }
 

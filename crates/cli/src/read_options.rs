@@ -10,8 +10,8 @@ use rows::mapping::{GuidForm, OffsetForm, ReadOptions as FormOptions, Scale7};
 use crate::args::{Datetime2Form, FormArgs, ReaderArgs};
 use crate::verbs::load::options as load_options;
 
-/// The rows' form.
-pub fn form(arguments: &FormArgs) -> Form {
+/// The rows' form, for a destination that is text or not. Text holds the offset of a `datetimeoffset`, which no other file does.
+pub fn form(arguments: &FormArgs, is_text: bool) -> Form {
     Form::Arrow(FormOptions {
         scale_7: match arguments.datetime2 {
             Datetime2Form::Ns => Scale7::Nanoseconds,
@@ -19,7 +19,10 @@ pub fn form(arguments: &FormArgs) -> Form {
             Datetime2Form::Cut => Scale7::CutMicroseconds,
             Datetime2Form::Text => Scale7::Text,
         },
-        date_time_offset: if arguments.datetimeoffset_text { OffsetForm::Text } else { OffsetForm::Instant },
+        date_time_offset: match arguments.datetimeoffset_text || is_text {
+            true => OffsetForm::Text,
+            false => OffsetForm::Instant,
+        },
         guid: if arguments.guid_text { GuidForm::Text } else { GuidForm::Bytes },
     })
 }

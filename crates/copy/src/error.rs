@@ -48,7 +48,7 @@ pub enum CopyError {
         error: Box<load::LoadError>,
     },
     /// A statement that belongs to a copy.
-    #[error("{endpoint}: {statement}: {error}")]
+    #[error("{endpoint}: {}: {error}", shortened(statement))]
     Statement {
         /// The endpoint, without secrets.
         endpoint: String,
@@ -61,7 +61,7 @@ pub enum CopyError {
     #[error(transparent)]
     Format(#[from] FormatError),
     /// A row that the source could not read, and that was not to be refused.
-    #[error("row {}: {error}", row + 1)]
+    #[error("{}", of_row(*row, error))]
     Row {
         /// Its number, from 0.
         row: u64,
@@ -121,4 +121,24 @@ impl CopyError {
     pub fn client(endpoint: impl Into<String>, source: load::Error) -> Self {
         Self::Client { endpoint: endpoint.into(), source: Box::new(source) }
     }
+}
+
+/// Characters of a statement that an error shows.
+const STATEMENT_CHARS_MAX: usize = 200;
+
+/// The beginning of a statement on one line: a long one would hide the reason behind it.
+pub fn shortened(statement: &str) -> String {
+    let line = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(STATEMENT_CHARS_MAX) {
+        Some((end, _)) => format!("{} …", line.get(..end).unwrap_or_default()),
+        None => statement.to_owned(),
+    }
+}
+
+/// The words of an error behind the number of its row, which they may have too.
+fn of_row(row: u64, error: &dyn Error) -> String {
+    let text = error.to_string();
+    let number = format!("row {}", row + 1);
+    let has_it = text.split([',', ':']).any(|part| part.trim() == number);
+    if has_it { text } else { format!("{number}: {text}") }
 }

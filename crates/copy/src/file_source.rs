@@ -42,6 +42,8 @@ pub struct FileSource {
     /// How the files are recognised, when that was asked.
     repeat: Option<Repeat>,
     interruption: Option<Interruption>,
+    /// Columns of text files are text, whatever their values could be.
+    keeps_text: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -75,6 +77,7 @@ impl FileSource {
             measured: None,
             repeat: None,
             interruption: None,
+            keeps_text: false,
         })
     }
 
@@ -82,6 +85,12 @@ impl FileSource {
     #[must_use]
     pub fn interrupted_by(self, interruption: Option<Interruption>) -> Self {
         Self { interruption, ..self }
+    }
+
+    /// Leaves the columns of text files text.
+    #[must_use]
+    pub fn keeping_text(self, keeps_text: bool) -> Self {
+        Self { keeps_text, ..self }
     }
 
     fn first(&self) -> Result<&OneFile, CopyError> {
@@ -168,7 +177,8 @@ impl FileSource {
             if is_over() {
                 return Err(CopyError::Cancelled);
             }
-            self.measured = Some(measured);
+            let keeps_text = self.keeps_text && self.is_text();
+            self.measured = Some(if keeps_text { measured.into_text() } else { measured });
         }
         self.measured.as_ref().ok_or_else(|| CopyError::Usage(format!("{} means no file", self.name)))
     }

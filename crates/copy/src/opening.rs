@@ -33,6 +33,8 @@ pub struct SourceSettings {
     pub formats: FileFormats,
     /// How a sheet is read.
     pub sheet: SheetSettings,
+    /// Columns of text files stay text, also in tables that are made of them.
+    pub keeps_text: bool,
     /// Ends the look at all rows of text files.
     pub interruption: Option<Interruption>,
 }
@@ -68,6 +70,7 @@ impl Endpoint {
                     true => Ok(Box::new(SheetSource::new(files, settings.sheet.clone()))),
                     false => Ok(Box::new(
                         FileSource::new(files, &settings.formats)?
+                            .keeping_text(settings.keeps_text)
                             .interrupted_by(settings.interruption.clone()),
                     )),
                 }

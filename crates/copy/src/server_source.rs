@@ -11,7 +11,10 @@ use load::{
     Beginning, Client, KeyOrder, SourceBatch, SourceIdentity, TableName, TableShape, Waited,
     read::{ParallelRead, ReadOptions, RowSource, SplitPlan},
 };
-use rows::{Form, mapping::SQL_TYPE_KEY};
+use rows::{
+    Form,
+    mapping::{SQL_TYPE_KEY, note_of_offsets},
+};
 
 use crate::{
     endpoint::SqlServerEndpoint,
@@ -158,12 +161,13 @@ impl Source for ServerSource {
 
     fn describe(&mut self, form: ReadForm) -> Result<Description, CopyError> {
         let started = self.started(form)?;
+        let notes = started.notes.iter().cloned().chain(note_of_offsets(&started.schema));
         Ok(Description {
             schema: without_rowversions(&started.schema),
             rows: started.count,
             bytes: None,
             has_names: true,
-            notes: started.notes.clone(),
+            notes: notes.collect(),
         })
     }
 

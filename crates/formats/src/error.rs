@@ -104,6 +104,11 @@ pub enum Reason {
         "no known format has this suffix (.csv, .tsv, .txt, .parquet, .arrow, .feather, .ipc, .arrows, each also with .gz or .zst)"
     )]
     UnknownSuffix,
+    /// A workbook, which has sheets and not one table.
+    #[error(
+        "a workbook is read by `bulkwire copy FILE#SHEET DESTINATION`; save the sheet as CSV for other commands"
+    )]
+    Workbook,
     /// A type that the format (or the checksum) does not support.
     #[error("type {data_type} is not supported in {format}")]
     UnsupportedType {

@@ -51,6 +51,9 @@ impl Format {
             Some("arrows") => {
                 Self::ArrowIpc(IpcOptions { container: IpcContainer::Stream, ..IpcOptions::default() })
             }
+            Some("xlsx" | "xlsm" | "xlsb" | "xls" | "ods") => {
+                return Err(FormatError::new(Reason::Workbook).in_file(&path.display().to_string()));
+            }
             _ => return Err(FormatError::new(Reason::UnknownSuffix).in_file(&path.display().to_string())),
         };
         Ok((format, compression))

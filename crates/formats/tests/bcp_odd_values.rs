@@ -46,7 +46,7 @@ fn odd_values_load_as_the_original_loads_them() {
         ("a float null", "SQLFLT8 1 8 \"\"", vec![0], "0.0"),
         ("a decimal(5,2) null", DECIMAL, decimal(5, 3, 1, 1505), "1.50"),
         ("a decimal(5,2) null", DECIMAL, decimal(5, 3, 0, 1505), "-1.50"),
-        ("a decimal(5,2) null", DECIMAL, decimal(5, 2, 2, 150), "1.50"),
+        ("a decimal(5,2) null", DECIMAL, decimal(5, 2, 2, 150), "-1.50"),
         ("a decimal(5,2) null", DECIMAL, decimal(0, 2, 1, 150), "1.50"),
         ("a decimal(5,2) null", DECIMAL, decimal(39, 2, 1, 150), "1.50"),
     ] {

@@ -111,6 +111,9 @@ fn the_narrowest_type_that_loses_nothing() {
         (&["6F9619FF-8B86-D011-B42D-00C04FC964F"], "Utf8"),
         (&["0xDEADBEEF", "0x"], "Binary"),
         (&["0xABC"], "Utf8"),
+        (&["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"], "Utf8"),
+        (&["0xdeadbeef"], "Utf8"),
+        (&["0XDEADBEEF"], "Utf8"),
         (&["DEADBEEF"], "Utf8"),
     ] {
         assert_eq!(type_of(values), expected, "{values:?}");

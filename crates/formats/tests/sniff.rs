@@ -190,6 +190,9 @@ fn what_is_no_text_is_said_to_be_none() {
         report(&native),
         "file (1600 bytes, whole file)\n  not text; a native file of bcp needs its format file, or the table that it came from\n"
     );
+    assert!(report(b"{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 4}\n").contains("JSON, an object a line"));
+    let japanese = tds::CodePage::Cp932.encode("番号,名前\n1,とうきょう\n2,おおさか\n").unwrap();
+    assert_eq!(text(&japanese).encoding.to_string(), "code page 932");
     let words = text(b"one\ntwo words\nthree\n");
     assert_eq!(words.layout, formats::sniff::Layout::OneColumn);
     assert_eq!(rows_by_guess(b"one\ntwo words\nthree\n"), 3);

@@ -130,13 +130,97 @@ fn against(file: &str, options: &CsvOptions) -> Option<Contradiction> {
     contradiction(&Location::Path(path), Compression::None, options).unwrap()
 }
 
+/// A mark at each field may be a part of the field: nothing is lost, and the other guess is said.
+#[test]
+fn marks_beside_delimiters_stay_with_their_fields() {
+    for delimiter in [",", ";", "|", "\t"] {
+        for mark in ["+", "$", "#", "@", "*", "%"] {
+            let before = format!("Ann,{mark}491,{mark}492\nBob,{mark}441,{mark}442\n");
+            let behind = format!("491{mark},492{mark},Ann\n441{mark},442{mark},Bob\n");
+            let named = format!("name,{mark}a,{mark}b\nAnn,{mark}c,{mark}d\nBob,{mark}e,{mark}f\n");
+            for file in [before, behind, named] {
+                let file = file.replace(',', delimiter);
+                let sniffed = text(file.as_bytes());
+                assert_eq!(guess(&sniffed).0, delimiter, "{file:?}");
+                assert!(sniffed.doubts.iter().any(|doubt| doubt.contains("as evenly")), "{file:?}");
+                let options = CsvOptions { delimiter: delimiter.to_owned(), ..CsvOptions::default() };
+                let found = against(&file, &options);
+                assert!(!matches!(found, Some(Contradiction::Delimiter { .. })), "{file:?}: {found:?}");
+            }
+        }
+    }
+    assert_eq!(guess(&text(b"1,,2\n3,,4\n5,,6\n")).0, ",");
+}
+
+/// Quotes are those around fields, and none within.
+#[test]
+fn a_mark_of_inches_is_no_quote() {
+    let layout = |file: &[u8]| text(file).layout;
+    let plain = |quote| Layout::Delimited { delimiter: ",".to_owned(), quote };
+    assert_eq!(layout(b"1,2\" pipe,x\n2,3\" pipe,y\n"), plain(None));
+    assert_eq!(layout(b"1,\"2\"\" pipe\",x\n2,\"3\",y\n"), plain(Some(b'"')));
+}
+
+/// Lines of text above the names, and a delimiter behind each row of data.
+#[test]
+fn an_odd_head_hides_no_delimiter() {
+    let titled = text(b"Report of May\n\nid,name\n1,x\n2,y\n");
+    assert_eq!(guess(&titled), (",".to_owned(), "\n".to_owned(), 2, true));
+    assert!(titled.doubts.iter().any(|doubt| doubt.contains("--skip-lines")), "{:?}", titled.doubts);
+    let trailing = text(b"id,name\n1,x,\n2,y,\n3,z,\n");
+    assert_eq!((guess(&trailing).0.as_str(), trailing.odd_rows), (",", 1));
+}
+
+/// Types come of every row that was read.
+#[test]
+fn rows_beyond_the_first_thousands_count() {
+    let mut file: String = (0..5000).map(|row| format!("{row},x\n")).collect();
+    file += "9000000000,x\n";
+    let sniffed = text(file.as_bytes());
+    assert_eq!(sniffed.rows, 5001);
+    assert!(sniffed.declaration().contains("bigint"), "{}", sniffed.declaration());
+}
+
+/// A file without a header keeps its first row.
+#[test]
+fn a_first_row_of_data_is_no_header() {
+    let first = |file: &str| match against(file, &CsvOptions::default()) {
+        Some(Contradiction::FirstRow { is_certain, .. }) => Some(is_certain),
+        None => None,
+        other => panic!("{file:?}: {other:?}"),
+    };
+    for (file, expected) in [
+        ("2024-01-01,Ann,5.5\n2024-01-02,Bob,6.5\n", Some(true)),
+        ("1,Ann,5.5\n2,Bob,6.5\n", Some(true)),
+        ("2024-01-01\n2024-01-02\n", Some(true)),
+        ("country,1990,1991\nFrance,56,57\n", Some(false)),
+        ("1,2\n3,4\n", Some(false)),
+        ("day,name,amount\n2024-01-01,Ann,5.5\n", None),
+        (",a,b\n0,1,2\n", None),
+        ("2024-01-01,Ann\n", None),
+        ("Ann,Smith\nBob,Jones\n", None),
+        ("a,b\n,\n", None),
+    ] {
+        assert_eq!(first(file), expected, "{file:?}");
+    }
+    let named = CsvOptions { columns: Some(vec!["day".to_owned()]), ..CsvOptions::default() };
+    assert!(against("2024-01-01\n2024-01-02\n", &named).is_some());
+    for options in [
+        CsvOptions { header: false, ..CsvOptions::default() },
+        CsvOptions { skip_lines: 1, ..CsvOptions::default() },
+    ] {
+        assert_eq!(against("2024-01-01\n2024-01-02\n", &options), None);
+    }
+}
+
 #[test]
 fn options_that_the_file_contradicts() {
     let comma = CsvOptions::default();
     for file in ["a|b|c\n1|2|3\n4|5|6\n", "a\tb\n1\t2\n", "a||b\n1||2\n3||4\n", "a;b\n1,5;2\n"] {
         let found = against(file, &comma);
         let is_held = file.contains(',');
-        assert_eq!(matches!(found, Some(Contradiction::Delimiter { .. })), !is_held, "{file:?}: {found:?}");
+        let Some(Contradiction::Delimiter { is_uneven, .. }) = found else { panic!("{file:?}: {found:?}") };
+        assert_eq!(is_uneven, is_held, "{file:?}");
     }
     let separator = against("sep=;\na;b\n1;2\n", &comma).unwrap();
     assert_eq!(separator.remedy(), "--skip-lines 1 --delimiter ';'");

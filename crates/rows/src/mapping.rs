@@ -86,6 +86,15 @@ pub enum GuidForm {
 /// Arrow's time zone of instants.
 pub(crate) const UTC: &str = "UTC";
 
+/// Returns a note that names the columns whose offsets from UTC are not kept; None if there are none.
+pub fn note_of_offsets(schema: &arrow::datatypes::Schema) -> Option<String> {
+    let is_instant = |field: &&Arc<Field>| matches!(field.data_type(), DataType::Timestamp(_, Some(_)));
+    let names: Vec<&str> =
+        schema.fields().iter().filter(is_instant).map(|field| field.name().as_str()).collect();
+    (!names.is_empty())
+        .then(|| format!("{}: datetimeoffset as instants in UTC, without the offsets", names.join(", ")))
+}
+
 /// Arrow type of values of `sql_type`.
 pub fn data_type_for(sql_type: &SqlType, form: &Form) -> DataType {
     use DataType::*;

@@ -63,6 +63,9 @@ pub enum TextError {
         /// The type's name, as in Transact-SQL.
         target: &'static str,
     },
+    /// A day or a month that no year has: `2024-02-30`.
+    #[error("there is no such day")]
+    NoSuchDay,
     /// More digits before the point than `decimal(precision, scale)` holds.
     #[error("more digits than decimal({precision}, {scale}) holds")]
     PrecisionExceeded {

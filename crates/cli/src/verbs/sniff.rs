@@ -30,7 +30,7 @@ pub fn run(arguments: &SniffArgs) -> Result<(), Failure> {
         _ => None,
     };
     if arguments.all_rows {
-        return all_rows(&location, text.map(|text| &**text), compression);
+        return all_rows(&location, text.map(|text| &**text), compression, arguments.declare);
     }
     if arguments.declare {
         let Some(text) = text else {
@@ -58,6 +58,7 @@ fn all_rows(
     location: &Location,
     text: Option<&SniffedText>,
     compression: Compression,
+    declares: bool,
 ) -> Result<(), Failure> {
     let Some(options) = text.and_then(SniffedText::csv_options) else {
         return Err(Failure::Usage(format!(
@@ -83,6 +84,15 @@ fn all_rows(
         ]);
     }
     let mut out = io::stdout().lock();
+    if declares {
+        let columns = inferred.columns.iter().zip(roomy.fields()).map(|(column, field)| {
+            let null = if column.nulls > 0 { "null" } else { "not null" };
+            Ok(format!("[{}] {} {null}", column.name.replace(']', "]]"), type_of(column, field)?))
+        });
+        let columns = columns.collect::<Result<Vec<_>, Failure>>()?.join(", ");
+        let written = writeln!(out, "{columns}").and_then(|()| out.flush());
+        return written.map_err(|source| Failure::Stream { stream: "output", source });
+    }
     let written = table.write(&mut out).and_then(|()| writeln!(out, "{} rows", inferred.rows));
     written.and_then(|()| out.flush()).map_err(|source| Failure::Stream { stream: "output", source })
 }

@@ -287,3 +287,29 @@ fn xml_format_files_are_written_and_read() {
     assert_eq!(bad.code, 1);
     assert!(bad.stdout.contains("bad.xml") && bad.stdout.ends_with("BCP copy in failed\n"), "{}", bad.stdout);
 }
+
+/// One value into a file, as a picture is taken out of a table: its bytes and nothing else.
+#[test]
+fn a_field_without_an_end_is_the_bytes_of_its_value() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE docs (id int, body varbinary(max), note nvarchar(20))");
+    fixture.sql("INSERT docs VALUES (1, 0x00FF0A25504446, N'Zoë')");
+    for (host_type, column, bytes) in [
+        ("SQLBINARY", "body", &b"\x00\xFF\x0A%PDF"[..]),
+        ("SQLIMAGE", "body", b"\x00\xFF\x0A%PDF"),
+        ("SQLCHAR", "note", "Zo\u{eb}".as_bytes()),
+        ("SQLNCHAR", "note", b"Z\0o\0\xEB\0"),
+    ] {
+        fixture.file("raw.fmt", format!("14.0\n1\n1 {host_type} 0 0 \"\" 1 {column} \"\"\n"));
+        let query = format!("SELECT {column} FROM docs");
+        copied(&fixture.run(&["bcp", &query, "queryout", "out.bin", "-f", "raw.fmt"]), 1);
+        assert_eq!(fs::read(fixture.path("out.bin")).unwrap(), bytes, "{host_type}");
+    }
+    fixture.sql("CREATE TABLE taken (body varbinary(max))");
+    let refused = fixture.run(&["bcp", "taken", "in", "out.bin", "-f", "raw.fmt"]);
+    assert!(
+        refused.code != 0 && refused.stdout.contains("nothing says where its values end"),
+        "{}",
+        refused.stdout
+    );
+}

@@ -201,3 +201,148 @@ fn a_format_file_reads_line_feeds_inside_every_field() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert_eq!(files.rows("SELECT * FROM c"), "1,\"a\nb\",\"c\nd\"\n2,e,f");
 }
+
+#[test]
+fn a_first_row_of_data_is_not_lost() {
+    let files = Files::new();
+    let file = files.write("u.csv", "2024-01-01,Ann,5.5\n2024-01-02,Bob,6.5\n");
+    let target = files.folder.path().join("t.parquet");
+    for arguments in [
+        &["load", "t", &file, "--create"][..],
+        &["convert", &file, target.to_str().unwrap()],
+        &["copy", &file, target.to_str().unwrap()],
+    ] {
+        let ran = files.fixture.run(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("looks like data") && ran.stderr.contains("--no-header"),
+            "{}",
+            ran.stderr
+        );
+    }
+    let (code, rows, said) = files.create(&file, &["--no-header"]);
+    assert_eq!((code, rows.as_str()), (0, "2024-01-01,Ann,5.5\n2024-01-02,Bob,6.5"), "{said}");
+    // Years are names, and numbers may be.
+    let years = files.write("years.csv", "country,1990,1991\nFrance,56,57\n");
+    let (code, rows, said) = files.create(&years, &[]);
+    assert_eq!((code, rows.as_str()), (0, "France,56,57"), "{said}");
+    assert!(said.contains("warning: ") && said.contains("--no-header"), "{said}");
+}
+
+#[test]
+fn an_uneven_delimiter_is_told_with_the_right_one() {
+    let files = Files::new();
+    let file = files.write("de.csv", "id;amount\n1;1,50\n2;2,75\n");
+    let (code, made, said) = files.create(&file, &[]);
+    assert_eq!((code, made.as_str()), (2, "no table"), "{said}");
+    assert!(said.contains("--delimiter ';'") && said.contains("unevenly"), "{said}");
+}
+
+#[test]
+fn a_row_with_bytes_that_are_no_text_is_refused_alone() {
+    let files = Files::new();
+    let file = files.write("t.csv", b"id,name\n1,Ann\n2,M\xFCller\n3,\x1A\n4,\xFF\xFE\xFD\n5,Bob\n");
+    let rejects = files.write("refused.jsonl", "");
+    let (code, rows, said) = files.create(&file, &["--rejects", &rejects]);
+    assert_eq!((code, rows.as_str()), (3, "1,Ann\n3,\u{1A}\n5,Bob"), "{said}");
+    let refused = std::fs::read_to_string(&rejects).unwrap();
+    let lines: Vec<&str> = refused.lines().collect();
+    assert_eq!(lines.len(), 2, "{refused}");
+    assert!(
+        lines[0].contains("\"raw_hex\":\"322c4dfc6c6c65720a\"") && lines[0].contains("\"row\":2"),
+        "{refused}"
+    );
+    assert!(lines[0].contains("\"line\":3") && lines[0].contains("\"column\":\"name\""), "{refused}");
+    assert!(lines[1].contains("\"raw_hex\":\"342cfffefd0a\""), "{refused}");
+    let target = files.folder.path().join("t.parquet");
+    let copied = files.fixture.run(&["copy", &file, target.to_str().unwrap(), "--rejects", &rejects]);
+    assert_eq!(copied.code, 3, "{}", copied.stderr);
+}
+
+#[test]
+fn a_name_that_is_there_twice_gets_a_number() {
+    let files = Files::new();
+    let file = files.write("d.csv", "Jahr;Jahr;x\n1951;year;1\n");
+    let (code, rows, said) = files.create(&file, &["--delimiter", ";"]);
+    assert_eq!((code, rows.as_str()), (0, "1951,year,1"), "{said}");
+    let names =
+        files.rows("SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('t') ORDER BY column_id");
+    assert_eq!(names, "Jahr\nJahr_2\nx");
+}
+
+#[test]
+fn text_is_kept_where_it_is_asked_for() {
+    let files = Files::new();
+    let file = files.write("t.csv", "hash,n\n0xAB,1\n0xCD,2\n");
+    let types = "SELECT t.name FROM sys.columns c JOIN sys.types t ON t.user_type_id = c.user_type_id \
+                 WHERE c.object_id = OBJECT_ID('t') ORDER BY column_id";
+    let (code, rows, said) = files.create(&file, &["--keep-text"]);
+    assert_eq!((code, rows.as_str()), (0, "0xAB,1\n0xCD,2"), "{said}");
+    assert_eq!(files.rows(types), "nvarchar\nnvarchar");
+    files.fixture.sql("DROP TABLE t");
+    files.fixture.ok(&["copy", &file, "mssql:t", "--keep-text"]);
+    assert_eq!(files.rows(types), "nvarchar\nnvarchar");
+    files.fixture.sql("DROP TABLE t");
+    files.fixture.ok(&["copy", &file, "mssql:t"]);
+    assert_eq!(files.rows(types).lines().next(), Some("varbinary"));
+}
+
+#[test]
+fn csv_keeps_the_offset_of_a_datetimeoffset_and_parquet_says_that_it_does_not() {
+    let files = Files::new();
+    files.fixture.sql("CREATE TABLE o (d datetimeoffset(0) NULL)");
+    files.fixture.sql("INSERT o VALUES ('2024-01-02 03:04:05 +05:30')");
+    let out = files.folder.path().join("o.csv");
+    let out = out.to_str().unwrap();
+    for arguments in [
+        &["export", "o", out][..],
+        &["export", "o", out, "--readers", "2"],
+        &["copy", "mssql:o", out],
+        &["copy", "mssql:o", out, "--to-format", "tsv"],
+    ] {
+        files.fixture.ok(arguments);
+        let text = std::fs::read_to_string(out).unwrap();
+        assert_eq!(text, "d\n2024-01-02 03:04:05 +05:30\n", "{arguments:?}");
+    }
+    let parquet = files.folder.path().join("o.parquet");
+    let parquet = parquet.to_str().unwrap();
+    for arguments in [&["export", "o", parquet][..], &["copy", "mssql:o", parquet]] {
+        let said = files.fixture.ok(arguments).stderr;
+        assert!(said.contains("d: datetimeoffset as instants in UTC"), "{arguments:?}: {said}");
+        let said = files.fixture.ok(&[arguments, &["--datetimeoffset-text"]].concat()).stderr;
+        assert!(!said.contains("instants in UTC"), "{said}");
+    }
+}
+
+#[test]
+fn fields_of_a_format_file_may_be_in_quotes() {
+    let files = Files::new();
+    let format =
+        files.write("q.fmt", "14.0\n2\n1 SQLCHAR 0 12 \",\" 1 id \"\"\n2 SQLCHAR 0 20 \"\\n\" 2 name \"\"\n");
+    let file = files.write("q.csv", "1,\"plain\"\n2,\"a,b\"\n");
+    files.fixture.sql("CREATE TABLE q (id int, name varchar(20))");
+    files.fixture.ok(&["load", "q", &file, "--format", "csv", "--format-file", &format]);
+    assert_eq!(files.rows("SELECT * FROM q ORDER BY id"), "1,plain\n2,\"a,b\"");
+}
+
+#[test]
+fn dates_of_a_format_file_have_the_spellings_of_other_files() {
+    let files = Files::new();
+    let format =
+        files.write("d.fmt", "14.0\n2\n1 SQLCHAR 0 12 \",\" 1 id \"\"\n2 SQLCHAR 0 30 \"\\n\" 2 d \"\"\n");
+    files.fixture.sql("CREATE TABLE d (id int, d date)");
+    files.fixture.sql("CREATE TABLE m (id int, d datetime)");
+    let plain = files.write("plain.txt", "1,20240101\n2,2024-02-29\n3,29 Feb 2024\n");
+    let us = files.write("us.txt", "1,03/04/2026\n");
+    for table in ["d", "m"] {
+        files.fixture.ok(&["load", table, &plain, "--format-file", &format]);
+        let refused = files.fixture.run(&["load", table, &us, "--format-file", &format]);
+        assert_eq!(refused.code, 1, "{}", refused.stderr);
+        assert!(refused.stderr.contains("--date-order"), "{}", refused.stderr);
+        for (order, day) in [("mdy", "2026-03-04"), ("dmy", "2026-04-03")] {
+            files.fixture.sql(&format!("TRUNCATE TABLE {table}"));
+            files.fixture.ok(&["load", table, &us, "--format-file", &format, "--date-order", order]);
+            assert_eq!(files.rows(&format!("SELECT CAST(d AS date) FROM {table}")), day);
+        }
+    }
+}

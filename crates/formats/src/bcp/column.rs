@@ -15,6 +15,7 @@ use tds::{Column, Length, SqlType, Vector, VectorError, vector};
 
 use super::cells::Cells;
 use super::format_file::HostField;
+use super::options::DateTexts;
 use super::regional::RegionalFormat;
 use super::text_column::{TextColumn, TextForm};
 use super::value::{Fault, Remark, hex, moment_text, native, number_text};
@@ -47,9 +48,11 @@ pub(super) fn filler(
     column: &Column,
     text: TextForm,
     regional: Option<&Arc<RegionalFormat>>,
+    dates: Option<DateTexts>,
 ) -> Box<dyn ColumnFiller> {
     let sql_type = column.sql_type();
     if field.host_type.is_text() {
+        let dates = dates.filter(|_| regional.is_none());
         let source = match regional.filter(|_| is_money(sql_type) || is_moment(sql_type)) {
             Some(format) => Source::Regional {
                 form: text,
@@ -59,12 +62,14 @@ pub(super) fn filler(
             },
             None => Source::Text { form: text, scratch: Vec::new() },
         };
-        return textual(source, column, text);
+        return textual(source, column, text, dates);
     }
     match same_kind(field.host_type, sql_type) {
         true => native_filler(field.host_type, sql_type),
         // Whatever else: spelled out, and read like text.
-        false => textual(Source::Spelled { host_type: field.host_type, scratch: Vec::new() }, column, text),
+        false => {
+            textual(Source::Spelled { host_type: field.host_type, scratch: Vec::new() }, column, text, None)
+        }
     }
 }
 
@@ -130,7 +135,12 @@ fn is_moment(sql_type: &SqlType) -> bool {
 }
 
 /// Values read from text.
-fn textual(mut source: Source, column: &Column, form: TextForm) -> Box<dyn ColumnFiller> {
+fn textual(
+    mut source: Source,
+    column: &Column,
+    form: TextForm,
+    dates: Option<DateTexts>,
+) -> Box<dyn ColumnFiller> {
     let sql_type = column.sql_type().clone();
     let meridiem = !matches!(source, Source::Text { form: TextForm::Wide, .. });
     let done = |value| (value, None);
@@ -186,6 +196,9 @@ fn textual(mut source: Source, column: &Column, form: TextForm) -> Box<dyn Colum
             let kind = sql_type.clone();
             instants(&sql_type, move |cell| {
                 let text = source.text(cell)?;
+                if let Some(dates) = dates {
+                    return moment_text::by_load_rules(text, &kind, dates).map(|value| (value, None));
+                }
                 match kind {
                     SqlType::Date => moment_text::date(text).map(|value| (value, None)),
                     SqlType::Time { .. } => moment_text::time(text).map(|value| (value, None)),

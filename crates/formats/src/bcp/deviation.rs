@@ -7,6 +7,9 @@ use std::fmt;
 pub enum Deviation {
     /// A field holds the row terminator: fields are missing, and the next row was swallowed.
     SwallowedRow,
+    /// A field that is not the last holds the row terminator, and the row has as many fields as described. The terminator is data, or
+    /// two rows that lack fields happen to make one.
+    RowEndInField,
     /// The last field holds the field terminator: there are more fields than described.
     SurplusFields,
     /// The last row has no terminator.
@@ -49,8 +52,9 @@ pub enum Deviation {
 
 impl Deviation {
     /// All of them, in order.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::SwallowedRow,
+        Self::RowEndInField,
         Self::SurplusFields,
         Self::MissingLastTerminator,
         Self::DroppedTail,
@@ -77,6 +81,9 @@ impl Deviation {
         match self {
             Self::SwallowedRow => {
                 "the field contains the row terminator: fields are missing and rows run together"
+            }
+            Self::RowEndInField => {
+                "the field contains the row terminator as data, or a row lacks fields and swallowed the next: the row has as many fields as described"
             }
             Self::SurplusFields => {
                 "the last field contains the field terminator: the row has more fields than described"

@@ -116,18 +116,39 @@ impl FormatFile {
         Self::parse(&bytes, &name)
     }
 
-    /// Reads the bytes of a format file; `name` appears in errors. UTF-8, or with a byte-order mark UTF-16.
+    /// Reads the bytes of a format file; `name` appears in errors. UTF-8, or with a byte-order mark UTF-16. Files of bcp on Windows
+    /// have names in the client's code page, which nothing in them says. Names decide nothing, so any bytes will do for them, and
+    /// terminators are the bytes that stand there.
     ///
     /// # Errors
     /// As [`FormatFile::read`].
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, FormatFileError> {
-        let text = decode(bytes).map_err(|problem| FormatFileError::new(name, None, problem))?;
-        let file = if text.trim_start().starts_with('<') {
+        let Decoded { text, is_foreign } =
+            decode(bytes).map_err(|problem| FormatFileError::new(name, None, problem))?;
+        let mut file = if text.trim_start().starts_with('<') {
             format_xml::parse(&text, name)
         } else {
             format_text::parse(&text, name)
         }?;
+        if is_foreign {
+            file.restore_bytes();
+        }
         Ok(file)
+    }
+
+    /// Gives terminators their bytes back, and names the characters of Windows' Western code page.
+    fn restore_bytes(&mut self) {
+        let shown = |name: &mut String| {
+            let bytes = foreign::bytes_of(name.as_bytes());
+            *name = CodePage::Cp1252
+                .decode(&bytes)
+                .map_or_else(|_| String::from_utf8_lossy(&bytes).into_owned(), std::borrow::Cow::into_owned);
+        };
+        for field in &mut self.fields {
+            field.terminator = foreign::bytes_of(&field.terminator);
+            shown(&mut field.name);
+        }
+        self.rowset.iter_mut().flatten().for_each(|column| shown(&mut column.name));
     }
 
     /// The file as lines of eight values (seven in version 7.0), as `bcp … format` writes it.
@@ -185,6 +206,32 @@ impl FormatFile {
             }
         }
         Ok(())
+    }
+}
+
+impl FormatFile {
+    /// Checks that each field that fills a column says where its value ends: every value would be empty else. A field without any
+    /// end can be written, as the bytes of one value.
+    ///
+    /// # Errors
+    /// The first field that does not.
+    pub fn check_readable(&self, name: &str) -> Result<(), FormatFileError> {
+        let is_endless = |field: &HostField| {
+            field.column.is_some()
+                && field.prefix_length == 0
+                && field.length == 0
+                && field.terminator.is_empty()
+                && field.host_type.size_bytes().is_none()
+        };
+        let Some(index) = self.fields.iter().position(is_endless) else { return Ok(()) };
+        let named = self.fields.get(index).map_or("", |field| field.name.as_str());
+        let problem = FormatFileProblem::Field {
+            field: index + 1,
+            problem: format!(
+                "{named:?} has no prefix, no length and no terminator, so nothing says where its values end"
+            ),
+        };
+        Err(FormatFileError::new(name, Some(index as u64 + 3), problem))
     }
 }
 
@@ -273,7 +320,43 @@ impl FromStr for FormatVersion {
 }
 
 /// The text of a format file.
-fn decode(bytes: &[u8]) -> Result<String, FormatFileProblem> {
+struct Decoded {
+    text: String,
+    /// It is in no known encoding: each byte beyond ASCII is a [`foreign`] character.
+    is_foreign: bool,
+}
+
+/// Bytes of an unknown encoding within text: each is a character of the private use area, which is no blank and no quote.
+mod foreign {
+    const FIRST: u32 = 0xF700;
+
+    /// The text of such bytes.
+    pub(super) fn text_of(bytes: &[u8]) -> String {
+        let character = |byte: &u8| match byte.is_ascii() {
+            true => char::from(*byte),
+            false => char::from_u32(FIRST + u32::from(*byte)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        };
+        bytes.iter().map(character).collect()
+    }
+
+    /// The bytes of such text in UTF-8.
+    pub(super) fn bytes_of(text: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(text.len());
+        for chunk in text.utf8_chunks() {
+            for character in chunk.valid().chars() {
+                let byte = u32::from(character).checked_sub(FIRST).and_then(|byte| u8::try_from(byte).ok());
+                match byte.filter(|byte| !byte.is_ascii()) {
+                    Some(byte) => bytes.push(byte),
+                    None => bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+                }
+            }
+            bytes.extend_from_slice(chunk.invalid());
+        }
+        bytes
+    }
+}
+
+fn decode(bytes: &[u8]) -> Result<Decoded, FormatFileProblem> {
     let not_text = |offset: usize| FormatFileProblem::NotText {
         byte: bytes.get(offset).copied().unwrap_or_default(),
         offset,
@@ -286,15 +369,49 @@ fn decode(bytes: &[u8]) -> Result<String, FormatFileProblem> {
         let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
         String::from_utf16(&units).map_err(|_| not_text(2))
     };
+    let known = |text: String| Decoded { text, is_foreign: false };
     match bytes {
-        [0xFF, 0xFE, wide @ ..] => units(wide, u16::from_le_bytes),
-        [0xFE, 0xFF, wide @ ..] => units(wide, u16::from_be_bytes),
+        [0xFF, 0xFE, wide @ ..] => units(wide, u16::from_le_bytes).map(known),
+        [0xFE, 0xFF, wide @ ..] => units(wide, u16::from_be_bytes).map(known),
         _ => {
             let plain = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-            let skipped = bytes.len() - plain.len();
-            std::str::from_utf8(plain)
-                .map(str::to_owned)
-                .map_err(|error| not_text(skipped + error.valid_up_to()))
+            Ok(match std::str::from_utf8(plain) {
+                Ok(text) => known(text.to_owned()),
+                Err(_) => Decoded { text: foreign::text_of(plain), is_foreign: true },
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Names of any code page, blanks of Unicode and backslashes among their bytes, and a terminator beyond ASCII.
+    #[test]
+    fn names_of_a_clients_code_page_are_read() {
+        let text = b"14.0\n2\n1 SQLCHAR 0 10 \"\xA7\" 1 Stra\xDFe\xA0\x85 \"\"\n2 SQLCHAR 0 0 \"\\n\" 2 \xA4\x5C\xA6\xE2 \"\"\n";
+        let file = FormatFile::parse(text, "f.fmt").unwrap();
+        let names: Vec<&str> = file.fields.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["Stra\u{df}e\u{a0}\u{2026}", "\u{a4}\\\u{a6}\u{e2}"]);
+        assert_eq!(file.fields[0].terminator, [0xA7]);
+        let utf8 = "14.0\n1\n1 SQLCHAR 0 10 \"\u{a7}\" 1 Straße \"\"\n";
+        let file = FormatFile::parse(utf8.as_bytes(), "f.fmt").unwrap();
+        assert_eq!(file.fields[0].terminator, "\u{a7}".as_bytes());
+    }
+
+    #[test]
+    fn a_field_without_an_end_is_not_read() {
+        let parse =
+            |line: &str| FormatFile::parse(format!("14.0\n1\n1 {line} \"\"\n").as_bytes(), "f.fmt").unwrap();
+        let error = parse("SQLBINARY 0 0 \"\" 1 body").check_readable("f.fmt").unwrap_err().to_string();
+        assert!(error.contains("\"body\" has no prefix, no length and no terminator"), "{error}");
+        for line in
+            ["SQLINT 0 0 \"\" 1 n", "SQLCHAR 0 5 \"\" 1 t", "SQLCHAR 2 0 \"\" 1 t", "SQLCHAR 0 0 \"\" 0 t"]
+        {
+            assert!(parse(line).check_readable("f.fmt").is_ok(), "{line}");
         }
     }
 }

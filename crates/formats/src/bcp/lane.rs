@@ -1,5 +1,6 @@
 //! Converts one column of a batch to the bytes of a host field, row after row.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
@@ -13,6 +14,7 @@ use rows::text::{TextOptions, format_column, guid};
 use tds::{BcpText, CodePage, Length, SqlType, TypeInfo, Value, ValuePlace, Vector};
 
 use super::format_file::HostField;
+use super::layout::NativeVersion;
 use super::text_column::TextForm;
 use super::value::hex;
 use super::value::instant::{TICKS_PER_DAY, TICKS_PER_MINUTE};
@@ -177,7 +179,7 @@ impl LaneWriter {
         let field = &self.field;
         let wide = field.host_type == HostType::NChar;
         let delimited = field.prefix_length == 0 && !field.terminator.is_empty();
-        let fixed = field.prefix_length == 0 && field.terminator.is_empty();
+        let fixed = self.is_fixed();
         let trim = self.options.trim_blanks
             && !fixed
             && matches!(self.sql_type, SqlType::Char { .. } | SqlType::NChar { .. });
@@ -342,6 +344,12 @@ impl LaneWriter {
         Ok(())
     }
 
+    /// Returns true if nothing but a length says where a value ends. Without a length the value's bytes are all that is written, as
+    /// who writes one value into a file wants them.
+    fn is_fixed(&self) -> bool {
+        self.field.prefix_length == 0 && self.field.terminator.is_empty() && self.field.length > 0
+    }
+
     /// Values of any length: prefix and bytes.
     fn variable<'a>(
         &self,
@@ -360,7 +368,7 @@ impl LaneWriter {
                     lane.bytes.extend_from_slice(value);
                     if width > 0 {
                         self.prefix(start, head, row, lane)?;
-                    } else if self.field.terminator.is_empty() {
+                    } else if self.is_fixed() {
                         let limit = self.field.length as usize;
                         if value.len() > limit {
                             return Err((row, Reason::TooWide { length: value.len(), limit }));
@@ -369,7 +377,7 @@ impl LaneWriter {
                     }
                 }
                 None if width > 0 => lane.bytes.extend(std::iter::repeat_n(null, width)),
-                None if self.field.terminator.is_empty() => return Err((row, Reason::NullWithoutPrefix)),
+                None if self.is_fixed() => return Err((row, Reason::NullWithoutPrefix)),
                 None => {}
             }
             lane.ends.push(lane.bytes.len());
@@ -469,6 +477,12 @@ impl LaneWriter {
                 })
             }
             SqlType::RowVersion => numbers!(UInt64Type, 8, u64::to_be_bytes),
+            SqlType::SqlVariant if self.options.native_version < NativeVersion::Current => {
+                let values = array.as_binary::<i32>().iter();
+                let older = values.map(|value| value.map(older_variant).transpose());
+                let older = older.collect::<Result<Vec<_>, _>>().map_err(|error| (0, *error.reason))?;
+                self.variable(older.iter().map(Option::as_deref), lane)
+            }
             _ => self.variable(array.as_binary::<i32>().iter(), lane),
         }
     }
@@ -521,6 +535,25 @@ fn vector_text(bytes: &[u8]) -> Result<String, FormatError> {
         Vector::from_bytes(bytes).map_err(|error| FormatError::new(Reason::Text(error.to_string())))?;
     let elements: Vec<String> = vector.elements().iter().map(f32::to_string).collect();
     Ok(format!("[{}]", elements.join(",")))
+}
+
+/// Base types of date, time, datetime2 and datetimeoffset in a sql_variant (MS-TDS 2.2.5.4.2).
+const YOUNGER: std::ops::RangeInclusive<u8> = 0x28..=0x2B;
+const NVARCHAR: u8 = 0xE7;
+/// Longest text of a sql_variant, in bytes.
+const VARIANT_TEXT_BYTES_MAX: u16 = 8000;
+
+/// A sql_variant as versions before 2008 know it: dates and times of the younger types are text there, as in fields of their own.
+fn older_variant(body: &[u8]) -> Result<Cow<'_, [u8]>, FormatError> {
+    if body.first().is_none_or(|base| !YOUNGER.contains(base)) {
+        return Ok(Cow::Borrowed(body));
+    }
+    let text = variant_text(body)?;
+    let mut older = vec![NVARCHAR, 7];
+    older.extend_from_slice(&tds::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS.to_bytes());
+    older.extend_from_slice(&VARIANT_TEXT_BYTES_MAX.to_le_bytes());
+    older.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+    Ok(Cow::Owned(older))
 }
 
 /// The text of a sql_variant whose wire form this is.

@@ -32,6 +32,7 @@ mod lane;
 mod layout;
 mod lined;
 mod options;
+mod quoted;
 mod reader;
 mod regional;
 mod reject;
@@ -54,7 +55,8 @@ pub use format_file::{FieldCollation, FormatFile, FormatFileKind, FormatVersion,
 pub use host_format::{HostFormat, HostFormatReader, Rejects, columns_of};
 pub use host_type::HostType;
 pub use layout::{DataMode, LayoutOptions, NativeVersion};
-pub use options::{ByteOrderMark, FileCodePage, HostReadOptions, TextFields};
+pub use options::{ByteOrderMark, DateTexts, FileCodePage, HostReadOptions, TextFields};
+pub use quoted::QuotedLayout;
 pub use reader::{HostBatch, HostReader};
 pub use regional::{DatePart, RegionalFormat};
 pub use reject::{RejectReason, RejectedField, RejectedRow};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rows::text::DateOrder;
 use tds::CodePage;
 
 use super::deviation::Tolerance;
@@ -58,6 +59,13 @@ pub enum TextFields {
     Keep,
 }
 
+/// Dates and times in text by the rules of a load, which takes more spellings than the original, and none for another day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DateTexts {
+    /// The order of day and month in `03/04/2026`; None refuses it.
+    pub order: Option<DateOrder>,
+}
+
 /// How a host file is read. The default is `bcp in` on Linux.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostReadOptions {
@@ -82,6 +90,10 @@ pub struct HostReadOptions {
     pub blank_is_null: bool,
     /// The locale's form of money, dates and times in text fields (`-R`); `None` for the locale-independent form.
     pub regional: Option<Arc<RegionalFormat>>,
+    /// The field terminator that was asked for, also where the file has one field and so none.
+    pub field_terminator: Option<Vec<u8>>,
+    /// How text becomes a date or a time if not by the original's rules; `-R` goes before it.
+    pub dates: Option<DateTexts>,
     /// Which of the original's silent losses are accepted. Each one that happens is reported.
     pub tolerance: Tolerance,
     /// Whether batches keep the bytes of their rows, so that a row can be returned as it is in the file.
@@ -107,6 +119,8 @@ impl Default for HostReadOptions {
             text_fields: TextFields::Convert,
             blank_is_null: false,
             regional: None,
+            field_terminator: None,
+            dates: None,
             tolerance: Tolerance::vendor(),
             keep_raw_rows: false,
             batch_rows: 65_536,

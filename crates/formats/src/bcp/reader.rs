@@ -129,12 +129,13 @@ impl HostReader {
     ) -> Result<Self, FormatError> {
         let fail = |error: super::FormatFileError| FormatError::new(Reason::FormatFile(Box::new(error)));
         format_file.check("format file", columns.len()).map_err(fail)?;
+        format_file.check_readable("format file").map_err(fail)?;
         let max_row_bytes = options.max_row_bytes.min(row_bytes_limit(columns));
         let options = HostReadOptions { max_row_bytes, ..options.clone() };
         let stored = format_file.stored_fields(options.native_version);
         let (converter, twice) = RowConverter::new(&stored, columns, &options);
         let cuts: Vec<usize> = converter.fields.iter().map(FieldReader::cut).collect();
-        let splitter = Splitter::new(&stored, &cuts, options.blank_is_null, options.max_row_bytes);
+        let splitter = Splitter::new(&stored, &cuts, &options);
         let window = Window::new(input, block_bytes, max_row_bytes);
         let names = converter.fields.iter().map(|field| field.name().to_owned()).collect();
         let mut finder = RowFinder::new(splitter, window, names, &options);

@@ -87,6 +87,9 @@ pub enum RejectReason {
         /// The column's type.
         target: SqlType,
     },
+    /// A date whose order of day and month nothing says.
+    #[error("the order of day and month is not known: --date-order says it")]
+    AmbiguousDate,
     /// A native value whose length is wrong for its type.
     #[error("{found} bytes where {target} has another length")]
     Length {
@@ -150,7 +153,7 @@ impl RejectReason {
             Self::Syntax { .. } | Self::Malformed { .. } => CAST,
             Self::TooLong { .. } | Self::Length { .. } => ("22001", "String data, right truncation"),
             Self::OutOfRange { .. } => ("22003", "Numeric value out of range"),
-            Self::Date { .. } => ("22007", "Invalid date format"),
+            Self::Date { .. } | Self::AmbiguousDate => ("22007", "Invalid date format"),
             Self::Time { .. } => ("22007", "Invalid time format"),
             Self::DateOutOfRange { .. } => ("22008", "Datetime field overflow"),
             Self::DateOverflow { .. } => (

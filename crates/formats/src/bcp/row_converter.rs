@@ -12,7 +12,7 @@ use tds::{Column, Length, SqlType};
 use super::HostType;
 use super::cells::SplitRows;
 use super::column::{self, ColumnFiller, Report};
-use super::deviation::{Suffered, tally};
+use super::deviation::{Deviation, Suffered, tally};
 use super::format_file::{FieldCollation, HostField};
 use super::options::{FileCodePage, HostReadOptions, TextFields};
 use super::reader::HostBatch;
@@ -121,6 +121,7 @@ impl RowConverter {
         let fields = self.fields.len();
         let mut faults: Vec<RowFault> = Vec::new();
         let mut remarks = std::mem::take(&mut rows.notes);
+        tell_whole_rows(&mut remarks);
         for (index, field) in self.fields.iter_mut().enumerate() {
             let Some(target) = &mut field.target else { continue };
             target.filler.fill(rows.cells(text, index, fields), &mut self.report);
@@ -250,7 +251,7 @@ impl FieldReader {
             column: column.clone(),
             filler: match options.text_fields {
                 TextFields::Keep if stored.host_type.is_text() => column::text_filler(column, text),
-                _ => column::filler(&stored, column, text, options.regional.as_ref()),
+                _ => column::filler(&stored, column, text, options.regional.as_ref(), options.dates),
             },
             batch_column: None,
         });
@@ -336,6 +337,17 @@ fn schema(
         })
         .collect();
     Arc::new(Schema::new(schema))
+}
+
+/// Rows that ran together have fields too many. One that has not holds the row terminator as data.
+fn tell_whole_rows(notes: &mut [(u32, u16, Deviation)]) {
+    let surplus: Vec<u32> =
+        notes.iter().filter(|(.., what)| *what == Deviation::SurplusFields).map(|(row, ..)| *row).collect();
+    for (row, _, what) in notes.iter_mut().filter(|(.., what)| *what == Deviation::SwallowedRow) {
+        if surplus.binary_search(row).is_err() {
+            *what = Deviation::RowEndInField;
+        }
+    }
 }
 
 fn shortened(text: &str) -> String {

@@ -6,6 +6,7 @@ use super::Deviation;
 use super::cells::{Span, SplitRows};
 use super::format_file::HostField;
 use super::lined::Lined;
+use super::options::HostReadOptions;
 use crate::csv::scanner::Scanner;
 
 /// A host file's description, prepared for the search.
@@ -83,12 +84,8 @@ const NULL_UNKNOWN_LENGTH: u64 = u64::MAX - 1;
 
 impl Splitter {
     /// `cuts` says for each field how many bytes of a value with a length in front of it are kept.
-    pub(super) fn new(
-        fields: &[HostField],
-        cuts: &[usize],
-        blank_is_null: bool,
-        row_bytes_max: usize,
-    ) -> Self {
+    pub(super) fn new(fields: &[HostField], cuts: &[usize], options: &HostReadOptions) -> Self {
+        let (blank_is_null, row_bytes_max) = (options.blank_is_null, options.max_row_bytes);
         let shapes: Vec<Shape> =
             fields.iter().zip(cuts).map(|(field, cut)| Shape::new(field, *cut, blank_is_null)).collect();
         let ends = |range: &[HostField]| {
@@ -102,7 +99,9 @@ impl Splitter {
             None => (fields, fields),
         };
         let terminator = |bytes: Option<Vec<u8>>, wide| bytes.map(|bytes| Terminator::new(&bytes, wide));
-        let (row_end, field_end) = (ends(last), ends(others));
+        // A single field has no field terminator; one that was asked for shows that the rows have more fields.
+        let asked = || options.field_terminator.clone().filter(|end| others.is_empty() && !end.is_empty());
+        let (row_end, field_end) = (ends(last), ends(others).or_else(asked));
         let bytes = match (row_end.as_deref(), field_end.as_deref()) {
             (Some([row]), Some([field])) if all_terminated && row != field => Some((*field, *row)),
             // A single field ends like any other.
@@ -116,7 +115,10 @@ impl Splitter {
         Self {
             bytes: bytes.filter(|_| !wide(last) && !wide(others)),
             row_end: terminator(row_end.filter(|_| !same && all_terminated), wide(last)),
-            field_end: terminator(field_end.filter(|_| !same && all_terminated), wide(others)),
+            field_end: terminator(
+                field_end.filter(|_| !same && all_terminated),
+                wide(others) || (others.is_empty() && wide(last)),
+            ),
             lined: Lined::of(fields, blank_is_null),
             line_end: fields
                 .last()

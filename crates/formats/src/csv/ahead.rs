@@ -13,7 +13,7 @@ use super::encoding::{Decoder, Encoding};
 use super::pieces::{Cutter, Outcome, Part, PieceSplitter};
 use super::reader::CsvReader;
 use super::splitter::Rows;
-use super::text_input::{TextEnd, TextInput};
+use super::text_input::{BadBytes, TextEnd, TextInput};
 use crate::crew::Crew;
 use crate::{FormatError, Reason, RowPositions};
 
@@ -74,6 +74,13 @@ impl Input {
         match self {
             Self::Here(input) => input.fill(text, block_bytes),
             Self::Ahead(ahead) => ahead.fill(text, block_bytes),
+        }
+    }
+
+    /// Goes on behind bytes that are no text from now on, and notes them.
+    pub(super) fn note_bad_bytes(&mut self, bad_bytes: BadBytes) {
+        if let Self::Here(input) = self {
+            input.note_bad_bytes(bad_bytes);
         }
     }
 
@@ -149,6 +156,7 @@ impl CsvReader {
                 columns: self.schema.fields().iter().map(|_| TextColumn::new()).collect(),
                 batch_rows: self.batch_rows,
                 positions: self.rejects.as_ref().map(|_| decoder()).transpose()?,
+                bad_bytes: self.blocks.bad_bytes.clone(),
                 rows: Rows::default(),
             };
             Ok(move |cut| splitter.split(cut))

@@ -155,6 +155,8 @@ pub(super) struct Malformed {
     /// May be negative: the sequence began in an earlier piece.
     pub(super) offset: i64,
     pub(super) length: usize,
+    /// Bytes that were looked at, these included: decoding can go on behind them.
+    pub(super) next: usize,
 }
 
 /// How far [`Decoder::decode`] came.
@@ -225,8 +227,12 @@ fn decode_utf8(bytes: &[u8], last: bool, text: &mut Vec<u8>) -> Decoded {
             let rest = bytes.len() - valid;
             match error.error_len() {
                 None if !last => Decoded::AllBut(rest),
-                None => Decoded::Malformed(Malformed { offset: valid as i64, length: rest }),
-                Some(length) => Decoded::Malformed(Malformed { offset: valid as i64, length }),
+                None => {
+                    Decoded::Malformed(Malformed { offset: valid as i64, length: rest, next: bytes.len() })
+                }
+                Some(length) => {
+                    Decoded::Malformed(Malformed { offset: valid as i64, length, next: valid + length })
+                }
             }
         }
     }
@@ -243,7 +249,7 @@ fn decode_table(table: &[Option<char>; 256], bytes: &[u8], text: &mut Vec<u8>) -
         position += ascii;
         let Some(&byte) = bytes.get(position) else { break };
         let Some(character) = table[usize::from(byte)] else {
-            return Decoded::Malformed(Malformed { offset: position as i64, length: 1 });
+            return Decoded::Malformed(Malformed { offset: position as i64, length: 1, next: position + 1 });
         };
         text.extend_from_slice(character.encode_utf8(&mut utf8).as_bytes());
         position += 1;
@@ -274,7 +280,7 @@ fn decode_library(
             DecoderResult::OutputFull => {}
             DecoderResult::Malformed(length, behind) => {
                 let offset = position as i64 - i64::from(length) - i64::from(behind);
-                return Decoded::Malformed(Malformed { offset, length: usize::from(length) });
+                return Decoded::Malformed(Malformed { offset, length: usize::from(length), next: position });
             }
         }
     }

@@ -15,7 +15,7 @@ use memchr::{memchr_iter, memmem};
 use super::columns::{FieldRules, TextColumn};
 use super::encoding::Decoder;
 use super::splitter::{Rows, Splitter, Stop};
-use super::text_input::{TextEnd, TextInput};
+use super::text_input::{BadBytes, TextEnd, TextInput};
 use crate::{FormatError, RowPositions};
 
 /// Text of the file that is likely to hold whole rows.
@@ -139,6 +139,8 @@ pub(super) struct PieceSplitter {
     pub(super) batch_rows: usize,
     /// Counts bytes of the file, if positions are asked for.
     pub(super) positions: Option<Decoder>,
+    /// Bytes that are no text, whose rows are handed back.
+    pub(super) bad_bytes: Option<BadBytes>,
     pub(super) rows: Rows,
 }
 
@@ -148,6 +150,9 @@ impl PieceSplitter {
             Cut::Piece(piece) => piece,
             Cut::End(end) => return Outcome::End(end),
         };
+        if self.holds_bad_bytes(&piece) {
+            return Outcome::Other(piece);
+        }
         match self.parts(&piece) {
             Ok(Some((parts, lines))) => Outcome::Whole { piece, parts, lines },
             Ok(None) => {
@@ -156,6 +161,13 @@ impl PieceSplitter {
             }
             Err(error) => Outcome::End(Err(error)),
         }
+    }
+
+    /// Returns true if the caller has to look at each row of the piece.
+    fn holds_bad_bytes(&self, piece: &Piece) -> bool {
+        let (Some(bad_bytes), Some(decoder)) = (&self.bad_bytes, &self.positions) else { return false };
+        !bad_bytes.is_empty()
+            && bad_bytes.any_in(&(piece.offset..piece.offset + decoder.source_bytes(&piece.text)))
     }
 
     /// The rows of a piece, and its lines. `None` if it does not hold whole rows alone.

@@ -1,5 +1,6 @@
 //! Delimited text to batches of Utf8 columns.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +15,7 @@ use super::lines::RowLines;
 use super::options::{CsvOptions, RowTerminator};
 use super::row_ends::{RowEnd, RowEnds};
 use super::splitter::{FieldForm, Rows, Span, Split, Splitter, Stop};
-use super::text_input::{TextEnd, TextInput};
+use super::text_input::{BadBytes, TextEnd, TextInput};
 use crate::bcp::Rejects;
 use crate::{BatchReader, Compression, Encoding, FormatError, Location, Place, Reason, RowPositions};
 
@@ -67,6 +68,8 @@ pub(super) struct Blocks {
     line_end: u8,
     pub(super) block_bytes: usize,
     max_row_bytes: usize,
+    /// Bytes that are no text, if rows that hold them are handed back.
+    pub(super) bad_bytes: Option<BadBytes>,
 }
 
 impl CsvReader {
@@ -152,6 +155,7 @@ impl CsvReader {
             line_end: options.row_terminator.line_end(),
             block_bytes,
             max_row_bytes: options.max_row_bytes,
+            bad_bytes: None,
         };
         if options.row_terminator == RowTerminator::Auto {
             blocks.find_row_end(options)?;
@@ -212,7 +216,14 @@ impl CsvReader {
             let start = self.blocks.start;
             let line = self.blocks.line;
             let columns = self.columns.len();
-            let split = self.blocks.split(self.batch_rows - self.rows_in_batch, Some(columns), &mut rows);
+            let rows_max = self.batch_rows - self.rows_in_batch;
+            let split = match self.blocks.holds_stand_ins() {
+                false => self.blocks.split(rows_max, Some(columns), &mut rows),
+                true => match self.split_at_bad_row(rows_max, &mut rows) {
+                    Some(split) => split,
+                    None => continue,
+                },
+            };
             for (index, column) in self.columns.iter_mut().enumerate() {
                 column.extend(&self.blocks.text, &rows.fields, index, columns, &self.rules);
             }
@@ -330,6 +341,8 @@ impl BatchReader for CsvReader {
     fn rejects(&mut self) -> Option<Rejects> {
         if self.rejects.is_none() {
             self.filling = RowPositions::keeping(true);
+            let bad_bytes = self.blocks.bad_bytes.get_or_insert_default();
+            self.blocks.input.note_bad_bytes(bad_bytes.clone());
         }
         Some(self.rejects.get_or_insert_default().clone())
     }
@@ -486,7 +499,7 @@ impl Blocks {
     }
 
     /// Offset in the file of `text[at]`, which is not before the place counted to last.
-    fn offset_of(&self, at: usize) -> u64 {
+    pub(super) fn offset_of(&self, at: usize) -> u64 {
         let (place, offset) = self.known_offset;
         offset + self.input.source_bytes(self.text.get(place..at).unwrap_or_default())
     }
@@ -523,8 +536,9 @@ fn column_names(blocks: &mut Blocks, options: &CsvOptions) -> Result<Vec<String>
         if rows.count > 0 {
             let names =
                 rows.fields.iter().zip(1..).map(|(span, number)| name(&blocks.text, span, number, options));
-            let names = names.collect::<Vec<_>>();
+            let mut names = names.collect::<Vec<_>>();
             if options.header {
+                number_repeated(&mut names);
                 blocks.start = split.next;
                 blocks.line += split.lines;
             } else {
@@ -562,6 +576,19 @@ fn name(text: &[u8], span: &Span, number: usize, options: &CsvOptions) -> String
             written.replace(&quote.repeat(2), &quote)
         }
         _ => written.into_owned(),
+    }
+}
+
+/// Gives a name that is there already a number, as it is done with workbooks: columns are known by their names.
+fn number_repeated(names: &mut [String]) {
+    let mut taken = HashSet::new();
+    for name in names {
+        let base = name.clone();
+        let mut number = 2;
+        while !taken.insert(name.to_lowercase()) {
+            *name = format!("{base}_{number}");
+            number += 1;
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! Returns rows that do not have the file's columns instead of ending the reading.
 
+use memchr::memchr;
+
 use super::reader::{Advance, Blocks, CsvReader};
 use super::splitter::{Rows, Split, Stop};
+use super::text_input::{BadSequence, STAND_IN};
 use crate::bcp::{RejectReason, RejectedField, RejectedRow};
-use crate::{FormatError, Reason};
+use crate::{Encoding, FormatError, Reason};
 
 impl CsvReader {
     /// Hands back the row at which splitting stopped and goes on behind it.
@@ -16,7 +19,9 @@ impl CsvReader {
         error: FormatError,
         field: Option<usize>,
     ) -> Result<(), FormatError> {
-        let Some(rejects) = self.rejects.clone() else { return Err(error) };
+        if self.rejects.is_none() {
+            return Err(error);
+        }
         let (searched, problem) = match split.stop {
             Stop::Ragged { .. } => (0, error.reason.to_string()),
             Stop::TextAfterQuote { at, .. } if matches!(*error.reason, Reason::TextAfterQuote) => {
@@ -33,8 +38,44 @@ impl CsvReader {
         };
         let byte_offset = self.blocks.start_offset();
         let Some(end) = self.blocks.row_end(searched)? else { return Err(error) };
-        let start = self.blocks.start;
-        let raw = self.blocks.text.get(start..end).unwrap_or_default().to_vec();
+        self.hand_back(byte_offset, end, field, problem);
+        Ok(())
+    }
+
+    /// Splits rows before the first that holds bytes that are no text. If that is the next one, it is handed back, and there is
+    /// nothing to do with it.
+    pub(super) fn split_at_bad_row(&mut self, rows_max: usize, rows: &mut Rows) -> Option<Split> {
+        let columns = Some(self.schema.fields().len());
+        let split = self.blocks.split(rows_max.min(ROWS_LOOKED_AT), columns, rows);
+        let bounds = rows.bounds.as_deref().unwrap_or_default();
+        let Some(first) = bounds.iter().position(|bounds| self.blocks.is_bad(*bounds)) else {
+            return Some(split);
+        };
+        rows.clear();
+        if first > 0 {
+            return Some(self.blocks.split(first, columns, rows));
+        }
+        let split = self.blocks.split(1, columns, rows);
+        let byte_offset = self.blocks.start_offset();
+        let text = self.blocks.text.get(self.blocks.start..split.next).unwrap_or_default();
+        let range = byte_offset..byte_offset + self.blocks.input.source_bytes(text);
+        let at = text.iter().position(|byte| *byte == STAND_IN).map_or(0, |at| self.blocks.start + at);
+        let field =
+            rows.fields.iter().position(|span| (span.start as usize..span.end as usize).contains(&at));
+        let bad =
+            self.blocks.bad_bytes.as_ref().and_then(|bad_bytes| bad_bytes.all_in(&range).into_iter().next());
+        let bytes = bad.map(|bad| bad.bytes).unwrap_or_default();
+        let problem = self.blocks.input.malformed(&bytes).to_string();
+        self.hand_back(byte_offset, split.next, field, problem);
+        if let Some(bad_bytes) = &self.blocks.bad_bytes {
+            bad_bytes.forget_before(range.end);
+        }
+        None
+    }
+
+    /// Hands back the row that ends at `end` of the text, and goes on behind it.
+    fn hand_back(&mut self, byte_offset: u64, end: usize, field: Option<usize>, problem: String) {
+        let (raw, raw_encoding) = self.blocks.stored_row(byte_offset, end);
         let text = String::from_utf8_lossy(&raw).trim_end_matches(['\r', '\n']).to_owned();
         let column = field.and_then(|field| self.schema.fields().get(field));
         let row = RejectedRow {
@@ -47,7 +88,7 @@ impl CsvReader {
             fields: vec![RejectedField::Text(text)],
             columns_missing: 0,
             raw,
-            raw_encoding: Some(self.blocks.input.encoding()),
+            raw_encoding,
         };
         if self.lines.line_of_row(row.row) != Some(self.blocks.line) {
             self.lines.record(row.row, self.blocks.line);
@@ -55,12 +96,53 @@ impl CsvReader {
         self.blocks.line += row.raw.iter().filter(|byte| **byte == b'\n').count() as u64;
         self.blocks.start = end;
         self.rejected += 1;
-        rejects.push(row);
-        Ok(())
+        if let Some(rejects) = &self.rejects {
+            rejects.push(row);
+        }
     }
 }
 
+/// Rows that are split at a time where some of them are handed back.
+const ROWS_LOOKED_AT: usize = 64;
+
 impl Blocks {
+    /// Returns true if the text that is not split yet may have stand-ins for bytes that are no text.
+    pub(super) fn holds_stand_ins(&self) -> bool {
+        self.bad_bytes.as_ref().is_some_and(|bad_bytes| !bad_bytes.is_empty())
+            && memchr(STAND_IN, self.text.get(self.start..).unwrap_or_default()).is_some()
+    }
+
+    /// Returns true if a row, from its first to its last byte in the text, has bytes that are no text.
+    fn is_bad(&self, (start, end): (u32, u32)) -> bool {
+        let (start, end) = (start as usize, end as usize);
+        let text = self.text.get(start..end).unwrap_or_default();
+        // The character may also be one of the file's.
+        memchr(STAND_IN, text).is_some() && {
+            let offset = self.offset_of(start);
+            let range = offset..offset + self.input.source_bytes(text);
+            self.bad_bytes.as_ref().is_some_and(|bad_bytes| bad_bytes.any_in(&range))
+        }
+    }
+
+    /// The row at `start` as the file has it, and the encoding from which it is decoded if it is text. The bytes of a row that are no
+    /// text are known where text is stored as it is.
+    fn stored_row(&self, byte_offset: u64, end: usize) -> (Vec<u8>, Option<Encoding>) {
+        let mut raw = self.text.get(self.start..end).unwrap_or_default().to_vec();
+        let encoding = self.input.encoding();
+        let range = byte_offset..byte_offset + self.input.source_bytes(&raw);
+        let bad = self.bad_bytes.as_ref().map(|bad_bytes| bad_bytes.all_in(&range)).unwrap_or_default();
+        if bad.is_empty() || encoding != Encoding::Utf8 {
+            return (raw, Some(encoding));
+        }
+        for BadSequence { offset, bytes } in bad {
+            let at = usize::try_from(offset - byte_offset).unwrap_or(usize::MAX);
+            for (slot, byte) in raw.iter_mut().skip(at).zip(bytes) {
+                *slot = byte;
+            }
+        }
+        (raw, None)
+    }
+
     /// Whether no row terminator stands behind the start of the row but at the end of the file.
     fn is_last_line(&self) -> bool {
         let rest = self.text.get(self.start..).unwrap_or_default();

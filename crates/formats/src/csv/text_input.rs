@@ -1,6 +1,9 @@
 //! Bytes of a file to UTF-8 text, block by block.
 
+use std::collections::VecDeque;
 use std::io::Read;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::encoding::{Decoded, Decoder, Encoding, Malformed};
 use crate::FormatError;
@@ -19,6 +22,59 @@ pub(super) struct TextInput {
     /// Length of the byte-order mark.
     mark_bytes: u64,
     end: Option<TextEnd>,
+    /// Where bytes that are no text are noted, if they do not end it.
+    bad_bytes: Option<BadBytes>,
+    /// Stand-ins of bytes that ended the text before they were to be noted.
+    owed: usize,
+}
+
+/// Bytes of a file that are no text. In the text [`STAND_IN`] stands for them.
+#[derive(Clone, Default)]
+pub(super) struct BadBytes(Arc<Mutex<VecDeque<BadSequence>>>);
+
+/// Some bytes that are no text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BadSequence {
+    /// Their offset in the file.
+    pub(super) offset: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A control character that takes one unit in every encoding.
+pub(super) const STAND_IN: u8 = 0x1A;
+
+impl BadBytes {
+    /// All of them in a range of the file.
+    pub(super) fn all_in(&self, range: &Range<u64>) -> Vec<BadSequence> {
+        self.locked().iter().filter(|bad| range.contains(&bad.offset)).cloned().collect()
+    }
+
+    /// Returns true if one lies in a range of the file.
+    pub(super) fn any_in(&self, range: &Range<u64>) -> bool {
+        self.locked().iter().any(|bad| range.contains(&bad.offset))
+    }
+
+    /// Returns true if none is known that is not forgotten.
+    pub(super) fn is_empty(&self) -> bool {
+        self.locked().is_empty()
+    }
+
+    /// Forgets those before an offset.
+    pub(super) fn forget_before(&self, offset: u64) {
+        let mut known = self.locked();
+        while known.front().is_some_and(|bad| bad.offset < offset) {
+            known.pop_front();
+        }
+    }
+
+    fn note(&self, offset: u64, bytes: Vec<u8>) {
+        self.locked().push_back(BadSequence { offset, bytes });
+    }
+
+    fn locked(&self) -> MutexGuard<'_, VecDeque<BadSequence>> {
+        // The list is whole between any two calls, also after a panic elsewhere.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Why no text follows.
@@ -46,6 +102,8 @@ impl TextInput {
             raw_offset: mark as u64,
             mark_bytes: mark as u64,
             end: None,
+            bad_bytes: None,
+            owed: 0,
         })
     }
 
@@ -87,25 +145,54 @@ impl TextInput {
         self.end.take()
     }
 
+    /// Goes on behind bytes that are no text from now on, and notes them.
+    pub(super) fn note_bad_bytes(&mut self, bad_bytes: BadBytes) {
+        if let Some(TextEnd::Malformed { byte_offset, bytes }) = &self.end {
+            bad_bytes.note(*byte_offset, bytes.clone());
+            self.owed = self.stand_ins(bytes.len());
+            self.end = None;
+        }
+        self.bad_bytes = Some(bad_bytes);
+    }
+
+    /// As many stand-ins as take the place of so many bytes.
+    fn stand_ins(&self, bytes: usize) -> usize {
+        match self.encoding {
+            Encoding::Utf16Le | Encoding::Utf16Be => bytes.div_ceil(2),
+            _ => bytes,
+        }
+    }
+
     fn decode_block(&mut self, text: &mut Vec<u8>, block_bytes: usize) -> Result<usize, FormatError> {
+        text.extend(std::iter::repeat_n(STAND_IN, std::mem::take(&mut self.owed)));
         let got = self.input.by_ref().take(block_bytes as u64).read_to_end(&mut self.raw)?;
-        match self.decoder.decode(&self.raw, got == 0, text) {
-            Decoded::AllBut(rest) => {
-                let used = self.raw.len() - rest;
-                self.recent.extend_from_slice(&self.raw[used.saturating_sub(RECENT_BYTES)..used]);
-                self.recent.drain(..self.recent.len().saturating_sub(RECENT_BYTES));
-                self.raw.drain(..used);
-                self.raw_offset += used as u64;
-            }
-            Decoded::Malformed(Malformed { offset, length }) => {
-                let seen = [self.recent.as_slice(), self.raw.as_slice()].concat();
-                let start = self.recent.len().saturating_add_signed(offset as isize);
-                self.end = Some(TextEnd::Malformed {
-                    byte_offset: self.raw_offset.saturating_add_signed(offset),
-                    bytes: seen.get(start..start + length).unwrap_or_default().to_vec(),
-                });
+        let mut used = 0;
+        loop {
+            let rest = self.raw.get(used..).unwrap_or_default();
+            match self.decoder.decode(rest, got == 0, text) {
+                Decoded::AllBut(left) => {
+                    used = self.raw.len() - left;
+                    break;
+                }
+                Decoded::Malformed(Malformed { offset, length, next }) => {
+                    let start = (self.recent.len() + used).saturating_add_signed(offset as isize);
+                    let seen = self.recent.iter().chain(&self.raw).skip(start);
+                    let bytes = seen.take(length).copied().collect();
+                    let byte_offset = (self.raw_offset + used as u64).saturating_add_signed(offset);
+                    used += next;
+                    let Some(bad_bytes) = &self.bad_bytes else {
+                        self.end = Some(TextEnd::Malformed { byte_offset, bytes });
+                        break;
+                    };
+                    bad_bytes.note(byte_offset, bytes);
+                    text.extend(std::iter::repeat_n(STAND_IN, self.stand_ins(length)));
+                }
             }
         }
+        self.recent.extend_from_slice(&self.raw[used.saturating_sub(RECENT_BYTES)..used]);
+        self.recent.drain(..self.recent.len().saturating_sub(RECENT_BYTES));
+        self.raw.drain(..used);
+        self.raw_offset += used as u64;
         Ok(got)
     }
 }

@@ -7,7 +7,7 @@ mod number;
 mod shape;
 mod spelling;
 
-use arrow::datatypes::{Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 use arrow::record_batch::RecordBatch;
 use rows::mapping::SQL_TYPE_KEY;
 
@@ -87,6 +87,17 @@ impl InferredSchema {
     /// The columns' fields as an Arrow schema.
     pub fn schema(&self) -> Schema {
         Schema::new(self.columns.iter().map(|column| column.field.clone()).collect::<Vec<_>>())
+    }
+
+    /// Returns the columns as text, whatever their values could be.
+    #[must_use]
+    pub fn into_text(mut self) -> Self {
+        for column in &mut self.columns {
+            column.field = Field::new(column.name.clone(), DataType::Utf8, column.field.is_nullable());
+            (column.max_binary_bytes, column.precision, column.scale) = (None, None, None);
+            column.evidence = None;
+        }
+        self
     }
 }
 

@@ -35,7 +35,7 @@ impl Shape {
     pub(super) fn of(value: &str) -> Self {
         let bytes = value.as_bytes();
         let shape = match bytes {
-            [b'0', b'x' | b'X', digits @ ..] => hex(digits),
+            [b'0', b'x', digits @ ..] => hex(digits),
             [b'0'..=b'9', ..] => number(bytes).or_else(|| moment(bytes)).or_else(|| guid(bytes)),
             [b'-' | b'.', ..] => number(bytes),
             [b't' | b'T' | b'f' | b'F', ..] if is_boolean(value) => Some(Self::Boolean),
@@ -167,8 +167,10 @@ fn two(digits: &[u8]) -> Option<u32> {
     }
 }
 
+/// Digits as binary values are written: of other letters the case would be lost, which in some codes is a checksum.
 fn hex(digits: &[u8]) -> Option<Shape> {
-    let is_hex = digits.len().is_multiple_of(2) && digits.iter().all(u8::is_ascii_hexdigit);
+    let is_hex = digits.len().is_multiple_of(2)
+        && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));
     is_hex.then_some(Shape::Hex { bytes: digits.len() / 2 })
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{Content, Layout, sniff_bytes};
+use super::sample::Sample;
+use super::{Content, FirstRow, Layout, SniffedText, delimited, shortened, sniff_bytes};
 use crate::bcp::terminator;
 use crate::{Compression, CsvOptions, FormatError, Location};
 
@@ -24,6 +25,15 @@ pub enum Contradiction {
         fields: usize,
         /// What ends a row, if it is no plain line end.
         row_terminator: Option<String>,
+        /// Whether the delimiter of the options is in the rows too, and divides them unevenly.
+        is_uneven: bool,
+    },
+    /// The first row has values like those below, and would be taken for the names of the columns.
+    FirstRow {
+        /// Its values.
+        values: Vec<String>,
+        /// Whether no header looks so: one of years does.
+        is_certain: bool,
     },
 }
 
@@ -63,7 +73,10 @@ fn contradiction_in(
     options: &CsvOptions,
 ) -> Result<Option<Contradiction>, FormatError> {
     let Content::Text(text) = sniff_bytes(head, is_complete, "")?.content else { return Ok(None) };
-    let Layout::Delimited { delimiter, .. } = text.layout else { return Ok(None) };
+    let first_row = first_row(&text, options);
+    let Layout::Delimited { delimiter, .. } = text.layout else {
+        return Ok(first_row.filter(|_| text.layout == Layout::OneColumn));
+    };
     if text.separator_line && options.skip_lines == 0 {
         return Ok(Some(Contradiction::SeparatorLine { delimiter }));
     }
@@ -71,7 +84,11 @@ fn contradiction_in(
     let is_held = text.preview.iter().flatten().any(|cell| cell.contains(&options.delimiter));
     let is_alike = delimiter == options.delimiter || is_held || options.delimiter.contains(&delimiter);
     let is_thin = text.odd_rows * 20 > text.rows || delimiter == ":" || options.skip_lines > 0;
-    if is_alike || is_thin {
+    if delimiter == options.delimiter {
+        return Ok(first_row);
+    }
+    let is_uneven = is_held && text.odd_rows == 0 && !is_even(head, is_complete, options);
+    if (is_alike && !is_uneven) || is_thin || delimiter.contains(&options.delimiter) {
         return Ok(None);
     }
     let plain = matches!(text.row_terminator.as_str(), "\n" | "\r\n" | "\r" | "\r\r\n");
@@ -80,7 +97,24 @@ fn contradiction_in(
         found: delimiter,
         fields: text.columns.len(),
         row_terminator: (!plain).then_some(text.row_terminator),
+        is_uneven,
     }))
+}
+
+/// Whether the options' delimiter divides the rows into the same number of fields.
+fn is_even(head: &[u8], is_complete: bool, options: &CsvOptions) -> bool {
+    let Some(sample) = Sample::decode(head, is_complete, None) else { return true };
+    let text = delimited::Text { text: &sample.text, line_end: &sample.line_end, is_complete };
+    delimited::is_even(text, &options.delimiter, options.quote)
+}
+
+/// The contradiction of a first row that is to name the columns.
+fn first_row(text: &SniffedText, options: &CsvOptions) -> Option<Contradiction> {
+    if !options.header || options.skip_lines > 0 || text.first_row == FirstRow::Unclear {
+        return None;
+    }
+    let values = text.preview.first()?.iter().map(|value| shortened(value)).collect();
+    Some(Contradiction::FirstRow { values, is_certain: text.first_row == FirstRow::Data })
 }
 
 impl Contradiction {
@@ -93,6 +127,7 @@ impl Contradiction {
             Self::Delimiter { found, row_terminator: Some(row), .. } => {
                 format!("--delimiter {} --row-terminator {} --no-quote", quoted(found), quoted(row))
             }
+            Self::FirstRow { .. } => "--no-header".to_owned(),
         }
     }
 }
@@ -103,11 +138,19 @@ impl fmt::Display for Contradiction {
             Self::SeparatorLine { .. } => {
                 f.write_str("the first line names the delimiter (sep=), and is no row")
             }
-            Self::Delimiter { assumed, found, fields, .. } => write!(
+            Self::Delimiter { assumed, found, fields, is_uneven, .. } => {
+                let (found, assumed) =
+                    (terminator::escape(found.as_bytes()), terminator::escape(assumed.as_bytes()));
+                write!(f, "the rows look like {fields} fields with {found} between them; ")?;
+                match is_uneven {
+                    true => write!(f, "the delimiter {assumed} divides them unevenly"),
+                    false => write!(f, "none holds the delimiter {assumed}"),
+                }
+            }
+            Self::FirstRow { values, .. } => write!(
                 f,
-                "the rows look like {fields} fields with {} between them; none holds the delimiter {}",
-                terminator::escape(found.as_bytes()),
-                terminator::escape(assumed.as_bytes())
+                "the first row looks like data ({}), and would be taken for the names of the columns",
+                values.join(", ")
             ),
         }
     }

@@ -10,9 +10,22 @@ const ALONE: &[char] = &[',', ';', '\t', '|', '\u{1}', '\u{1F}', '~', '^', '¦',
 const USUAL: &[char] = &[',', ';', '\t', '|'];
 /// Characters beside a delimiter that is longer than one.
 const COMPANIONS: &[char] = &['|', '~', '^', '#', '@', '$', '%', '&', '*', '+', '!', ':', ';', '<', '>', '='];
+/// Of those, the ones that also divide fields by themselves.
+const DIVIDERS: &[char] = &[',', ';', '\t', '|', '~', '^', '\u{1}', '\u{1F}', '¦', '§'];
+/// A divider twice is an empty field: no one writes these two characters as a delimiter.
+const NEVER_TWICE: &[char] = &[',', ';', '\t'];
 const LONGEST: usize = 3;
 /// Occurrences from which on a character's constant neighbour is taken for a part of the delimiter.
 const OCCURRENCES_MIN: usize = 2;
+
+/// The divider of a delimiter that beside it has marks which may as well be parts of fields: `,` of `,+`, as in phone numbers.
+pub(super) fn without_marks(delimiter: &str) -> Option<String> {
+    let mut dividers = delimiter.chars().filter(|c| DIVIDERS.contains(c));
+    match (dividers.next(), dividers.next()) {
+        (Some(divider), None) if delimiter.chars().count() > 1 => Some(divider.to_string()),
+        _ => None,
+    }
+}
 
 /// Delimiters worth a try. One whose character always has the same companion comes with it: `+|`, `||`, `|~|`.
 pub(super) fn delimiters(text: &str, row_terminator: &str) -> Vec<String> {
@@ -26,9 +39,13 @@ pub(super) fn delimiters(text: &str, row_terminator: &str) -> Vec<String> {
         if count >= OCCURRENCES_MIN && USUAL.iter().chain(COMPANIONS).any(|c| c == single) {
             while delimiter.chars().count() < LONGEST
                 && let Some(longer) = extended(text, &delimiter, row_terminator)
+                && !(NEVER_TWICE.contains(single) && longer.matches(*single).count() > 1)
             {
                 delimiter = longer;
             }
+        }
+        if let Some(alone) = without_marks(&delimiter).filter(|alone| !found.contains(alone)) {
+            found.push(alone);
         }
         let is_believed = delimiter.chars().count() > 1 || ALONE.contains(single);
         if is_believed && !found.contains(&delimiter) {
@@ -41,7 +58,10 @@ pub(super) fn delimiters(text: &str, row_terminator: &str) -> Vec<String> {
             && long.contains(short)
             && text.matches(short).count() == text.matches(long).count() * long.matches(short).count()
     };
-    let alone = |delimiter: &&String| !found.iter().any(|longer| within(delimiter, longer));
+    let of_marks = |short: &String, long: &String| without_marks(long).as_ref() == Some(short);
+    let alone = |delimiter: &&String| {
+        !found.iter().any(|longer| within(delimiter, longer) && !of_marks(delimiter, longer))
+    };
     let mut found: Vec<String> = found.iter().filter(alone).cloned().collect();
     // A delimiter of several characters before those that it contains.
     found.sort_by_key(|delimiter| std::cmp::Reverse(delimiter.chars().count()));
@@ -115,6 +135,14 @@ pub(super) fn row_marks(text: &str, line_end: &str) -> Vec<String> {
         return Vec::new();
     }
     (2..=LONGEST).filter_map(of_length).filter(|mark| count(mark) == alone).collect()
+}
+
+/// Whether all fields but the last of each row end with the same mark.
+pub(super) fn ends_alike(rows: &[Vec<String>]) -> bool {
+    let mut fields = rows.iter().flat_map(|row| row.split_last().map_or(&[][..], |(_, before)| before));
+    let end = |field: &String| field.chars().next_back().filter(|c| COMPANIONS.contains(c));
+    let Some(mark) = fields.next().and_then(end) else { return false };
+    fields.all(|field| end(field) == Some(mark))
 }
 
 /// How much speaks against these rows: times taken apart at their colons, fields that hold other delimiters.

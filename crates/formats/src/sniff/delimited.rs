@@ -9,6 +9,8 @@ pub(super) struct Guess {
     pub(super) row_terminator: String,
     pub(super) rows: Vec<Vec<String>>,
     pub(super) odd_rows: usize,
+    /// Lines of text above the rows.
+    pub(super) titles: usize,
     /// Another delimiter that divides the rows about as well.
     pub(super) rival: Option<String>,
     score: f64,
@@ -26,6 +28,8 @@ pub(super) struct Text<'a> {
 
 /// Rows that a candidate is tried on.
 const ROWS_MAX: usize = 2000;
+/// Lines of text above the rows, at most.
+const TITLES_MAX: usize = 5;
 /// The share of rows that must have the usual number of fields.
 const EVENNESS_MIN: f64 = 0.8;
 /// More than this against a delimiter, and it is none.
@@ -54,7 +58,21 @@ pub(super) fn guess(sample: Text<'_>, named: Option<String>) -> Option<Guess> {
         if better { next } else { best }
     })?;
     let mut best = guesses.swap_remove(best);
-    let related = |other: &str| best.delimiter.contains(other) || other.contains(best.delimiter.as_str());
+    let related = |other: &str| {
+        let is_part = best.delimiter.contains(other) || other.contains(best.delimiter.as_str());
+        is_part && candidates::without_marks(other).as_ref() != Some(&best.delimiter)
+    };
+    if best.rows.len() + best.titles == ROWS_MAX {
+        // Types come of all rows that were read.
+        let of = |rows| {
+            split(sample.text, &best.delimiter, &best.row_terminator, best.quote, sample.is_complete, rows)
+        };
+        if let Some(Rows { mut rows, .. }) = of(usize::MAX) {
+            rows.drain(..best.titles.min(rows.len()));
+            let (_, regular) = usual(&rows);
+            (best.odd_rows, best.rows) = (rows.len() - regular, rows);
+        }
+    }
     best.rival = guesses
         .iter()
         .find(|guess| guess.score + RIVAL_WITHIN > best.score && !related(&guess.delimiter))
@@ -86,11 +104,22 @@ fn of_ending(sample: Text<'_>, mark: &str, named: Option<&str>) -> Vec<Guess> {
             if quote.is_some() && !is_quoted {
                 continue;
             }
-            let Some(rows) = split(text, &delimiter, &row_terminator, quote, sample.is_complete) else {
+            let split = split(text, &delimiter, &row_terminator, quote, sample.is_complete, ROWS_MAX);
+            let Some(Rows { mut rows, quoted }) = split else {
                 continue;
             };
+            // Lines of text above the names of the columns.
+            let titles = rows.iter().take(TITLES_MAX).take_while(|row| row.len() == 1).count();
+            let is_above = rows.get(titles..).is_some_and(|rest| rest.len() > 1 && usual(rest).0 > 1);
+            let titles = if is_above { titles } else { 0 };
+            rows.drain(..titles);
+            // A quote within a field, as in `2" pipe`, quotes nothing.
+            if quote.is_some() && quoted == 0 {
+                continue;
+            }
             let (fields, regular) = usual(&rows);
-            let evenness = regular as f64 / rows.len() as f64;
+            let first_is_odd = rows.len() > 2 && rows.first().is_some_and(|row| row.len() != fields);
+            let evenness = regular as f64 / (rows.len() - usize::from(first_is_odd)) as f64;
             let against = candidates::implausibility(&delimiter, &rows);
             if fields < 2 || evenness < EVENNESS_MIN || against > IMPLAUSIBLE {
                 continue;
@@ -104,6 +133,12 @@ fn of_ending(sample: Text<'_>, mark: &str, named: Option<&str>) -> Vec<Guess> {
                 (false, 1) if text.matches(sample.line_end).count() > 1 => -20.0,
                 (false, _) => 2.0,
             };
+            // Marks at the ends of rows show that those at the ends of fields divide.
+            score -= titles as f64;
+            let has_marks = mark.is_empty() && candidates::without_marks(&delimiter).is_some();
+            score -= if has_marks { 0.5 } else { 0.0 };
+            let splits_marks = !mark.is_empty() && candidates::ends_alike(&rows);
+            score -= if splits_marks { 3.0 } else { 0.0 };
             score -= if rows.first().is_some_and(|row| row.len() != fields) { 1.0 } else { 0.0 };
             score -= against;
             let odd_rows = rows.len() - regular;
@@ -114,6 +149,7 @@ fn of_ending(sample: Text<'_>, mark: &str, named: Option<&str>) -> Vec<Guess> {
                 row_terminator,
                 rows,
                 odd_rows,
+                titles,
                 rival: None,
                 score,
             });
@@ -131,6 +167,19 @@ fn usual(rows: &[Vec<String>]) -> (usize, usize) {
     counts.into_iter().max_by_key(|(fields, count)| (*count, *fields)).unwrap_or((0, 0))
 }
 
+/// Whether a delimiter divides all rows into the same number of fields.
+pub(super) fn is_even(sample: Text<'_>, delimiter: &str, quote: Option<u8>) -> bool {
+    let split = split(sample.text, delimiter, sample.line_end, quote, sample.is_complete, usize::MAX);
+    split.is_some_and(|Rows { rows, .. }| usual(&rows).1 == rows.len())
+}
+
+/// Rows that are divided into fields.
+struct Rows {
+    rows: Vec<Vec<String>>,
+    /// Fields in quotes.
+    quoted: usize,
+}
+
 /// Rows and fields by RFC 4180; `None` if a quote stands where none may, or is never closed.
 fn split(
     text: &str,
@@ -138,11 +187,13 @@ fn split(
     row_terminator: &str,
     quote: Option<u8>,
     is_complete: bool,
-) -> Option<Vec<Vec<String>>> {
+    rows_max: usize,
+) -> Option<Rows> {
     let mut rows = Vec::new();
+    let mut quoted_fields = 0;
     let mut at = 0;
     let mut row_end = 0;
-    'rows: while at < text.len() && rows.len() < ROWS_MAX {
+    'rows: while at < text.len() && rows.len() < rows_max {
         let mut row = Vec::new();
         loop {
             let rest = text.get(at..)?;
@@ -164,6 +215,7 @@ fn split(
                     (cell.to_owned(), rest.get(cell.len()..)?)
                 }
             };
+            quoted_fields += usize::from(quoted.is_some());
             row.push(cell);
             // The terminator may begin with the delimiter.
             let next = behind.strip_prefix(row_terminator);
@@ -181,7 +233,7 @@ fn split(
             rows.push(row);
         }
     }
-    (!rows.is_empty()).then_some(rows)
+    (!rows.is_empty()).then_some(Rows { rows, quoted: quoted_fields })
 }
 
 /// The text up to the closing quote, doubled quotes halved, and what follows.

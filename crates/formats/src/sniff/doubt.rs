@@ -32,6 +32,10 @@ pub(super) fn of_text(
     if !quotes && both > 0 && feeds > both && guess.is_none_or(|guess| guess.row_terminator == line_end) {
         doubts.push(format!("lines end with \\r\\n {both} times, with \\n alone {} times", feeds - both));
     }
+    if let Some(titles) = guess.map(|guess| guess.titles).filter(|titles| *titles > 0) {
+        let lines = if titles == 1 { "line has".to_owned() } else { format!("{titles} lines have") };
+        doubts.push(format!("the first {lines} no delimiter; --skip-lines passes lines"));
+    }
     if let Some(rival) = guess.and_then(|guess| guess.rival.as_deref()) {
         doubts.push(format!(
             "{} divides the rows about as evenly; --delimiter names it",

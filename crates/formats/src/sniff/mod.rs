@@ -10,6 +10,7 @@ mod sample;
 
 use std::fmt;
 
+use arrow::datatypes::DataType;
 use rows::mapping::{CreateOptions, sql_type_of};
 use tds::{Collation, Column};
 
@@ -76,6 +77,19 @@ pub struct SniffedText {
     pub is_ascii: bool,
     /// Reasons why the guess may be wrong.
     pub doubts: Vec<String>,
+    /// Whether the first row is one of data by its values, and not only by their being no names.
+    pub first_row: FirstRow,
+}
+
+/// What the values of the first row say of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstRow {
+    /// Nothing.
+    Unclear,
+    /// It has whole numbers where the others have numbers, as a header of years has.
+    Numbers,
+    /// It has a date, an amount or the like in each column that has such values.
+    Data,
 }
 
 /// How a row is divided.
@@ -164,6 +178,12 @@ pub fn sniff_bytes(bytes: &[u8], is_complete: bool, file: &str) -> Result<Sniffe
     } else if let Some(known) = sample::known(bytes) {
         Content::Known(known)
     } else if let Some(sample) = Sample::decode(bytes, is_complete, None) {
+        if sample::is_json_lines(&sample.text) {
+            let content = Content::Known(
+                "JSON, an object a line; no command reads it, convert it to CSV or Parquet first",
+            );
+            return Ok(Sniffed { file: file.to_owned(), content, sample_bytes: bytes.len(), is_complete });
+        }
         Content::Text(Box::new(text(sample)?))
     } else {
         Content::Binary
@@ -212,6 +232,7 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
     let whole = types_of(&rows)?;
     let body = types_of(rows.get(1..).unwrap_or_default())?;
     let header = is_header(&rows, &whole, &body);
+    let first_row = if header { FirstRow::Unclear } else { first_row(&rows, &whole, &body) };
     let inferred = if header { &body } else { &whole };
     doubts.extend(doubt::of_rows(&rows, odd_rows, inferred, &layout, header));
     let names = match (header, rows.first()) {
@@ -232,6 +253,7 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
         preview,
         is_ascii: text.is_ascii(),
         doubts,
+        first_row,
     })
 }
 
@@ -286,12 +308,30 @@ fn is_header(rows: &[Vec<String>], whole: &InferredSchema, body: &InferredSchema
     if types_differ {
         return first.iter().all(|name| name.trim().parse::<f64>().is_err());
     }
-    let all_text =
-        body.columns.iter().all(|column| column.field.data_type() == &arrow::datatypes::DataType::Utf8);
+    let all_text = body.columns.iter().all(|column| column.field.data_type() == &DataType::Utf8);
     all_text
         && first.len() > 1
         && first.iter().all(|name| is_name(name.trim()))
         && !rest.iter().any(|row| row.iter().zip(first).any(|(cell, name)| cell == name))
+}
+
+/// What the first row is by its values in the columns whose other values are more than text.
+fn first_row(rows: &[Vec<String>], whole: &InferredSchema, body: &InferredSchema) -> FirstRow {
+    let [first, rest @ ..] = rows else { return FirstRow::Unclear };
+    let is_text = |data_type: &DataType| matches!(data_type, DataType::Utf8 | DataType::Null);
+    let mut kind = FirstRow::Unclear;
+    for ((cell, whole), body) in first.iter().zip(&whole.columns).zip(&body.columns) {
+        let cell = cell.trim();
+        if rest.is_empty() || body.evidence.is_none() || is_text(body.field.data_type()) {
+            continue;
+        }
+        if cell.is_empty() || is_text(whole.field.data_type()) {
+            return FirstRow::Unclear;
+        }
+        let is_whole = cell.bytes().all(|byte| byte.is_ascii_digit());
+        kind = if is_whole && kind != FirstRow::Data { FirstRow::Numbers } else { FirstRow::Data };
+    }
+    kind
 }
 
 fn is_name(text: &str) -> bool {

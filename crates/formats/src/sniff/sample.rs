@@ -24,8 +24,11 @@ pub(super) fn known(bytes: &[u8]) -> Option<&'static str> {
         (b"ARROW1", "Arrow IPC file"),
         (b"\x1F\x8B", "gzip"),
         (b"\x28\xB5\x2F\xFD", "zstd"),
-        (b"PK\x03\x04", "a ZIP archive (a spreadsheet, perhaps)"),
-        (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "an old Office document"),
+        (b"PK\x03\x04", "a ZIP archive; a workbook is read by `bulkwire copy`"),
+        (
+            b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1",
+            "an old Office document; a workbook is read by `bulkwire copy`",
+        ),
         (b"SQLite format 3\0", "an SQLite database"),
         (b"%PDF-", "a PDF document"),
     ];
@@ -89,10 +92,33 @@ fn guess_encoding(body: &[u8]) -> Option<Encoding> {
     if utf8_head(body).len() + 4 > body.len() {
         return Some(Encoding::Utf8);
     }
+    if is_japanese(body) {
+        return Some(Encoding::CodePage(932));
+    }
     // In DOS code pages letters lie at 80 to A5, in Windows' at C0 to FF.
     let count = |range: std::ops::RangeInclusive<u8>| body.iter().filter(|byte| range.contains(byte)).count();
     let (dos, windows) = (count(0x80..=0xA5), count(0xC0..=0xFF));
     Some(Encoding::CodePage(if dos > windows { 850 } else { 1252 }))
+}
+
+/// Whether the bytes are Shift-JIS: it decodes, and kana, which no European text decodes to, are a fifth of what is beyond ASCII.
+fn is_japanese(body: &[u8]) -> bool {
+    // A character may be cut in two at the end of the sample.
+    let Ok(text) = CodePage::Cp932
+        .decode(body)
+        .or_else(|_| CodePage::Cp932.decode(body.split_last().map_or(body, |(_, rest)| rest)))
+    else {
+        return false;
+    };
+    let beyond = text.chars().filter(|c| !c.is_ascii()).count();
+    let kana = text.chars().filter(|c| matches!(c, '\u{3041}'..='\u{30FF}')).count();
+    kana > 1 && kana * 5 >= beyond
+}
+
+/// Whether each line is an object of JSON.
+pub(super) fn is_json_lines(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    lines.peek().is_some() && lines.all(|line| line.starts_with('{') && line.ends_with('}'))
 }
 
 /// As much as is UTF-8.

@@ -30,6 +30,14 @@ pub enum ConfigError {
         /// The canonical keyword.
         keyword: &'static str,
     },
+    /// A URL of another program. Its text is not repeated: a password may stand in it.
+    #[error(
+        "{scheme}: is the scheme of another program's URL; write mssql://user@host:port/database, or Server=…;Database=…"
+    )]
+    ForeignUrl {
+        /// What stands before `://`.
+        scheme: String,
+    },
     /// The text does not follow the grammar.
     #[error("malformed connection string at byte {offset}: {reason}")]
     Malformed {

@@ -117,6 +117,7 @@ const TABLE: &[Entry] = &[
             "replication",
             "asynchronousprocessing",
             "typesystemversion",
+            "tdsversion",
         ],
     ),
 ];

@@ -184,6 +184,9 @@ impl Config {
 }
 
 fn split(text: &str) -> Result<Vec<keyword_string::Setting>, ConfigError> {
+    if let Some(scheme) = url::foreign_scheme(text) {
+        return Err(ConfigError::ForeignUrl { scheme: scheme.to_owned() });
+    }
     if url::is_url(text) { url::parse(text) } else { keyword_string::parse(text) }
 }
 

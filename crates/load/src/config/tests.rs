@@ -274,6 +274,12 @@ fn refusals_name_what_is_wrong() {
         ("Server=h;Uid", "expected keyword=value"),
         ("Server=h;Uid='a", "not closed"),
         ("Server=h;Uid='a'b;Pwd=p", "between a closing quote"),
+        ("mssql+pyodbc://sa:S3cret@h/db?driver=x", "mssql+pyodbc: is the scheme of another program's URL"),
+        (
+            "jdbc:sqlserver://h;user=a;password=S3cret",
+            "jdbc:sqlserver: is the scheme of another program's URL",
+        ),
+        ("mssql://sa@h\\INST/db", "HOST\\INSTANCE"),
         ("mssql://", "host is missing"),
         ("mssql://a:p@h:99999", "port is not a number"),
         ("mssql://a:p%@h", "two hex digits"),
@@ -284,6 +290,7 @@ fn refusals_name_what_is_wrong() {
     for (text, expected) in cases {
         let error = parse(text).map(|c| show(&c)).expect_err(text).to_string();
         assert!(error.contains(expected), "{text}\n  says {error:?}\n  not  {expected:?}");
+        assert!(!error.contains("S3cret"), "{error}");
     }
 }
 

@@ -11,9 +11,25 @@ pub(crate) fn is_url(text: &str) -> bool {
         .is_some_and(|(scheme, _)| SCHEMES.iter().any(|s| scheme.trim().eq_ignore_ascii_case(s)))
 }
 
+/// The scheme of a URL that another program understands: `mssql+pyodbc`, `jdbc:sqlserver`.
+pub(crate) fn foreign_scheme(text: &str) -> Option<&str> {
+    let scheme = text.split_once("://")?.0.trim();
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | ':'));
+    (is_scheme && !is_url(text)).then_some(scheme)
+}
+
 /// Splits a URL into settings. Query keywords are those of keyword strings, written without blanks.
 pub(crate) fn parse(text: &str) -> Result<Vec<Setting>, ConfigError> {
     let malformed = |reason| ConfigError::Malformed { offset: 0, reason };
+    // Behind the password, if there is one: a host with its instance, which a URL cannot have.
+    let authority =
+        text.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or_default());
+    if authority.rsplit_once('@').map_or(authority, |(_, host)| host).contains('\\') {
+        return Err(malformed(
+            "a host with an instance, HOST\\INSTANCE, has no place in a URL: say Server=HOST\\INSTANCE;…",
+        ));
+    }
     let url = url::Url::parse(text.trim()).map_err(|error| malformed(reason(error)))?;
     if url.fragment().is_some() {
         return Err(malformed("a URL takes no '#'; in a password write it as %23"));

@@ -13,7 +13,7 @@ use super::{
 };
 
 const DATE_OR_TIME: TextError = TextError::Syntax { expected: "a date or time" };
-const NO_SUCH_DAY: TextError = TextError::OutOfRange { target: "the calendar (0001-01-01 to 9999-12-31)" };
+const NO_SUCH_YEAR: TextError = TextError::OutOfRange { target: "the calendar (0001-01-01 to 9999-12-31)" };
 const NO_SUCH_TIME: TextError = TextError::OutOfRange { target: "a day's time (00:00:00 to 23:59:59)" };
 const NO_SUCH_OFFSET: TextError = TextError::OutOfRange { target: "an offset (-14:00 to +14:00)" };
 
@@ -138,7 +138,8 @@ fn any_date(cursor: &mut Cursor<'_>, order: Option<DateOrder>) -> Result<Option<
 }
 
 fn known_day(year: u32, month: u32, day: u32) -> Result<i32, TextError> {
-    days_from_civil(year, month, day).ok_or(NO_SUCH_DAY)
+    let missing = if (1..=9999).contains(&year) { TextError::NoSuchDay } else { NO_SUCH_YEAR };
+    days_from_civil(year, month, day).ok_or(missing)
 }
 
 #[inline]

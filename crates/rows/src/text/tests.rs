@@ -224,9 +224,9 @@ fn dates() {
          {d '2024-02-29'} => 738944
          2024-02-29 00:00:00.000 => 738944
          2024-02-29T00:00 => 738944
-         2023-02-29 => ! out of the range of the calendar (0001-01-01 to 9999-12-31)
+         2023-02-29 => ! there is no such day
          0000-01-01 => ! out of the range of the calendar (0001-01-01 to 9999-12-31)
-         2024-13-01 => ! out of the range of the calendar (0001-01-01 to 9999-12-31)
+         2024-13-01 => ! there is no such day
          2024-02-29 00:00:01 => ! the time of day would be lost
          2024-02-29 00:00:00Z => ! the offset from UTC would be lost
          02/03/2024 => ! the order of day and month is not known
@@ -245,7 +245,7 @@ fn dates() {
         ordered(DateOrder::MonthDayYear),
         "2/29/2024 => 738944
          02-29-2024 => 738944
-         29/2/2024 => ! out of the range of the calendar (0001-01-01 to 9999-12-31)
+         29/2/2024 => ! there is no such day
          2024-02-29 => 738944",
     );
     check(ordered(DateOrder::DayMonthYear), "29/2/2024 => 738944\n 29.02.2024 => 738944");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use formats::bcp::{
-    ByteOrderMark, FormatFile, HostReadOptions, HostReader, Suffered, Tolerance as FileTolerance,
+    ByteOrderMark, FormatFile, HostReadOptions, HostReader, Suffered, Tolerance as FileTolerance, terminator,
 };
 use formats::{Compression, FormatError, Location, Reason};
 use load::report::row_words;
@@ -170,7 +170,15 @@ impl Copy<'_> {
 
     fn read_options(&self) -> Result<HostReadOptions, End> {
         let job = self.job;
+        let field_terminator = match (&job.field_terminator, job.layout) {
+            (Some(text), Layout::Character) => Some(layout::field_terminator(text)?),
+            (Some(text), Layout::UnicodeCharacter) => {
+                Some(terminator::widen(&layout::field_terminator(text)?))
+            }
+            _ => None,
+        };
         Ok(HostReadOptions {
+            field_terminator,
             code_page: layout::code_page(job.code_page)?,
             native_version: layout::native_version(job),
             byte_order_mark: match job.layout {

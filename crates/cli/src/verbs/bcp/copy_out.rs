@@ -86,7 +86,7 @@ pub fn run_format(job: &Job, console: &Console) -> Result<(), End> {
     };
     let text = match job.xml {
         true => file.to_xml(&columns).map_err(layout::LayoutError::from)?,
-        false => file.to_text(),
+        false => file.to_text_for(layout::code_page(job.code_page)?),
     };
     let path = job.format_file.as_deref().unwrap_or_default();
     std::fs::write(path, text).map_err(|error| End::client("HY000", format!("{path}: {error}")))?;

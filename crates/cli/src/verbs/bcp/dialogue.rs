@@ -6,7 +6,9 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 
-use formats::bcp::{DataMode, FormatFile, HostField, HostType, LayoutOptions, interactive, terminator};
+use formats::bcp::{
+    DataMode, FileCodePage, FormatFile, HostField, HostType, LayoutOptions, interactive, terminator,
+};
 use tds::Column;
 
 use super::arguments::Job;
@@ -48,6 +50,8 @@ pub enum DialogueError {
 pub struct Dialogue {
     answers: Box<dyn BufRead>,
     questions: Box<dyn Write>,
+    /// That of the client, in which names of a format file are written.
+    code_page: FileCodePage,
 }
 
 impl Dialogue {
@@ -62,7 +66,9 @@ impl Dialogue {
         };
         let questions: Box<dyn Write> =
             if job.writes_to_stdout() { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-        Ok(Self { answers, questions })
+        // A page that does not exist is refused before the copy; names alone need none.
+        let code_page = super::layout::code_page(job.code_page).unwrap_or_default();
+        Ok(Self { answers, questions, code_page })
     }
 
     /// Asks for the layout of a file with these columns. The defaults are the native layout.
@@ -88,7 +94,8 @@ impl Dialogue {
         let file = self.ask(&format!("Host filename [{FORMAT_FILE_DEFAULT}]: "), |answer| {
             Ok(if answer.trim().is_empty() { FORMAT_FILE_DEFAULT } else { answer.trim() }.to_owned())
         })?;
-        std::fs::write(&file, layout.to_text()).map_err(|source| DialogueError::FormatFile { file, source })
+        std::fs::write(&file, layout.to_text_for(self.code_page))
+            .map_err(|source| DialogueError::FormatFile { file, source })
     }
 
     fn field(&mut self, column: &Column, native: &HostField) -> Result<HostField, DialogueError> {

@@ -27,6 +27,9 @@ pub enum LayoutError {
     /// `-C`: no such code page.
     #[error("The code page specified for bcp operation is not supported on the machine.")]
     CodePage(u32),
+    /// The locale's character set is none that can be read here.
+    #[error("the locale's character set {0} is not known: name the file's by -C, a code page number or RAW")]
+    Locale(String),
 }
 
 /// The layout that the letters of a job ask for. Only a format file that is to be written names collations; in a copy the
@@ -98,27 +101,38 @@ pub fn code_page(choice: CodePageChoice) -> Result<FileCodePage, LayoutError> {
         CodePageChoice::Oem | CodePageChoice::Unsaid if cfg!(windows) => FileCodePage::Page(CodePage::Cp437),
         // Elsewhere there is one page, that of the locale, as the vendor's library has it.
         CodePageChoice::Acp | CodePageChoice::Oem | CodePageChoice::Unsaid => {
-            FileCodePage::Page(locale_code_page(|name| env::var(name).ok()))
+            locale_code_page(|name| env::var(name).ok())?
         }
     })
 }
 
 /// The code page of the locale: what stands behind the point in LC_ALL, LC_CTYPE or LANG; UTF-8 where nothing does.
-fn locale_code_page(variable: impl Fn(&str) -> Option<String>) -> CodePage {
+///
+/// ISO 8859-1 is not Windows' 1252, which has letters where it has controls. A character set that is not known here is refused: in
+/// another one its letters would be others.
+fn locale_code_page(variable: impl Fn(&str) -> Option<String>) -> Result<FileCodePage, LayoutError> {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(|name| variable(name).filter(|value| !value.is_empty()))
         .unwrap_or_default();
     let charset = locale.split_once('.').map_or("", |(_, rest)| rest.split('@').next().unwrap_or_default());
-    let charset = charset.to_ascii_uppercase().replace(['-', '_'], "");
-    match charset.as_str() {
-        "CP1252" | "ISO88591" | "ISO885915" => CodePage::Cp1252,
-        name => name
-            .strip_prefix("CP")
-            .and_then(|number| number.parse().ok())
-            .and_then(CodePage::from_number)
-            .unwrap_or(CodePage::Utf8),
-    }
+    let name = charset.to_ascii_uppercase().replace(['-', '_'], "");
+    let page = match name.as_str() {
+        // The library knows no other name of a DOS page, and takes UTF-8 for it.
+        "" | "UTF8" | "ANSIX3.41968" | "USASCII" | "ASCII" => Some(FileCodePage::default()),
+        name if name.starts_with("IBM") => Some(FileCodePage::default()),
+        "ISO88591" => Some(FileCodePage::Latin1),
+        "SHIFTJIS" | "SJIS" | "WINDOWS31J" => Some(FileCodePage::Page(CodePage::Cp932)),
+        "GBK" | "GB2312" | "EUCCN" => Some(FileCodePage::Page(CodePage::Cp936)),
+        "EUCKR" | "UHC" => Some(FileCodePage::Page(CodePage::Cp949)),
+        "BIG5" => Some(FileCodePage::Page(CodePage::Cp950)),
+        "TIS620" => Some(FileCodePage::Page(CodePage::Cp874)),
+        name => ["CP", "WINDOWS"]
+            .into_iter()
+            .find_map(|prefix| name.strip_prefix(prefix)?.parse().ok())
+            .and_then(FileCodePage::from_number),
+    };
+    page.ok_or_else(|| LayoutError::Locale(charset.to_owned()))
 }
 
 #[cfg(test)]
@@ -130,18 +144,25 @@ mod tests {
     #[test]
     fn the_locale_names_a_code_page() {
         let page = |lang: &str| locale_code_page(|name| (name == "LANG").then(|| lang.to_owned()));
-        assert_eq!(page("C.UTF-8"), CodePage::Utf8);
-        assert_eq!(page("en_US.CP1252"), CodePage::Cp1252);
-        assert_eq!(page("de_DE.ISO-8859-1@euro"), CodePage::Cp1252);
-        assert_eq!(page("ja_JP.CP932"), CodePage::Cp932);
-        assert_eq!(page("C"), CodePage::Utf8);
+        let known = |lang: &str| page(lang).unwrap();
+        let number = |number| FileCodePage::from_number(number).unwrap();
+        assert_eq!(known("C.UTF-8"), FileCodePage::default());
+        assert_eq!(known("en_US.CP1252"), number(1252));
+        // 0x80 is a control character there, and no euro.
+        assert_eq!(known("de_DE.ISO-8859-1@euro"), FileCodePage::Latin1);
+        assert_eq!(known("ja_JP.CP932"), number(932));
+        assert_eq!(known("zh_TW.BIG5"), number(950));
+        assert_eq!(known("C"), FileCodePage::default());
         assert_eq!(
-            page("en_US.IBM437"),
-            CodePage::Utf8,
+            known("en_US.IBM437"),
+            FileCodePage::default(),
             "the vendor's library does not know that name either"
         );
+        for lang in ["ru_RU.KOI8-R", "de_DE.ISO-8859-15@euro", "ja_JP.eucJP"] {
+            assert!(matches!(page(lang), Err(LayoutError::Locale(_))), "{lang}");
+        }
         let both = |name: &str| Some(if name == "LC_ALL" { "x.CP1252" } else { "x.UTF-8" }.to_owned());
-        assert_eq!(locale_code_page(both), CodePage::Cp1252);
+        assert_eq!(locale_code_page(both).unwrap(), number(1252));
     }
 
     #[test]

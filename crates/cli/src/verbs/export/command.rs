@@ -1,10 +1,11 @@
 //! `bulkwire export`.
 
+use arrow::datatypes::Schema;
 use formats::{Format, Location};
 use load::read::RowSource;
 use load::report::{grouped, row_words};
 use load::{ColumnEncryption, ExportReport, TableName, table_query};
-use rows::Form;
+use rows::{Form, mapping};
 use serde_json::json;
 
 use crate::args::ExportArgs;
@@ -59,11 +60,13 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
             say!("{name}: {encryption}; its values are written as ciphertext (varbinary)");
         }
     }
-    let stream = client
-        .query(&query, if host.is_some() { Form::Exact } else { read_options::form(&arguments.forms) })?;
+    let is_text = matches!(typed, Some(Format::Csv(_)));
+    let form = if host.is_some() { Form::Exact } else { read_options::form(&arguments.forms, is_text) };
+    let stream = client.query(&query, form)?;
     if stream.columns().is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));
     }
+    say_offsets(&stream.schema(), arguments);
     let format = match (typed, host) {
         (Some(format), _) => format,
         (None, Some(host)) => {
@@ -92,6 +95,14 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     }
     show(&report, figures, written.bytes, &location, arguments);
     Ok(())
+}
+
+/// Says which columns lose their offsets.
+pub fn say_offsets(schema: &Schema, arguments: &ExportArgs) {
+    let says = !arguments.quiet && !arguments.json && !event_log::is_on();
+    if let Some(note) = mapping::note_of_offsets(schema).filter(|_| says) {
+        say!("{note}; --datetimeoffset-text keeps them");
+    }
 }
 
 fn show(

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow::datatypes::Schema;
 use formats::objects::is_object_url;
 use formats::{BatchWriter, Compression, Folder, Format, Location, PartitionedFiles, SplitFiles, Written};
 use load::read::{
@@ -16,7 +17,7 @@ use serde_json::json;
 use crate::args::ExportArgs;
 use crate::failure::Failure;
 use crate::host_file::HostLayout;
-use crate::verbs::export::command::figures;
+use crate::verbs::export::command::{figures, say_offsets};
 use crate::verbs::export::range_files::RangeFiles;
 use crate::{connection, event_log, file_format, progress, read_options};
 
@@ -61,11 +62,12 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
         Some(_) => None,
         None => Some(file_format::of(&target, &arguments.format)?.0),
     };
+    let is_text = matches!(typed, Some(Format::Csv(_)));
     let compression = file_format::compression(&target, &arguments.format);
     let mut options = read_options::of(
         &arguments.reading,
         arguments.retry_for,
-        if host.is_some() { Form::Exact } else { read_options::form(&arguments.forms) },
+        if host.is_some() { Form::Exact } else { read_options::form(&arguments.forms, is_text) },
     );
     if files_are_ranges {
         options.range_bytes = FILE_BYTES;
@@ -95,23 +97,26 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
         let bar = bar.clone();
         move |rows: u64| bar.set_message(format!("{} rows", grouped(rows)))
     };
+    let announce = |schema: &Schema| say_offsets(schema, arguments);
     let done = match (&folder, typed, files_are_ranges) {
         (Some(folder), Some(format), true) => {
-            into_ranges(client, plan, &options, (folder, &format, compression), Box::new(count))
+            into_ranges(client, plan, &options, (folder, &format, compression), Box::new(count), &announce)
         }
-        (Some(folder), Some(format), false) => in_order(client, plan, &options, &count, |_, schema| {
-            let folder = Arc::clone(folder);
-            Ok(match (&arguments.partition_by, arguments.split_rows) {
-                (Some(column), _) => {
-                    Box::new(PartitionedFiles::new(folder, &schema, column, &format, compression)?)
-                }
-                (None, rows) => {
-                    let rows = rows.and_then(|rows| usize::try_from(rows).ok()).unwrap_or(usize::MAX);
-                    Box::new(SplitFiles::new(folder, schema, &format, compression, rows))
-                }
+        (Some(folder), Some(format), false) => {
+            in_order(client, plan, &options, (&count, &announce), |_, schema| {
+                let folder = Arc::clone(folder);
+                Ok(match (&arguments.partition_by, arguments.split_rows) {
+                    (Some(column), _) => {
+                        Box::new(PartitionedFiles::new(folder, &schema, column, &format, compression)?)
+                    }
+                    (None, rows) => {
+                        let rows = rows.and_then(|rows| usize::try_from(rows).ok()).unwrap_or(usize::MAX);
+                        Box::new(SplitFiles::new(folder, schema, &format, compression, rows))
+                    }
+                })
             })
-        }),
-        (_, typed, _) => in_order(client, plan, &options, &count, |columns, schema| {
+        }
+        (_, typed, _) => in_order(client, plan, &options, (&count, &announce), |columns, schema| {
             let format = match (typed, host) {
                 (Some(format), _) => format,
                 (None, Some(host)) => {
@@ -144,7 +149,7 @@ fn in_order(
     client: Client,
     plan: SplitPlan,
     options: &ReadOptions,
-    count: &dyn Fn(u64),
+    (count, announce): (&dyn Fn(u64), &dyn Fn(&Schema)),
     create: impl FnOnce(&[tds::Column], arrow::datatypes::SchemaRef) -> Result<Box<dyn BatchWriter>, Failure>,
 ) -> Done {
     let mut read = ParallelRead::start_with(client, plan, options)?;
@@ -154,6 +159,7 @@ fn in_order(
     if columns.is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));
     }
+    announce(&schema);
     let mut writer = create(&columns, schema)?;
     let mut rows = 0;
     while let Some(batch) = read.next_blocking() {
@@ -173,12 +179,14 @@ fn into_ranges(
     options: &ReadOptions,
     (folder, format, compression): (&Arc<Folder>, &Format, Compression),
     count: Box<dyn Fn(u64) + Send + Sync>,
+    announce: &dyn Fn(&Schema),
 ) -> Done {
     let files = Arc::new(RangeFiles::new(Arc::clone(folder), format.clone(), compression, count));
     let (report, schema) = read_into(client, plan, options, Arc::clone(&files) as _)?;
     if schema.fields().is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));
     }
+    announce(&schema);
     let written = files.finish(schema)?;
     Ok((report, written))
 }

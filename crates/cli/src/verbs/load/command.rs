@@ -10,7 +10,7 @@ use load::{
 use rows::mapping::{CreateOptions, StringType};
 
 use crate::args::LoadArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, stands_for_null};
 use crate::server_log::LoadWatch;
 use crate::verbs::load::files::Files;
 use crate::verbs::load::source::{Kind, Source, change, check, sources, tolerates_rows};
@@ -191,6 +191,13 @@ fn create(
     };
     // Rows that will be refused have no say in the columns.
     let measured = formats::measure_all(&typed, tolerates_rows(arguments))?;
+    let measured = match (arguments.keep_text, format) {
+        (true, Format::Csv(_)) => measured.into_text(),
+        (true, _) => {
+            return Err(Failure::Usage("--keep-text is for text files; this one has types".to_owned()));
+        }
+        (false, _) => measured,
+    };
     let schema = match format {
         Format::Csv(_) => roomy_schema(&measured.schema()),
         Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => measured.schema(),
@@ -218,19 +225,60 @@ fn create(
     Ok(advice.collect())
 }
 
-/// Which value made text of a column that would have another type without it.
+/// Which value made text of a column that could have another type, and why.
 fn fell_to_text(column: &InferredColumn) -> Option<String> {
     let evidence = column.evidence.as_ref()?;
-    let before = evidence.before.as_ref()?;
-    let is_text = *column.field.data_type() == DataType::Utf8 && before != "text";
-    is_text.then(|| {
-        let Evidence { value, row, file, .. } = evidence;
-        let place = if *file > 0 { format!("row {row} of file {}", file + 1) } else { format!("row {row}") };
-        format!(
-            "column \"{}\" is text because of {place}: {value:?}; it was {before} until then",
+    if *column.field.data_type() != DataType::Utf8 {
+        return None;
+    }
+    let Evidence { value, row, file, before } = evidence;
+    let why = why_text(value);
+    let place = if *file > 0 { format!("row {row} of file {}", file + 1) } else { format!("row {row}") };
+    let reason = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    match before.as_deref().filter(|before| *before != "text") {
+        Some(before) => Some(format!(
+            "column \"{}\" is text because of {place}: {value:?}{reason}; it was {before} until then",
             column.name
-        )
-    })
+        )),
+        None => why.map(|why| format!("column \"{}\" is text: {why} ({place}: {value:?})", column.name)),
+    }
+}
+
+/// What keeps a value that looks like a number or a date from being one.
+fn why_text(value: &str) -> Option<&'static str> {
+    let trimmed = value.trim();
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = trimmed.trim_start_matches(['-', '+']);
+    let is_number = |text: &str| text.split(['.', ',']).all(|part| digits(part));
+    if stands_for_null(trimmed) {
+        return Some("--null-text says which text stands for NULL");
+    }
+    if !trimmed.starts_with(|c: char| c.is_ascii_digit() || "-+$€£.".contains(c)) {
+        return None;
+    }
+    let parts: Vec<&str> = trimmed.split(['/', '.', '-']).collect();
+    if let [first, second, year] = parts.as_slice()
+        && [first, second, year].iter().all(|part| digits(part))
+        && matches!((first.len(), second.len(), year.len()), (1..=2, 1..=2, 2 | 4) | (4, 1..=2, 1..=2))
+    {
+        return Some("a date that is not yyyy-mm-dd; a date column takes it, with --date-order");
+    }
+    if trimmed != value {
+        return Some("blanks around it");
+    }
+    if digits(unsigned) && unsigned.len() > 1 && unsigned.starts_with('0') {
+        return Some("leading zeros");
+    }
+    if trimmed.starts_with('+') && is_number(unsigned) {
+        return Some("a plus sign");
+    }
+    if trimmed.starts_with(['$', '€', '£']) {
+        return Some("a currency sign");
+    }
+    if trimmed.strip_suffix('%').is_some_and(|rest| is_number(rest.trim_start_matches('-'))) {
+        return Some("a percent sign");
+    }
+    (unsigned.contains(',') && is_number(unsigned)).then_some("a comma in a number")
 }
 
 /// The measured length of a column's longest value, in the units of its type.

@@ -319,10 +319,16 @@ impl LoadedSource<'_> {
         let line = self.lines.as_ref().and_then(|lines| lines.line_of_row(row.origin.row + 1));
         let rejected = Rejected { line, ..rejects::of_load(self.name, self.encoding, row) };
         event_log::refused(&rejected);
-        if !quiet && rejects.count() < REJECTS_SHOWN_MAX {
+        let is_shown = !quiet && rejects.count() < REJECTS_SHOWN_MAX;
+        if is_shown {
             bar.suspend(|| say!("refused: {}", source::described(&rejected)));
         }
-        rejects.take(&rejected)
+        let goes_on = rejects.take(&rejected);
+        if goes_on.is_break() && !is_shown {
+            // The one that ends the load is named in any case.
+            bar.suspend(|| say!("refused: {}", source::described(&rejected)));
+        }
+        goes_on
     }
 }
 

@@ -7,6 +7,7 @@ use formats::objects::is_object_url;
 use formats::{Compression, CsvOptions, Format, Location, RowLines};
 use load::{Client, LoadOptions, TableName};
 use rows::Mapping;
+use rows::text::DateOrder;
 use tds::{ColumnFlags, Value};
 
 use crate::args::LoadArgs;
@@ -91,12 +92,17 @@ pub(crate) fn sources(arguments: &LoadArgs) -> Result<Vec<Source>, Failure> {
             sources.push(source(location, arguments)?);
         }
     }
+    if sources.len() > 1 {
+        let locations: Vec<Location> = sources.iter().map(|source| source.location.clone()).collect();
+        copy::refuse_lakes(&locations)?;
+    }
     Ok(sources)
 }
 
 fn source(location: Location, arguments: &LoadArgs) -> Result<Source, Failure> {
     let compression = file_format::compression(&location, &arguments.format);
     if let Some(layout) = HostLayout::of(&arguments.format)? {
+        let layout = layout.with_date_order(arguments.conversions.date_order.map(DateOrder::from));
         if arguments.create || arguments.max_row_bytes.is_some() {
             return Err(Failure::Usage("--create and --max-row-bytes are not for bcp's formats".to_owned()));
         }

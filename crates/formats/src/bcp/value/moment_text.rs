@@ -5,10 +5,12 @@
 //! does not begin like an ISO date may be month, day and year in figures or words, and hours with AM or PM.
 
 use rows::text::calendar::{DAYS_TO_1900, days_from_civil};
-use rows::text::{DateOrder, ParseOptions, datetime};
+use rows::text::{DateOrder, ParseOptions, TextError, datetime};
+use tds::SqlType;
 
 use super::super::Deviation;
-use super::instant::{Instant, TICKS_PER_DAY, TICKS_PER_SECOND};
+use super::super::options::DateTexts;
+use super::instant::{Instant, TICKS_PER_DAY, TICKS_PER_MINUTE, TICKS_PER_SECOND};
 use super::{Fault, Remark, number_text};
 
 /// What a text says.
@@ -54,6 +56,49 @@ pub(in super::super) fn datetime2(text: &[u8], meridiem: bool) -> Result<(Instan
         Err(fault) if begins_like_iso(text) => Err(fault),
         Err(_) => loose(text, meridiem),
     }
+}
+
+/// A date or a time by the rules of a load. What the original's strict grammar takes has one meaning only, and is taken too.
+pub(in super::super) fn by_load_rules(
+    text: &[u8],
+    sql_type: &SqlType,
+    dates: DateTexts,
+) -> Result<Instant, Fault> {
+    let strict = match sql_type {
+        SqlType::Date => date(text),
+        SqlType::Time { .. } => time(text),
+        SqlType::DateTimeOffset { .. } => datetimeoffset(text),
+        _ => strict(text).map(|parts| Instant { offset_minutes: 0, ..instant(parts) }),
+    };
+    let Err(fault) = strict else { return strict };
+    let text = std::str::from_utf8(text).map_err(|_| fault)?;
+    let options = ParseOptions { date_order: dates.order, ..ParseOptions::default() };
+    let found = match sql_type {
+        SqlType::Date => datetime::date(text, &options).map(|days| Instant { days, ..Instant::default() }),
+        SqlType::Time { .. } => {
+            datetime::time(text, 7, &options).map(|ticks| Instant { ticks, ..Instant::default() })
+        }
+        SqlType::DateTimeOffset { .. } => {
+            datetime::datetimeoffset(text, 7, &options).map(|(days, ticks, offset_minutes)| {
+                let utc = i64::from(days) * TICKS_PER_DAY as i64 + ticks as i64;
+                let local = utc + i64::from(offset_minutes) * TICKS_PER_MINUTE;
+                let (days, ticks) =
+                    (local.div_euclid(TICKS_PER_DAY as i64), local.rem_euclid(TICKS_PER_DAY as i64));
+                // Within the calendar, so the casts keep them.
+                Instant { days: days as i32, ticks: ticks as u64, finer: false, offset_minutes }
+            })
+        }
+        _ => datetime::datetime2(text, 7, &options).map(|(days, ticks)| Instant {
+            days,
+            ticks,
+            ..Instant::default()
+        }),
+    };
+    found.map_err(|error| match error {
+        TextError::AmbiguousDate => Fault::AmbiguousDate,
+        TextError::NeedsRounding { .. } => Fault::DateOverflow,
+        _ => fault,
+    })
 }
 
 fn instant(parts: Parts) -> Instant {
