@@ -164,7 +164,7 @@ mod tests {
             assert!(error.contains(word), "{path}: {error}");
         }
         assert_eq!(files_of(&format!("{root}/plain/*.parquet")).unwrap().len(), 1);
-        // Whoever names one file has it.
+        // A file that is named by itself is read.
         assert_eq!(files_of(&format!("{root}/delta/a.parquet")).unwrap().len(), 1);
         let named = |name: &str| Location::Path(folder.path().join(name));
         assert!(refuse(&[named("delta/a.parquet"), named("delta/b.parquet")]).is_err());

@@ -26,7 +26,7 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Keeps the words of a panic that becomes an error from standard error. Other panics are told as before.
+/// Keeps the words of a panic that becomes an error from standard error. Other panics are printed as before.
 fn silence() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -114,7 +114,7 @@ fn a_short_row_swallows_the_next() {
         ],
         None,
     );
-    // A terminator within a field is what bcp writes of such a value, so whoever reads by its rules takes it.
+    // A terminator within a field is what bcp writes of such a value, so a reader by its rules takes it.
     let takes = Tolerance::strict().suffer(Deviation::RowEndInField);
     let whole = read(
         b"a\nb\tc\n",

@@ -353,7 +353,7 @@ fn odd_files_load_as_the_original_loads_them_with_a_warning() {
         (b"1\ta\n2\tb", "1,a\n2,b\n", "the last row has no terminator"),
         (b"1\ta\tb\n2\tc\n", "1,a\tb\n2,c\n", "more fields than described"),
         (b"\xEF\xBB\xBF1\ta\n", "1,a\n", ""),
-        (b"1\ta\n2\n3\tc\n", "1,a\n", "fields are missing and rows run together"),
+        (b"1\ta\n2\n3\tc\n", "1,a\n", "a row lacks fields and swallowed the next"),
     ];
     for (bytes, rows, warning) in cases {
         fixture.sql("TRUNCATE TABLE t");

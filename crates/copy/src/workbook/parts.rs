@@ -37,7 +37,7 @@ pub fn check(path: &Path) -> Result<(), String> {
     let mut all = 0;
     for index in 0..archive.len() {
         let Ok(part) = archive.by_index(index) else {
-            // Encrypted, or packed in a way that nothing here reads: whoever needs it says so.
+            // Encrypted, or packed in a way that nothing here reads: the reader that needs it says so.
             continue;
         };
         let name = part.name().map(|name| name.into_owned()).unwrap_or_default();

@@ -114,7 +114,7 @@ fn described_csv(
 ) -> Result<(CsvOptions, Vec<Option<usize>>), SqlError> {
     let described = format
         .quoted_layout()
-        .map_err(|problem| SqlError::new(4862, 16, 1, format!("Cannot bulk load. {problem}.")))?;
+        .map_err(|problem| SqlError::new(4862, 16, 1, format!("Cannot bulk load because {problem}.")))?;
     let encoding = match options.code_page {
         None => described.options.encoding,
         Some(_) => csv.encoding,

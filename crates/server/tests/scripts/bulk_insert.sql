@@ -316,7 +316,7 @@ SELECT * FROM OPENROWSET(BULK 'in_quotes.csv', FORMAT = 'CSV', FORMATFILE = 'quo
 2 | a,b
 3 | NULL
 
-BULK INSERT quoted FROM 'in_quotes.csv' WITH (FORMAT = 'CSV', FORMATFILE = 'quoted_rows.fmt', FIRSTROW = 2); SELECT id, name, REPLACE(note, CHAR(10), '/') FROM quoted
+BULK INSERT quoted FROM 'in_quotes.csv' WITH (FORMAT = 'CSV', FORMATFILE = 'quoted_rows.fmt', FIRSTROW = 2); SELECT id, REPLACE(name, CHAR(10), '/'), note FROM quoted
 ----
 affected 2
 2 | x | a,b
@@ -324,6 +324,7 @@ affected 2
 
 SELECT * FROM OPENROWSET(BULK 'floats.txt', FORMAT = 'CSV', FORMATFILE = 'native.fmt') AS f
 ----
+error 4862: Cannot bulk load because a file with quotes is text, and the field id is native.
 
 -- The letters of a field are those of its collation.
 SELECT id, name FROM OPENROWSET(BULK 'polish.txt', FORMATFILE = 'polish.fmt') AS f
@@ -332,3 +333,4 @@ SELECT id, name FROM OPENROWSET(BULK 'polish.txt', FORMATFILE = 'polish.fmt') AS
 
 SELECT name FROM OPENROWSET(BULK 'body.txt', FORMATFILE = 'endless.fmt') AS f
 ----
+error 4862: Cannot bulk load because the file "body.txt" could not be read. format file, line 3: field 1: "name" has no prefix, no length and no terminator, so nothing says where its values end

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::datatypes::Schema;
 use formats::objects::is_object_url;
 use formats::{BatchWriter, Compression, Folder, Format, Location, PartitionedFiles, SplitFiles, Written};
 use load::read::{
@@ -97,13 +96,12 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
         let bar = bar.clone();
         move |rows: u64| bar.set_message(format!("{} rows", grouped(rows)))
     };
-    let announce = |schema: &Schema| say_offsets(schema, arguments);
     let done = match (&folder, typed, files_are_ranges) {
         (Some(folder), Some(format), true) => {
-            into_ranges(client, plan, &options, (folder, &format, compression), Box::new(count), &announce)
+            into_ranges(client, plan, &options, (folder, &format, compression), Box::new(count), arguments)
         }
         (Some(folder), Some(format), false) => {
-            in_order(client, plan, &options, (&count, &announce), |_, schema| {
+            in_order(client, plan, &options, (&count, arguments), |_, schema| {
                 let folder = Arc::clone(folder);
                 Ok(match (&arguments.partition_by, arguments.split_rows) {
                     (Some(column), _) => {
@@ -116,7 +114,7 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
                 })
             })
         }
-        (_, typed, _) => in_order(client, plan, &options, (&count, &announce), |columns, schema| {
+        (_, typed, _) => in_order(client, plan, &options, (&count, arguments), |columns, schema| {
             let format = match (typed, host) {
                 (Some(format), _) => format,
                 (None, Some(host)) => {
@@ -149,7 +147,7 @@ fn in_order(
     client: Client,
     plan: SplitPlan,
     options: &ReadOptions,
-    (count, announce): (&dyn Fn(u64), &dyn Fn(&Schema)),
+    (count, arguments): (&dyn Fn(u64), &ExportArgs),
     create: impl FnOnce(&[tds::Column], arrow::datatypes::SchemaRef) -> Result<Box<dyn BatchWriter>, Failure>,
 ) -> Done {
     let mut read = ParallelRead::start_with(client, plan, options)?;
@@ -159,7 +157,7 @@ fn in_order(
     if columns.is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));
     }
-    announce(&schema);
+    say_offsets(&schema, arguments);
     let mut writer = create(&columns, schema)?;
     let mut rows = 0;
     while let Some(batch) = read.next_blocking() {
@@ -179,14 +177,14 @@ fn into_ranges(
     options: &ReadOptions,
     (folder, format, compression): (&Arc<Folder>, &Format, Compression),
     count: Box<dyn Fn(u64) + Send + Sync>,
-    announce: &dyn Fn(&Schema),
+    arguments: &ExportArgs,
 ) -> Done {
     let files = Arc::new(RangeFiles::new(Arc::clone(folder), format.clone(), compression, count));
     let (report, schema) = read_into(client, plan, options, Arc::clone(&files) as _)?;
     if schema.fields().is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));
     }
-    announce(&schema);
+    say_offsets(&schema, arguments);
     let written = files.finish(schema)?;
     Ok((report, written))
 }

@@ -249,7 +249,7 @@ fn why_text(value: &str) -> Option<&'static str> {
     let trimmed = value.trim();
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = trimmed.trim_start_matches(['-', '+']);
-    let is_number = |text: &str| text.split(['.', ',']).all(|part| digits(part));
+    let is_number = |text: &str| text.split(['.', ',']).all(digits);
     if stands_for_null(trimmed) {
         return Some("--null-text says which text stands for NULL");
     }

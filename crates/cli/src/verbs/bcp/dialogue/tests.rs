@@ -31,8 +31,11 @@ fn columns() -> Vec<Column> {
 /// The screen after the dialogue, with the typed answers where they were typed, and the layout.
 fn talk(answers: &str) -> (String, Result<FormatFile, DialogueError>) {
     let screen = Screen::default();
-    let mut dialogue =
-        Dialogue { answers: Box::new(Cursor::new(answers.to_owned())), questions: Box::new(screen.clone()) };
+    let mut dialogue = Dialogue {
+        answers: Box::new(Cursor::new(answers.to_owned())),
+        questions: Box::new(screen.clone()),
+        code_page: FileCodePage::default(),
+    };
     let layout = dialogue.layout(&columns());
     let text = String::from_utf8(screen.0.lock().unwrap().clone()).unwrap();
     (text, layout)
