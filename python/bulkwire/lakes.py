@@ -291,7 +291,9 @@ _TABLES = {"_delta_log": "bulkwire.lakes.delta", ".hoodie": "Spark"}
 
 def _table_error(folder: str, kind: str, reader: str) -> UsageError:
     """Return the refusal of a folder whose files also hold rows that were deleted or replaced."""
-    return UsageError(f"{folder} is a table of a lake (it has {kind}), and its files also hold rows that were deleted: read it with {reader}")
+    return UsageError(
+        f"{folder} is a table of a lake (it has {kind}), and its files also hold rows that were deleted: read it with {reader}"
+    )
 
 
 def _refuse_tables(filesystem: Any, root: str) -> None:

@@ -14,13 +14,14 @@ use formats::{
     objects::{is_object_url, is_web_url, shown_url},
 };
 use load::{Choice, SourceBatch};
+use rows::mapping::note_of_offsets;
 
 use crate::{
     destination::{Create, Destination, Landed, Prepared},
     error::CopyError,
     file_formats::FileFormats,
     row_stream::{BoxError, RowStream},
-    source::{ReadForm, Source},
+    source::{Description, ReadForm, Source},
     watch::Control,
 };
 
@@ -164,7 +165,7 @@ impl Destination for FileDestination {
             }
             _ => {}
         }
-        let schema = source.describe(form)?.schema;
+        let Description { schema, notes, .. } = source.describe(form)?;
         let (format, compression) = self.format(Some(&schema))?;
         let mut value = match &format {
             Format::Csv(_) => "CSV",
@@ -182,7 +183,10 @@ impl Destination for FileDestination {
             true => "the file that is there is replaced when the new one is complete",
             false => "it appears when it is complete",
         };
-        let plan = vec![Choice { setting: "file", value, reason: reason.to_owned() }];
+        let mut plan = vec![Choice { setting: "file", value, reason: reason.to_owned() }];
+        if let Some(reason) = note_of_offsets(&schema).filter(|note| notes.contains(note)) {
+            plan.push(Choice { setting: "offsets", value: "UTC".to_owned(), reason });
+        }
         if !is_dry {
             self.writer = Some(self.create(&schema)?);
         }

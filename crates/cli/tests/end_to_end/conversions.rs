@@ -131,7 +131,7 @@ fn bcp_files_are_loaded_and_exported() {
     fixture.file("o.dat", "5,7\nx,8\n6,9\n");
     let refused = fixture.run(&["load", "t", "o.dat", "--format-file", "t.fmt"]);
     assert_eq!(refused.code, 1);
-    assert!(refused.stderr.contains("o.dat, row 2") && refused.stderr.contains('x'), "{}", refused.stderr);
+    assert!(refused.stderr.contains("o.dat: row 2") && refused.stderr.contains('x'), "{}", refused.stderr);
     assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "2\n");
     let listed = fixture.run(&["load", "t", "o.dat", "--format-file", "t.fmt", "--rejects", "r.json"]);
     assert_eq!(listed.code, 3, "{}", listed.stderr);

@@ -176,7 +176,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use arrow::array::{Array, AsArray};
+    use arrow::array::AsArray;
     use arrow::datatypes::{TimestampMicrosecondType, TimestampNanosecondType};
     use parquet::data_type::Int96Type;
     use parquet::file::metadata::KeyValue;
@@ -185,7 +185,8 @@ mod tests {
     use parquet::schema::parser::parse_message_type;
 
     use super::*;
-    use crate::{Compression, Location, ParquetReader};
+    use crate::parquet::ParquetReader;
+    use crate::{Compression, Location};
 
     /// Days since 1970 and nanoseconds of the day.
     fn int96(day: i64, nanoseconds: u64) -> Int96 {
