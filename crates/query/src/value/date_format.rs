@@ -144,7 +144,7 @@ pub(crate) fn with_day_before_month(text: &str) -> Option<String> {
 const CUTOFF: u32 = 49;
 
 /// `2005-01-02` of a text whose date says `1/2/05`, `050102`, `Jan 2 05` or `2 Jan 05`, or, without a day or month, `2005` or `Jan 2005`.
-/// None for a text without such a date. A file's `050102` is in nobody's order, and its `1/2/05` in the one that the user says.
+/// None for a text without such a date. No one says the order of a file's `050102`; the user says that of `1/2/05`.
 pub(crate) fn with_whole_date(text: &str, order: Option<DateFormat>, dates: DateReading) -> Option<String> {
     let number = match dates {
         DateReading::Session(_) => numbers_alone(text),
