@@ -28,7 +28,6 @@ def run(place, bulkwire_server, tmp_path):
     """Runs code in a process that has a server and nothing else."""
     place.db.execute("CREATE TABLE dbo.orders (id bigint NOT NULL PRIMARY KEY, amount int)")
     place.db.execute("CREATE TABLE dbo.copies (id bigint NOT NULL PRIMARY KEY, amount int)")
-    place.db.execute("CREATE TABLE dbo.events (id bigint, amount int)")
     database = place.value("SELECT DB_NAME()")
     own = {name: text for name, text in os.environ.items() if name in ("PATH", "LD_LIBRARY_PATH", "JAVA_HOME")}
     environment = {
@@ -52,7 +51,7 @@ def run(place, bulkwire_server, tmp_path):
         # Workers import the program again.
         program.write_text(f"def main():\n{_indented(code)}\n\nif __name__ == '__main__':\n    main()\n", encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, str(program)], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=280
+            [sys.executable, str(program)], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600
         )
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
 
@@ -63,29 +62,17 @@ def _indented(code: str) -> str:
     return "\n".join(f"    {line}" if line else line for line in code.splitlines())
 
 
-def test_spark(run, place, tmp_path):
-    page = snippets("spark.md", "Spark")
-    # The two streams of the page have a checkpoint each.
-    first, second = page.split("def publish(frame, epoch):")
+def test_spark(run, place):
+    # The streams of the page are those of test_spark.py: their epochs take minutes in a process of their own.
+    page = snippets("spark.md", "Spark").split("query = (")[0]
     run(
         f"""
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.getOrCreate()
 frame = spark.range(3).selectExpr("id", "CAST(id * 10 AS int) AS amount")
-frame.write.parquet({str(tmp_path / "in")!r})
-stream = spark.readStream.schema("id bigint, amount int").parquet({str(tmp_path / "in")!r})
-day, folder = "2026-11-23", {str(tmp_path / "first")!r}
-{first}
-query.processAllAvailable()
-query.stop()
-folder = {str(tmp_path / "second")!r}
-frame.write.format("bulkwire").options(table="dbo.events").mode("overwrite").save()
-
-def publish(frame, epoch):{second}
-for query in spark.streams.active:
-    query.processAllAvailable()
-    query.stop()
+day = "2026-11-23"
+{page}
 assert orders.count() == 3, orders.collect()
 assert orders.where("id > 0").selectExpr("sum(amount)").collect() == [(30,)]
 spark.stop()
@@ -93,7 +80,6 @@ spark.stop()
     )
     assert place.db.fetch("SELECT COUNT(*), SUM(amount) FROM dbo.orders") == [(3, 30)]
     assert place.db.fetch("SELECT COUNT(*) FROM dbo.copies") == [(3,)]
-    assert place.db.fetch("SELECT COUNT(*), SUM(amount) FROM dbo.events") == [(6, 60)]
 
 
 def test_ray(run, place):
