@@ -16,21 +16,22 @@ pub mod scalar;
 pub mod streaming;
 mod table;
 pub mod typed;
+mod unnest;
 mod value;
 
 // Modules are named without their folder.
 pub(crate) use execution::{
-    cancellation, path, plain, plan_operator, planner, run, simple, size, spool, standalone,
+    cancellation, limits, path, plain, plan_operator, planner, run, simple, size, spool, standalone,
 };
 pub use execution::{memory, running};
 pub(crate) use operator::{
-    attentive, cross_joins, distinct_spread, extreme, grouping, in_order, merge_joins, moving, one_input,
-    parallel, pause, percentile,
+    attentive, cross_joins, distinct_spread, extreme, grouping, guarded_filters, in_order, merge_joins,
+    moving, one_input, parallel, pause, percentile, unordered,
 };
 pub use table::key_order;
 pub(crate) use table::{
-    again, apply, computed, correlated, function_table, key_range, output_column, parameters, provider,
-    recursive, row_list, seek,
+    again, apply, computed, correlated, function_table, key_range, matched, output_column, parameters,
+    planning, provider, recursive, row_list, seek,
 };
 pub(crate) use value::{arithmetic, collation, date_format, json, json_modify, like, variant_key};
 pub use value::{datum, system_types, types};

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use arrow::datatypes::DataType;
 use datafusion::functions_aggregate as engine_aggregates;
 use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams, Sort};
-use datafusion::logical_expr::{Expr, LogicalPlan, cast, lit};
+use datafusion::logical_expr::{Expr, cast, lit};
 use rows::text::number::POWERS_OF_TEN;
 use tds::{Collation, Length, SqlType};
 
@@ -142,16 +142,6 @@ fn contains_aggregate(expr: &Ast, counts: &dyn Fn(&FunctionCall) -> bool) -> boo
         | Ast::Subquery(_)
         | Ast::NextValue(_)
         | Ast::Exists(_) => false,
-    }
-}
-
-/// Whether a plan gives exactly one row whatever its input: an aggregate without GROUP BY under projections.
-pub(super) fn is_single_row(plan: &LogicalPlan) -> bool {
-    match plan {
-        LogicalPlan::Projection(projection) => is_single_row(&projection.input),
-        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
-        LogicalPlan::EmptyRelation(empty) => empty.produce_one_row,
-        _ => false,
     }
 }
 
@@ -463,6 +453,12 @@ fn aggregate_column(
     let name = match aggregates.iter().find(|(_, known)| *known == expr) {
         Some((name, _)) => name.clone(),
         None => {
+            if let Some(order) = order_of_text(&expr)
+                && aggregates.iter().filter_map(|(_, known)| order_of_text(known)).any(|known| known != order)
+            {
+                let text = "Multiple ordered aggregate functions in the same scope have mutually incompatible orderings.";
+                return Err(SqlError::new(8711, 16, 1, text));
+            }
             let name = binder.fresh();
             aggregates.push((name.clone(), expr));
             name
@@ -472,6 +468,16 @@ fn aggregate_column(
     let counts = matches!(functions::aggregate(&call.name), Some(Kind::Count | Kind::CountBig));
     let nullable = !counts;
     Ok((Typed::new(reference(&name), value_type, nullable).with_collation(collation), result))
+}
+
+/// The order that WITHIN GROUP gives a STRING_AGG.
+fn order_of_text(expr: &Expr) -> Option<&[Sort]> {
+    match expr {
+        Expr::AggregateFunction(call) if call.func.name() == "string_agg" => {
+            Some(call.params.order_by.as_slice()).filter(|order| !order.is_empty())
+        }
+        _ => None,
+    }
 }
 
 /// AVG is SUM over COUNT in T-SQL's types: whole numbers stay whole.

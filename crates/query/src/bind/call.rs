@@ -166,7 +166,7 @@ fn written_call(
             let [condition, then, otherwise] = call.arguments.as_slice() else {
                 return Err(arguments_missing(call));
             };
-            let condition = binder.within(true, || binder.condition(condition, scope))?;
+            let condition = binder.condition(condition, scope)?;
             choose(vec![condition], vec![binder.value(then, scope)?, binder.value(otherwise, scope)?])
         }
         Written::Choose => {

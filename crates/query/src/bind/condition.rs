@@ -75,9 +75,6 @@ impl Binder<'_> {
             }
             Ast::Exists(query) => {
                 let subquery = self.subquery(query, scope)?.0;
-                if self.in_value.get() {
-                    return counted(subquery, self.fresh());
-                }
                 Ok(Expr::Exists(Exists { subquery, negated: false }))
             }
             Ast::InQuery { value, query, negated } => {
@@ -114,7 +111,7 @@ impl Binder<'_> {
         if matches!(self.clause.get(), Clause::Aggregate | Clause::GroupBy) {
             return Err(misplaced_aggregate(self.clause.get()));
         }
-        let bound = self.within(false, || self.deeper(|| self.query(query, Some(scope))))?;
+        let bound = self.deeper(|| self.query(query, Some(scope)))?;
         check_subquery(&bound.plan)?;
         let columns = bound
             .plan
@@ -216,21 +213,6 @@ fn quantified(
         .when(rows.not_eq(known), unknown)
         .otherwise(holds)
         .map_err(plan_error)
-}
-
-/// EXISTS as a count, for places where only values can stand.
-fn counted(subquery: Subquery, name: String) -> Result<Expr, SqlError> {
-    let count = super::aggregate::aggregate(
-        datafusion::functions_aggregate::count::count_udaf(),
-        vec![lit(1_i64)],
-        false,
-        Vec::new(),
-    );
-    let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
-        .aggregate(Vec::<Expr>::new(), [count.alias(name)])
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(plan_error)?;
-    Ok(Expr::ScalarSubquery(with_plan(plan)).gt(lit(0_i64)))
 }
 
 /// 116: a subquery of several columns where one is wanted.

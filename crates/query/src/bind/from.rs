@@ -9,10 +9,11 @@ use datafusion::common::JoinType;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 
-use super::super::apply::{ApplyKind, ApplyTable};
+use super::super::apply::ApplyTable;
 use super::super::computed::computed;
 use super::super::correlated::outer_names;
 use super::super::function_table::FunctionTable;
+use super::super::matched::ApplyKind;
 use super::super::typed::{Typed, truth};
 use super::clause::Clause;
 use super::exposed::refuse_same_names;

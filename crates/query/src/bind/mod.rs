@@ -138,8 +138,6 @@ pub struct Binder<'e> {
     depth: Cell<usize>,
     /// SELECTs that have been bound.
     selects: Cell<usize>,
-    /// Conditions being bound belong to a value (CASE, IIF), where the engine has no EXISTS.
-    in_value: Cell<bool>,
     /// The part of a SELECT that is being bound.
     clause: Cell<clause::Clause>,
     common_tables: RefCell<Vec<CommonTable>>,
@@ -171,7 +169,6 @@ impl<'e> Binder<'e> {
             next: Cell::new(0),
             depth: Cell::new(0),
             selects: Cell::new(0),
-            in_value: Cell::new(false),
             clause: Cell::default(),
             common_tables: RefCell::new(Vec::new()),
             hints: Cell::default(),
@@ -193,14 +190,6 @@ impl<'e> Binder<'e> {
     pub(super) fn fresh(&self) -> String {
         self.next.set(self.next.get() + 1);
         format!("c{}", self.next.get())
-    }
-
-    /// Binds something with the mark that it is part of a value, or that it is not.
-    pub(super) fn within<T>(&self, in_value: bool, bind: impl FnOnce() -> T) -> T {
-        let before = self.in_value.replace(in_value);
-        let result = bind();
-        self.in_value.set(before);
-        result
     }
 
     /// Ends binding if the statement is to stop. Errors: 3617.

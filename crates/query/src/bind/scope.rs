@@ -144,7 +144,8 @@ impl ScopeColumn {
 pub(super) fn outer(value: Typed) -> Typed {
     match value.expr {
         Expr::Column(column) => {
-            let field = plan_field(&column.name, &value.sql_type, value.nullable);
+            // What stands for it may be NULL as far as plans know.
+            let field = plan_field(&column.name, &value.sql_type, true);
             Typed { expr: Expr::OuterReferenceColumn(field, column), ..value }
         }
         _ => value,

@@ -6,24 +6,20 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNode;
-use datafusion::functions_aggregate::count::count_udaf;
-use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::execution_props::ExecutionProps;
-use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{Case, Expr, LogicalPlanBuilder, lit};
+use datafusion::logical_expr::{Case, Expr};
 use datafusion::physical_expr::create_physical_expr;
 use tds::{CodePage, Length, SqlType};
 
 use super::super::convert::in_code_page;
 use super::super::scalar::Scalar;
 use super::super::size::check_repeated;
-use super::super::typed::{Typed, call, call_with, common_collation, unify};
+use super::super::typed::{Typed, call_with, common_collation, unify};
 use super::super::types::is_numeric;
 use super::super::{Datum, arithmetic, functions};
-use super::condition::{one_column, with_plan};
-use super::scope::reference;
-use super::{Binder, Scope, plan_error};
+use super::condition::one_column;
+use super::{Binder, Scope};
 use tsql::SqlError;
 use tsql::errors;
 use tsql::expression::{BinaryOperator, Comparison, Expr as Ast, Literal, UnaryOperator};
@@ -168,7 +164,7 @@ fn case_value(
     for (when, then) in branches {
         binder.look()?;
         conditions.push(match &operand {
-            None => binder.within(true, || binder.condition(when, scope))?,
+            None => binder.condition(when, scope)?,
             Some(operand) => {
                 let when = binder.value(when, scope)?;
                 super::condition::compare(operand.clone(), Comparison::Equal, when)?
@@ -220,46 +216,9 @@ pub(super) fn never_computed(binder: &Binder<'_>, expr: &Ast, scope: &Scope<'_>)
 fn scalar_subquery(binder: &Binder<'_>, query: &Query, scope: &Scope<'_>) -> Result<Typed, SqlError> {
     let (subquery, columns) = binder.subquery(query, scope)?;
     let [column] = columns.as_slice() else { return Err(one_column()) };
-    let value = column.value.clone();
-    let plan = subquery.subquery.as_ref().clone();
-    if super::aggregate::is_single_row(&plan) {
-        let mut typed = Typed { expr: Expr::ScalarSubquery(with_plan(plan)), ..value };
-        typed.nullable = true;
-        return Ok(typed);
-    }
-    // One row whatever the query gives: its first value and how many there were.
-    let (first, count, result) = (binder.fresh(), binder.fresh(), binder.fresh());
-    let aggregate = |udaf, args| {
-        Expr::AggregateFunction(AggregateFunction {
-            func: udaf,
-            params: AggregateFunctionParams {
-                args,
-                distinct: false,
-                filter: None,
-                order_by: Vec::new(),
-                null_treatment: None,
-            },
-        })
-    };
-    let aggregates = [
-        aggregate(first_value_udaf(), vec![value.expr.clone()]).alias(&first),
-        aggregate(count_udaf(), vec![lit(1_i64)]).alias(&count),
-    ];
-    let first = Typed::new(reference(&first), value.sql_type.clone(), true);
-    let count = Typed::new(reference(&count), SqlType::BigInt, true);
-    let single =
-        call("single_value", vec![first, count], value.sql_type.clone(), |arguments| match arguments {
-            [_, Datum::Int(rows)] if *rows > 1 => Err(errors::SUBQUERY_ROWS.error()),
-            [value, _] => Ok(value.clone()),
-            _ => Ok(Datum::Null),
-        });
-    let plan = LogicalPlanBuilder::from(plan)
-        .aggregate(Vec::<Expr>::new(), aggregates)
-        .and_then(|builder| builder.project([single.expr.alias(&result)]))
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(plan_error)?;
-    Ok(Typed::new(Expr::ScalarSubquery(with_plan(plan)), value.sql_type, true)
-        .with_collation(value.collation))
+    let mut value = Typed { expr: Expr::ScalarSubquery(subquery), ..column.value.clone() };
+    value.nullable = true;
+    Ok(value)
 }
 
 /// `column.Property` of a CLR type; None if the last part is no property.

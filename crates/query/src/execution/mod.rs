@@ -1,6 +1,7 @@
 //! Running a query: the path that it takes, its plan, its memory and its end.
 
 pub(crate) mod cancellation;
+pub(crate) mod limits;
 pub mod memory;
 pub(crate) mod path;
 pub(crate) mod plain;

@@ -9,7 +9,6 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::common_subexpr_eliminate::CommonSubexprEliminate;
-use datafusion::optimizer::decorrelate_predicate_subquery::DecorrelatePredicateSubquery;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::eliminate_filter::EliminateFilter;
 use datafusion::optimizer::eliminate_group_by_constant::EliminateGroupByConstant;
@@ -19,10 +18,8 @@ use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::optimize_projections::OptimizeProjections;
 use datafusion::optimizer::propagate_empty_relation::PropagateEmptyRelation;
-use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::push_down_limit::PushDownLimit;
 use datafusion::optimizer::replace_distinct_aggregate::ReplaceDistinctWithAggregate;
-use datafusion::optimizer::scalar_subquery_to_join::ScalarSubqueryToJoin;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::single_distinct_to_groupby::SingleDistinctToGroupBy;
 use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
@@ -38,14 +35,19 @@ use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJo
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
+use datafusion::physical_planner::PhysicalPlanner;
 use datafusion::prelude::SessionConfig;
 
 use crate::cross_joins::with_small_sides;
+use crate::guarded_filters::GuardedFilters;
+use crate::in_order::in_order;
 use crate::key_order::KeyOrder;
 use crate::merge_joins::joined_by;
 use crate::parameters::Parameters;
+use crate::planning::Planning;
 use crate::running;
+use crate::unnest::without_subqueries;
+use crate::unordered::{guarded, physical_planner};
 use tsql::SqlError;
 
 /// Operators of a plan beyond which it is planned on a thread of its own, so that a statement can be stopped meanwhile.
@@ -64,6 +66,7 @@ pub(crate) fn planning_state(builder: SessionStateBuilder, config: SessionConfig
     let options = &mut config.options_mut().optimizer;
     options.max_passes = 1;
     options.enable_dynamic_filter_pushdown = false;
+    config.set_extension(Arc::new(Planning(|state, plan| Box::pin(physical_plan(state, plan)))));
     // Rules follow when a plan is there. Sources have no statistics by which joins could be turned round.
     builder.with_config(config).with_physical_optimizer_rules(Vec::new()).build()
 }
@@ -109,7 +112,6 @@ struct Contents {
     joins: bool,
     /// Joins without a condition, for which WHERE may have one.
     cross_joins: bool,
-    subqueries: bool,
     distinct: bool,
     aggregates: bool,
     limits: bool,
@@ -122,7 +124,7 @@ struct Contents {
 impl Contents {
     fn of(plan: &LogicalPlan) -> Result<Contents> {
         let mut contents = Contents::default();
-        plan.apply_with_subqueries(|node| {
+        plan.apply(|node| {
             contents.operators += 1;
             match node {
                 LogicalPlan::Join(join) => {
@@ -139,10 +141,6 @@ impl Contents {
             node.apply_expressions(|expr| {
                 expr.apply(|part| {
                     match part {
-                        Expr::ScalarSubquery(_)
-                        | Expr::Exists(_)
-                        | Expr::InSubquery(_)
-                        | Expr::SetComparison(_) => contents.subqueries = true,
                         Expr::ScalarFunction(_) | Expr::Case(_) => contents.calls += 1,
                         _ => {}
                     }
@@ -156,16 +154,12 @@ impl Contents {
     /// The rules that can have something to do, in the engine's order.
     fn rules(&self) -> Vec<Rule> {
         let mut rules: Vec<Rule> = vec![Arc::new(SimplifyExpressions::new())];
-        let joins = self.joins || self.subqueries;
+        let joins = self.joins;
         if self.distinct {
             rules.push(Arc::new(ReplaceDistinctWithAggregate::new()));
         }
         if joins {
             rules.push(Arc::new(EliminateJoin::new()));
-        }
-        if self.subqueries {
-            rules.push(Arc::new(DecorrelatePredicateSubquery::new()));
-            rules.push(Arc::new(ScalarSubqueryToJoin::new()));
         }
         if joins {
             rules.push(Arc::new(ExtractEquijoinPredicate::new()));
@@ -173,7 +167,7 @@ impl Contents {
         if self.filters {
             rules.push(Arc::new(EliminateFilter::new()));
         }
-        if self.cross_joins || self.subqueries {
+        if self.cross_joins {
             rules.push(Arc::new(EliminateCrossJoin::new()));
         }
         if self.limits {
@@ -189,7 +183,11 @@ impl Contents {
             rules.push(Arc::new(PushDownLimit::new()));
         }
         if self.filters || joins {
-            rules.push(Arc::new(PushDownFilter::new()));
+            rules.push(Arc::new(GuardedFilters::default()));
+        }
+        if joins && self.filters {
+            // There is one pass, and conditions stand at their joins only now.
+            rules.push(Arc::new(ExtractEquijoinPredicate::new()));
         }
         if self.aggregates {
             rules.push(Arc::new(SingleDistinctToGroupBy::new()));
@@ -206,8 +204,16 @@ impl Contents {
     }
 }
 
+/// Plans a query. Its subqueries become operators first.
+pub(crate) async fn physical_plan(
+    state: &SessionState,
+    plan: &LogicalPlan,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    in_order(planned(state, &without_subqueries(plan)?).await?)
+}
+
 /// Plans a query in one partition.
-pub(crate) async fn planned(state: &SessionState, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+async fn planned(state: &SessionState, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
     let contents = Contents::of(plan)?;
     let running = running::current().filter(|_| contents.operators > LARGE);
     let Some(running) = running else {
@@ -257,7 +263,7 @@ async fn physical(state: &SessionState, plan: LogicalPlan) -> Result<Arc<dyn Exe
         None => plan,
     };
     look()?;
-    let plan = DefaultPhysicalPlanner::default().create_physical_plan(&plan, state).await?;
+    let plan = physical_planner().create_physical_plan(&guarded(plan)?, state).await?;
     let mut plan = with_small_sides(joined_by(state, plan)?)?;
     for rule in physical_rules(&plan)? {
         look()?;

@@ -19,14 +19,13 @@ use tds::SqlType;
 
 use crate::Cancellation;
 use crate::bind::{BoundQuery, OutputColumn, plan_error};
-use crate::correlated::physical_plan;
 use crate::datum::Datum;
 use crate::memory::{BudgetPool, MemoryBudget};
 use crate::merge_joins::{could_merge, with_merge_joins};
 use crate::output_column::exact_schema;
 use crate::path::Path;
 use crate::pause::{with_current_pauses, with_pauses};
-use crate::planner::planning_state;
+use crate::planner::{physical_plan, planning_state};
 use crate::running::{self, Running};
 use crate::scalar::sql_error_of;
 use crate::simple::SimpleQuery;

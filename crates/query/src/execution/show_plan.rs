@@ -11,9 +11,9 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::streaming::StreamingTableExec;
 
 use crate::bind::{BoundQuery, plan_error};
-use crate::correlated::physical_plan;
 use crate::path::Path;
 use crate::plan_operator::PlanOperator;
+use crate::planner::physical_plan;
 use crate::run::Engine;
 use crate::size::check_plan;
 use tsql::SqlError;
@@ -77,7 +77,8 @@ fn own_operator_of(plan: &Arc<dyn ExecutionPlan>) -> PlanOperator {
             | "CoalescePartitionsExec"
             | "CooperativeExec"
             | "InOrderExec"
-            | "PauseExec" => None,
+            | "PauseExec"
+            | "UnorderedExec" => None,
             "ProjectionExec" if only_columns => None,
             "CrossJoinExec" => Some("Nested Loops(Inner Join)"),
             "FilterExec" => Some("Filter"),

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+};
 
 /// What such an operator does with the batches of its input.
 pub(crate) trait Step: Clone + Send + Sync + 'static {
@@ -15,6 +17,8 @@ pub(crate) trait Step: Clone + Send + Sync + 'static {
     const NAME: &'static str;
     /// Whether rows stay in the order of the input.
     const KEEPS_ORDER: bool;
+    /// Whether nothing is known of its rows but their partitions.
+    const SAYS_NOTHING: bool = false;
 
     /// The batches of a partition.
     fn run(
@@ -36,7 +40,8 @@ pub(crate) struct OneInputExec<S> {
 impl<S: Step> OneInputExec<S> {
     /// An operator with the properties of its input.
     pub(crate) fn new(input: Arc<dyn ExecutionPlan>, step: S) -> Self {
-        Self { input, properties: None, step }
+        let properties = if S::SAYS_NOTHING { Some(Arc::new(unknown(&input))) } else { None };
+        Self { input, properties, step }
     }
 
     /// What it does.
@@ -52,6 +57,16 @@ impl<S: Step> OneInputExec<S> {
     ) -> Self {
         Self { input, properties: Some(properties), step }
     }
+}
+
+/// Properties of rows of which nothing is known.
+fn unknown(input: &Arc<dyn ExecutionPlan>) -> PlanProperties {
+    PlanProperties::new(
+        EquivalenceProperties::new(input.schema()),
+        input.output_partitioning().clone(),
+        input.pipeline_behavior(),
+        input.boundedness(),
+    )
 }
 
 impl<S: Step> fmt::Debug for OneInputExec<S> {
@@ -98,6 +113,9 @@ impl<S: Step> ExecutionPlan for OneInputExec<S> {
             .into_iter()
             .next()
             .ok_or_else(|| DataFusionError::Internal(format!("{} without an input", S::NAME)))?;
+        if S::SAYS_NOTHING {
+            return Ok(Arc::new(Self::new(input, self.step.clone())));
+        }
         Ok(Arc::new(Self { input, properties: self.properties.clone(), step: self.step.clone() }))
     }
 

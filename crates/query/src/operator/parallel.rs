@@ -9,11 +9,13 @@ use datafusion::datasource::{MemTable, source_as_provider};
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::{SendableRecordBatchStream, SessionStateBuilder};
 use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlanProperties, execute_stream, execute_stream_partitioned};
 
 use crate::Cancellation;
 use crate::bind::{BoundQuery, plan_error};
+use crate::guarded_filters::GuardedFilters;
 use crate::output_column::exact_schema;
 use crate::pause::with_pauses;
 use crate::provider::StoredTable;
@@ -96,7 +98,8 @@ impl Engine {
         // The engine's own rules: such a query takes far longer than its planning.
         let config = self.state.config().clone().with_target_partitions(degree);
         let runtime = Arc::clone(self.state.runtime_env());
-        let state = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).build();
+        let rules = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime);
+        let state = rules.with_optimizer_rules(sound_rules()).build();
         let Ok(plan) = state.create_physical_plan(&bound.plan).await else {
             // What cannot be planned so may still be run row by row.
             return Ok(Streams::One(self.start(bound, cancellation).await?, SerialReason::RowByRow));
@@ -136,9 +139,26 @@ fn dealt(partitions: Vec<SendableRecordBatchStream>, count: usize) -> Vec<Sendab
     hands.into_iter().filter_map(stream).collect()
 }
 
+/// The engine's rules but those that lose rows: there are no subqueries, and conditions are pushed down with care.
+fn sound_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let rules = Optimizer::new()
+        .rules
+        .into_iter()
+        .filter(|rule| !matches!(rule.name(), "decorrelate_predicate_subquery" | "scalar_subquery_to_join"));
+    let sound = rules.map(|rule| -> Arc<dyn OptimizerRule + Send + Sync> {
+        match rule.name() {
+            "push_down_filter" => Arc::new(GuardedFilters::default()),
+            _ => rule,
+        }
+    });
+    sound.collect()
+}
+
 /// Why a query is not cut into partitions; None: it can be, and is worth it.
 fn why_serial(plan: &LogicalPlan) -> Result<Option<SerialReason>, SqlError> {
     let (mut reason, mut bytes) = (None, 0);
+    // The engine's own plans know too much of the order of some rows, which counts where one is wanted.
+    let (mut overrated, mut ordered) = (false, false);
     let looked = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
             let provider = source_as_provider(&scan.source)?;
@@ -149,8 +169,21 @@ fn why_serial(plan: &LogicalPlan) -> Result<Option<SerialReason>, SqlError> {
                 reason = Some(SerialReason::RowByRow);
             }
         }
+        match node {
+            LogicalPlan::Limit(_) => overrated = true,
+            LogicalPlan::Join(join) => overrated |= join.join_type.is_outer(),
+            LogicalPlan::Sort(_) | LogicalPlan::Window(_) => ordered = true,
+            _ => {}
+        }
         node.apply_expressions(|expr| {
             expr.apply(|part| {
+                match part {
+                    Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) => {
+                        reason = reason.or(Some(SerialReason::RowByRow));
+                    }
+                    Expr::GroupingSet(_) => overrated = true,
+                    _ => {}
+                }
                 if let Expr::ScalarFunction(call) = part {
                     reason = match call.name() {
                         name if name.starts_with("function ") => Some(SerialReason::UserFunction),
@@ -164,6 +197,7 @@ fn why_serial(plan: &LogicalPlan) -> Result<Option<SerialReason>, SqlError> {
         Ok(TreeNodeRecursion::Continue)
     });
     looked.map_err(plan_error)?;
+    let reason = reason.or((overrated && ordered).then_some(SerialReason::RowByRow));
     Ok(reason.or((bytes < PARALLEL_BYTES_MIN).then_some(SerialReason::SmallTables)))
 }
 

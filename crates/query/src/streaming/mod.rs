@@ -7,6 +7,7 @@
 mod carried_row;
 mod evaluation;
 mod gathering;
+mod readings;
 mod row_wise;
 mod source_rows;
 mod streamed_join;
@@ -18,17 +19,19 @@ use datafusion::execution::TaskContext;
 use tsql::SqlError;
 
 use crate::bind::OutputColumn;
-use crate::correlated::physical_plan;
 use crate::output_column::exact_schema;
+use crate::planner::physical_plan;
 use crate::running::Running;
 use crate::scalar::plan_error;
 use crate::size::check_plan;
 use crate::standalone::{Tables, parsed_query};
+use crate::unordered::without_unordered;
 use crate::{Cancellation, DateReading, Engine};
 
 pub use gathering::Gathering;
 pub use row_wise::{FailedRow, Portion, RowWise, Transformed};
 pub use source_rows::Feed;
+pub(crate) use source_rows::is_stream;
 
 /// The column that numbers the rows of a batch. No name of a user begins with a blank and is found by it.
 pub(crate) const ROW_COLUMN: &str = " row";
@@ -63,11 +66,13 @@ impl Streaming {
             let bound = tables.bind_query(&query)?;
             check_plan(&bound.plan)?;
             let plan = physical_plan(&engine.state, &bound.plan).await.map_err(plan_error)?;
-            let plan = streamed_join::with_stream_probing(plan).map_err(plan_error)?;
-            Ok::<_, SqlError>((plan, bound.columns))
+            let plan =
+                without_unordered(plan).and_then(streamed_join::with_stream_probing).map_err(plan_error)?;
+            let readings = readings::readings(&bound.plan).map_err(plan_error)?;
+            Ok::<_, SqlError>((plan, bound.columns, readings))
         };
-        let (plan, columns) = running.clone().all(planned(query.clone())).await.map_err(at_line)?;
-        if streamed_join::readings(&plan).map_err(plan_error)? > 1 {
+        let (plan, columns, readings) = running.clone().all(planned(query.clone())).await.map_err(at_line)?;
+        if readings > 1 {
             let text = "The source is read once: name it once in the query.";
             return Err(SqlError::new(40515, 16, 1, text).at_line(line));
         }
@@ -78,7 +83,7 @@ impl Streaming {
         }
         let mut numbered = query;
         if streamed_join::is_row_wise(&plan) && carried_row::carry(&mut numbered, feed.name()) {
-            let (plan, _) = running.clone().all(planned(numbered)).await.map_err(at_line)?;
+            let (plan, ..) = running.clone().all(planned(numbered)).await.map_err(at_line)?;
             if streamed_join::is_row_wise(&plan) {
                 return RowWise::of_joins(plan, result, feed, running, context).await.map(Streaming::RowWise);
             }

@@ -15,7 +15,7 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 use tsql::SqlError;
 
-use crate::computed::{Rows, computed};
+use crate::computed::{Rows, computed, rows_of};
 use crate::one_input::{OneInputExec, Step};
 use crate::provider::{external, projected};
 use crate::running;
@@ -81,6 +81,11 @@ impl Feed {
     pub(crate) fn provider(&self) -> Arc<dyn TableProvider> {
         computed(FedTable(self.clone()))
     }
+}
+
+/// Whether a table is a stream.
+pub(crate) fn is_stream(table: &dyn TableProvider) -> bool {
+    rows_of::<FedTable>(table).is_some()
 }
 
 struct FedTable(Feed);

@@ -17,16 +17,6 @@ pub(super) fn source_rows(node: &Arc<dyn ExecutionPlan>) -> Option<&OneInputExec
     node.downcast_ref::<OneInputExec<SourceRows>>()
 }
 
-/// How often a plan reads the stream.
-pub(super) fn readings(plan: &Arc<dyn ExecutionPlan>) -> Result<usize> {
-    let mut count = 0;
-    plan.apply(|node| {
-        count += usize::from(source_rows(node).is_some());
-        Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
-    })?;
-    Ok(count)
-}
-
 fn reads_stream(plan: &Arc<dyn ExecutionPlan>) -> bool {
     source_rows(plan).is_some() || plan.children().into_iter().any(reads_stream)
 }

@@ -8,38 +8,22 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 
-/// Operators that remember nothing of a run but its metrics.
-const FORGETFUL: [&str; 6] = [
-    "FilterExec",
-    "ProjectionExec",
-    "StreamingTableExec",
-    "PlaceholderRowExec",
-    "CoalesceBatchesExec",
-    "GlobalLimitExec",
-];
-/// Runs after which metrics, which add up, are thrown away.
-const RUNS_MAX: u32 = 256;
-
-/// A plan that runs many times, one run after the other.
+/// A plan that runs many times, one run after the other. No run knows anything of those before: what operators keep, such as the
+/// build sides of joins and the least row of a TOP, is thrown away before each of them. Streams that hide plans do the same when
+/// they are executed.
 pub(crate) struct Again {
     plan: Arc<dyn ExecutionPlan>,
-    forgetful: bool,
-    runs: u32,
 }
 
 impl Again {
-    /// A plan that has not run yet.
+    /// A plan that has run or not.
     pub fn new(plan: Arc<dyn ExecutionPlan>) -> Again {
-        let forgetful = is_forgetful(&plan);
-        Again { plan, forgetful, runs: 0 }
+        Again { plan }
     }
 
     /// All rows of the next run.
     pub async fn collect(&mut self, context: &Arc<TaskContext>) -> Result<Vec<RecordBatch>> {
-        if self.runs > 0 && (!self.forgetful || self.runs.is_multiple_of(RUNS_MAX)) {
-            self.plan = reset_plan_states(Arc::clone(&self.plan))?;
-        }
-        self.runs = self.runs.wrapping_add(1);
+        self.plan = reset_plan_states(Arc::clone(&self.plan))?;
         collect(Arc::clone(&self.plan), Arc::clone(context)).await
     }
 
@@ -47,11 +31,4 @@ impl Again {
     pub fn schema(&self) -> arrow::datatypes::SchemaRef {
         self.plan.schema()
     }
-}
-
-fn is_forgetful(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    let own = FORGETFUL.contains(&plan.name())
-        || plan.name() == "AggregateExec"
-        || plan.name() == "SortExec" && plan.fetch().is_none();
-    own && plan.children().into_iter().all(is_forgetful)
 }

@@ -1,22 +1,23 @@
-//! One query for each row of another: CROSS and OUTER APPLY, and subqueries that cannot become joins. The right side is planned
-//! once, and run for every combination of outer values that it uses.
+//! One query for each row of another: CROSS and OUTER APPLY, and subqueries. The right side is computed for all distinct outer values
+//! of many rows at once; for few of them, and where it cannot be, for one after the other.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrow::array::{
-    Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
-};
-use arrow::compute::{concat, concat_batches, take};
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DataFusionError, Result, ScalarValue};
 use datafusion::datasource::provider_as_source;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -25,41 +26,32 @@ use parking_lot::Mutex;
 
 use crate::again::Again;
 use crate::computed::{Rows, computed, one_stream};
-use crate::correlated::{outer_names, physical_plan, with_placeholders};
+use crate::correlated::{is_volatile, outer_names, with_placeholders};
+use crate::matched::{ApplyKind, Found, Matching, Values};
 use crate::parameters::{OuterRow, Parameters, state_of};
-use crate::pause::WORK_SPAN;
+use crate::pause::{WORK_SPAN, with_current_pauses};
+use crate::planning::planned_within;
 use crate::provider::external;
-use crate::simple::SimpleQuery;
-use tsql::errors;
+use crate::simple::{Limits, SimpleQuery};
+use crate::unnest::dependent::Unnesting;
+use crate::unnest::domain::Domain;
 
-/// Results that are kept for rows that look alike.
-const KEPT_MAX: usize = 512;
-
-/// What becomes of the right side's rows.
-#[derive(Debug, Clone)]
-pub(crate) enum ApplyKind {
-    /// CROSS APPLY.
-    Cross,
-    /// OUTER APPLY: a row without any on the right stays, with NULLs.
-    Outer,
-    /// A value in a column of this name; NULL for no row.
-    Scalar(String),
-    /// Whether there is a row.
-    Exists(String),
-    /// Whether the value of the left column `value` is among the rows: true, false or unknown.
-    In {
-        /// The new column.
-        name: String,
-        /// The left column.
-        value: String,
-    },
-}
+/// Outer values for which a query that needs no plan is run one after the other: planning it takes as long.
+const SIMPLE_RUNS_MAX: usize = 64;
+/// Outer values for which a query is run one after the other that finds its rows by a key.
+const SEEKING_RUNS_MAX: usize = 64;
+/// Batches of the left side that are held at once. The first time it is one, for those who want few rows, and then twice as many each time.
+const LEFT_BATCHES_MAX: usize = 64;
+/// Bytes of the left side beyond which no further batch is held.
+const LEFT_BYTES_MAX: usize = 64 << 20;
 
 /// The rows of `left`, each with what `right` gives for it.
 pub(crate) struct ApplyTable {
     pub left: LogicalPlan,
     pub right: LogicalPlan,
-    pub kind: ApplyKind,
+    kind: ApplyKind,
+    /// The right side has no form over many outer values.
+    row_by_row: bool,
     schema: SchemaRef,
 }
 
@@ -83,7 +75,18 @@ impl ApplyTable {
                 fields.push(Field::new(name, DataType::Boolean, true));
             }
         }
-        Ok(ApplyTable { left, right, kind, schema: Arc::new(Schema::new(fields)) })
+        Ok(ApplyTable { left, right, kind, row_by_row: false, schema: Arc::new(Schema::new(fields)) })
+    }
+
+    /// The same, run for one outer value after the other.
+    pub fn row_by_row(self) -> ApplyTable {
+        ApplyTable { row_by_row: true, ..self }
+    }
+
+    /// The same of other plans. The left one may have more columns.
+    pub fn with_sides(&self, left: LogicalPlan, right: LogicalPlan) -> Result<ApplyTable> {
+        let row_by_row = self.row_by_row;
+        Ok(ApplyTable { row_by_row, ..ApplyTable::new(left, right, self.kind.clone())? })
     }
 
     /// The table as a plan whose columns have no qualifiers.
@@ -99,6 +102,14 @@ impl ApplyTable {
             .collect();
         scan.project(exprs)?.build()
     }
+
+    /// The left column whose value IN looks for.
+    fn value(&self) -> Option<&str> {
+        match &self.kind {
+            ApplyKind::In { value, .. } => Some(value),
+            _ => None,
+        }
+    }
 }
 
 #[async_trait]
@@ -109,6 +120,29 @@ impl Rows for ApplyTable {
         &self.schema
     }
 
+    /// Conditions on left rows are looked at before anything is computed for them.
+    fn chooses(&self, condition: &Expr) -> bool {
+        let fields = self.left.schema().fields();
+        !condition.is_volatile()
+            && condition
+                .column_refs()
+                .into_iter()
+                .all(|column| fields.iter().any(|field| *field.name() == column.name))
+    }
+
+    fn chosen(&self, condition: Expr) -> Result<Option<ApplyTable>> {
+        let own: Vec<Column> = self.left.schema().columns();
+        let on_left = condition.transform_up(|part| {
+            let Expr::Column(column) = &part else { return Ok(Transformed::no(part)) };
+            Ok(match own.iter().find(|own| own.name == column.name) {
+                Some(own) => Transformed::yes(Expr::Column(own.clone())),
+                None => Transformed::no(part),
+            })
+        })?;
+        let left = LogicalPlanBuilder::from(self.left.clone()).filter(on_left.data)?.build()?;
+        self.with_sides(left, self.right.clone()).map(Some)
+    }
+
     async fn plan(
         &self,
         session: &dyn Session,
@@ -116,25 +150,108 @@ impl Rows for ApplyTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let state = state_of(session)?;
-        let left = Box::pin(physical_plan(state, &self.left)).await?;
+        let fields = self.left.schema().fields();
         // Names of the left side that the right one looks at.
-        let own: BTreeSet<&str> =
-            self.left.schema().fields().iter().map(|field| field.name().as_str()).collect();
-        let names: BTreeSet<String> =
-            outer_names(&self.right)?.into_iter().filter(|name| own.contains(name.as_str())).collect();
-        let row = OuterRow::new(names.iter().cloned().collect());
-        let right = with_placeholders(&self.right, &names)?;
-        let state = Parameters::within(state, Some(&row));
-        let right = match simple(&state, &right)? {
-            Some((query, schema)) => Right::Simple(Mutex::new(query), schema),
-            None => Right::Planned(Box::pin(physical_plan(&state, &right)).await?),
+        let used = outer_names(&self.right)?;
+        let names: Vec<String> =
+            fields.iter().map(|field| field.name()).filter(|name| used.contains(*name)).cloned().collect();
+        let wanted = |index: usize| projection.is_none_or(|columns| columns.contains(&index));
+        let needed =
+            |index: usize, name: &String| wanted(index) || names.contains(name) || self.value() == Some(name);
+        let lefts: Vec<usize> = (0..)
+            .zip(fields)
+            .filter(|(index, field)| needed(*index, field.name()))
+            .map(|(index, _)| index)
+            .collect();
+        let width = fields.len();
+        let rights: Vec<usize> = (width..self.schema.fields().len()).filter(|index| wanted(*index)).collect();
+        let kept: Vec<usize> = lefts.iter().chain(&rights).copied().collect();
+        let schema = Arc::new(self.schema.project(&kept)?);
+        let left = match lefts.len() == width {
+            true => self.left.clone(),
+            false => {
+                let columns = self.left.schema().columns().into_iter().enumerate();
+                let columns = columns.filter(|(index, _)| lefts.contains(index));
+                LogicalPlanBuilder::from(self.left.clone())
+                    .project(columns.map(|(_, column)| Expr::Column(column)))?
+                    .build()?
+            }
         };
-        let partition = ApplyPartition {
-            schema: Arc::clone(&self.schema),
-            left,
-            inner: Arc::new(Inner { row, right, kind: self.kind.clone(), schema: Arc::clone(&self.schema) }),
+        let left = Box::pin(planned_within(state, &left)).await?;
+        let position = |name: &str| schema.fields().iter().position(|field| field.name() == name);
+        let outer: Vec<usize> = names.iter().filter_map(|name| position(name)).collect();
+        let matching = Matching {
+            kind: self.kind.clone(),
+            value: self.value().and_then(position),
+            rights: rights.iter().map(|index| index - width).collect(),
+            schema: Arc::clone(&schema),
         };
-        one_stream(partition, projection, limit)
+        let right = Box::pin(self.right_side(state, names, &matching)).await?;
+        let inner = Inner { outer, right, matching, every: is_volatile(&self.right)? };
+        let partition = ApplyPartition { schema: Arc::clone(&schema), left, inner: Arc::new(inner) };
+        let projection: Option<Vec<usize>> = projection.map(|columns| {
+            columns.iter().filter_map(|column| kept.iter().position(|own| own == column)).collect()
+        });
+        one_stream(partition, projection.as_ref(), limit)
+    }
+}
+
+impl ApplyTable {
+    /// The right side, as it runs for few outer values and for many.
+    async fn right_side(
+        &self,
+        state: &SessionState,
+        names: Vec<String>,
+        matching: &Matching,
+    ) -> Result<RightSide> {
+        let own: BTreeSet<String> = names.iter().cloned().collect();
+        let alone = names.is_empty();
+        let row = OuterRow::new(names.clone());
+        let bound = with_placeholders(&self.right, &own)?;
+        let row_state = Parameters::within(state, Some(&row));
+        let limits = Limits::current();
+        let mut one = None;
+        let mut runs_max = 0;
+        if let Some((query, schema)) = simple(&row_state, &bound)? {
+            one = Some(Right::Simple(Mutex::new(query), schema));
+            runs_max = limits.rows(SIMPLE_RUNS_MAX);
+        } else if alone || self.row_by_row || limits.rows(SEEKING_RUNS_MAX) > 0 {
+            let plan = planned_within(&row_state, &bound).await?;
+            runs_max = if row.finds_rows() { limits.rows(SEEKING_RUNS_MAX) } else { limits.rows(0) };
+            one = Some(Right::Planned(plan));
+        }
+        if alone || self.row_by_row {
+            runs_max = usize::MAX;
+        }
+        let many = match runs_max {
+            usize::MAX => None,
+            _ => Some(self.over_domain(state, &own, matching)?),
+        };
+        Ok(RightSide { row, one, runs_max, many })
+    }
+
+    /// The right side over the domain of its outer values: the number, and the columns that are looked at.
+    fn over_domain(
+        &self,
+        state: &SessionState,
+        names: &BTreeSet<String>,
+        matching: &Matching,
+    ) -> Result<Many> {
+        let fields = self.left.schema().fields().iter();
+        let fields = fields.filter(|field| names.contains(field.name())).map(|field| field.as_ref().clone());
+        let domain = Domain::new(fields);
+        let plan = Unnesting::new(&domain, names).plan(&self.right)?;
+        let first = domain.columns().len();
+        let columns = plan.schema().columns();
+        let mut exprs = vec![Expr::Column(Column::new_unqualified(domain.number()))];
+        let right = columns.into_iter().skip(first).enumerate();
+        let right = right.filter(|(index, _)| matching.looks_at(*index));
+        exprs.extend(right.map(|(_, column)| Expr::Column(column)));
+        let mut builder = LogicalPlanBuilder::from(plan).project(exprs)?;
+        if matches!(self.kind, ApplyKind::Exists(_) | ApplyKind::In { .. }) {
+            builder = builder.distinct()?;
+        }
+        Ok(Many { state: Parameters::within(state, None), plan: builder.build()?, domain })
     }
 }
 
@@ -145,11 +262,30 @@ fn simple(state: &SessionState, right: &LogicalPlan) -> Result<Option<(SimpleQue
     Ok(query.map(|query| (query, Arc::new(right.schema().as_arrow().clone()))))
 }
 
+/// The right side.
+struct RightSide {
+    /// The row of the left side that it is run for.
+    row: Arc<OuterRow>,
+    /// For one outer value after the other.
+    one: Option<Right>,
+    /// Outer values for which that is the way.
+    runs_max: usize,
+    /// For any number of them.
+    many: Option<Many>,
+}
+
 /// What runs for each row of the left side.
 enum Right {
     /// A query that needs no plan, and its columns.
     Simple(Mutex<SimpleQuery>, SchemaRef),
     Planned(Arc<dyn ExecutionPlan>),
+}
+
+/// What runs for many outer values at once. It is planned when it is needed.
+struct Many {
+    state: SessionState,
+    plan: LogicalPlan,
+    domain: Arc<Domain>,
 }
 
 /// A right side that runs many times.
@@ -210,194 +346,158 @@ impl PartitionStream for ApplyPartition {
 
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let schema = Arc::clone(&self.schema);
-        let inner = Arc::clone(&self.inner);
-        let left = match execute_stream(Arc::clone(&self.left), Arc::clone(&context)) {
+        // The plan around this one may run many times, and does not see this one.
+        let left = reset_plan_states(Arc::clone(&self.left))
+            .and_then(with_current_pauses)
+            .and_then(|left| execute_stream(left, Arc::clone(&context)));
+        let left = match left {
             Ok(left) => left,
             Err(error) => {
                 let stream = futures::stream::iter([Err(error)]);
                 return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
             }
         };
-        let right = match RightAgain::of(&inner.right) {
-            Ok(right) => right,
-            Err(error) => {
-                let stream = futures::stream::iter([Err(error)]);
-                return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
-            }
+        let held = MemoryConsumer::new("rows with subqueries").register(context.memory_pool());
+        let start = Run {
+            left,
+            inner: Arc::clone(&self.inner),
+            context,
+            batches_max: 1,
+            one: None,
+            many: None,
+            alone: None,
+            ready: VecDeque::new(),
+            held,
         };
-        let start = Running { left, right, inner, context, kept: Kept::default() };
-        let stream = futures::stream::try_unfold(start, |mut running| async move {
-            let Some(batch) = running.left.next().await.transpose()? else { return Ok(None) };
-            let Running { inner, right, context, kept, .. } = &mut running;
-            let batch = inner.apply(&batch, right, context, kept).await?;
-            Ok::<_, DataFusionError>(Some((batch, running)))
+        let stream = futures::stream::try_unfold(start, |mut run| async move {
+            Ok::<_, DataFusionError>(run.next().await?.map(|batch| (batch, run)))
         });
         Box::pin(RecordBatchStreamAdapter::new(schema, stream))
     }
 }
 
-struct Running {
+struct Inner {
+    /// Where the outer columns are in the left side's rows.
+    outer: Vec<usize>,
+    right: RightSide,
+    matching: Matching,
+    /// Each row of the left side has rows of its own, even if its outer values are those of another.
+    every: bool,
+}
+
+/// A dependent join that runs.
+struct Run {
     left: SendableRecordBatchStream,
-    right: RightAgain,
     inner: Arc<Inner>,
     context: Arc<TaskContext>,
-    kept: Kept,
+    /// Batches that are gathered next.
+    batches_max: usize,
+    one: Option<RightAgain>,
+    many: Option<Again>,
+    /// What the right side gives, if that is the same for all rows.
+    alone: Option<Arc<Found>>,
+    ready: VecDeque<RecordBatch>,
+    held: MemoryReservation,
 }
 
-/// Results by the values that they were made for, the oldest first to go.
-#[derive(Default)]
-struct Kept {
-    results: HashMap<Vec<ScalarValue>, RecordBatch>,
-    order: VecDeque<Vec<ScalarValue>>,
-}
-
-struct Inner {
-    right: Right,
-    /// The row of the left side that the right one is run for.
-    row: Arc<OuterRow>,
-    kind: ApplyKind,
-    schema: SchemaRef,
-}
-
-impl Inner {
-    async fn apply(
-        &self,
-        left: &RecordBatch,
-        right: &mut RightAgain,
-        context: &Arc<TaskContext>,
-        kept: &mut Kept,
-    ) -> Result<RecordBatch> {
-        let missing = || DataFusionError::Internal("an outer column that is not there".to_owned());
-        let columns = self.row.names.iter().map(|name| left.column_by_name(name).ok_or_else(missing));
-        let columns = columns.collect::<Result<Vec<&ArrayRef>>>()?;
-        let schema = right.schema();
-        let mut rights = Vec::with_capacity(left.num_rows());
-        let mut began = Instant::now();
-        for row in 0..left.num_rows() {
-            let values = columns
-                .iter()
-                .map(|array| ScalarValue::try_from_array(array, row))
-                .collect::<Result<Vec<_>>>()?;
-            if let Some(known) = kept.results.get(&values) {
-                rights.push(known.clone());
+impl Run {
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Ok(Some(batch));
+            }
+            self.held.free();
+            let Some(left) = self.gathered().await? else { return Ok(None) };
+            let inner = Arc::clone(&self.inner);
+            if !inner.matching.looks_right() {
+                self.ready.push_back(inner.matching.left_alone(&left)?);
                 continue;
             }
-            self.row.set(&values);
-            let mut batches = right.collect(context).await?;
-            let result = match batches.len() {
-                1 => batches.swap_remove(0),
-                _ => concat_batches(&schema, &batches)?,
+            let columns: Vec<_> =
+                inner.outer.iter().filter_map(|at| left.columns().get(*at)).cloned().collect();
+            let values = Values::of(&columns, left.num_rows(), inner.every)?;
+            let found = match (columns.is_empty(), &self.alone) {
+                (true, Some(found)) => Arc::clone(found),
+                (alone, _) => {
+                    let found = Arc::new(self.found(&values).await?);
+                    self.alone = alone.then(|| Arc::clone(&found));
+                    found
+                }
             };
-            if kept.order.len() >= KEPT_MAX
-                && let Some(oldest) = kept.order.pop_front()
-            {
-                kept.results.remove(&oldest);
+            self.held.try_grow(found.bytes())?;
+            inner.matching.combine(&left, &values.numbers, &found, &mut self.ready)?;
+        }
+    }
+
+    /// Some rows of the left side; None at the end.
+    async fn gathered(&mut self) -> Result<Option<RecordBatch>> {
+        let (mut batches, mut bytes) = (Vec::new(), 0);
+        while batches.len() < self.batches_max && bytes < LEFT_BYTES_MAX {
+            let Some(batch) = self.left.next().await.transpose()? else { break };
+            if batch.num_rows() == 0 {
+                continue;
             }
-            kept.order.push_back(values.clone());
-            kept.results.insert(values, result.clone());
-            rights.push(result);
+            let own = batch.get_array_memory_size();
+            self.held.try_grow(own)?;
+            bytes += own;
+            batches.push(batch);
+        }
+        self.batches_max = (self.batches_max * 2).min(LEFT_BATCHES_MAX);
+        Ok(match batches.len() {
+            0 => None,
+            1 => batches.pop(),
+            _ => Some(concat_batches(&self.left.schema(), &batches)?),
+        })
+    }
+
+    /// The right side's rows for some outer values.
+    async fn found(&mut self, values: &Values) -> Result<Found> {
+        let inner = Arc::clone(&self.inner);
+        let right = &inner.right;
+        match &right.many {
+            Some(many) if values.count() > right.runs_max || right.one.is_none() => {
+                let again = match &mut self.many {
+                    Some(again) => again,
+                    None => {
+                        let plan = Box::pin(planned_within(&many.state, &many.plan)).await?;
+                        self.many.insert(Again::new(with_current_pauses(plan)?))
+                    }
+                };
+                many.domain.set(values.columns.clone(), values.count())?;
+                let batches = again.collect(&self.context).await?;
+                Found::of_many(&again.schema(), &batches, values.count())
+            }
+            _ => self.one_by_one(&inner, values).await,
+        }
+    }
+
+    async fn one_by_one(&mut self, inner: &Inner, values: &Values) -> Result<Found> {
+        let missing = || DataFusionError::Internal("a right side that cannot run".to_owned());
+        let again = match &mut self.one {
+            Some(again) => again,
+            None => {
+                let right = inner.right.one.as_ref().ok_or_else(missing)?;
+                self.one.insert(RightAgain::of(right)?)
+            }
+        };
+        let mut batches = Vec::new();
+        let mut starts = vec![0];
+        let (mut rows, mut began) = (0, Instant::now());
+        for number in 0..values.count() {
+            let row = values.columns.iter().map(|array| ScalarValue::try_from_array(array, number));
+            inner.right.row.set(&row.collect::<Result<Vec<_>>>()?);
+            for batch in again.collect(&self.context).await? {
+                rows += batch.num_rows();
+                batches.push(batch);
+            }
+            starts.push(rows);
             // Others may have the thread, and a cancellation is heard.
             if began.elapsed() >= WORK_SPAN {
                 tokio::task::yield_now().await;
                 began = Instant::now();
             }
         }
-        self.combine(left, &rights)
+        let batch = concat_batches(&again.schema(), &batches)?;
+        Ok(Found::in_order(inner.matching.looked_at(&batch)?, starts))
     }
-
-    fn combine(&self, left: &RecordBatch, rights: &[RecordBatch]) -> Result<RecordBatch> {
-        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
-        match &self.kind {
-            ApplyKind::Cross | ApplyKind::Outer => {
-                let outer = matches!(self.kind, ApplyKind::Outer);
-                let mut picks = Vec::new();
-                let mut right_picks: Vec<Option<u64>> = Vec::new();
-                let mut first = 0_u64;
-                for (row, right) in (0_u64..).zip(rights) {
-                    let rows = right.num_rows() as u64;
-                    picks.extend(std::iter::repeat_n(row, rows as usize));
-                    right_picks.extend((first..first + rows).map(Some));
-                    first += rows;
-                    if rows == 0 && outer {
-                        picks.push(row);
-                        right_picks.push(None);
-                    }
-                }
-                let rows = picks.len();
-                let (picks, right_picks) = (UInt64Array::from(picks), UInt64Array::from(right_picks));
-                for column in left.columns() {
-                    columns.push(take(column, &picks, None)?);
-                }
-                let width = left.num_columns();
-                for (index, field) in self.schema.fields().iter().skip(width).enumerate() {
-                    let parts: Vec<&dyn Array> = rights
-                        .iter()
-                        .filter_map(|right| right.columns().get(index))
-                        .map(AsRef::as_ref)
-                        .collect();
-                    let all =
-                        if parts.is_empty() { new_null_array(field.data_type(), 0) } else { concat(&parts)? };
-                    columns.push(take(&all, &right_picks, None)?);
-                }
-                return self.batch(columns, rows);
-            }
-            ApplyKind::Scalar(_) => {
-                let mut values = Vec::with_capacity(rights.len());
-                let data_type =
-                    self.schema.fields().last().map_or(DataType::Null, |field| field.data_type().clone());
-                for right in rights {
-                    values.push(match (right.num_rows(), right.columns().first()) {
-                        (1, Some(column)) => ScalarValue::try_from_array(column, 0)?,
-                        (0, _) | (_, None) => ScalarValue::try_from(&data_type)?,
-                        _ => return Err(DataFusionError::External(Box::new(errors::SUBQUERY_ROWS.error()))),
-                    });
-                }
-                columns.extend(left.columns().iter().cloned());
-                columns.push(if values.is_empty() {
-                    new_null_array(&data_type, 0)
-                } else {
-                    ScalarValue::iter_to_array(values)?
-                });
-            }
-            ApplyKind::Exists(_) => {
-                columns.extend(left.columns().iter().cloned());
-                let found: BooleanArray = rights.iter().map(|right| Some(right.num_rows() > 0)).collect();
-                columns.push(Arc::new(found));
-            }
-            ApplyKind::In { value, .. } => {
-                let wanted = left
-                    .column_by_name(value)
-                    .ok_or_else(|| DataFusionError::Internal("no value to look for".to_string()))?;
-                let mut found = Vec::with_capacity(rights.len());
-                for (row, right) in rights.iter().enumerate() {
-                    let wanted = ScalarValue::try_from_array(wanted, row)?;
-                    found.push(is_among(&wanted, right)?);
-                }
-                columns.extend(left.columns().iter().cloned());
-                columns.push(Arc::new(BooleanArray::from(found)));
-            }
-        }
-        self.batch(columns, left.num_rows())
-    }
-
-    fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
-    }
-}
-
-/// IN: true if a row equals the value, else unknown if the value or a row is NULL, else false.
-fn is_among(wanted: &ScalarValue, right: &RecordBatch) -> Result<Option<bool>> {
-    let Some(column) = right.columns().first().filter(|column| !column.is_empty()) else {
-        return Ok(Some(false));
-    };
-    if wanted.is_null() {
-        return Ok(None);
-    }
-    for row in 0..column.len() {
-        if !column.is_null(row) && ScalarValue::try_from_array(column, row)? == *wanted {
-            return Ok(Some(true));
-        }
-    }
-    Ok(if column.null_count() > 0 { None } else { Some(false) })
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::Result;
-use datafusion::logical_expr::{Expr, TableType};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 
@@ -19,6 +19,19 @@ pub(crate) trait Rows: Send + Sync + 'static {
 
     /// The columns.
     fn schema(&self) -> &SchemaRef;
+
+    /// Whether [`chosen`](Self::chosen) can be asked for the rows for which a condition holds.
+    fn chooses(&self, _: &Expr) -> bool {
+        false
+    }
+
+    /// The same rows but those for which a condition does not hold. Its columns may be qualified. None: it can be asked no condition.
+    fn chosen(&self, _: Expr) -> Result<Option<Self>>
+    where
+        Self: Sized,
+    {
+        Ok(None)
+    }
 
     /// A plan of some columns, or of all.
     async fn plan(
@@ -69,6 +82,14 @@ impl<R: Rows> TableProvider for Computed<R> {
         TableType::Temporary
     }
 
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match self.0.chooses(filter) {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
     async fn scan(
         &self,
         session: &dyn Session,
@@ -76,7 +97,13 @@ impl<R: Rows> TableProvider for Computed<R> {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        // Conditions are checked above, and a limit is of the rows that satisfy them.
-        self.0.plan(session, projection, limit.filter(|_| filters.is_empty())).await
+        let Some(condition) = filters.iter().cloned().reduce(Expr::and) else {
+            return self.0.plan(session, projection, limit).await;
+        };
+        // Nobody else looks at a condition that was taken.
+        match self.0.chosen(condition)? {
+            Some(chosen) => chosen.plan(session, projection, limit).await,
+            None => Err(DataFusionError::Internal(format!("{} with a condition", R::NAME))),
+        }
     }
 }

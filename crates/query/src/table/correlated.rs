@@ -1,25 +1,19 @@
-//! Correlated subqueries: their outer columns, their form for one outer row, and their execution where the engine cannot turn
-//! them into joins.
+//! Correlated subqueries: their outer columns, and their form for one outer row.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::source_as_provider;
-use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{Exists, InSubquery};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Subquery};
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 
-use crate::apply::{ApplyKind, ApplyTable};
+use crate::apply::ApplyTable;
 use crate::computed::{computed, rows_of};
 use crate::function_table::FunctionTable;
-use crate::in_order::in_order;
 use crate::parameters::placeholder;
-use crate::planner::planned;
 use crate::recursive::RecursiveTable;
-use crate::scalar::sql_error_of;
 
 /// Names of the outer columns that a plan uses at any depth.
 pub(crate) fn outer_names(plan: &LogicalPlan) -> Result<BTreeSet<String>> {
@@ -53,6 +47,13 @@ fn collect_outer(plan: &LogicalPlan, names: &mut BTreeSet<String>) -> Result<()>
     Ok(())
 }
 
+/// Names of the outer columns that an expression uses, those of its subqueries included.
+pub(crate) fn outer_names_of(expr: &Expr) -> Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    collect_outer_of(expr, &mut names)?;
+    Ok(names)
+}
+
 fn collect_outer_of(expr: &Expr, names: &mut BTreeSet<String>) -> Result<()> {
     expr.apply(|part| {
         match part {
@@ -67,6 +68,30 @@ fn collect_outer_of(expr: &Expr, names: &mut BTreeSet<String>) -> Result<()> {
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(())
+}
+
+/// Whether a plan computes something of its own for each row, at any depth.
+pub(crate) fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Ok(provider) = source_as_provider(&scan.source)
+        {
+            if let Some(apply) = rows_of::<ApplyTable>(provider.as_ref()) {
+                found |= is_volatile(&apply.left)? || is_volatile(&apply.right)?;
+            } else if let Some(recursive) = rows_of::<RecursiveTable>(provider.as_ref()) {
+                found |= is_volatile(&recursive.anchor)? || is_volatile(&recursive.step)?;
+            } else if let Some(function) = rows_of::<FunctionTable>(provider.as_ref()) {
+                found |= function.arguments.iter().any(Expr::is_volatile);
+            }
+        }
+        node.apply_expressions(|expr| {
+            found |= expr.is_volatile();
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
 }
 
 /// A plan as a subquery that knows its outer columns, hidden ones included.
@@ -117,7 +142,7 @@ fn table_with_placeholders(
     };
     if let Some(apply) = rows_of::<ApplyTable>(provider) {
         let (left, right) = (with_placeholders(&apply.left, names)?, with_placeholders(&apply.right, names)?);
-        return source(computed(ApplyTable::new(left, right, apply.kind.clone())?));
+        return source(computed(apply.with_sides(left, right)?));
     }
     if let Some(function) = rows_of::<FunctionTable>(provider) {
         let arguments = function
@@ -152,100 +177,4 @@ fn expr_with_placeholders(expr: Expr, names: &BTreeSet<String>) -> Result<Transf
             other => Transformed::no(other),
         })
     })
-}
-
-/// Plans a query; subqueries that cannot be turned into joins are run for each row of the query around them.
-pub(crate) async fn physical_plan(
-    state: &SessionState,
-    plan: &LogicalPlan,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let error = match planned(state, plan).await {
-        Ok(plan) => return in_order(plan),
-        Err(error) => error,
-    };
-    if sql_error_of(&error).is_cancelled() {
-        return Err(error);
-    }
-    match with_applies(plan)? {
-        Some(rewritten) => in_order(planned(state, &rewritten).await?),
-        None => Err(error),
-    }
-}
-
-/// The plan with each correlated subquery as an operator of its own; None if it has none.
-fn with_applies(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
-    let mut next = 0;
-    let rewritten = plan.clone().transform_up_with_subqueries(|node| rewrite_node(node, &mut next))?;
-    Ok(rewritten.transformed.then_some(rewritten.data))
-}
-
-fn rewrite_node(node: LogicalPlan, next: &mut usize) -> Result<Transformed<LogicalPlan>> {
-    // Where rows are chosen the engine joins IN and EXISTS; elsewhere it has no such values.
-    let chooses = matches!(node, LogicalPlan::Filter(_));
-    let applied = |expr: &Expr| match expr {
-        Expr::Exists(_) | Expr::InSubquery(_) if !chooses => Ok(true),
-        _ => is_correlated(expr),
-    };
-    let mut correlated = false;
-    node.apply_expressions(|expr| {
-        correlated |= expr.exists(applied)?;
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    if !correlated {
-        return Ok(Transformed::no(node));
-    }
-    let [input] = node.inputs()[..] else {
-        return Err(DataFusionError::NotImplemented(
-            "a subquery that looks at both sides of a join condition".to_string(),
-        ));
-    };
-    let before = input.schema().columns();
-    let mut input = input.clone();
-    let node = node.clone().map_expressions(|expr| {
-        expr.transform_up(|part| {
-            if !applied(&part)? {
-                return Ok(Transformed::no(part));
-            }
-            *next += 1;
-            let name = format!("a{next}");
-            let (kind, subquery, negated) = match part {
-                Expr::ScalarSubquery(subquery) => (ApplyKind::Scalar(name.clone()), subquery, false),
-                Expr::Exists(Exists { subquery, negated }) => {
-                    (ApplyKind::Exists(name.clone()), subquery, negated)
-                }
-                Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
-                    let value = format!("v{next}");
-                    let mut exprs: Vec<Expr> =
-                        input.schema().columns().into_iter().map(Expr::Column).collect();
-                    exprs.push(expr.alias(&value));
-                    input = LogicalPlanBuilder::from(input.clone()).project(exprs)?.build()?;
-                    (ApplyKind::In { name: name.clone(), value }, subquery, negated)
-                }
-                other => return Ok(Transformed::no(other)),
-            };
-            let table = ApplyTable::new(input.clone(), subquery.subquery.as_ref().clone(), kind)?;
-            input = table.into_plan(&format!("apply{next}"))?;
-            let reference = Expr::Column(datafusion::common::Column::new_unqualified(&name));
-            Ok(Transformed::yes(if negated { Expr::Not(Box::new(reference)) } else { reference }))
-        })
-    })?;
-    let exprs = node.data.expressions();
-    let rebuilt = match node.data {
-        // A filter hands on what comes in: the operators' columns are left out again above it.
-        LogicalPlan::Filter(filter) => LogicalPlanBuilder::from(input)
-            .filter(filter.predicate)?
-            .project(before.into_iter().map(Expr::Column))?
-            .build()?,
-        other => other.with_new_exprs(exprs, vec![input])?,
-    };
-    Ok(Transformed::yes(rebuilt))
-}
-
-fn is_correlated(expr: &Expr) -> Result<bool> {
-    match expr {
-        Expr::ScalarSubquery(subquery)
-        | Expr::Exists(Exists { subquery, .. })
-        | Expr::InSubquery(InSubquery { subquery, .. }) => Ok(!outer_names(&subquery.subquery)?.is_empty()),
-        _ => Ok(false),
-    }
 }

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::catalog::Session;
@@ -23,12 +24,14 @@ use parking_lot::Mutex;
 pub(crate) struct OuterRow {
     pub names: Vec<String>,
     values: Mutex<Vec<ScalarValue>>,
+    /// A key leads to rows that it looks for.
+    finds: AtomicBool,
 }
 
 impl OuterRow {
     /// No row yet.
     pub fn new(names: Vec<String>) -> Arc<OuterRow> {
-        Arc::new(OuterRow { names, values: Mutex::default() })
+        Arc::new(OuterRow { names, values: Mutex::default(), finds: AtomicBool::new(false) })
     }
 
     /// The next row.
@@ -36,6 +39,11 @@ impl OuterRow {
         let mut own = self.values.lock();
         own.clear();
         own.extend_from_slice(values);
+    }
+
+    /// Whether the plan that looks at the row finds rows by a key with its values.
+    pub fn finds_rows(&self) -> bool {
+        self.finds.load(Ordering::Relaxed)
     }
 
     fn get(&self, index: usize) -> Option<ScalarValue> {
@@ -62,6 +70,13 @@ impl Parameters {
         let mut state = state.clone();
         state.config_mut().set_extension(Arc::new(parameters));
         state
+    }
+
+    /// Notes that a table is read by a key with values of the rows.
+    pub fn note_seek(&self) {
+        for row in &self.rows {
+            row.finds.store(true, Ordering::Relaxed);
+        }
     }
 
     fn find(&self, name: &str) -> Option<(&Arc<OuterRow>, usize)> {

@@ -20,7 +20,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 
-use crate::computed::{Rows, computed};
+use crate::computed::{Rows, computed, one_stream};
 use crate::key_range::{KeyRange, KeyTree, KeyedTable, orders_as_stored};
 use crate::parameters::{Parameters, for_some_row, for_this_row, looks_out, state_of};
 use crate::plan_operator::access;
@@ -186,13 +186,17 @@ impl TableProvider for StoredTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = projected(&self.schema, projection)?;
-        if Parameters::of(state_of(session)?).is_some() {
+        if let Some(parameters) = Parameters::of(state_of(session)?) {
+            let looks_out = filters.iter().any(looks_out);
+            if looks_out {
+                parameters.note_seek();
+            }
             let rows = RowsAgain {
                 table: self.clone(),
                 schema: Arc::clone(&schema),
                 projection: projection.cloned(),
                 filters: filters.to_vec(),
-                looks_out: filters.iter().any(looks_out),
+                looks_out,
                 kept: Mutex::default(),
             };
             let limit = limit.filter(|_| filters.is_empty());
@@ -309,7 +313,15 @@ impl PartitionStream for RowsAgain {
 /// Rows that are read once, while the query runs: a file.
 pub struct FileTable {
     schema: SchemaRef,
-    rows: Mutex<Option<FileBatches>>,
+    rows: Arc<Mutex<FileSource>>,
+}
+
+/// What is left of a file's rows.
+enum FileSource {
+    /// All of them, or none.
+    Unread(Option<FileBatches>),
+    /// Rows that a plan reads many times.
+    Read(Vec<RecordBatch>),
 }
 
 type FileBatches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send>;
@@ -320,7 +332,8 @@ impl FileTable {
         schema: &Schema,
         batches: impl Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send + 'static,
     ) -> Arc<dyn TableProvider> {
-        computed(FileTable { schema: plain(schema), rows: Mutex::new(Some(Box::new(batches))) })
+        let rows = FileSource::Unread(Some(Box::new(batches)));
+        computed(FileTable { schema: plain(schema), rows: Arc::new(Mutex::new(rows)) })
     }
 }
 
@@ -334,16 +347,74 @@ impl Rows for FileTable {
 
     async fn plan(
         &self,
-        _: &dyn Session,
+        session: &dyn Session,
         projection: Option<&Vec<usize>>,
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        if Parameters::of(state_of(session)?).is_some() {
+            let rows = FileAgain { schema: Arc::clone(&self.schema), rows: Arc::clone(&self.rows) };
+            return one_stream(rows, projection, limit);
+        }
         let schema = projected(&self.schema, projection)?;
         let columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
-        let rows = self.rows.lock().take().map(|rows| -> Batches {
+        let rows = match &mut *self.rows.lock() {
+            FileSource::Unread(rows) => rows.take(),
+            FileSource::Read(_) => None,
+        };
+        let rows = rows.map(|rows| -> Batches {
             Box::new(rows.map(move |batch| Ok(batch.map_err(external)?.project(&columns)?)))
         });
         read_once(schema, rows, limit)
+    }
+}
+
+/// A file's rows in a plan that runs many times: they are kept.
+struct FileAgain {
+    schema: SchemaRef,
+    rows: Arc<Mutex<FileSource>>,
+}
+
+impl fmt::Debug for FileAgain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Table Scan")
+    }
+}
+
+impl FileAgain {
+    fn batches(&self) -> Result<Vec<RecordBatch>> {
+        let mut source = self.rows.lock();
+        if let FileSource::Unread(rows) = &mut *source {
+            // Only a join asks for them a second time whose rows have no room in memory.
+            let rows = rows.take().ok_or_else(|| external(errors::OUT_OF_MEMORY.error()))?;
+            let mut batches = Vec::new();
+            for batch in rows {
+                let batch = batch.map_err(external)?;
+                running::check().map_err(external)?;
+                running::hold(batch.get_array_memory_size()).map_err(external)?;
+                let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+                let columns = batch.columns().to_vec();
+                batches.push(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?);
+            }
+            *source = FileSource::Read(batches);
+        }
+        match &*source {
+            FileSource::Read(batches) => Ok(batches.clone()),
+            FileSource::Unread(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+impl PartitionStream for FileAgain {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let rows: Batches = match self.batches() {
+            Ok(batches) => Box::new(batches.into_iter().map(Ok)),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        };
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), futures::stream::iter(rows)))
     }
 }
 

@@ -11,16 +11,16 @@ use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
-use datafusion::physical_plan::{ExecutionPlan, collect};
 use parking_lot::Mutex;
 
 use crate::again::Again;
 use crate::computed::{Rows, one_stream};
-use crate::correlated::physical_plan;
 use crate::parameters::{Parameters, state_of};
 use crate::pause::WORK_SPAN;
+use crate::planning::planned_within;
 use tsql::SqlError;
 
 /// The rows of the last turn, as the step sees them.
@@ -124,8 +124,8 @@ impl Rows for RecursiveTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let state = state_of(session)?;
-        let anchor = Box::pin(physical_plan(state, &self.anchor)).await?;
-        let step = Box::pin(physical_plan(&Parameters::within(state, None), &self.step)).await?;
+        let anchor = Box::pin(planned_within(state, &self.anchor)).await?;
+        let step = Box::pin(planned_within(&Parameters::within(state, None), &self.step)).await?;
         let partition =
             RecursivePartition { anchor, step, work: Arc::clone(&self.work), turns_max: self.turns_max };
         one_stream(partition, projection, limit)
@@ -152,7 +152,7 @@ impl PartitionStream for RecursivePartition {
 
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let turn = Turn {
-            plan: Some(Arc::clone(&self.anchor)),
+            anchor: Some(Again::new(Arc::clone(&self.anchor))),
             step: Again::new(Arc::clone(&self.step)),
             work: Arc::clone(&self.work),
             turns: 0,
@@ -172,7 +172,7 @@ impl PartitionStream for RecursivePartition {
 
 struct Turn {
     /// The anchor, until it has run.
-    plan: Option<Arc<dyn ExecutionPlan>>,
+    anchor: Option<Again>,
     step: Again,
     work: Arc<WorkTable>,
     turns: u64,
@@ -185,8 +185,8 @@ struct Turn {
 impl Turn {
     /// The next turn's rows; None when one has given none. Errors: 530 after too many turns.
     async fn rows(&mut self) -> Result<Option<RecordBatch>> {
-        let batches = match self.plan.take() {
-            Some(anchor) => collect(anchor, Arc::clone(&self.context)).await?,
+        let batches = match self.anchor.take() {
+            Some(mut anchor) => anchor.collect(&self.context).await?,
             None => self.step.collect(&self.context).await?,
         };
         let batches = batches

@@ -64,6 +64,11 @@ pub fn key(value: &Typed) -> Expr {
     }
 }
 
+/// Whether a function of this name is the key of a text, which every text has.
+pub fn is_key(function: &str) -> bool {
+    matches!(function, "collation_key_ci" | "collation_key_cs")
+}
+
 /// Whether different values can have equal keys, so that a group must keep one of the values.
 pub fn is_lossy(value: &Typed) -> bool {
     value.sql_type.is_character()

@@ -76,6 +76,10 @@ async fn run(path: &Path) -> (usize, Vec<String>) {
             actual.sort();
         }
         statements += 1;
+        // The way of a query is what it is said to be only where nothing else is asked for.
+        if expected.iter().any(|line| line.starts_with("Path(")) && std::env::var(QUERY_PATH).is_ok() {
+            continue;
+        }
         if !agree(&expected, &actual) {
             failures.push(format!(
                 "{}\n{batch}\n---- expected\n{}\n---- actual\n{}\n",
@@ -86,6 +90,23 @@ async fn run(path: &Path) -> (usize, Vec<String>) {
         }
     }
     (statements, failures)
+}
+
+/// Which way queries take, whatever the size of their tables.
+const QUERY_PATH: &str = "BULKWIRE_QUERY_PATH";
+
+/// What a query gives does not depend on whether its rows are few.
+#[test]
+fn scripts_answer_alike_row_by_row_and_planned() {
+    for path in ["rows", "plans"] {
+        let run = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "scripts::scripts_answer_as_documented"])
+            .env(QUERY_PATH, path)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&run.stdout);
+        assert!(run.status.success(), "{path}: {text}{}", String::from_utf8_lossy(&run.stderr));
+    }
 }
 
 /// The server's own stacks: procedures and functions nest.

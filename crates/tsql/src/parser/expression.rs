@@ -140,7 +140,7 @@ impl Parser<'_> {
     fn membership(&mut self, left: Expr, negated: bool) -> Parsed<Expr> {
         self.expect_symbol("(")?;
         let value = Box::new(left);
-        let result = if self.at_query() {
+        let result = if self.at_query() && !self.at_list_of_queries() {
             Expr::InQuery { value, query: Box::new(self.query()?), negated }
         } else {
             Expr::InList { value, list: self.expressions()?, negated }
@@ -156,6 +156,23 @@ impl Parser<'_> {
             ahead += 1;
         }
         self.is_word_ahead(ahead, Keyword::Select) || (ahead == 0 && self.is_word(Keyword::With))
+    }
+
+    /// Whether what stands in parentheses here is the first of several values.
+    fn at_list_of_queries(&self) -> bool {
+        let (mut ahead, mut depth) = (0, 0_usize);
+        while self.kind_ahead(ahead).is_some() {
+            if self.is_symbol_ahead(ahead, "(") {
+                depth += 1;
+            } else if self.is_symbol_ahead(ahead, ")") {
+                depth = depth.saturating_sub(1);
+            }
+            ahead += 1;
+            if depth == 0 {
+                return ahead > 1 && self.is_symbol_ahead(ahead, ",");
+            }
+        }
+        false
     }
 
     pub(crate) fn expressions(&mut self) -> Parsed<Vec<Expr>> {

@@ -6,11 +6,13 @@
 
 use std::sync::Arc;
 
+mod chosen;
 mod joined;
 
 use crate::bind::plan_error;
 use crate::grouping::{Grouping, has_one_form};
 use crate::key_range::KeyRange;
+pub(crate) use crate::limits::Limits;
 use crate::parameters::reads_outer_row;
 use crate::plan_operator::PlanOperator;
 use crate::provider::{RowScan, StoredTable};
@@ -33,6 +35,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use tsql::SqlError;
 
+use chosen::chosen;
 use joined::{Joining, Kind, joined};
 
 /// Rows of a table beyond which the planner is worth its time.
@@ -92,12 +95,12 @@ enum Step {
 impl SimpleQuery {
     /// The query, if it is a simple one. Errors: those of opening the table.
     pub(crate) fn of(plan: &LogicalPlan) -> Result<Option<SimpleQuery>, SqlError> {
-        Outline { sources: 0, again: false }.query(plan, Vec::new())
+        Outline::query_of(plan, false)
     }
 
     /// The query, if it is a simple one of few rows, to be run [many times](Self::again). It may look at a row around it.
     pub(crate) fn of_many(plan: &LogicalPlan) -> Result<Option<SimpleQuery>, SqlError> {
-        Outline { sources: 0, again: true }.query(plan, Vec::new())
+        Outline::query_of(plan, true)
     }
 
     /// The next run of a query that runs many times; None if its rows can be read once only.
@@ -173,9 +176,18 @@ struct Outline {
     sources: usize,
     /// It is to run many times.
     again: bool,
+    limits: Limits,
 }
 
 impl Outline {
+    fn query_of(plan: &LogicalPlan, again: bool) -> Result<Option<SimpleQuery>, SqlError> {
+        let limits = Limits::current();
+        match limits {
+            Limits::Nothing => Ok(None),
+            _ => Outline { sources: 0, again, limits }.query(plan, Vec::new()),
+        }
+    }
+
     /// A plan's source and steps; None if it has one that is not simple. Only rows that satisfy `conditions` are wanted of it.
     fn query(
         &mut self,
@@ -202,11 +214,13 @@ impl Outline {
                 if split_conjunction(&filter.predicate).into_iter().any(|part| presence(part).is_some()) {
                     return self.filter_by_presence(filter, conditions);
                 }
-                let Some(condition) = physical(&filter.predicate, filter.input.schema())? else {
+                let Some(mut steps) = chosen(&filter.predicate, filter.input.schema())? else {
                     return Ok(None);
                 };
                 conditions.push(filter.predicate.clone());
-                (self.query(&filter.input, conditions)?, Step::Filter(condition))
+                let Some(last) = steps.pop() else { return Ok(None) };
+                let input = self.query(&filter.input, conditions)?;
+                (input.map(|input| steps.into_iter().fold(input, SimpleQuery::then)), last)
             }
             LogicalPlan::Projection(projection) => {
                 let Some(step) = projected(projection)? else { return Ok(None) };
@@ -249,7 +263,7 @@ impl Outline {
     /// Whether so many sources more are few enough.
     fn has_room(&mut self, sources: usize) -> bool {
         self.sources += sources;
-        self.sources <= SOURCES_MAX
+        self.sources <= self.limits.rows(SOURCES_MAX)
     }
 
     fn scan(&mut self, scan: &TableScan, conditions: &[Expr]) -> Result<Option<SimpleQuery>, SqlError> {
@@ -258,12 +272,14 @@ impl Outline {
         }
         let Ok(provider) = source_as_provider(&scan.source) else { return Ok(None) };
         if let Some(table) = provider.downcast_ref::<MemTable>() {
-            return Ok(in_memory(table));
+            return Ok(in_memory(table, self.limits));
         }
         let Some(table) = provider.downcast_ref::<StoredTable>() else { return Ok(None) };
         if self.again {
             let rows = table.open_range(None, None)?;
-            if rows.rows() > ROWS_AGAIN_MAX || rows.bytes() > TABLE_BYTES_MAX {
+            if !self.limits.hold(rows.rows(), ROWS_AGAIN_MAX)
+                || !self.limits.hold(rows.bytes(), TABLE_BYTES_MAX)
+            {
                 return Ok(None);
             }
             let most = rows.rows();
@@ -272,7 +288,8 @@ impl Outline {
         }
         let range = table.range(conditions);
         let rows = table.open_range(None, range.as_ref())?;
-        let small = rows.rows() <= TABLE_ROWS_MAX && rows.bytes() <= TABLE_BYTES_MAX;
+        let small =
+            self.limits.hold(rows.rows(), TABLE_ROWS_MAX) && self.limits.hold(rows.bytes(), TABLE_BYTES_MAX);
         let most = rows.rows();
         let origin = Box::new((table.clone(), range));
         Ok(small.then(|| SimpleQuery::over(Source::Table(rows, origin), most)))
@@ -354,11 +371,11 @@ impl Outline {
             return Ok(None);
         }
         let schema = filter.input.schema();
-        let mut first = None;
+        let mut first = Vec::new();
         if let Some(condition) = plain.into_iter().reduce(Expr::and) {
-            let Some(step) = physical(&condition, schema)? else { return Ok(None) };
+            let Some(steps) = chosen(&condition, schema)? else { return Ok(None) };
             conditions.push(condition);
-            first = Some(Step::Filter(step));
+            first = steps;
         }
         let Some(mut query) = self.query(&filter.input, conditions)? else { return Ok(None) };
         query.steps.extend(first);
@@ -371,10 +388,10 @@ impl Outline {
             if keys.is_empty() {
                 return Ok(None);
             }
-            let mut step = None;
+            let mut step = Vec::new();
             if let Some(own) = inside.own.iter().cloned().reduce(Expr::and) {
-                let Some(condition) = physical(&own, right)? else { return Ok(None) };
-                step = Some(Step::Filter(condition));
+                let Some(steps) = chosen(&own, right)? else { return Ok(None) };
+                step = steps;
             }
             let Some(mut rows) = self.query(inside.plan, inside.own)? else { return Ok(None) };
             rows.steps.extend(step);
@@ -395,14 +412,14 @@ impl Outline {
 }
 
 /// Rows in memory, if they are few.
-fn in_memory(table: &MemTable) -> Option<SimpleQuery> {
+fn in_memory(table: &MemTable, limits: Limits) -> Option<SimpleQuery> {
     let mut batches = Vec::new();
     for partition in &table.batches {
         batches.extend(partition.try_read().ok()?.iter().cloned());
     }
     let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     let bytes: u64 = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
-    let small = rows <= TABLE_ROWS_MAX && bytes <= TABLE_BYTES_MAX;
+    let small = limits.hold(rows, TABLE_ROWS_MAX) && limits.hold(bytes, TABLE_BYTES_MAX);
     small.then(|| SimpleQuery::over(Source::Batches(batches.into_iter()), rows))
 }
 
