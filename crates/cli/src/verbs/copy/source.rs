@@ -81,7 +81,8 @@ pub fn fit_of(
     let ends = endpoints::ends(&arguments)?;
     let Endpoint::SqlServer(endpoint) = &ends.destination else { return Ok(None) };
     // The words of a transformation are checked with those of the source.
-    CopyTransformation::of(&arguments, engine)?;
+    let form = endpoints::source_settings(&arguments, &ends)?.read.form;
+    CopyTransformation::of(&arguments, &form, engine)?;
     let settings = endpoints::destination_settings(&arguments, &ends, None)?;
     ServerDestination::new((**endpoint).clone(), settings.server)?.fit(source)
 }
