@@ -209,6 +209,8 @@ pub enum StatementKind {
         arguments: Vec<Expr>,
         /// WITH LOG.
         log: bool,
+        /// WITH NOWAIT: the client gets it at once.
+        at_once: bool,
     },
     /// THROW, with or without number, message, state.
     Throw(Option<(Expr, Expr, Expr)>),

@@ -204,6 +204,8 @@ messages! {
     NOT_A_PARAMETER [2]: 8145, 16, 1, "{} is not a parameter for procedure {}.";
     /// A query that is too large or too deep to be planned.
     TOO_COMPLEX [0]: 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query.";
+    /// More rows than INSERT … VALUES takes.
+    TOO_MANY_ROWS [0]: 10738, 15, 1, "The number of row value expressions in the INSERT statement exceeds the maximum allowed number of 1000 row values.";
     /// Text that is no vector.
     NOT_A_VECTOR [1]: 13670, 16, 1, "Input JSON is not a valid Vector : '{}'.";
     /// T-SQL that this server does not have: the number that Azure SQL uses for the same case.

@@ -24,6 +24,23 @@ pub struct SqlError {
     pub procedure: String,
     /// Where in the server's code it was raised, if it is a defect of the server: for its log, not for clients.
     pub origin: Option<&'static Location<'static>>,
+    /// How far it reaches, where that is known already.
+    pub reach: Option<Reach>,
+    /// The statement that raised it has dealt with the transaction, and a TRY further out is to catch it.
+    pub is_dealt_with: bool,
+}
+
+/// How far an error reaches beyond what failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// Its statement alone.
+    Statement,
+    /// The batch, procedure or text that the statement stands in; the caller goes on.
+    Scope,
+    /// The whole batch.
+    Batch,
+    /// The batch and the transaction.
+    Transaction,
 }
 
 impl fmt::Display for SqlError {
@@ -47,7 +64,32 @@ impl SqlError {
         {
             message.truncate(end);
         }
-        SqlError { number, class, state, message, line: 0, procedure: String::new(), origin: None }
+        SqlError {
+            number,
+            class,
+            state,
+            message,
+            line: 0,
+            procedure: String::new(),
+            origin: None,
+            reach: None,
+            is_dealt_with: false,
+        }
+    }
+
+    /// Sets how far the error reaches.
+    pub fn reaching(self, reach: Reach) -> Self {
+        Self { reach: Some(reach), ..self }
+    }
+
+    /// Notes that the statement that raised the error has dealt with it.
+    pub fn dealt_with(self) -> Self {
+        Self { is_dealt_with: true, ..self }
+    }
+
+    /// Forgets how far the error reached where it was raised: the statement around raises it again.
+    pub fn raised_anew(self) -> Self {
+        Self { reach: None, is_dealt_with: false, ..self }
     }
 
     /// Sets the line, unless the error has one already.

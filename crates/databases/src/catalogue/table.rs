@@ -127,6 +127,9 @@ pub struct Identity {
     /// The last value that DBCC CHECKIDENT has set.
     #[serde(default)]
     pub reseeded: Option<i64>,
+    /// It was set before the first row of all, which is to get the value itself.
+    #[serde(default)]
+    pub reseeded_unused: bool,
 }
 
 impl Identity {

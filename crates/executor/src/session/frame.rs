@@ -27,6 +27,8 @@ pub(crate) enum Flow {
     Continue,
     /// Leave the scope, with a status.
     Return(i32),
+    /// Leave the scope, which an error has ended; the caller goes on.
+    Leave,
     /// Leave the batch: an error ended it, or it was cancelled.
     Stop,
 }
@@ -34,6 +36,8 @@ pub(crate) enum Flow {
 /// A scope: a batch, or the text of sp_executesql.
 pub(crate) struct Frame {
     variables: HashMap<String, (Datum, SqlType)>,
+    /// Those among them that are parameters, in lower case.
+    parameters: Vec<String>,
     /// Tables that the scope is given when it begins.
     pub tables: Vec<(String, VariableTable)>,
     /// Bytes of long values among them, and the part of the server's memory that they are counted in.
@@ -45,14 +49,18 @@ pub(crate) struct Frame {
     pub cursor_variables: Vec<String>,
     /// Statements end with DONEINPROC.
     pub in_procedure: bool,
-    /// How many TRY blocks are open.
+    /// How many TRY blocks are open, those of callers included.
     pub tries: u32,
+    /// How many of them are the scope's own.
+    pub own_tries: u32,
     /// What CATCH handles.
     pub error: Option<SqlError>,
-    /// EXECs around this one.
+    /// `@@NESTLEVEL`: calls around this one.
     pub nesting: u32,
     /// The procedure that runs, for messages.
     pub procedure: String,
+    /// `@@PROCID`: the object id of the module that runs, 0 in a batch or text.
+    pub module_id: i32,
     /// In a trigger: the columns that were assigned.
     pub trigger: Option<Arc<UpdatedColumns>>,
     /// In a function: the type of its value.
@@ -65,6 +73,7 @@ impl Frame {
     pub fn new(in_procedure: bool) -> Frame {
         Frame {
             variables: HashMap::new(),
+            parameters: Vec::new(),
             tables: Vec::new(),
             long_bytes: 0,
             memory: None,
@@ -72,9 +81,11 @@ impl Frame {
             cursor_variables: Vec::new(),
             in_procedure,
             tries: 0,
+            own_tries: 0,
             error: None,
             nesting: 0,
             procedure: String::new(),
+            module_id: 0,
             trigger: None,
             returns: None,
             returned: None,
@@ -100,6 +111,17 @@ impl Frame {
 
     pub fn declare(&mut self, name: &str, sql_type: SqlType, value: Datum) {
         self.variables.insert(name.to_lowercase(), (value, sql_type));
+    }
+
+    /// Declares a parameter with its value.
+    pub fn declare_parameter(&mut self, name: &str, sql_type: SqlType, value: Datum) {
+        self.parameters.push(name.to_lowercase());
+        self.declare(name, sql_type, value);
+    }
+
+    /// Whether a variable is a parameter.
+    pub fn has_parameter(&self, name: &str) -> bool {
+        self.parameters.iter().any(|own| *own == name.to_lowercase())
     }
 
     /// Assigns a value of another type. Errors: 137, 701, and conversions.

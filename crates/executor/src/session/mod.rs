@@ -265,11 +265,9 @@ impl Session {
             "@@CONNECTIONS" | "@@CPU_BUSY" | "@@IDLE" | "@@IO_BUSY" | "@@PACK_RECEIVED" | "@@PACK_SENT"
             | "@@PACKET_ERRORS" | "@@TOTAL_ERRORS" | "@@TOTAL_READ" | "@@TOTAL_WRITE" => int(0),
             "@@TIMETICKS" => int(31_250),
-            "@@NESTLEVEL" => int(0),
             "@@OPTIONS" => int(self.settings.options()),
             "@@FETCH_STATUS" => int(self.last.fetch_status),
             "@@CURSOR_ROWS" => int(self.last.cursor_rows),
-            "@@PROCID" => int(0),
             "@@DBTS" => Some((Datum::RowVersion(self.instance.row_version()), SqlType::RowVersion)),
             _ => None,
         }

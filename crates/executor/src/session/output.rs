@@ -9,7 +9,7 @@ use tsql::SqlError;
 use tsql::errors;
 
 use crate::session::early_events::EarlyEvents;
-use crate::session::response::{DoneKind, Response, StatementDone};
+use crate::session::response::{DoneKind, Response, StatementDone, command};
 
 /// Where a request's events go.
 pub(crate) struct Output {
@@ -17,8 +17,10 @@ pub(crate) struct Output {
     early: Option<EarlyEvents>,
     placement: Placement,
     cancellation: Cancellation,
-    /// SET NOCOUNT ON: statements of procedures without rows say nothing of their ends.
+    /// SET NOCOUNT ON: nothing is counted, and statements of procedures without rows say nothing of their ends.
     quiet: bool,
+    /// Columns were sent whose rows are not at their end.
+    in_result: bool,
     /// Results that are kept instead of sent, for INSERT … EXECUTE.
     results: Option<Captured>,
 }
@@ -62,6 +64,7 @@ impl Output {
             placement: Placement::default(),
             cancellation,
             quiet: false,
+            in_result: false,
             results: None,
         }
     }
@@ -87,6 +90,11 @@ impl Output {
             (Response::ReturnStatus(_), Some(_)) => return,
             (event, _) => event,
         };
+        match &event {
+            Response::Columns(_) => self.in_result = true,
+            Response::Done(_) => self.in_result = false,
+            _ => {}
+        }
         let event = match &self.early {
             Some(early) => match early.push(event) {
                 None => return,
@@ -126,10 +134,29 @@ impl Output {
 
     /// Sends the end of a successful statement.
     pub async fn done(&mut self, kind: DoneKind, command: u16, count: Option<u64>) {
-        if self.quiet && kind == DoneKind::InProcedure && count.is_none() {
+        // The end of a result is sent in any case: what follows would belong to it.
+        if self.quiet && kind == DoneKind::InProcedure && count.is_none() && !self.in_result {
             return;
         }
+        let count = count.filter(|_| !self.quiet);
         self.send(Response::Done(StatementDone { kind, command, count, error: false, fatal: false })).await;
+    }
+
+    /// Ends a result that was begun by a statement whose error a TRY catches.
+    pub async fn end_result(&mut self, kind: DoneKind) {
+        if self.in_result {
+            self.done(kind, command::SELECT, None).await;
+        }
+    }
+
+    /// Has the client get at once what was sent so far.
+    pub async fn flush(&mut self) {
+        if self.early.take().is_some() {
+            self.placement.leave().await;
+        }
+        if self.events.send(Response::Flush).await.is_err() {
+            self.cancellation.cancel();
+        }
     }
 
     /// Whether the request is to stop.

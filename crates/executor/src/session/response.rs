@@ -11,6 +11,7 @@
 //! | [`Response::ReturnStatus`], [`Response::ReturnValue`] | RETURNSTATUS, RETURNVALUE |
 //! | [`Response::Info`], [`Response::Error`] | INFO, ERROR |
 //! | [`Response::Change`] | ENVCHANGE |
+//! | [`Response::Flush`] | none: the packet is sent as it is |
 //! | [`Response::BulkExpected`] | none: the session now waits for a bulk-load message (type 07) |
 
 use arrow::datatypes::SchemaRef;
@@ -42,6 +43,8 @@ pub enum Response {
     Error(ServerMessage),
     /// Session state that clients follow.
     Change(SessionChange),
+    /// The client is to get at once what was sent so far: RAISERROR WITH NOWAIT.
+    Flush,
     /// INSERT BULK was accepted: its `Done` follows, and the next message must be the bulk load. Begin it
     /// with [`begin_bulk`](crate::statements::begin_bulk).
     BulkExpected(Box<BulkTarget>),

@@ -138,14 +138,19 @@ impl Settings {
             ("SHOWPLAN_ALL" | "SHOWPLAN_XML", true) => {
                 return Err(SqlError::unsupported(&format!("SET {name} ON (SHOWPLAN_TEXT shows plans)")));
             }
-            ("ANSI_WARNINGS" | "ANSI_DEFAULTS", false) | ("NUMERIC_ROUNDABORT" | "ANSI_DEFAULTS", true) => {
+            // CURSOR_CLOSE_ON_COMMIT, which it sets too, is taken as it is alone.
+            ("ANSI_DEFAULTS", true) => {
+                self.quoted_identifier = true;
+                self.ansi_padding = true;
+                self.ansi_nulls = true;
+                (self.ansi_null_default_on, self.ansi_null_default_off) = (true, false);
+                self.implicit_transactions = true;
+            }
+            ("ANSI_WARNINGS" | "ANSI_DEFAULTS", false) | ("NUMERIC_ROUNDABORT", true) => {
                 let value = if on { "ON" } else { "OFF" };
                 return Err(SqlError::unsupported(&format!("SET {name} {value}")));
             }
-            (
-                "FORCEPLAN" | "STATISTICS IO" | "STATISTICS PROFILE" | "STATISTICS TIME" | "STATISTICS XML",
-                true,
-            ) => {
+            ("FORCEPLAN" | "STATISTICS PROFILE" | "STATISTICS XML", true) => {
                 return Err(SqlError::unsupported(&format!("SET {name} ON")));
             }
             // What these say is so in any case, or is documented as taken.
@@ -181,13 +186,12 @@ impl Settings {
         Ok(())
     }
 
-    /// SET LANGUAGE, with its order of dates and its first day of the week. Errors: 40515 for a language that the server does not
-    /// support.
+    /// SET LANGUAGE. The only language is that of every session, so that DATEFORMAT and DATEFIRST stay as they were set. Errors: 40515
+    /// for a language that the server does not support.
     pub fn set_language(&mut self, name: &str) -> Result<(), SqlError> {
-        if !matches!(name.to_lowercase().as_str(), "us_english" | "english") {
-            return Err(SqlError::unsupported(&format!("SET LANGUAGE {name}")));
+        match name.to_lowercase().as_str() {
+            "us_english" | "english" => Ok(()),
+            _ => Err(SqlError::unsupported(&format!("SET LANGUAGE {name}"))),
         }
-        (self.date_format, self.date_first) = (DateFormat::default(), 7);
-        Ok(())
     }
 }

@@ -106,6 +106,23 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         self.write(false).await
     }
 
+    /// Sends what was collected, though more of the response follows.
+    pub async fn flush(&mut self) -> Result<(), ConnectionError> {
+        let mut at = 0;
+        while let Some(end) =
+            self.framer.frame_short(&self.tokens, at, &mut self.chunks, &mut self.packet)
+        {
+            if self.fate != Fate::Dropped {
+                self.io.write_all(&self.packet).await?;
+                self.io.flush().await?;
+            }
+            at = end;
+        }
+        self.tokens.clear();
+        self.chunks.clear();
+        Ok(())
+    }
+
     /// Sends all packets that are full; with `last` all that is left, as the end of the response.
     async fn write(&mut self, last: bool) -> Result<(), ConnectionError> {
         let is_plain = self.chunks.is_empty() && self.io.is_write_vectored();

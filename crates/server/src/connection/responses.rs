@@ -157,6 +157,10 @@ impl ResponseEncoder {
                 }
                 self.token(&Token::EnvChange(env_change(change)), writer)?;
             }
+            Response::Flush => {
+                self.release(writer, true)?;
+                return writer.flush().await;
+            }
             Response::BulkExpected(_) => {}
         }
         writer.write_if_large().await

@@ -75,7 +75,8 @@ pub async fn answer(session: &mut Session, batch: &str) -> Vec<String> {
                         in_result = false;
                         lines.push(format!("error {}: {}", message.number, message.message));
                     }
-                    Response::Info(message) if message.number == 5701 => {}
+                    // The database has changed, a statement that has failed is at its end.
+                    Response::Info(message) if matches!(message.number, 3621 | 5701) => {}
                     Response::Info(message) => lines.push(format!("info: {}", message.message)),
                     Response::ReturnStatus(status) => lines.push(format!("status {status}")),
                     _ => {}

@@ -12,6 +12,16 @@ use executor::statements::open_session;
 
 use crate::answers::login;
 
+/// The server's own stacks: procedures and functions nest.
+const STACK_BYTES: usize = 32 << 20;
+
+/// Runs a test on stacks as deep as the server's.
+pub fn on_deep_stacks(test: impl Future<Output = ()> + Send + 'static) {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().thread_stack_size(STACK_BYTES).build().unwrap();
+    runtime.block_on(runtime.spawn(test)).unwrap();
+}
+
 /// A server without tables, in memory.
 pub fn empty() -> Instance {
     Instance::new(Databases::in_memory(None).unwrap()).unwrap()

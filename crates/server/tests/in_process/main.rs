@@ -4,6 +4,7 @@
 mod administration;
 mod answers;
 mod bulk_files;
+mod calls;
 mod databases;
 mod ending;
 mod full_disk;
@@ -12,6 +13,7 @@ mod one_meaning;
 mod own_rows;
 mod parallel;
 mod partitions;
+mod reaches;
 mod robustness;
 mod scripts;
 mod session;

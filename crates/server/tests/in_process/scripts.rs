@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::answers::{answer, login};
-use crate::instances::empty;
+use crate::instances::{empty, on_deep_stacks};
 use bulkwire_server::FileAccess;
 use executor::session::Session;
 use executor::statements::open_session;
@@ -109,14 +109,9 @@ fn scripts_answer_alike_row_by_row_and_planned() {
     }
 }
 
-/// The server's own stacks: procedures and functions nest.
-const STACK_BYTES: usize = 32 << 20;
-
 #[test]
 fn scripts_answer_as_documented() {
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.enable_all().thread_stack_size(STACK_BYTES).build().unwrap();
-    runtime.block_on(runtime.spawn(run_all())).unwrap();
+    on_deep_stacks(run_all());
 }
 
 async fn run_all() {

@@ -355,6 +355,7 @@ fn shape(events: &[Response]) -> Vec<String> {
             Response::Info(message) => format!("info {}", message.number),
             Response::Change(change) => format!("{change:?}").split(['(', ' ']).next().unwrap().to_string(),
             Response::BulkExpected(_) => "bulk".to_string(),
+            Response::Flush => "flush".to_string(),
         })
         .collect()
 }
@@ -663,10 +664,10 @@ async fn everything_declared_survives_a_restart() {
     batch(&mut session, "USE db; INSERT t DEFAULT VALUES").await;
     assert_eq!(rows_of(&mut session, "SELECT id, v FROM t").await, ["5 d", "10 d", "15 d"]);
     let events = run(&mut session, Request::Batch("INSERT t VALUES ('x')".into())).await;
-    assert_eq!(shape(&events), ["error 547", "Statement"]);
+    assert_eq!(shape(&events), ["error 547", "info 3621", "Statement"]);
     let events =
         run(&mut session, Request::Batch("SET IDENTITY_INSERT t ON; INSERT t (id) VALUES (10)".into())).await;
-    assert_eq!(shape(&events), ["Statement", "error 2627", "Statement"]);
+    assert_eq!(shape(&events), ["Statement", "error 2627", "info 3621", "Statement"]);
     batch(&mut session, "SET IDENTITY_INSERT t OFF; CREATE TABLE later (a int)").await;
     let ids = rows_of(
         &mut session,

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use crate::client::Client;
+use crate::client::{Client, batch_packets};
 use crate::served::*;
 use bulkwire_server::{DataLocation, Server, ServerOptions};
 use tds::token::Token;
@@ -86,6 +86,80 @@ fn an_error_of_severity_20_ends_the_connection_after_it_is_sent() {
         client.batch("BEGIN TRY RAISERROR('x', 20, 1) WITH LOG END TRY BEGIN CATCH SELECT 1 END CATCH");
     assert!(error_numbers(&tokens).contains(&50_000), "{tokens:?}");
     assert_closed(&mut client.socket);
+}
+
+/// Waits until the bytes of an answer that goes on hold a text.
+fn wait_for(client: &mut Client, text: &str) {
+    let text = wide(text);
+    let mut seen: Vec<u8> = Vec::new();
+    while !seen.windows(text.len()).any(|part| part == text) {
+        let mut buffer = [0; 512];
+        let read = client.socket.read(&mut buffer).unwrap();
+        assert_ne!(read, 0);
+        client.receive(&buffer[..read]);
+        seen.extend(&buffer[..read]);
+    }
+}
+
+#[test]
+fn raiserror_with_nowait_is_sent_at_once() {
+    let server = server();
+    let mut client = connect(&server);
+    assert_no_error(&client.batch("CREATE PROCEDURE tells AS SELECT 1 AS a RAISERROR('half', 0, 1) WITH NOWAIT RAISERROR('bad', 16, 1) WITH LOG, NOWAIT WAITFOR DELAY '00:10:00'"));
+    for batch in [
+        "PRINT 'first' RAISERROR('half', 0, 1) WITH NOWAIT RAISERROR('bad', 16, 1) WITH NOWAIT WAITFOR DELAY '00:10:00'",
+        "EXEC tells",
+    ] {
+        client.socket.write_all(&batch_packets(batch)).unwrap();
+        wait_for(&mut client, "half");
+        wait_for(&mut client, "bad");
+        send_attention(&mut client);
+        let tokens = client.answer();
+        assert_eq!(error_numbers(&tokens), [50_000]);
+        client.answer();
+        assert_eq!(scalar(&mut client, "SELECT 5"), 5);
+    }
+}
+
+/// The ends that an answer tells: which token, whether it counts, and what stands before it.
+fn told(tokens: &[Token]) -> Vec<String> {
+    let done = |name: &str, done: &tds::done::Done| match done.rows() {
+        Some(rows) => format!("{name} {rows}"),
+        None => name.to_string(),
+    };
+    tokens
+        .iter()
+        .filter_map(|token| match token {
+            Token::ColMetaData(_) => Some("columns".to_string()),
+            Token::Error(error) => Some(format!("error {}", error.number)),
+            Token::Info(notice) => Some(format!("info {} {}", notice.procedure, notice.message)),
+            Token::Done(end) => Some(done("done", end)),
+            Token::DoneInProc(end) => Some(done("in", end)),
+            Token::DoneProc(end) => Some(done("proc", end)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_result_ends_under_nocount_too_and_messages_name_their_procedure() {
+    let server = server();
+    let mut client = connect(&server);
+    assert_no_error(&client.batch("CREATE TABLE t (a int PRIMARY KEY)"));
+    assert_no_error(&client.batch("CREATE PROCEDURE quiet AS SET NOCOUNT ON INSERT t OUTPUT inserted.a VALUES (1) INSERT t VALUES (1) SELECT 1 AS a"));
+    assert_no_error(&client.batch("CREATE PROCEDURE says AS PRINT 'text' RAISERROR('note', 5, 1)"));
+    let ended = told(&client.batch("EXEC quiet"));
+    let statement = "info quiet The statement has been terminated.";
+    // The first is that of SET NOCOUNT itself.
+    assert_eq!(ended, ["in", "columns", "in", "error 2627", statement, "in", "columns", "in", "proc"]);
+    assert_eq!(told(&client.batch("SELECT 1 AS a")), ["columns", "done 1"]);
+    assert_eq!(told(&client.batch("EXEC says")), ["info says text", "in", "info says note", "in", "proc"]);
+    // Within a TRY, and under XACT_ABORT, nothing is said of the statement.
+    assert_eq!(
+        told(&client.batch("BEGIN TRY INSERT t VALUES (1) END TRY BEGIN CATCH PRINT 'caught' END CATCH")),
+        ["info  caught", "done"]
+    );
+    assert_eq!(told(&client.batch("SET XACT_ABORT ON INSERT t VALUES (1)")), ["done", "error 2627", "done"]);
 }
 
 #[test]

@@ -38,6 +38,7 @@ ALTER TABLE t ALTER COLUMN g nvarchar(12) NULL
 ALTER TABLE t ALTER COLUMN f bigint NOT NULL
 ----
 error 5074: The object 'df_f' is dependent on column 'f'.
+error 4922
 
 ALTER TABLE t DROP CONSTRAINT df_f
 ALTER TABLE t ALTER COLUMN f bigint NOT NULL
@@ -77,18 +78,22 @@ affected 4
 ALTER TABLE t DROP COLUMN a
 ----
 error 5074: The index 'ix_a' is dependent on column 'a'.
+error 4922
 
 ALTER TABLE t DROP COLUMN b
 ----
 error 5074: The index 'ix_a' is dependent on column 'b'.
+error 4922
 
 ALTER TABLE t ALTER COLUMN id bigint NOT NULL
 ----
 error 5074: The object 'pk_t' is dependent on column 'id'.
+error 4922
 
 ALTER TABLE t ALTER COLUMN a char(5) NULL
 ----
 error 5074: The index 'ix_a' is dependent on column 'a'.
+error 4922
 
 ALTER TABLE t ALTER COLUMN a varchar(50) NULL
 UPDATE t SET a = REPLICATE('w', 50) WHERE id = 25
@@ -101,16 +106,19 @@ affected 1
 ALTER TABLE t DROP COLUMN e
 ----
 error 5074: The column 'h' is dependent on column 'e'.
+error 4922
 
 ALTER TABLE t DROP COLUMN h
 ALTER TABLE t DROP COLUMN e
 ----
 error 5074: The object 'df_e' is dependent on column 'e'.
+error 4922
 
 ALTER TABLE t DROP CONSTRAINT df_e
 ALTER TABLE t DROP COLUMN e, k
 ----
 error 5074
+error 4922
 
 ALTER TABLE t ALTER COLUMN c int
 ----
@@ -130,17 +138,22 @@ ALTER TABLE one DROP COLUMN a
 ----
 error 4923: ALTER TABLE DROP COLUMN failed because 'a' is the only data column in table 'one'. A table must have at least one data column.
 
--- A rollback takes all of it back, rows and columns; a statement that fails does, too.
+-- A rollback takes all of it back, rows and columns; a statement that fails takes the transaction with it.
 BEGIN TRANSACTION
 ALTER TABLE t ADD l int NOT NULL DEFAULT 1
 ALTER TABLE t ALTER COLUMN l bigint NOT NULL
 ----
 error 5074
+error 4922
 
+SELECT @@TRANCOUNT, COL_LENGTH('t', 'l')
 ALTER TABLE t ADD m char(3) NOT NULL DEFAULT 'm' CONSTRAINT uq_m UNIQUE
 ----
+0 | NULL
 error 1505
 
+BEGIN TRANSACTION
+ALTER TABLE t ADD l int NOT NULL DEFAULT 1
 UPDATE t SET b = b + 100
 SELECT SUM(l), SUM(b) FROM t
 ALTER TABLE t DROP COLUMN e
@@ -182,10 +195,12 @@ ALTER TABLE t ADD p int NOT NULL DEFAULT 1 CONSTRAINT fk_p REFERENCES parent (id
 ALTER TABLE parent ALTER COLUMN id bigint NOT NULL
 ----
 error 5074
+error 4922
 
 ALTER TABLE t DROP COLUMN p
 ----
 error 5074: The object 'fk_p' is dependent on column 'p'.
+error 4922
 
 -- An identity is counted in the order of the rows, goes on, and goes with its column.
 CREATE TABLE numbered (a char(1) NOT NULL)

@@ -70,6 +70,13 @@ info: [dbo].[fk]
 
 EXEC sp_helpconstraint 'ck'
 ----
+[Object Name nvarchar(776) null]
+ck
+[constraint_type nvarchar(146) null, constraint_name nvarchar(128) null, delete_action nvarchar(11) null, update_action nvarchar(11) null, status_enabled varchar(8) null, status_for_replication varchar(19) null, constraint_keys nvarchar(2126) null]
+CHECK Table Level  | ck2 | (n/a) | (n/a) | Enabled | Is_For_Replication | ([a]<[b])
+
+EXEC sp_helpconstraint @objname = 'ck', @nomsg = 'nomsg'
+----
 CHECK Table Level  | ck2 | (n/a) | (n/a) | Enabled | Is_For_Replication | ([a]<[b])
 
 EXEC sp_helpindex 'ck'; EXEC sp_helptext 'vw'

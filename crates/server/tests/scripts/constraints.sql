@@ -119,6 +119,7 @@ ALTER TABLE two DROP CONSTRAINT pk_two; INSERT two VALUES (1, 'x'); SELECT COUNT
 ALTER TABLE two DROP CONSTRAINT nosuch
 ----
 error 3728: 'nosuch' is not a constraint.
+error 3727: Could not drop constraint. See previous errors.
 
 TRUNCATE TABLE q; INSERT q VALUES (2, 'b', 5); SELECT COUNT(*) FROM q
 ----

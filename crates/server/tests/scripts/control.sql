@@ -7,9 +7,51 @@ SELECT @nosuch
 ----
 error 137: Must declare the scalar variable "@nosuch".
 
-DECLARE @a int; DECLARE @A int
+SELECT 'not reached' DECLARE @a int; DECLARE @A int
+----
+error 134: The variable name '@A' has already been declared. Variable names must be unique within a query batch or stored procedure.
+
+IF 1 = 1 DECLARE @a int ELSE DECLARE @a int
 ----
 error 134
+
+DECLARE @t TABLE (a int) DECLARE @t int
+----
+error 134
+
+CREATE PROCEDURE twice @a int AS DECLARE @a int
+----
+error 134
+
+EXEC sp_executesql N'DECLARE @p int', N'@p int', 1
+----
+error 134
+
+-- Declared once, and assigned each time that the DECLARE is passed; without a value it keeps what it has.
+DECLARE @i int = 0, @kept varchar(20) = ''
+WHILE @i < 3 BEGIN DECLARE @s int = 5, @n int SET @s += 1 SET @n = ISNULL(@n, 0) + 1 SET @i += 1 SET @kept += CONCAT(@s, '/', @n, ' ') END
+SELECT @kept
+----
+6/1 6/2 6/3
+
+CREATE PROCEDURE loops AS DECLARE c CURSOR LOCAL FOR SELECT n FROM (VALUES (1), (2)) AS v (n) OPEN c DECLARE @n int, @all varchar(20) = ''
+FETCH c INTO @n WHILE @@FETCH_STATUS = 0 BEGIN DECLARE @once int = 10; SET @once += @n; SET @all += CONCAT(@once, ' '); FETCH c INTO @n END SELECT @all
+----
+
+EXEC loops
+EXEC loops
+----
+11 12
+11 12
+
+-- A variable is there whether or not its DECLARE was run.
+IF 1 = 0 DECLARE @left int = 3
+SELECT @left
+SET @left = 4
+SELECT @left
+----
+NULL
+4
 
 DECLARE @v varchar(3) = 'abcdef'; SELECT @v
 ----
@@ -55,10 +97,99 @@ BEGIN TRY RAISERROR('x', 16, 1) END TRY BEGIN CATCH THROW END CATCH
 ----
 error 50000: x
 
+-- A name that is none is an error of compiling: the TRY of the same batch does not catch it, one around a call does.
 BEGIN TRY SELECT * FROM nosuch END TRY BEGIN CATCH PRINT 'caught' END CATCH; SELECT 'after'
 ----
-info: caught
+error 208
+
+BEGIN TRY EXEC('SELECT * FROM nosuch SELECT 1') END TRY BEGIN CATCH PRINT ERROR_NUMBER() END CATCH; SELECT 'after'
+----
+info: 208
 after
+
+EXEC('SELECT * FROM nosuch SELECT 1'); SELECT @@ERROR; EXEC sp_executesql N'SELECT nosuch FROM sys.objects SELECT 1'; SELECT @@ERROR
+EXEC('SELECT FROM'); SELECT 'goes on'
+----
+error 208
+208
+error 207
+207
+error 156
+goes on
+
+CREATE PROCEDURE names_nothing @n int OUTPUT AS SET @n = 2 SELECT * FROM nosuch SET @n = 3 RETURN 5
+----
+
+DECLARE @n int = 7, @status int = 8; EXEC @status = names_nothing @n OUTPUT; SELECT @@ERROR, @n, @status
+----
+error 208
+208 | 7 | 8
+
+CREATE TABLE executed (a int); INSERT executed EXEC('SELECT 1 SELECT * FROM nosuch'); SELECT COUNT(*) FROM executed
+INSERT executed EXEC('SELECT 2; THROW 50000, ''x'', 1'); SELECT 'not reached'
+----
+error 208
+0
+error 50000
+
+SELECT COUNT(*) FROM executed
+----
+0
+
+-- What a client describes a statement by ends with the batch that fails.
+SET FMTONLY ON EXEC('SELECT * FROM nosuch') SELECT 1 AS a SET FMTONLY OFF SELECT 2 AS b
+----
+error 208
+[a int]
+[b int]
+2
+
+SET FMTONLY ON SELECT * FROM nosuch SET FMTONLY OFF
+----
+error 208
+
+SELECT 'rows'
+----
+rows
+
+SET FMTONLY ON
+----
+
+SELECT * FROM nosuch
+----
+error 208
+
+SELECT 1 AS a
+SET FMTONLY OFF
+----
+[a int]
+
+THROW 50000, 'x', 1; SELECT 'not reached'
+----
+error 50000
+
+IF 1 = 1 BEGIN THROW 50000, 'x', 1 END SELECT 'not reached'
+----
+error 50000
+
+EXEC('THROW 50000, ''x'', 1'); SELECT 'not reached'
+----
+error 50000
+
+BEGIN TRY THROW 50000, 'x', 1 END TRY BEGIN CATCH THROW; SELECT 'not reached' END CATCH SELECT 'not reached'
+----
+error 50000
+
+RAISERROR('e', 17, 1) SELECT @@ERROR RAISERROR('f', 18, 1) SELECT 'goes on'
+----
+error 50000: e
+50000
+error 50000: f
+goes on
+
+RAISERROR('g', 19, 1) WITH LOG SELECT 'not reached'
+----
+error 50000: g
 
 SELECT 1 / 0; SELECT 'after'
 ----
@@ -137,6 +268,78 @@ SET DATEFIRST 7 SET LANGUAGE us_english SET NOCOUNT OFF SELECT @@DATEFIRST
 ----
 7
 
+-- A language that does not change leaves what was set beside it.
+SET DATEFIRST 3 SET DATEFORMAT dmy SET LANGUAGE us_english SELECT @@DATEFIRST, CAST('02/03/2021' AS date)
+SET DATEFIRST 7 SET DATEFORMAT mdy
+----
+3 | 2021-03-02
+
+-- What counts no rows leaves 0.
+SELECT 1 PRINT 'x' SELECT @@ROWCOUNT
+SELECT 1 SET NOCOUNT OFF SELECT @@ROWCOUNT
+SELECT 1 RAISERROR('note', 1, 1) SELECT @@ROWCOUNT
+SELECT 1 USE master SELECT @@ROWCOUNT
+SELECT 1 BEGIN TRAN SELECT @@ROWCOUNT
+SELECT 1 COMMIT SELECT @@ROWCOUNT
+DECLARE c CURSOR LOCAL FOR SELECT 1 AS a OPEN c
+SELECT 1 CLOSE c SELECT @@ROWCOUNT
+SELECT 1 DEALLOCATE c SELECT @@ROWCOUNT
+RAISERROR('e', 16, 1) PRINT 'x' SELECT @@ERROR
+EXEC('SELECT 1 UNION ALL SELECT 2') SELECT @@ROWCOUNT
+----
+1
+info: x
+0
+1
+0
+1
+info: note
+0
+1
+0
+1
+0
+1
+0
+1
+0
+1
+0
+error 50000: e
+info: x
+0
+1
+2
+2
+
+CREATE PROCEDURE names_itself AS SELECT OBJECT_NAME(@@PROCID), @@NESTLEVEL EXEC('SELECT @@NESTLEVEL') EXEC sp_executesql N'SELECT @@NESTLEVEL'
+----
+
+SELECT @@NESTLEVEL, @@PROCID EXEC('SELECT @@NESTLEVEL') EXEC sp_executesql N'SELECT @@NESTLEVEL'
+EXEC names_itself
+----
+0 | 0
+1
+2
+names_itself | 1
+2
+3
+
+CREATE FUNCTION dbo.own_name() RETURNS varchar(40) AS BEGIN RETURN CONCAT(OBJECT_NAME(@@PROCID), ' ', @@NESTLEVEL) END
+----
+
+CREATE TABLE named (a int)
+----
+
+CREATE TRIGGER names ON named AFTER INSERT AS SELECT OBJECT_NAME(@@PROCID), @@NESTLEVEL
+----
+
+SELECT dbo.own_name()
+INSERT named VALUES (1)
+----
+own_name 1
+names | 1
+
 SELECT @@ERROR, @@TRANCOUNT, @@SPID
 ----
 0 | 0 | 51
@@ -206,7 +409,22 @@ SET NONSENSE ON
 ----
 error 195
 
-SET STATISTICS TIME ON
+-- Counters that a script asks for at its head are taken, and not sent.
+SET STATISTICS IO, TIME ON SELECT 1
+----
+1
+
+SET STATISTICS PROFILE ON
+----
+error 40515
+
+SET ANSI_DEFAULTS ON SELECT @@OPTIONS & (2 | 8 | 16 | 32 | 256 | 1024) SELECT COUNT(*) FROM sys.objects WHERE 1 = 0 SELECT @@TRANCOUNT COMMIT SET IMPLICIT_TRANSACTIONS OFF
+----
+1338
+0
+1
+
+SET ANSI_DEFAULTS OFF
 ----
 error 40515
 

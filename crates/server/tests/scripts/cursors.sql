@@ -185,7 +185,7 @@ EXEC sp_executesql N'SELECT @a + @b', N'@a int, @b int', @b = 5, @a = 1
 
 EXEC sp_executesql N'SELECT @a', N'@a int'
 ----
-error 8178: The parameterized query 'SELECT @a' expects the parameter '@a', which was not supplied.
+error 8178: The parameterized query '(@a int)SELECT @a' expects the parameter '@a', which was not supplied.
 
 EXEC sp_executesql N'SELECT 1', N'@a int', 1, 2
 ----

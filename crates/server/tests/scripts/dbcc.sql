@@ -47,6 +47,24 @@ SELECT id FROM t
 ----
 10
 
+-- As long as there was no row, the last value that was set is the first row's.
+CREATE TABLE unused (id int IDENTITY, a int)
+DBCC CHECKIDENT ('unused', RESEED, 1) WITH NO_INFOMSGS
+DBCC CHECKIDENT ('unused', RESEED, 1) WITH NO_INFOMSGS
+INSERT unused OUTPUT inserted.id VALUES (1)
+DELETE unused
+DBCC CHECKIDENT ('unused', RESEED, 1) WITH NO_INFOMSGS
+DBCC CHECKIDENT ('unused', RESEED, 1) WITH NO_INFOMSGS
+INSERT unused OUTPUT inserted.id VALUES (2)
+TRUNCATE TABLE unused
+DBCC CHECKIDENT ('unused', RESEED, 7) WITH NO_INFOMSGS
+DBCC CHECKIDENT ('unused', RESEED, 8) WITH NO_INFOMSGS
+INSERT unused OUTPUT inserted.id VALUES (3)
+----
+1
+2
+8
+
 CREATE TABLE plain (id int); DBCC CHECKIDENT ('plain')
 ----
 error 7997: 'plain' does not contain an identity column.

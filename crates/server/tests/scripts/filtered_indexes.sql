@@ -47,6 +47,7 @@ affected 1
 ALTER TABLE fv DROP COLUMN d
 ----
 error 5074: The index 'u2' is dependent on column 'd'.
+error 4922
 
 CREATE INDEX bad ON fv(e) WHERE e LIKE 'a%'
 ----

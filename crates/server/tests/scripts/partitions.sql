@@ -361,10 +361,12 @@ CREATE TABLE x (a int, b AS a * 10 PERSISTED) ON ps(b); INSERT x VALUES (1), (2)
 ALTER TABLE t DROP CONSTRAINT pk_t; ALTER TABLE t ALTER COLUMN id bigint NOT NULL
 ----
 error 5074: The object 'ps' is dependent on column 'id'.
+error 4922
 
 ALTER TABLE t2 DROP COLUMN c
 ----
 error 5074: The object 'ps' is dependent on column 'c'.
+error 4922
 
 DROP PARTITION SCHEME ps
 ----

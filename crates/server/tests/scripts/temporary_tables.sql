@@ -132,6 +132,50 @@ SELECT COALESCE(OBJECT_ID('tempdb..#own'), 0)
 1
 0
 
+-- A table of the same name is one of its own on each level, and hides that of the caller.
+CREATE PROCEDURE same_name @deeper int AS
+CREATE TABLE #level (x int PRIMARY KEY)
+INSERT #level VALUES (@deeper)
+IF @deeper > 2 BEGIN SET @deeper -= 1 EXEC same_name @deeper END
+EXEC('CREATE TABLE #level (y varchar(5)) INSERT #level VALUES (''text'') SELECT y FROM #level DROP TABLE #level SELECT x FROM #level')
+CREATE INDEX ix ON #level (x)
+ALTER TABLE #level ADD more int
+SELECT x, more FROM #level
+----
+
+CREATE TABLE #level (x int)
+INSERT #level VALUES (99)
+EXEC same_name 3
+SELECT * FROM #level
+BEGIN TRAN
+EXEC same_name 2
+ROLLBACK
+SELECT * FROM #level
+EXEC('SELECT 5 AS z INTO #level INSERT #level VALUES (6) SELECT z FROM #level')
+SELECT * FROM #level
+SELECT COUNT(*) FROM tempdb.sys.tables WHERE name = '#level'
+CREATE TABLE #level (x int)
+----
+text
+2
+2 | NULL
+text
+3
+3 | NULL
+99
+text
+2
+2 | NULL
+99
+5
+6
+99
+1
+error 2714
+
+DROP TABLE #level
+----
+
 BEGIN TRAN
 EXEC inner_one
 ROLLBACK

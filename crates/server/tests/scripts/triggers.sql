@@ -394,6 +394,23 @@ SELECT COUNT(*), @@TRANCOUNT FROM watched
 ----
 0 | 0
 
+-- RAISERROR ends nothing, whatever its severity below 19.
+ALTER TRIGGER watching ON watched AFTER INSERT AS IF 1 = 1 RAISERROR('e', 17, 1)
+----
+
+INSERT watched VALUES (1); SELECT COUNT(*), @@TRANCOUNT FROM watched
+BEGIN TRAN; INSERT watched VALUES (2); COMMIT
+BEGIN TRAN
+BEGIN TRY INSERT watched VALUES (3) END TRY BEGIN CATCH SELECT ERROR_SEVERITY(), XACT_STATE() END CATCH
+COMMIT
+SELECT COUNT(*) FROM watched
+----
+error 50000: e
+1 | 0
+error 50000: e
+17 | 1
+3
+
 CREATE TABLE turns (n int)
 ----
 

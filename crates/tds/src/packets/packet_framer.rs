@@ -144,14 +144,36 @@ impl PacketFramer {
         if !last && payload.len().saturating_sub(at) <= self.payload_max {
             return None;
         }
+        Some(self.frame_from(payload, at, chunks, last, packet))
+    }
+
+    /// The same for a payload that goes on: its last packet may be shorter than the others. `None`: nothing is left.
+    pub fn frame_short(
+        &mut self,
+        payload: &[u8],
+        at: usize,
+        chunks: &mut VecDeque<PlpChunk>,
+        packet: &mut Vec<u8>,
+    ) -> Option<usize> {
+        (at < payload.len()).then(|| self.frame_from(payload, at, chunks, false, packet))
+    }
+
+    fn frame_from(
+        &mut self,
+        payload: &[u8],
+        at: usize,
+        chunks: &mut VecDeque<PlpChunk>,
+        last: bool,
+        packet: &mut Vec<u8>,
+    ) -> usize {
         packet.clear();
         packet.resize(HEADER_LEN_BYTES, 0);
         let end = fill(payload, at, chunks, HEADER_LEN_BYTES + self.payload_max, packet);
-        let header = self.header(packet.len() - HEADER_LEN_BYTES, end >= payload.len());
+        let header = self.header(packet.len() - HEADER_LEN_BYTES, last && end >= payload.len());
         if let Some(place) = packet.first_chunk_mut() {
             *place = header;
         }
-        Some(end)
+        end
     }
 
     /// Ends a half-sent message so that the receiver ignores all of it (end-of-message and ignore bits).

@@ -19,6 +19,7 @@ impl Parser<'_> {
             if !self.is_word_ahead(1 + as_word, Keyword::Cursor) {
                 return Ok(None);
             }
+            self.note_declared(&name)?;
             self.at += 2 + as_word;
             return Ok(Some(cursor(CursorStatement::Variable(name))));
         }

@@ -13,6 +13,9 @@ use crate::names::ObjectName;
 use crate::query::{CommonTable, Top};
 use crate::sql_error::SqlError;
 
+/// Rows of VALUES in an INSERT; other table value constructors may have more.
+const INSERTED_ROWS_MAX: usize = 1000;
+
 impl Parser<'_> {
     /// The name of a table, or a table variable.
     pub(crate) fn table_name(&mut self) -> Parsed<ObjectName> {
@@ -43,7 +46,7 @@ impl Parser<'_> {
         insert.source = if self.accept_words(&[Keyword::Default, Keyword::Values]) {
             InsertSource::DefaultValues
         } else if self.accept_word(Keyword::Values) {
-            InsertSource::Values(self.value_rows()?)
+            InsertSource::Values(self.inserted_rows()?)
         } else if self.is_word(Keyword::Exec) || self.is_word(Keyword::Execute) {
             InsertSource::Execute(Box::new(self.execute()?))
         } else {
@@ -65,6 +68,16 @@ impl Parser<'_> {
             return Ok(None);
         }
         self.top().map(Some)
+    }
+
+    /// The rows of an INSERT. Errors: 10738 for more than there may be.
+    fn inserted_rows(&mut self) -> Parsed<Vec<Vec<Option<Expr>>>> {
+        let line = self.line();
+        let rows = self.value_rows()?;
+        match rows.len() > INSERTED_ROWS_MAX {
+            true => Err(errors::TOO_MANY_ROWS.error().at_line(line)),
+            false => Ok(rows),
+        }
     }
 
     pub(crate) fn value_rows(&mut self) -> Parsed<Vec<Vec<Option<Expr>>>> {

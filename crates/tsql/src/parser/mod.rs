@@ -29,6 +29,8 @@ mod turn;
 mod types;
 mod user_type;
 
+use std::collections::HashSet;
+
 use super::ast::{Declaration, Statement};
 use super::expression::{Expr, Window};
 use super::keywords::Keyword;
@@ -141,6 +143,8 @@ pub(crate) struct Parser<'a> {
     sources: usize,
     /// Of the WINDOW clause of the SELECT that has just been read.
     windows: Vec<(String, Window)>,
+    /// The variables that have been declared, in lower case: names are unique within a batch or a module, in whatever branch.
+    declared: HashSet<String>,
 }
 
 impl<'a> Parser<'a> {
@@ -153,6 +157,7 @@ impl<'a> Parser<'a> {
             height: 0,
             sources: 0,
             windows: Vec::new(),
+            declared: HashSet::new(),
         })
     }
 
@@ -267,6 +272,14 @@ impl<'a> Parser<'a> {
             _ => errors::SYNTAX.with([self.text.get(token.start..token.end).unwrap_or_default()]),
         };
         error.at_line(token.line)
+    }
+
+    /// Notes a variable that is declared. Errors: 134 if one of that name is already.
+    pub(crate) fn note_declared(&mut self, name: &str) -> Parsed<()> {
+        match self.declared.insert(name.to_lowercase()) {
+            true => Ok(()),
+            false => Err(errors::VARIABLE_REDECLARED.with([name]).at_line(self.line())),
+        }
     }
 
     /// Counts one more operator in a chain such as `a + b + c`, which nests as deep as it is long.

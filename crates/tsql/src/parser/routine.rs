@@ -35,7 +35,9 @@ impl Parser<'_> {
             let value = compound(&name, operator, self.expression()?);
             return Ok(StatementKind::SetVariable { name, value });
         }
-        if self.accept_words(&[Keyword::Transaction, Keyword::Isolation, Keyword::Level]) {
+        if self.accept_words(&[Keyword::Transaction, Keyword::Isolation, Keyword::Level])
+            || self.accept_words(&[Keyword::Tran, Keyword::Isolation, Keyword::Level])
+        {
             return self.isolation_level();
         }
         if self.accept_word(Keyword::IdentityInsert) {
@@ -130,6 +132,7 @@ impl Parser<'_> {
 
     /// The columns of a table variable, after TABLE.
     pub(crate) fn table_variable(&mut self, name: String) -> Parsed<CreateTable> {
+        self.note_declared(&name)?;
         self.expect_symbol("(")?;
         let (columns, constraints) = self.table_elements()?;
         self.expect_symbol(")")?;
@@ -147,6 +150,7 @@ impl Parser<'_> {
         let mut declarations = Vec::new();
         loop {
             let Some(TokenKind::Variable(name)) = self.kind().cloned() else { return Err(self.unexpected()) };
+            self.note_declared(&name)?;
             self.advance();
             self.accept_word(Keyword::As);
             if self.is_word(Keyword::Cursor) {

@@ -378,16 +378,18 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let mut values = self.expressions()?.into_iter();
         self.expect_symbol(")")?;
-        let mut log = false;
+        let (mut log, mut at_once) = (false, false);
         if self.accept_word(Keyword::With) {
             while let Some(option) = self.accept_name() {
                 log |= option.eq_ignore_ascii_case("LOG");
+                at_once |= option.eq_ignore_ascii_case("NOWAIT");
                 self.accept_symbol(",");
             }
         }
         match (values.next(), values.next(), values.next()) {
             (Some(message), Some(severity), Some(state)) => {
-                Ok(StatementKind::RaisError { message, severity, state, arguments: values.collect(), log })
+                let arguments = values.collect();
+                Ok(StatementKind::RaisError { message, severity, state, arguments, log, at_once })
             }
             _ => Err(self.unexpected()),
         }

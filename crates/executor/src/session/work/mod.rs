@@ -360,7 +360,7 @@ impl Work {
 
     /// The store's name of an object. `database` is the current one.
     pub fn key_of(&self, name: &ObjectName, database: &str) -> String {
-        key_of(name, database, self.temporary.number())
+        self.view().key_of(name, database)
     }
 
     /// The table of a name. `database` is the current one.
@@ -417,10 +417,28 @@ impl WorkView {
         } else if name.is_variable() {
             return Ok(None);
         } else {
-            (place_of(name), key_of(name, database, self.number))
+            (place_of(name), self.key_of(name, database))
         };
         let Some(info) = self.info(place, &key) else { return Ok(None) };
         self.opened(place, &info)
+    }
+
+    /// The store's name of an object. `database` is the current one.
+    fn key_of(&self, name: &ObjectName, database: &str) -> String {
+        if name.is_session_own()
+            && let Some(hiding) = self.scope.hiding.get(&name.name.to_lowercase())
+            // One that was dropped, or undone, hides nothing.
+            && let Some(key) = hiding.iter().rev().find(|key| self.info(Place::Temporary, key).is_some())
+        {
+            return key.clone();
+        }
+        key_of(name, database, self.number)
+    }
+
+    /// The temporary table that the store has under a name.
+    pub fn temporary_at(&self, key: &str) -> Result<Option<OpenTable>, SqlError> {
+        let Some(info) = self.info(Place::Temporary, key) else { return Ok(None) };
+        self.opened(Place::Temporary, &info)
     }
 
     /// The module of a name, and its table in the store.
@@ -432,7 +450,7 @@ impl WorkView {
         if name.is_variable() {
             return Ok(None);
         }
-        let key = key_of(name, database, self.number);
+        let key = self.key_of(name, database);
         let Some(info) = self.info(place_of(name), &key) else { return Ok(None) };
         let module = self.instance.module(&info)?;
         Ok(module.map(|module| (info.id, module)))

@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use databases::catalogue::TableDefinition;
 use databases::storage::TableId;
-use tsql::ObjectName;
 use tsql::SqlError;
 
+use crate::session::work::OpenTable;
 use crate::session::work::Place;
 use crate::session::work::Work;
+use crate::session::work::temporary::hiding_key;
 use crate::session::work::variables;
+use crate::session::work::variables::TableScope;
 
 /// A batch or procedure begins: it sees no table variable but its own.
 pub(crate) fn enter(work: &mut Work) {
-    work.scopes.push(Arc::default());
+    let hiding = work.scopes.last().map(|scope| Arc::clone(&scope.hiding)).unwrap_or_default();
+    work.scopes.push(Arc::new(TableScope { hiding, ..TableScope::default() }));
 }
 
 /// A batch or procedure ends: drops its table variables, and a procedure's temporary tables.
@@ -24,8 +27,8 @@ pub(crate) fn leave(work: &mut Work) -> Result<(), SqlError> {
         return Ok(());
     }
     let mark = work.start_statement()?;
-    let result = scope.temporary.iter().try_for_each(|(name, object_id)| {
-        let table = work.find(&ObjectName::bare(name.clone()), "")?;
+    let result = scope.temporary.iter().try_for_each(|(key, object_id)| {
+        let table = work.view().temporary_at(key)?;
         match table.filter(|table| table.definition.object_id == *object_id) {
             Some(table) => {
                 work.instance.forget_table(table.id);
@@ -38,12 +41,33 @@ pub(crate) fn leave(work: &mut Work) -> Result<(), SqlError> {
     result
 }
 
-/// Notes a temporary table, for the end of the procedure that has made it.
-pub(crate) fn note_temporary(work: &mut Work, definition: &TableDefinition) {
+/// Notes a temporary table under its name in the store, for the end of the procedure that has made it.
+pub(crate) fn note_temporary(work: &mut Work, definition: &TableDefinition, key: String) {
     work.temporary.note_own();
     if let Some(scope) = work.scopes.last_mut() {
-        Arc::make_mut(scope).temporary.push((definition.name.clone(), definition.object_id));
+        Arc::make_mut(scope).temporary.push((key, definition.object_id));
     }
+}
+
+/// Whether a table may be hidden by a new one of its name: it is a temporary one that a caller has made.
+pub(crate) fn may_hide(work: &Work, table: &OpenTable) -> bool {
+    let own = |scope: &Arc<TableScope>| {
+        scope.temporary.iter().any(|(_, object_id)| *object_id == table.definition.object_id)
+    };
+    // What batches have made is the session's, of all of them alike.
+    table.place == Place::Temporary && work.scopes.len() > 1 && !work.scopes.last().is_some_and(own)
+}
+
+/// The name in the store of a new temporary table that is to hide one of the same name; None if that [may not be](may_hide).
+pub(crate) fn hide(work: &mut Work, hidden: &OpenTable, definition: &TableDefinition) -> Option<String> {
+    if !may_hide(work, hidden) {
+        return None;
+    }
+    let key = hiding_key(&definition.name, work.temporary.number(), definition.object_id);
+    let scope = work.scopes.last_mut()?;
+    let hiding = Arc::make_mut(&mut Arc::make_mut(scope).hiding);
+    hiding.entry(definition.name.to_lowercase()).or_default().push(key.clone());
+    Some(key)
 }
 
 /// Notes an object of tempdb that is no table, which goes with the session.

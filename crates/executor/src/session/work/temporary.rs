@@ -18,6 +18,14 @@ pub(crate) fn own_key(name: &str, number: u64) -> String {
     format!("{}.{number}", global_key(name))
 }
 
+/// The name in the store of a `#` object that hides one of the same name, which a caller has made.
+pub(crate) fn hiding_key(name: &str, number: u64, object_id: i32) -> String {
+    format!("{}{HIDES}{object_id}", own_key(name, number))
+}
+
+/// What stands between the number of a session and that of an object in such a name.
+const HIDES: char = '+';
+
 /// The name of a table variable in the store.
 pub(crate) fn variable_key(name: &str, number: u64, object_id: i32) -> String {
     format!("{}.{number}.{object_id}", global_key(name))
@@ -36,7 +44,9 @@ pub(crate) fn place_of_key(key: &str, number: u64) -> Option<Place> {
     let mut parts = unescaped_parts(key).skip(3);
     match (parts.next(), parts.next()) {
         (None, _) => Some(Place::Shared),
-        (Some(own), None) if own.parse() == Ok(number) => Some(Place::Temporary),
+        (Some(own), None) if own.split(HIDES).next().map(str::parse) == Some(Ok(number)) => {
+            Some(Place::Temporary)
+        }
         _ => None,
     }
 }
@@ -170,6 +180,8 @@ mod tests {
         assert_eq!(place_of_key(&global_key("##t"), 7), Some(Place::Shared));
         assert_eq!(place_of_key(&own_key("#a.b\\", 7), 7), Some(Place::Temporary));
         assert_eq!(place_of_key(&own_key("#t", 8), 7), None);
+        assert_eq!(place_of_key(&hiding_key("#t", 7, 12), 7), Some(Place::Temporary));
+        assert_eq!(place_of_key(&hiding_key("#t", 12, 7), 7), None);
         assert_eq!(place_of_key(&variable_key("@t", 7, 1), 7), None);
         assert_eq!(place_of_key(&store_key("tempdb", "dbo", "#t.7"), 7), Some(Place::Shared));
     }

@@ -18,8 +18,11 @@ use crate::session::work::temporary::{drop_objects, variable_key};
 pub(crate) struct TableScope {
     /// By name in lower case.
     pub(crate) variables: HashMap<String, VariableTable>,
-    /// Temporary tables, which go when a procedure ends.
+    /// Temporary tables, by their names in the store, which go when a procedure ends.
     pub(crate) temporary: Vec<(String, i32)>,
+    /// By name in lower case the names in the store of temporary tables that hide those of callers, the innermost last. Scopes within
+    /// this one have them too.
+    pub(crate) hiding: Arc<HashMap<String, Vec<String>>>,
 }
 
 /// A table variable as a scope knows it.

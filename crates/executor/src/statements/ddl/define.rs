@@ -12,6 +12,7 @@ use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::command;
 use crate::session::work::directory;
+use crate::session::work::scopes;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::alter_columns;
 use crate::statements::ddl::constraint;
@@ -121,7 +122,9 @@ fn define_inside(session: &mut Session, statement: &StatementKind, frame: &Frame
 }
 
 fn create_table(session: &mut Session, create: &CreateTable, frame: &Frame) -> Result<(), SqlError> {
-    if session.work.find(&create.name, &session.database)?.is_some() {
+    if let Some(found) = session.work.find(&create.name, &session.database)?
+        && !scopes::may_hide(&session.work, &found)
+    {
         return Err(errors::OBJECT_EXISTS.with([&create.name.name]));
     }
     let definition = declared_columns::declared_column(session, create, frame)?;

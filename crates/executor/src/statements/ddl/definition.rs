@@ -135,7 +135,12 @@ pub(crate) fn add_column(
         ansi_padding_off: !session.settings.ansi_padding && has_ansi_padding(&sql_type),
         sql_type,
         nullable,
-        identity: clause.identity.map(|(seed, increment)| Identity { seed, increment, reseeded: None }),
+        identity: clause.identity.map(|(seed, increment)| Identity {
+            seed,
+            increment,
+            reseeded: None,
+            reseeded_unused: false,
+        }),
         default,
         computed: clause.computed.as_ref().map(|computed| computed.text.clone()),
         alias: clause.alias.clone(),

@@ -68,19 +68,19 @@ pub(crate) fn create_table_of(
     name: &ObjectName,
 ) -> Result<OpenTable, SqlError> {
     let place = work::place_of(name);
-    if session.work.find(name, &session.database)?.is_some()
-        || session.work.find_module(name, &session.database)?.is_some()
-    {
-        return Err(errors::OBJECT_EXISTS.with([&name.name]));
-    }
-    let key = session.work.key_of(name, &session.database);
+    let taken = || errors::OBJECT_EXISTS.with([&name.name]);
+    let key = match session.work.find(name, &session.database)? {
+        Some(hidden) => scopes::hide(&mut session.work, &hidden, &definition).ok_or_else(taken)?,
+        None if session.work.find_module(name, &session.database)?.is_some() => return Err(taken()),
+        None => session.work.key_of(name, &session.database),
+    };
     let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
     let schema = definition.arrow_schema();
     let created =
         session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties));
-    let id = created.map_err(|error| name_taken(error, || errors::OBJECT_EXISTS.with([&name.name])))?;
+    let id = created.map_err(|error| name_taken(error, taken))?;
     if place == Place::Temporary {
-        scopes::note_temporary(&mut session.work, &definition);
+        scopes::note_temporary(&mut session.work, &definition, key);
     } else if name.is_global() {
         scopes::note_global(&mut session.work, id);
     }

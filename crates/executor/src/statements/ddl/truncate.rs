@@ -21,7 +21,7 @@ pub(super) fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), S
     if table.definition.identity().is_some_and(|(_, identity)| identity.reseeded.is_some()) {
         let mut definition = table.definition.as_ref().clone();
         for identity in definition.columns.iter_mut().filter_map(|column| column.identity.as_mut()) {
-            identity.reseeded = None;
+            (identity.reseeded, identity.reseeded_unused) = (None, false);
         }
         redefine::redefine(session, &table, &definition)?;
     }

@@ -250,6 +250,7 @@ async fn run(
     };
     let mut inner = frame.inner()?;
     inner.procedure.clone_from(&trigger.name);
+    inner.module_id = trigger.object_id;
     inner.trigger = Some(updated);
     inner.tables = tables
         .into_iter()
@@ -266,7 +267,7 @@ async fn run(
     session.database = database;
     match flow? {
         // The client knows why.
-        Flow::Stop => Err(errors::CANCELLED.error()),
+        Flow::Stop | Flow::Leave => Err(errors::CANCELLED.error()),
         _ if session.work.is_doomed() => {
             let text = "An error was raised during trigger execution. The batch has been aborted and the user transaction, if any, has been rolled back.";
             Err(SqlError::new(ERROR_IN_TRIGGER, 16, 1, text))

@@ -19,7 +19,7 @@ use tsql::query::Query;
 
 use crate::session::Session;
 use crate::session::fired::Event;
-use crate::session::frame::Frame;
+use crate::session::frame::{Flow, Frame};
 use crate::session::output::{Captured, Output};
 use crate::session::response::command;
 use crate::session::work::locks;
@@ -423,7 +423,12 @@ async fn insert_executed(
     };
     let captured = output.captured();
     frame.in_procedure = in_procedure;
-    flow?;
+    match flow? {
+        // The client knows why. A call that an error has ended has no rows.
+        Flow::Stop => return Err(errors::CANCELLED.error()),
+        Flow::Leave => return Ok(()),
+        _ => {}
+    }
     output.check()?;
     let Some(captured) = captured else { return Err(SqlError::internal("no results are kept")) };
     captured.check()?;

@@ -82,9 +82,9 @@ pub async fn run(
         }
         Path::Plain(..) | Path::Full => instance.engine().start_full(bound, &session.cancellation).await?,
     };
-    // The first batch before the columns, so that most errors come without a result.
-    let mut next = stream.next().await?;
+    // An error of a row belongs to the result that it was to be in.
     output.send(Response::Columns(ResultColumns { columns, schema })).await;
+    let mut next = stream.next().await?;
     let mut rows = 0_u64;
     let limit = if session.settings.row_count == 0 { u64::MAX } else { session.settings.row_count };
     while let Some(batch) = next {
@@ -115,8 +115,8 @@ async fn send_plain(
     kind: DoneKind,
     output: &mut Output,
 ) -> Result<(), SqlError> {
-    let mut next = plain.next_rows()?;
     output.send(Response::Columns(columns)).await;
+    let mut next = plain.next_rows()?;
     let mut rows = 0_u64;
     while let Some(found) = next {
         output.check()?;

@@ -14,6 +14,17 @@ use crate::session::response::{DoneKind, Response, ResultColumns, StatementDone,
 
 /// Sends an error and the DONE that goes with it.
 pub(crate) async fn refuse(session: &mut Session, error: SqlError, kind: DoneKind, output: &mut Output) {
+    refuse_with(session, error, None, kind, output).await;
+}
+
+/// Sends an error, what follows it, and the DONE that goes with both.
+pub(crate) async fn refuse_with(
+    session: &mut Session,
+    error: SqlError,
+    second: Option<SqlError>,
+    kind: DoneKind,
+    output: &mut Output,
+) {
     if output.stopped() {
         return;
     }
@@ -28,6 +39,14 @@ pub(crate) async fn refuse(session: &mut Session, error: SqlError, kind: DoneKin
         let error = SqlError::new(1750, 16, 1, text).at_line(line);
         session.last.error = error.number;
         output.send(Response::Error(message::message(error, &session.instance))).await;
+    }
+    match second {
+        Some(notice) if notice.class == 0 => inform(session, notice, output).await,
+        Some(error) => {
+            session.last.error = error.number;
+            output.send(Response::Error(message::message(error, &session.instance))).await;
+        }
+        None => {}
     }
     output.send(Response::Done(StatementDone { kind, command: 0, count: None, error: true, fatal })).await;
 }

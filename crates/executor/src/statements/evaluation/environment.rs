@@ -184,6 +184,12 @@ impl Environment for SessionEnvironment<'_> {
     }
 
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
+        if name.eq_ignore_ascii_case("@@NESTLEVEL") {
+            return Ok((Datum::Int(i64::from(self.frame.nesting)), SqlType::Int));
+        }
+        if name.eq_ignore_ascii_case("@@PROCID") {
+            return Ok((Datum::Int(i64::from(self.frame.module_id)), SqlType::Int));
+        }
         if name.starts_with("@@") {
             return self.session.global(name).ok_or_else(|| errors::UNDECLARED_VARIABLE.with([name]));
         }

@@ -2,6 +2,7 @@
 
 use tsql::SqlError;
 use tsql::ast::Statement;
+use tsql::sql_error::Reach;
 
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
@@ -16,7 +17,9 @@ pub(crate) async fn run_text(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
-    let parsed = session.instance.statements.parse(text, session.settings.quoted_identifier)?;
+    let parsed = session.instance.statements.parse(text, session.settings.quoted_identifier);
+    // A text that cannot be read is an error of the statement that runs it.
+    let parsed = parsed.map_err(|error| error.reaching(Reach::Statement))?;
     run_statements(session, &parsed.statements, frame, output).await
 }
 
@@ -40,7 +43,11 @@ pub(crate) async fn run_statements(
     session.settings.identity_insert = identity_insert;
     session.settings.format_only = outer.0;
     session.work.set_lock_timeout(session.settings.lock_timeout());
-    left.and(flow)
+    left.and(flow.map_err(|error| match error.reach {
+        // It has ended this scope, and is one of the calling statement from here on.
+        Some(Reach::Scope) => error.reaching(Reach::Statement),
+        _ => error,
+    }))
 }
 
 /// The tables of a scope that begins.

@@ -8,8 +8,10 @@ use query::convert::display;
 use query::running;
 use tsql::SqlError;
 use tsql::ast::{Declaration, Statement, StatementKind};
+use tsql::cursor::CursorStatement;
 use tsql::errors;
 use tsql::expression::Expr;
+use tsql::sql_error::Reach;
 
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
@@ -21,7 +23,6 @@ use crate::statements::ddl::declared_columns;
 use crate::statements::ddl::define;
 use crate::statements::dml::bulk;
 use crate::statements::dml::bulk_insert;
-use crate::statements::dml::fire;
 use crate::statements::dml::insert;
 use crate::statements::dml::merge;
 use crate::statements::dml::modify;
@@ -31,7 +32,8 @@ use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::isolation;
 use crate::statements::interpreter::messages::{self, Raised, raise, thrown_error};
-use crate::statements::interpreter::reach;
+use crate::statements::interpreter::reach::{self, Place};
+use crate::statements::interpreter::second;
 use crate::statements::interpreter::set_option::{set_option, use_database};
 use crate::statements::interpreter::show_plan;
 use crate::statements::interpreter::transaction;
@@ -50,6 +52,17 @@ const INVALID_COLUMN: i32 = 207;
 
 type Running<'a> = Pin<Box<dyn Future<Output = Result<Flow, SqlError>> + Send + 'a>>;
 
+/// Runs the statements of a scope: a batch, a text or a body.
+pub async fn run_scope(
+    session: &mut Session,
+    statements: &[Statement],
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    values::declare_ahead(session, statements, frame);
+    run(session, statements, frame, output).await
+}
+
 /// Runs statements. An error is returned only from within a TRY; otherwise it has been sent.
 pub async fn run(
     session: &mut Session,
@@ -64,9 +77,9 @@ pub async fn run(
         }
         match guarded(session, statement, frame, output).await? {
             Flow::Next => {}
-            Flow::Stop if session.last.error == INVALID_COLUMN => {
+            Flow::Leave if session.last.error == INVALID_COLUMN => {
                 name_other_columns(session, rest.as_slice(), frame, output).await;
-                return Ok(Flow::Stop);
+                return Ok(Flow::Leave);
             }
             other => return Ok(other),
         }
@@ -122,23 +135,32 @@ async fn guarded(
     if error.is_cancelled() || output.stopped() {
         return Ok(Flow::Stop);
     }
-    // What ends a transaction by itself, a failed conversion, and any error under XACT_ABORT, loses the transaction. RAISERROR leaves that
-    // to its caller.
-    let aborts =
-        session.settings.abort_transaction && !matches!(statement.kind, StatementKind::RaisError { .. });
-    let is_tried = frame.tries > 0 && error.class < 20;
-    if reach::loses_transaction(&error)
-        || error.number == fire::ERROR_IN_TRIGGER
-        || (aborts && error.class > 10)
-    {
+    // A statement inside this one has dealt with it for a TRY around both.
+    if error.is_dealt_with {
+        return Err(error);
+    }
+    let place = Place { aborts: session.settings.abort_transaction, is_called: frame.nesting > 0 };
+    let (reach, compiles) = reach::reach_of(&error, &statement.kind, place);
+    let tries = if compiles { frame.tries - frame.own_tries } else { frame.tries };
+    let is_tried = tries > 0 && error.class < 20;
+    if reach == Reach::Transaction {
         uncommittable::lose_transaction(session, &error, is_tried, output).await;
     }
     if is_tried {
-        return Err(error);
+        output.end_result(frame.done_kind()).await;
+        return Err(error.reaching(if compiles { Reach::Scope } else { reach }).dealt_with());
     }
-    let ends = reach::ends_batch(&error) || aborts;
-    answer::refuse(session, error, frame.done_kind(), output).await;
-    Ok(if ends { Flow::Stop } else { Flow::Next })
+    let is_raised_at_once = matches!(statement.kind, StatementKind::RaisError { at_once: true, .. });
+    let second = second::behind(&error, &statement.kind, reach);
+    answer::refuse_with(session, error, second, frame.done_kind(), output).await;
+    if is_raised_at_once {
+        output.flush().await;
+    }
+    Ok(match reach {
+        Reach::Statement => Flow::Next,
+        Reach::Scope => Flow::Leave,
+        Reach::Batch | Reach::Transaction => Flow::Stop,
+    })
 }
 
 fn boxed<'a>(
@@ -178,8 +200,10 @@ async fn dispatch(
         Kind::Continue => return Ok(Flow::Continue),
         Kind::Return(value) => return values::return_value(session, value.as_ref(), frame).await,
         Kind::Throw(thrown) => return Err(thrown_error(session, thrown.as_ref(), frame).await?),
-        Kind::Execute(execute) => return execute::execute_procedure(session, execute, frame, output).await,
-        Kind::ExecuteText(text) => return run_text_of(session, text, frame, output).await,
+        Kind::Execute(execute) => {
+            return goes_on(execute::execute_procedure(session, execute, frame, output).await?);
+        }
+        Kind::ExecuteText(text) => return goes_on(run_text_of(session, text, frame, output).await?),
         Kind::Unsupported(error) => return Err(error.as_ref().clone()),
         // What reads and changes rows.
         Kind::Query(query) => select::run(session, query, frame, output).await?,
@@ -201,8 +225,9 @@ async fn dispatch(
         Kind::ScopedMaxDop(limit) => parallel::scope_max_dop(session, *limit, frame, output).await?,
         Kind::Use(name) => use_database(session, name, frame.done_kind(), output).await?,
         Kind::Print(value) => messages::print(session, value, line, frame, output).await?,
-        Kind::RaisError { message, severity, state, arguments, log } => {
-            let raised = Raised { message, severity, state, arguments, log: *log, line };
+        Kind::RaisError { message, severity, state, arguments, log, at_once } => {
+            let (log, at_once) = (*log, *at_once);
+            let raised = Raised { message, severity, state, arguments, log, at_once, line };
             raise(session, raised, frame, output).await?;
         }
         Kind::WaitForDelay(delay) => messages::wait_for_delay(session, delay, frame, output).await?,
@@ -210,6 +235,10 @@ async fn dispatch(
         Kind::Administration(statement) => administer::run(session, statement, frame, output).await?,
         // What is declared in a database.
         other => define::run_and_tell(session, other, frame, output).await?,
+    }
+    if counts_nothing(&statement.kind) {
+        session.last.rows = 0;
+        session.last.error = 0;
     }
     Ok(Flow::Next)
 }
@@ -243,6 +272,30 @@ async fn choose(
         }
     }
     guarded(session, statement, frame, output).await
+}
+
+/// Whether a statement leaves `@@ROWCOUNT` and `@@ERROR` at 0, whatever they were.
+fn counts_nothing(statement: &StatementKind) -> bool {
+    use StatementKind as Kind;
+    match statement {
+        Kind::Print(_)
+        | Kind::RaisError { .. }
+        | Kind::SetOption(_)
+        | Kind::Use(_)
+        | Kind::BeginTransaction(_)
+        | Kind::Commit
+        | Kind::Rollback(_)
+        | Kind::Save(_) => true,
+        Kind::Cursor(statement) => {
+            matches!(**statement, CursorStatement::Close(_) | CursorStatement::Deallocate(_))
+        }
+        _ => false,
+    }
+}
+
+/// An error that has ended what was called ends no more than that.
+fn goes_on(flow: Flow) -> Result<Flow, SqlError> {
+    Ok(if flow == Flow::Leave { Flow::Next } else { flow })
 }
 
 /// EXEC of a text.
@@ -296,10 +349,14 @@ async fn try_catch(
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
     frame.tries += 1;
+    frame.own_tries += 1;
     let result = run(session, tried, frame, output).await;
     frame.tries -= 1;
+    frame.own_tries -= 1;
     match result {
         Ok(flow) => Ok(flow),
+        // An error of compiling is one of the whole scope, this TRY included.
+        Err(error) if error.reach == Some(Reach::Scope) => Err(error),
         Err(error) => {
             session.last.error = error.number;
             let before = frame.error.replace(error);

@@ -9,7 +9,7 @@ use tsql::errors;
 
 use crate::session::Session;
 use crate::session::early_events::EarlyEvents;
-use crate::session::frame::Frame;
+use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
 use crate::session::request::Request;
 use crate::session::response::{DoneKind, Response, StatementDone};
@@ -110,8 +110,13 @@ async fn run_batch(session: &mut Session, text: &str, output: &mut Output) {
     {
         return answer::refuse(session, error, DoneKind::Statement, output).await;
     }
+    let format_only = session.settings.format_only;
     scopes::enter(&mut session.work);
-    let result = dispatch::run(session, &parsed.statements, &mut frame, output).await;
+    let result = dispatch::run_scope(session, &parsed.statements, &mut frame, output).await;
+    // A batch that has failed does not come to its SET FMTONLY OFF.
+    if !matches!(result, Ok(Flow::Next | Flow::Return(_))) {
+        session.settings.format_only = format_only;
+    }
     let left = scopes::leave(&mut session.work);
     if let Err(error) = result.map(|_| ()).and(left) {
         answer::refuse(session, error, DoneKind::Statement, output).await;

@@ -44,12 +44,13 @@ pub(crate) async fn function_value(
     else {
         return Err(SqlError::internal("a function without a body"));
     };
-    let mut frame = function_frame(session, parameters, arguments, nesting)?;
+    let mut frame = function_frame(session, module, parameters, arguments, nesting)?;
     frame.returns = Some(scalar_type(session, returns, 1)?);
     let (sender, _receiver) = mpsc::channel(1);
     let mut output = Output::new(sender, session.cancellation.clone());
     output.capture(Reservation::new(session.instance.engine().memory()));
-    scope::run_statements(session, statements, &mut frame, &mut output).await?;
+    let ran = scope::run_statements(session, statements, &mut frame, &mut output).await;
+    ran.map_err(SqlError::raised_anew)?;
     output.check()?;
     Ok(frame.returned.unwrap_or(Datum::Null))
 }
@@ -64,19 +65,22 @@ pub(crate) async fn function_rows(
         module.definition.columns.iter().map(|column| column.sql_type.clone()).collect();
     let batches = match module.statement.as_ref().map(|create| &create.body) {
         Some(ModuleBody::InlineFunction { parameters, query }) => {
-            let frame = function_frame(session, parameters, arguments, nesting)?;
+            let frame = function_frame(session, module, parameters, arguments, nesting)?;
             let bound = evaluate::bind(session, query, &frame)?;
             let instance = Arc::clone(&session.instance);
             instance.engine().collect(bound, &session.cancellation).await?
         }
         Some(ModuleBody::TableFunction { parameters, result, statements }) => {
-            let mut frame = function_frame(session, parameters, arguments, nesting)?;
+            let mut frame = function_frame(session, module, parameters, arguments, nesting)?;
             let (sender, _receiver) = mpsc::channel(1);
             let mut output = Output::new(sender, session.cancellation.clone());
             output.capture(Reservation::new(session.instance.engine().memory()));
             scopes::enter(&mut session.work);
             let ran = match declared_columns::declare_table(session, result, &frame) {
-                Ok(()) => dispatch::run(session, statements, &mut frame, &mut output).await.map(|_| ()),
+                Ok(()) => {
+                    let ran = dispatch::run_scope(session, statements, &mut frame, &mut output).await;
+                    ran.map(|_| ()).map_err(SqlError::raised_anew)
+                }
                 Err(error) => Err(error),
             };
             let rows = match ran {
@@ -110,12 +114,14 @@ pub(crate) async fn function_rows(
 
 pub(crate) fn function_frame(
     session: &Session,
+    module: &Module,
     parameters: &[Declaration],
     arguments: &[Datum],
     nesting: u32,
 ) -> Result<Frame, SqlError> {
     let mut frame = Frame::new(true);
     frame.nesting = nesting;
+    frame.module_id = module.definition.object_id;
     // Errors go to the statement that calls.
     frame.tries = 1;
     let types = parameter_types(session, parameters)?;

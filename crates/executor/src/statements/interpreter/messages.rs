@@ -9,6 +9,7 @@ use query::functions;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::expression::Expr;
+use tsql::sql_error::Reach;
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -29,7 +30,8 @@ pub(super) async fn print(
     let (value, sql_type) = evaluate::value(session, value, frame).await?;
     let limit = if sql_type.is_unicode() { 4000 } else { 8000 };
     let text = message::cut(display(&value, &sql_type), limit);
-    answer::inform(session, SqlError::new(0, 0, 1, text).at_line(line), output).await;
+    let notice = SqlError::new(0, 0, 1, text).at_line(line).in_procedure(&frame.procedure);
+    answer::inform(session, notice, output).await;
     output.done(frame.done_kind(), command::OTHER, None).await;
     Ok(())
 }
@@ -55,6 +57,7 @@ pub(crate) struct Raised<'a> {
     pub state: &'a Expr,
     pub arguments: &'a [Expr],
     pub log: bool,
+    pub at_once: bool,
     pub line: u32,
 }
 
@@ -64,7 +67,7 @@ pub(crate) async fn raise(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<(), SqlError> {
-    let Raised { message, severity, state, arguments, log, line } = raised;
+    let Raised { message, severity, state, arguments, log, at_once, line } = raised;
     let (message, message_type) = evaluate::value(session, message, frame).await?;
     let severity = evaluate::value(session, severity, frame).await?.0.as_int().unwrap_or(16);
     let state = evaluate::value(session, state, frame).await?.0.as_int().unwrap_or(1);
@@ -103,10 +106,14 @@ pub(crate) async fn raise(
     };
     let error = SqlError::new(number, severity, state, message::ended(text)).at_line(line);
     if severity > 10 {
-        return Err(error);
+        // Up to 18 it ends nothing, whatever its severity says of others.
+        return Err(error.reaching(if severity < 19 { Reach::Statement } else { Reach::Batch }));
     }
-    answer::inform(session, error, output).await;
+    answer::inform(session, error.in_procedure(&frame.procedure), output).await;
     output.done(frame.done_kind(), command::OTHER, None).await;
+    if at_once {
+        output.flush().await;
+    }
     Ok(())
 }
 
@@ -116,7 +123,8 @@ pub(crate) async fn thrown_error(
     frame: &Frame,
 ) -> Result<SqlError, SqlError> {
     let Some((number, message, state)) = thrown else {
-        return Ok(frame.error.clone().unwrap_or_else(|| {
+        let caught = frame.error.clone().map(|error| error.raised_anew().reaching(Reach::Batch));
+        return Ok(caught.unwrap_or_else(|| {
             SqlError::new(10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.")
         }));
     };
@@ -133,7 +141,7 @@ pub(crate) async fn thrown_error(
     }
     let (message, sql_type) = evaluate::value(session, message, frame).await?;
     let state = evaluate::value(session, state, frame).await?.0.as_int().unwrap_or(1).clamp(0, 255) as u8;
-    Ok(SqlError::new(number as i32, 16, state, display(&message, &sql_type)))
+    Ok(SqlError::new(number as i32, 16, state, display(&message, &sql_type)).reaching(Reach::Batch))
 }
 
 async fn wait_for(time: Datum, output: &Output) -> Result<(), SqlError> {

@@ -6,7 +6,8 @@ pub(crate) mod function_body;
 pub(crate) mod light;
 mod light_text;
 pub(crate) mod messages;
-mod reach;
+pub(crate) mod reach;
+mod second;
 pub(crate) mod set_option;
 pub(crate) mod show_plan;
 pub(crate) mod transaction;
@@ -24,7 +25,9 @@ use crate::statements::procedures::describe;
 
 /// What sessions are given to run statements within statements.
 static INTERPRETER: Interpreter = Interpreter {
-    run: |session, statements, frame, output| Box::pin(dispatch::run(session, statements, frame, output)),
+    run: |session, statements, frame, output| {
+        Box::pin(dispatch::run_scope(session, statements, frame, output))
+    },
     value: function_body::value,
     rows: function_body::rows,
     describe: describe::first_result_rows,

@@ -27,6 +27,8 @@ pub async fn run(
     }
     let code = match statement {
         StatementKind::BeginTransaction(_) => {
+            // Under IMPLICIT_TRANSACTIONS the statement begins a transaction as others do, and another within it.
+            begin_implicitly(session, output).await;
             begin_transaction(session, output).await;
             command::BEGIN_TRANSACTION
         }

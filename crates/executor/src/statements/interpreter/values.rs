@@ -4,7 +4,7 @@ use query::Datum;
 use query::convert::convert;
 use tds::SqlType;
 use tsql::SqlError;
-use tsql::ast::Declaration;
+use tsql::ast::{Declaration, Statement, StatementKind};
 use tsql::errors;
 use tsql::expression::Expr;
 
@@ -15,6 +15,7 @@ use crate::session::response::command;
 use crate::session::work::variables;
 use crate::statements::evaluation::declared_type::{Declared, declared_type, definition_of_type};
 use crate::statements::evaluation::evaluate;
+use crate::statements::interpreter::show_plan;
 
 /// DECLARE.
 pub(super) async fn declare(
@@ -24,10 +25,13 @@ pub(super) async fn declare(
     output: &mut Output,
 ) -> Result<(), SqlError> {
     for (number, declaration) in (1..).zip(declarations) {
-        if frame.variable(&declaration.name).is_some() {
+        // Within a text the parser has seen to it; the parameters of a text are not in it.
+        if frame.has_parameter(&declaration.name) {
             return Err(errors::VARIABLE_REDECLARED.with([&declaration.name]));
         }
         match declared_type(session, &declaration.sql_type, number, None)? {
+            // A variable is declared once, however often a loop comes by, and then assigned each time.
+            Declared::Scalar(_) if frame.variable(&declaration.name).is_some() => {}
             Declared::Scalar(sql_type) => frame.declare(&declaration.name, sql_type, Datum::Null),
             Declared::Table(found) => {
                 let definition = definition_of_type(session, &found, &declaration.name)?;
@@ -44,6 +48,34 @@ pub(super) async fn declare(
         }
     }
     Ok(())
+}
+
+/// Declares what stands in branches, loops and TRY blocks: a variable is there from the beginning of its scope, also if its DECLARE
+/// is not run.
+pub(super) fn declare_ahead(session: &Session, statements: &[Statement], frame: &mut Frame) {
+    let mut open: Vec<(&Statement, bool)> = statements.iter().map(|statement| (statement, false)).collect();
+    while let Some((statement, may_be_left_out)) = open.pop() {
+        let (inner, may_be_left_out) = match &statement.kind {
+            StatementKind::Block(_) => (show_plan::inner(statement), may_be_left_out),
+            StatementKind::If { .. } | StatementKind::While { .. } | StatementKind::TryCatch { .. } => {
+                (show_plan::inner(statement), true)
+            }
+            StatementKind::Declare(declarations) if may_be_left_out => {
+                for declaration in declarations {
+                    // A type that is none is refused where the DECLARE is run.
+                    if frame.variable(&declaration.name).is_none()
+                        && let Ok(Declared::Scalar(sql_type)) =
+                            declared_type(session, &declaration.sql_type, 1, None)
+                    {
+                        frame.declare(&declaration.name, sql_type, Datum::Null);
+                    }
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        open.extend(inner.into_iter().map(|inner| (inner, may_be_left_out)));
+    }
 }
 
 /// SET of a variable.

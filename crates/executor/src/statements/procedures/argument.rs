@@ -4,6 +4,7 @@ use query::Datum;
 use query::convert::display;
 use tds::SqlType;
 
+use crate::session::frame::Flow;
 use crate::session::work::VariableTable;
 
 /// An evaluated argument of a call.
@@ -33,11 +34,19 @@ pub struct Outcome {
     pub outputs: Vec<(usize, Datum, SqlType)>,
     /// The batch must not go on.
     pub stop: bool,
+    /// An error has ended what was called: it has no status and no outputs.
+    pub left: bool,
 }
 
 impl Outcome {
     pub(crate) fn plain() -> Outcome {
-        Outcome { status: 0, outputs: Vec::new(), stop: false }
+        Outcome { status: 0, outputs: Vec::new(), stop: false, left: false }
+    }
+
+    /// What the end of a scope means for its caller.
+    pub(crate) fn of(flow: &Flow) -> Outcome {
+        let status = if let Flow::Return(status) = flow { *status } else { 0 };
+        Outcome { status, outputs: Vec::new(), stop: *flow == Flow::Stop, left: *flow == Flow::Leave }
     }
 }
 

@@ -8,7 +8,7 @@ use tsql::SqlError;
 use tsql::ast::{Declaration, ModuleBody};
 
 use crate::session::Session;
-use crate::session::frame::{Flow, Frame};
+use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::statements::evaluation::declared_type::scalar_type;
 use crate::statements::evaluation::evaluate;
@@ -39,6 +39,7 @@ pub(crate) async fn call_procedure(
     let types = Some(module.definition.database.clone()).filter(|_| !temporary);
     let mut inner = frame.inner()?;
     inner.procedure.clone_from(name);
+    inner.module_id = module.definition.object_id;
     let places = placed(name, parameters, arguments)?;
     let mut given: Vec<Option<usize>> = vec![None; parameters.len()];
     for (argument, place) in places.iter().enumerate() {
@@ -86,10 +87,9 @@ pub(crate) async fn call_procedure(
     let flow = scope::run_statements(session, statements, &mut inner, output).await;
     session.database = database;
     let flow = flow?;
-    let mut outcome = Outcome::plain();
-    outcome.stop = flow == Flow::Stop;
-    if let Flow::Return(status) = flow {
-        outcome.status = status;
+    let mut outcome = Outcome::of(&flow);
+    if outcome.left {
+        return Ok(outcome);
     }
     for (position, (argument, place)) in arguments.iter().zip(&places).enumerate() {
         if let Some(parameter) = parameters.get(*place)

@@ -45,7 +45,7 @@ const CONFIGURE: Signature =
 const SET_SESSION_CONTEXT: Signature =
     Signature { name: "sp_set_session_context", parameters: &["@key", "@value", "@read_only"], required: 2 };
 
-/// EXEC of a procedure.
+/// EXEC of a procedure. The flow says if an error has ended it.
 pub(crate) async fn execute_procedure(
     session: &mut Session,
     execute: &Execute,
@@ -83,6 +83,10 @@ pub(crate) async fn execute_procedure(
         Some(module) => call::call_procedure(session, &module, &arguments, frame, output).await?,
         None => run_system_procedure(session, &name, database.as_deref(), &arguments, frame, output).await?,
     };
+    if outcome.left {
+        show::end_failed_scope(frame, output).await;
+        return Ok(Flow::Leave);
+    }
     for (position, value, sql_type) in &outcome.outputs {
         if let Some(variable) = arguments.get(*position).and_then(|argument| argument.variable.as_ref()) {
             frame.assign(variable, value.clone(), sql_type)?;
@@ -115,7 +119,7 @@ pub(crate) fn own_procedure(
     Ok(session.work.find_module(&name, &session.database)?.map(|(_, module)| module))
 }
 
-/// EXEC ('…').
+/// EXEC ('…'). The flow says if an error has ended it.
 pub(crate) async fn execute_text(
     session: &mut Session,
     text: &str,
@@ -124,8 +128,13 @@ pub(crate) async fn execute_text(
 ) -> Result<Flow, SqlError> {
     let mut inner = frame.inner()?;
     let flow = scope::run_text(session, text, &mut inner, output).await?;
-    if flow == Flow::Stop {
-        return Ok(Flow::Stop);
+    match flow {
+        Flow::Stop => return Ok(Flow::Stop),
+        Flow::Leave => {
+            show::end_failed_scope(frame, output).await;
+            return Ok(Flow::Leave);
+        }
+        _ => {}
     }
     show::end_scope(0, frame, output).await;
     Ok(Flow::Next)

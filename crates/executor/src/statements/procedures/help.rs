@@ -13,7 +13,7 @@ use tsql::errors;
 use tsql::parse_object_name;
 
 use crate::session::Session;
-use crate::session::frame::{Flow, Frame};
+use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::scope;
@@ -83,7 +83,12 @@ pub async fn run(
         ("sp_helptext", named) => show_text(session, &text, named, arguments, output).await?,
         ("sp_helpindex", Named::Table(table)) => show_indexes(session, &text, table, output).await?,
         ("sp_helpindex", Named::Module(_)) => no_indexes(session, &text, output).await,
-        ("sp_helpconstraint", Named::Table(table)) => show_constraints(session, &text, table, output).await?,
+        ("sp_helpconstraint", Named::Table(table)) => {
+            if text_of(arguments, 1, "@nomsg").is_none_or(|word| !word.eq_ignore_ascii_case("nomsg")) {
+                show_name(session, &text, output).await?;
+            }
+            show_constraints(session, &text, table, output).await?;
+        }
         ("sp_helpconstraint", Named::Module(_)) => no_constraints(session, &text, output).await,
         (_, Named::Table(table)) => {
             let id = Some(table.object_id);
@@ -127,9 +132,7 @@ async fn show_help(
 ) -> Result<Outcome, SqlError> {
     let mut inner = frame.inner()?;
     inner.declare("@id", SqlType::Int, id.map_or(Datum::Null, |id| Datum::Int(i64::from(id))));
-    let mut outcome = Outcome::plain();
-    outcome.stop = scope::run_text(session, text, &mut inner, output).await? == Flow::Stop;
-    Ok(outcome)
+    Ok(Outcome::of(&scope::run_text(session, text, &mut inner, output).await?))
 }
 
 fn named_for_help(session: &Session, text: &str) -> Result<Named, SqlError> {
@@ -224,6 +227,13 @@ async fn show_indexes(
 async fn no_constraints(session: &mut Session, written: &str, output: &mut Output) {
     let text = format!("No constraints are defined on object '{written}', or you do not have permissions.");
     answer::inform(session, SqlError::new(15469, 0, 1, text), output).await;
+}
+
+/// The first result of sp_helpconstraint: the name that it was asked for.
+async fn show_name(session: &mut Session, written: &str, output: &mut Output) -> Result<(), SqlError> {
+    let mut view = View::new(&[("Object Name", "nvarchar(776)")]);
+    view.push(vec![Datum::Text(written.to_owned())]);
+    show::show_view(session, view, output).await
 }
 
 async fn show_constraints(

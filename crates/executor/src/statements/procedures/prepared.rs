@@ -9,7 +9,7 @@ use tsql::errors;
 use tsql::parse_declarations;
 
 use crate::session::Session;
-use crate::session::frame::{Flow, Frame};
+use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::prepared::Prepared;
 use crate::statements::ddl::user_type::check_parameters;
@@ -18,6 +18,9 @@ use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::scope;
 use crate::statements::procedures::argument::{Argument, Outcome, text_of};
 use crate::statements::procedures::table_argument::{Given, give};
+
+/// Characters of a statement that an error shows.
+const QUERY_SHOWN: usize = 80;
 
 /// A statement with parameters, as a scope. `first` is the position of the first value among the call's arguments.
 pub(crate) async fn parameterised(
@@ -31,10 +34,9 @@ pub(crate) async fn parameterised(
 ) -> Result<Outcome, SqlError> {
     let (mut inner, bound) = bind_parameters(session, text, declarations, values, frame).await?;
     let flow = scope::run_text(session, text, &mut inner, output).await?;
-    let mut outcome = Outcome::plain();
-    outcome.stop = flow == Flow::Stop;
-    if let Flow::Return(status) = flow {
-        outcome.status = status;
+    let mut outcome = Outcome::of(&flow);
+    if outcome.left {
+        return Ok(outcome);
     }
     for (position, declaration) in bound {
         let declaration =
@@ -67,6 +69,8 @@ pub(crate) async fn bind_parameters(
     }
     check_parameters(session, declarations)?;
     let mut inner = frame.inner()?;
+    // sp_executesql is a level of its own, and its text another.
+    inner.nesting += 1;
     let mut bound: Vec<(usize, usize)> = Vec::new();
     for (position, declaration) in declarations.iter().enumerate() {
         // By name if the client names its values, else by position.
@@ -74,7 +78,8 @@ pub(crate) async fn bind_parameters(
             .iter()
             .position(|value| !value.name.is_empty() && value.name.eq_ignore_ascii_case(&declaration.name));
         let found = named.or_else(|| (values.get(position)?.name.is_empty()).then_some(position));
-        let argument = found.and_then(|found| values.get(found));
+        // One that is sent without a value is none.
+        let argument = found.and_then(|found| values.get(found)).filter(|argument| !argument.default);
         let given = match (give(session, declaration, position + 1, argument, None)?, &declaration.value) {
             (Some(given), _) => given,
             (None, Some(default)) => {
@@ -83,16 +88,15 @@ pub(crate) async fn bind_parameters(
                 Given::Value(convert(value, &sql_type, &declared, 0)?, declared)
             }
             (None, None) => {
-                return Err(SqlError::new(
-                    8178,
-                    16,
-                    1,
-                    format!(
-                        "The parameterized query '{}' expects the parameter '{}', which was not supplied.",
-                        text.chars().take(80).collect::<String>(),
-                        declaration.name
-                    ),
-                ));
+                let declared: Vec<String> =
+                    declarations.iter().map(|one| format!("{} {}", one.name, one.sql_type)).collect();
+                let query = format!("({}){text}", declared.join(","));
+                let query: String = query.chars().take(QUERY_SHOWN).collect();
+                let name = &declaration.name;
+                let text = format!(
+                    "The parameterized query '{query}' expects the parameter '{name}', which was not supplied."
+                );
+                return Err(SqlError::new(8178, 16, 1, text));
             }
         };
         given.put(&declaration.name, &mut inner);

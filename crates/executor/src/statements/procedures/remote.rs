@@ -7,13 +7,17 @@ use tds::SqlType;
 use tds::rpc::{Parameter, Procedure, RpcRequest};
 use tsql::SqlError;
 use tsql::ast::Declaration;
+use tsql::sql_error::Reach;
 use tsql::{parse_declarations, parse_object_name};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, OutputValue, Response, StatementDone, command};
+use crate::session::work::scopes;
 use crate::statements::evaluation::answer;
+use crate::statements::interpreter::reach;
+use crate::statements::interpreter::uncommittable;
 use crate::statements::procedures::argument;
 use crate::statements::procedures::argument::{Argument, Outcome};
 use crate::statements::procedures::call;
@@ -26,7 +30,13 @@ pub(crate) async fn remote_call(session: &mut Session, call: RpcRequest, output:
     if let Some(error) = no_number(&arguments) {
         return answer::refuse(session, error, DoneKind::Procedure, output).await;
     }
+    if call.parameters.len() > PARAMETERS_MAX {
+        return answer::refuse(session, too_many_parameters(), DoneKind::Procedure, output).await;
+    }
+    // A scope around the call's own: the temporary tables that it makes end with it, as those of a procedure do.
+    scopes::enter(&mut session.work);
     let result = called(session, &call, &mut arguments, output).await;
+    let result = scopes::leave(&mut session.work).and(result);
     drop_received(session, &arguments);
     if output.stopped() {
         return;
@@ -42,13 +52,27 @@ pub(crate) async fn remote_call(session: &mut Session, call: RpcRequest, output:
                 kind: DoneKind::Procedure,
                 command: command::EXECUTE,
                 count: None,
-                error: outcome.stop,
+                error: outcome.stop || outcome.left,
                 fatal: false,
             };
             output.send(Response::Done(done)).await;
         }
-        Err(error) => answer::refuse(session, error, DoneKind::Procedure, output).await,
+        Err(error) => {
+            if reach::reach_of_call(&error, session.settings.abort_transaction) == Reach::Transaction {
+                uncommittable::lose_transaction(session, &error, false, output).await;
+            }
+            answer::refuse(session, error, DoneKind::Procedure, output).await;
+        }
     }
+}
+
+/// Parameters of one call.
+const PARAMETERS_MAX: usize = 2100;
+
+/// 8003.
+fn too_many_parameters() -> SqlError {
+    let text = "The incoming request has too many parameters. The server supports a maximum of 2100 parameters. Reduce the number of parameters and resend the request.";
+    SqlError::new(8003, 16, 1, text)
 }
 
 async fn called(

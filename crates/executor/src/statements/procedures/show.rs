@@ -18,6 +18,13 @@ pub(crate) async fn end_scope(status: i32, frame: &Frame, output: &mut Output) {
     output.send(Response::Done(done)).await;
 }
 
+/// DONEPROC of a scope that an error has ended: it returns no status.
+pub(crate) async fn end_failed_scope(frame: &Frame, output: &mut Output) {
+    let kind = if frame.in_procedure { DoneKind::InProcedure } else { DoneKind::Procedure };
+    let done = StatementDone { kind, command: command::EXECUTE, count: None, error: true, fatal: false };
+    output.send(Response::Done(done)).await;
+}
+
 /// Sends a view as a statement's result.
 pub(crate) async fn show_view(
     session: &mut Session,

@@ -250,7 +250,7 @@ impl Given {
     /// Puts the table into the scope of the call.
     pub fn put(self, name: &str, frame: &mut Frame) {
         match self {
-            Given::Value(value, sql_type) => frame.declare(name, sql_type, value),
+            Given::Value(value, sql_type) => frame.declare_parameter(name, sql_type, value),
             Given::Table(table) => frame.tables.push((name.to_string(), table)),
         }
     }

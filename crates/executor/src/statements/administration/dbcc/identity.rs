@@ -54,10 +54,14 @@ pub async fn run(
         text.push('.');
         answer::inform(session, SqlError::new(7998, 0, 1, text), output).await;
     }
+    // Nothing, or no more than this command, has been there yet.
+    let is_unused = current.is_none() || identity.reseeded_unused && current == identity.reseeded;
     let last = match (reseeding, column, current) {
         (Reseeding::None, ..) => None,
         // The first row of all gets the value itself, later ones the value behind it.
-        (Reseeding::At(value), _, None) => Some(value.checked_sub(identity.increment).unwrap_or(value)),
+        (Reseeding::At(value), ..) if is_unused => {
+            Some(value.checked_sub(identity.increment).unwrap_or(value))
+        }
         (Reseeding::At(value), ..) => Some(value),
         (Reseeding::Behind, Some(column), Some(current)) if identity.is_behind(column, current) => {
             Some(column)
@@ -65,7 +69,10 @@ pub async fn run(
         (Reseeding::Behind, ..) => None,
     };
     match last {
-        Some(last) => reseed(session, &table, position, identity, last, reseeding),
+        Some(last) => {
+            let identity = Identity { reseeded: Some(last), reseeded_unused: is_unused, ..identity };
+            reseed(session, &table, position, identity, last, reseeding)
+        }
         None => Ok(()),
     }
 }
@@ -80,7 +87,7 @@ fn reseed(
 ) -> Result<(), SqlError> {
     let mut definition = table.definition.as_ref().clone();
     if let (Some(column), Reseeding::At(_)) = (definition.columns.get_mut(position), reseeding) {
-        column.identity = Some(Identity { reseeded: Some(last), ..identity });
+        column.identity = Some(identity);
         let mark = session.work.start_change()?;
         let result = redefine::redefine(session, table, &definition);
         session.work.end_statement(&mark, result.is_ok())?;
