@@ -324,8 +324,9 @@ impl FoundStage {
             self.name
         ));
         match asked {
-            // It was published meanwhile.
+            // It was published meanwhile, which the TRY of its own batch does not catch.
             Err(error) if error.server_message().is_some_and(|message| message.number == NO_OBJECT) => {
+                client.execute("SET LOCK_TIMEOUT -1")?;
                 Ok(false)
             }
             asked => Ok(matches!(

@@ -109,9 +109,7 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
     /// Sends what was collected, though more of the response follows.
     pub async fn flush(&mut self) -> Result<(), ConnectionError> {
         let mut at = 0;
-        while let Some(end) =
-            self.framer.frame_short(&self.tokens, at, &mut self.chunks, &mut self.packet)
-        {
+        while let Some(end) = self.framer.frame_short(&self.tokens, at, &mut self.chunks, &mut self.packet) {
             if self.fate != Fate::Dropped {
                 self.io.write_all(&self.packet).await?;
                 self.io.flush().await?;
