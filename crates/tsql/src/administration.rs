@@ -2,6 +2,7 @@
 
 use super::expression::Expr;
 use super::names::ObjectName;
+use crate::sql_error::SqlError;
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,8 @@ pub enum Administration {
     UpdateStatistics(ObjectName),
     /// DBCC.
     Dbcc(Dbcc),
+    /// GRANT, DENY and REVOKE.
+    Permission(Permission),
     /// KILL.
     Kill {
         /// The session.
@@ -61,8 +64,51 @@ pub enum DatabaseChange {
     SnapshotIsolation(bool),
     /// SET READ_COMMITTED_SNAPSHOT.
     ReadCommittedSnapshot(bool),
+    /// COLLATE.
+    Collation(String),
     /// Parsed, and without effect.
     Other,
+    /// Parsed, and refused when it runs.
+    Refused(Box<SqlError>),
+}
+
+/// GRANT, DENY or REVOKE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Permission {
+    /// Which of them.
+    pub verb: PermissionVerb,
+    /// ON; None: the database or the server.
+    pub securable: Option<(SecurableClass, ObjectName)>,
+    /// The columns that are listed, behind a permission or behind the securable.
+    pub columns: Vec<String>,
+    /// TO or FROM.
+    pub principals: Vec<String>,
+}
+
+/// What becomes of a permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PermissionVerb {
+    /// GRANT.
+    Grant,
+    /// DENY.
+    Deny,
+    /// REVOKE.
+    Revoke,
+}
+
+/// What a permission is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecurableClass {
+    /// A table, view, procedure, function, sequence or synonym.
+    Object,
+    /// A schema.
+    Schema,
+    /// A database.
+    Database,
+    /// A type.
+    Type,
+    /// Another, as messages call it.
+    Other(&'static str),
 }
 
 /// The clauses of a file.

@@ -80,7 +80,12 @@ pub enum StatementKind {
         if_exists: bool,
     },
     /// CREATE SCHEMA.
-    CreateSchema(String),
+    CreateSchema {
+        /// Its name.
+        name: String,
+        /// The tables, views and permissions that the statement makes with it.
+        elements: Vec<Statement>,
+    },
     /// DROP SCHEMA.
     DropSchema {
         /// The schema.
@@ -126,6 +131,8 @@ pub enum StatementKind {
     CreateSynonym {
         /// The synonym.
         name: ObjectName,
+        /// The server of what it stands for, if that is another one than this.
+        server: Option<String>,
         /// What it stands for.
         target: ObjectName,
     },
@@ -226,7 +233,7 @@ pub enum StatementKind {
     Rollback(Option<String>),
     /// SAVE TRANSACTION.
     Save(String),
-    /// Accepted and without effect here (GRANT, UPDATE STATISTICS and the like).
+    /// Accepted and without effect here (RECONFIGURE and the like).
     Nothing,
     /// DECLARE CURSOR, OPEN, FETCH, CLOSE, DEALLOCATE.
     Cursor(Box<CursorStatement>),
@@ -435,6 +442,8 @@ pub struct CreateTable {
     pub columns: Vec<ColumnClause>,
     /// Table constraints.
     pub constraints: Vec<ConstraintClause>,
+    /// INDEX among the columns, or behind one.
+    pub indexes: Vec<CreateIndex>,
     /// WITH (DATA_COMPRESSION = …).
     pub compression: DataCompression,
     /// ON and TEXTIMAGE_ON.
@@ -464,6 +473,8 @@ pub struct ColumnClause {
     pub identity: Option<(i64, i64)>,
     /// ROWGUIDCOL.
     pub row_guid: bool,
+    /// SPARSE.
+    pub sparse: bool,
     /// DEFAULT and its constraint's name.
     pub default: Option<(Option<String>, SourceText)>,
     /// WITH VALUES: existing rows get the default too.
@@ -616,8 +627,6 @@ pub enum AlterAction {
     SwitchRows(Box<SwitchRows>),
     /// SET (LOCK_ESCALATION = …).
     LockEscalation(LockEscalation),
-    /// Accepted and without effect (SET).
-    Nothing,
 }
 
 /// INSERT BULK. Columns and hints may be in any order.

@@ -23,7 +23,10 @@ pub mod sql_error;
 pub mod user_type;
 
 pub use names::{ObjectName, same_name};
-pub use parser::{parse_batch, parse_declarations, parse_expression, parse_object_name};
+pub use parser::{
+    parse_batch, parse_batch_on, parse_declarations, parse_expression, parse_object_name,
+    parse_object_name_on,
+};
 pub use sql_error::SqlError;
 
 /// The default collation of databases.

@@ -39,7 +39,7 @@ impl ObjectName {
 
     /// Whether it names a table variable.
     pub fn is_variable(&self) -> bool {
-        self.name.starts_with('@')
+        self.schema.is_none() && self.name.starts_with('@')
     }
 }
 

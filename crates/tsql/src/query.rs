@@ -28,6 +28,8 @@ pub struct Query {
     pub max_recursion: Option<u64>,
     /// OPTION (MAXDOP n).
     pub max_dop: Option<u16>,
+    /// The schema of the view whose query this is: names without a schema are looked for there first.
+    pub schema: Option<String>,
 }
 
 impl Query {
@@ -42,6 +44,7 @@ impl Query {
             for_clause: None,
             max_recursion: None,
             max_dop: None,
+            schema: None,
         }
     }
 

@@ -48,13 +48,13 @@ fn functions_say_their_type_their_side_and_their_boundaries() {
 #[test]
 fn schemes_name_file_groups() {
     let PartitionStatement::CreateScheme { name, function, all, groups } =
-        partition("CREATE PARTITION SCHEME s AS PARTITION f TO ([PRIMARY], PRIMARY, fg2, \"default\")")
+        partition("CREATE PARTITION SCHEME s AS PARTITION f TO ([PRIMARY], [primary], fg2, \"default\")")
     else {
         panic!("no scheme")
     };
     let named = |name: &str| Some(name.to_owned());
     assert_eq!((name.as_str(), function.as_str(), all), ("s", "f", false));
-    assert_eq!(groups, [named("PRIMARY"), named("PRIMARY"), named("fg2"), None]);
+    assert_eq!(groups, [named("PRIMARY"), named("primary"), named("fg2"), None]);
     let next = |text: &str| match partition(text) {
         PartitionStatement::NextUsed { group, .. } => group,
         other => panic!("{text}: {other:?}"),
@@ -125,12 +125,15 @@ fn statements_name_partitions() {
     let spans: Vec<bool> = partitions.iter().map(|span| span.to.is_some()).collect();
     assert_eq!(spans, [false, true, false]);
     let StatementKind::AlterIndex(index) =
-        one("ALTER INDEX i ON t REBUILD PARTITION = 3 WITH (FILLFACTOR = 80)")
+        one("ALTER INDEX i ON t REBUILD PARTITION = 3 WITH (DATA_COMPRESSION = PAGE)")
     else {
         panic!("no REBUILD")
     };
     let IndexAction::Rebuild(rebuild) = index.action else { panic!("no REBUILD") };
-    assert_eq!((rebuild.partition, rebuild.settings.fill_factor), (Some(3), Some(80)));
+    assert_eq!(
+        (rebuild.partition, rebuild.settings.compression),
+        (Some(3), Some(bulkwire_tsql::index::DataCompression::Page))
+    );
     let escalation = |text: &str| match one(text) {
         StatementKind::AlterTable { action: AlterAction::LockEscalation(escalation), .. } => escalation,
         other => panic!("{text}: {other:?}"),
@@ -167,6 +170,8 @@ fn what_is_not_in_the_grammar_is_refused() {
         ("ALTER PARTITION FUNCTION f () RANGE (1)", 102),
         ("DROP PARTITION FUNCTION IF EXISTS f", 156),
         ("ALTER TABLE t SET (LOCK_ESCALATION = ROW)", 102),
+        ("ALTER INDEX i ON t REBUILD PARTITION = 3 WITH (FILLFACTOR = 80)", 155),
+        ("CREATE PARTITION SCHEME s AS PARTITION f TO (PRIMARY)", 156),
         ("TRUNCATE TABLE t WITH (PARTITIONS ())", 102),
         ("CREATE TABLE t (a varchar(max)) TEXTIMAGE_ON s(a)", 102),
     ] {

@@ -4,7 +4,8 @@
 //! begins. So it commits and rolls back as tables do, and shares their names.
 
 use serde::{Deserialize, Serialize};
-use tsql::ast::{CreateModule, ModuleWord};
+use tsql::SqlError;
+use tsql::ast::{CreateModule, ModuleBody, ModuleWord};
 
 use crate::catalogue::extended_property::ExtendedProperty;
 use crate::catalogue::table::ColumnDefinition;
@@ -163,8 +164,18 @@ pub struct SequenceDefinition {
 pub struct Module {
     /// What is declared.
     pub definition: ModuleDefinition,
-    /// The statement; None for sequences and synonyms.
-    pub statement: Option<CreateModule>,
+    /// The statement; None for sequences and synonyms. The error of reading it, if an earlier version took what this one refuses.
+    pub statement: Result<Option<CreateModule>, SqlError>,
+}
+
+impl Module {
+    /// Returns the body of the statement; None for sequences and synonyms. Errors: those of reading it.
+    pub fn body(&self) -> Result<Option<&ModuleBody>, SqlError> {
+        match &self.statement {
+            Ok(create) => Ok(create.as_ref().map(|create| &create.body)),
+            Err(error) => Err(error.clone()),
+        }
+    }
 }
 
 impl ModuleDefinition {

@@ -106,6 +106,9 @@ pub struct ColumnDefinition {
     /// The alias type that it was declared as: `schema.name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
+    /// SPARSE, which changes nothing of how values are stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sparse: bool,
 }
 
 /// Whether ANSI_PADDING has an effect on a type: never for Unicode and `max` (the page "SET ANSI_PADDING").

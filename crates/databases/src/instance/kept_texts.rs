@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::Statement;
-use tsql::parse_batch;
+use tsql::parse_batch_on;
 
 /// Texts in each of the two generations.
 const TEXTS_MAX: usize = 256;
@@ -63,16 +63,16 @@ struct Generations {
 }
 
 impl StatementCache {
-    /// The statements of a text. Errors: those of the parser, which are not kept.
-    pub fn parse(&self, text: &str, quoted_identifier: bool) -> Result<Arc<Parsed>, SqlError> {
+    /// The statements of a text on the server of a name, which never changes. Errors: those of the parser, which are not kept.
+    pub fn parse(&self, server: &str, text: &str, quoted_identifier: bool) -> Result<Arc<Parsed>, SqlError> {
         if text.len() > TEXT_BYTES_MAX {
-            return parsed(text, quoted_identifier);
+            return parsed(server, text, quoted_identifier);
         }
         let key: Key = (text.into(), quoted_identifier);
         if let Some(known) = self.generations.lock().find(&key) {
             return Ok(known);
         }
-        let parsed = parsed(text, quoted_identifier)?;
+        let parsed = parsed(server, text, quoted_identifier)?;
         self.generations.lock().keep(key, Kept { parsed: Arc::clone(&parsed), uses: 1 });
         Ok(parsed)
     }
@@ -90,8 +90,8 @@ impl StatementCache {
     }
 }
 
-fn parsed(text: &str, quoted_identifier: bool) -> Result<Arc<Parsed>, SqlError> {
-    let statements = parse_batch(text, quoted_identifier)?;
+fn parsed(server: &str, text: &str, quoted_identifier: bool) -> Result<Arc<Parsed>, SqlError> {
+    let statements = parse_batch_on(server, text, quoted_identifier)?;
     Ok(Arc::new(Parsed { statements, light_tables: OnceLock::new() }))
 }
 
@@ -125,10 +125,10 @@ mod tests {
     #[test]
     fn a_text_that_is_used_stays_and_others_go() {
         let cache = StatementCache::default();
-        let first = cache.parse("SELECT 1", true).unwrap();
+        let first = cache.parse("s", "SELECT 1", true).unwrap();
         for n in 0..10 * TEXTS_MAX {
-            cache.parse(&format!("SELECT {n} AS n"), true).unwrap();
-            assert!(Arc::ptr_eq(&first, &cache.parse("SELECT 1", true).unwrap()));
+            cache.parse("s", &format!("SELECT {n} AS n"), true).unwrap();
+            assert!(Arc::ptr_eq(&first, &cache.parse("s", "SELECT 1", true).unwrap()));
         }
         let generations = cache.generations.lock();
         assert!(generations.young.len() + generations.old.len() <= 2 * TEXTS_MAX);
@@ -137,10 +137,10 @@ mod tests {
     #[test]
     fn the_option_tells_texts_apart_and_errors_are_not_kept() {
         let cache = StatementCache::default();
-        let name = cache.parse("SELECT \"x\" FROM t", true).unwrap();
-        let text = cache.parse("SELECT \"x\" FROM t", false).unwrap();
+        let name = cache.parse("s", "SELECT \"x\" FROM t", true).unwrap();
+        let text = cache.parse("s", "SELECT \"x\" FROM t", false).unwrap();
         assert_ne!(name, text);
-        assert!(cache.parse("SELECT 1 +", true).is_err());
-        assert!(cache.parse("SELECT 1 +", true).is_err());
+        assert!(cache.parse("s", "SELECT 1 +", true).is_err());
+        assert!(cache.parse("s", "SELECT 1 +", true).is_err());
     }
 }

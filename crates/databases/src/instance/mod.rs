@@ -285,7 +285,7 @@ impl Instance {
         {
             return Ok(Some(Arc::clone(module)));
         }
-        let module = Arc::new(read_module(info, json)?);
+        let module = Arc::new(read_module(&self.name, info, json)?);
         modules.insert(info.id, (Arc::clone(&info.properties), Arc::clone(&module)));
         Ok(Some(module))
     }
@@ -438,16 +438,19 @@ fn check_stored(definition: &TableDefinition, info: &TableInfo) -> Result<(), Sq
     })
 }
 
-fn read_module(info: &TableInfo, json: &str) -> Result<Module, SqlError> {
+fn read_module(server: &str, info: &TableInfo, json: &str) -> Result<Module, SqlError> {
     let definition: ModuleDefinition = serde_json::from_str(json).map_err(|error| {
         SqlError::internal(format!("the definition of {} is damaged: {error}", info.name))
     })?;
-    let mut statement = None;
+    let mut statement = Ok(None);
     if !definition.text.is_empty() {
-        let parsed = tsql::parse_batch(&definition.text, definition.quoted_identifier)?;
-        statement = parsed.into_iter().find_map(|statement| match statement.kind {
-            StatementKind::CreateModule(create) => Some(*create),
-            _ => None,
+        let parsed = tsql::parse_batch_on(server, &definition.text, definition.quoted_identifier);
+        // A text that cannot be read spoils its module, and not the database.
+        statement = parsed.map(|statements| {
+            statements.into_iter().find_map(|statement| match statement.kind {
+                StatementKind::CreateModule(create) => Some(*create),
+                _ => None,
+            })
         });
     }
     Ok(Module { definition, statement })

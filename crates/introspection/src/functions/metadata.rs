@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use databases::catalogue::{ColumnDefinition, Identity, TableDefinition, same_name};
+use databases::catalogue::{
+    ColumnDefinition, Identity, KeyConstraint, ModuleDefinition, ModuleKind, TableDefinition, same_name,
+};
 use query::functions::function::{Call, Function, ValueKernel};
 use query::functions::{long_text, name_type, strict};
 use query::system_types::{max_length, precision, scale, type_id_of_name, type_name_of_id};
 use query::{Datum, Typed};
 use tds::SqlType;
 use tsql::SqlError;
+use tsql::module::TriggerEvents;
 use tsql::parse_object_name;
 
 use crate::facts::Facts;
@@ -163,18 +166,26 @@ fn typeproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
 fn col_length(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     let result = SqlType::SmallInt;
     pair(call, (name_type(), name_type()), result, |facts, table, column| {
-        let table = facts.find(table.as_text()?)?;
-        let column = column_of(&table, column.as_text()?)?;
-        Some(Datum::Int(i64::from(max_length(&column.sql_type))))
+        let (text, column) = (table.as_text()?, column.as_text()?);
+        let length = |column: &ColumnDefinition| Datum::Int(i64::from(max_length(&column.sql_type)));
+        match facts.find(text) {
+            Some(table) => column_of(&table.columns, column).map(length),
+            None => column_of(&module_named(facts, text)?.columns, column).map(length),
+        }
     })
 }
 
 fn col_name(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     pair(call, (SqlType::Int, SqlType::Int), name_type(), |facts, table, column| {
-        let table = facts.by_id(table.as_int()?)?;
-        let wanted = column.as_int();
-        let column = table.columns.iter().find(|column| Some(i64::from(column.id)) == wanted)?;
-        Some(Datum::Text(column.name.clone()))
+        let (id, wanted) = (table.as_int()?, column.as_int());
+        let name = |columns: &[ColumnDefinition]| {
+            let column = columns.iter().find(|column| Some(i64::from(column.id)) == wanted)?;
+            Some(Datum::Text(column.name.clone()))
+        };
+        match facts.by_id(id) {
+            Some(table) => name(&table.columns),
+            None => name(&module_of_id(facts, id)?.columns),
+        }
     })
 }
 
@@ -213,8 +224,17 @@ fn indexproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
 
 fn columnproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     three(call, [SqlType::Int, name_type(), name_type()], SqlType::Int, |facts, table, column, property| {
-        let table = facts.by_id(table.as_int()?)?;
-        column_property(&table, column_of(&table, column.as_text()?)?, property.as_text()?).map(Datum::Int)
+        let (id, column, property) = (table.as_int()?, column.as_text()?, property.as_text()?);
+        if let Some(table) = facts.by_id(id) {
+            let column = column_of(&table.columns, column)?;
+            return column_property(&table.keys, column, property).map(Datum::Int);
+        }
+        let module = module_of_id(facts, id)?;
+        if let Some(column) = column_of(&module.columns, column) {
+            return column_property(&[], column, property).map(Datum::Int);
+        }
+        let ordinal = module.parameters.iter().position(|parameter| same_name(&parameter.name, column))?;
+        parameter_property(module, ordinal, property).map(Datum::Int)
     })
 }
 
@@ -224,6 +244,9 @@ fn objectproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
         let property = property.as_text()?.to_ascii_lowercase();
         if system_views::view_of_id(id).is_some() {
             return system_view_property(&property).map(Datum::Int);
+        }
+        if let Some(module) = module_of_id(facts, id) {
+            return module_property(facts, module, &property).map(Datum::Int);
         }
         let table =
             facts.tables().iter().find(|t| t.objects().iter().any(|o| i64::from(o.object_id) == id))?;
@@ -238,6 +261,9 @@ fn objectproperty(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
 fn object_definition(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     lookup(call, SqlType::Int, long_text(), |facts, value| {
         let id = value.as_int()?;
+        if let Some(module) = module_of_id(facts, id) {
+            return Some(Datum::Text(module.text.clone())).filter(|_| !module.text.is_empty());
+        }
         facts.tables().iter().find_map(|table| {
             let check = table.checks.iter().find(|check| i64::from(check.object_id) == id);
             let default = || {
@@ -311,17 +337,12 @@ fn object_id(facts: &Facts, text: &str) -> Option<(i32, &'static str)> {
     if let Some(view) = system_views::view_id(text) {
         return Some((view, "V"));
     }
+    if let Some(module) = module_named(facts, text) {
+        return Some((module.object_id, module.kind.letters()));
+    }
     let name = parse_object_name(text).ok()?;
     let database = name.database.as_deref().unwrap_or(&facts.database);
     let schema = name.schema.as_deref().unwrap_or("dbo");
-    let module = facts.modules().iter().map(|module| &module.definition).find(|module| {
-        same_name(&module.database, database)
-            && same_name(&module.schema, schema)
-            && same_name(&module.name, &name.name)
-    });
-    if let Some(module) = module {
-        return Some((module.object_id, module.kind.letters()));
-    }
     let mut tables = facts
         .tables()
         .iter()
@@ -330,6 +351,23 @@ fn object_id(facts: &Facts, text: &str) -> Option<(i32, &'static str)> {
         let object = table.object_named(&name.name)?;
         Some((object.object_id, object.letters))
     })
+}
+
+/// The view, procedure, function, sequence or synonym that a text such as `dbo.v` names.
+fn module_named<'f>(facts: &'f Facts, text: &str) -> Option<&'f ModuleDefinition> {
+    let name = parse_object_name(text).ok()?;
+    let database = name.database.as_deref().unwrap_or(&facts.database);
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    facts.modules().iter().map(|module| &module.definition).find(|module| {
+        same_name(&module.database, database)
+            && same_name(&module.schema, schema)
+            && same_name(&module.name, &name.name)
+    })
+}
+
+/// The module of an id.
+fn module_of_id(facts: &Facts, id: i64) -> Option<&ModuleDefinition> {
+    facts.modules().iter().map(|module| &module.definition).find(|module| i64::from(module.object_id) == id)
 }
 
 /// An index by its name and number.
@@ -359,8 +397,8 @@ fn indexes(table: &TableDefinition) -> Vec<NamedIndex<'_>> {
     keys.chain(indexes).collect()
 }
 
-fn column_of<'t>(table: &'t TableDefinition, name: &str) -> Option<&'t ColumnDefinition> {
-    table.columns.iter().find(|column| same_name(&column.name, name))
+fn column_of<'t>(columns: &'t [ColumnDefinition], name: &str) -> Option<&'t ColumnDefinition> {
+    columns.iter().find(|column| same_name(&column.name, name))
 }
 
 /// Length in characters; -1 for (max).
@@ -369,21 +407,21 @@ fn characters(sql_type: &SqlType) -> i64 {
     if sql_type.is_unicode() && bytes > 0 { bytes / 2 } else { bytes }
 }
 
-fn column_property(table: &TableDefinition, column: &ColumnDefinition, property: &str) -> Option<i64> {
+fn column_property(keys: &[KeyConstraint], column: &ColumnDefinition, property: &str) -> Option<i64> {
     let in_text = column.sql_type.is_character() || column.sql_type.is_binary();
     Some(match property.to_ascii_lowercase().as_str() {
         "isidentity" => i64::from(column.identity.is_some()),
         "isrowguidcol" => i64::from(column.row_guid),
+        "issparse" => i64::from(column.sparse),
         "iscomputed" => i64::from(column.computed.is_some()),
         "isdeterministic" | "isprecise" if column.computed.is_some() => 1,
         "allowsnull" => i64::from(column.nullable),
         "columnid" | "ordinal" => i64::from(column.id),
         "isprimarykey" => {
-            let mut keys = table.keys.iter().filter(|key| key.primary);
+            let mut keys = keys.iter().filter(|key| key.primary);
             i64::from(keys.any(|key| key.columns.iter().any(|(name, _)| same_name(name, &column.name))))
         }
         "ishidden"
-        | "issparse"
         | "iscolumnset"
         | "generatedalwaystype"
         | "isfulltextindexed"
@@ -404,15 +442,71 @@ fn column_property(table: &TableDefinition, column: &ColumnDefinition, property:
     })
 }
 
-fn schema_number(facts: &Facts, table: &TableDefinition) -> i64 {
-    let database = facts.directory.database(&table.database);
-    database.and_then(|database| database.schema(&table.schema)).map_or(1, |schema| i64::from(schema.id))
+fn schema_number(facts: &Facts, database: &str, schema: &str) -> i64 {
+    let database = facts.directory.database(database);
+    database.and_then(|database| database.schema(schema)).map_or(1, |schema| i64::from(schema.id))
+}
+
+/// A property of a parameter, of which `ordinal` come before.
+fn parameter_property(module: &ModuleDefinition, ordinal: usize, property: &str) -> Option<i64> {
+    let parameter = module.parameters.get(ordinal)?;
+    // A function's value is a parameter without a name, the first.
+    let returns = module.parameters.first().is_some_and(|first| first.name.is_empty());
+    let sql_type = parameter.type_text.parse::<SqlType>().ok();
+    Some(match property.to_ascii_lowercase().as_str() {
+        "columnid" | "ordinal" => ordinal as i64 + i64::from(!returns),
+        "allowsnull" => 1,
+        "isoutparam" => i64::from(parameter.output),
+        "precision" => {
+            let sql_type = sql_type?;
+            let in_text = sql_type.is_character() || sql_type.is_binary();
+            if in_text { characters(&sql_type) } else { i64::from(precision(&sql_type)) }
+        }
+        "scale" => i64::from(scale(&sql_type.filter(|own| !(own.is_character() || own.is_binary()))?)),
+        "charmaxlen" => characters(&sql_type.filter(|own| own.is_character() || own.is_binary())?),
+        "iscomputed" | "isidentity" | "iscursortype" => 0,
+        _ => return None,
+    })
+}
+
+/// A property of a view, procedure, function, trigger, sequence or synonym.
+fn module_property(facts: &Facts, module: &ModuleDefinition, property: &str) -> Option<i64> {
+    let is = |kinds: &[ModuleKind]| i64::from(kinds.contains(&module.kind));
+    let has_text = !module.text.is_empty();
+    Some(match property {
+        "isview" => is(&[ModuleKind::View]),
+        "isprocedure" => is(&[ModuleKind::Procedure]),
+        "istrigger" => is(&[ModuleKind::Trigger]),
+        "isscalarfunction" => is(&[ModuleKind::ScalarFunction]),
+        "istablefunction" => is(&[ModuleKind::InlineFunction, ModuleKind::TableFunction]),
+        "isinlinefunction" => is(&[ModuleKind::InlineFunction]),
+        "isexecuted" => is(&[
+            ModuleKind::View,
+            ModuleKind::Procedure,
+            ModuleKind::Trigger,
+            ModuleKind::ScalarFunction,
+            ModuleKind::InlineFunction,
+            ModuleKind::TableFunction,
+        ]),
+        "execisansinullson" | "isansinullson" if has_text => 1,
+        "execisquotedidenton" | "isquotedidenton" if has_text => i64::from(module.quoted_identifier),
+        "execisstartup" | "execiswithnativecompilation" if has_text => 0,
+        "isschemabound" if has_text => {
+            let bound = |word: &str| word.eq_ignore_ascii_case("SCHEMABINDING");
+            let head = module.text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_'));
+            i64::from(head.into_iter().any(bound))
+        }
+        "ownerid" => 1,
+        "schemaid" => schema_number(facts, &module.database, &module.schema),
+        "isusertable" | "istable" => 0,
+        other => absent(other)?,
+    })
 }
 
 fn table_property(facts: &Facts, table: &TableDefinition, property: &str) -> Option<i64> {
     Some(match property {
         "isusertable" | "istable" | "isansinullson" | "isquotedidenton" | "ownerid" => 1,
-        "schemaid" => schema_number(facts, table),
+        "schemaid" => schema_number(facts, &table.database, &table.schema),
         "tablehasrowguidcol" => i64::from(table.columns.iter().any(|column| column.row_guid)),
         "tablehasidentity" => i64::from(table.identity().is_some()),
         "tablehasprimarykey" => i64::from(table.keys.iter().any(|key| key.primary)),
@@ -439,15 +533,16 @@ fn table_property(facts: &Facts, table: &TableDefinition, property: &str) -> Opt
         "tablehastimestamp" => {
             i64::from(table.columns.iter().any(|column| column.sql_type == SqlType::RowVersion))
         }
-        "tablehasinserttrigger"
-        | "tablehasupdatetrigger"
-        | "tablehasdeletetrigger"
-        | "tableisfake"
-        | "tableismemoryoptimized"
-        | "tabletemporaltype"
-        | "tablehascolumnset" => 0,
+        "tablehasinserttrigger" | "hasinserttrigger" => has_trigger(table, |events| events.insert),
+        "tablehasupdatetrigger" | "hasupdatetrigger" => has_trigger(table, |events| events.update),
+        "tablehasdeletetrigger" | "hasdeletetrigger" => has_trigger(table, |events| events.delete),
+        "tableisfake" | "tableismemoryoptimized" | "tabletemporaltype" | "tablehascolumnset" => 0,
         other => absent(other)?,
     })
+}
+
+fn has_trigger(table: &TableDefinition, fires: fn(&TriggerEvents) -> bool) -> i64 {
+    i64::from(table.triggers.iter().any(|trigger| !trigger.instead && fires(&trigger.events)))
 }
 
 fn constraint_property(facts: &Facts, table: &TableDefinition, letters: &str, property: &str) -> Option<i64> {
@@ -459,7 +554,7 @@ fn constraint_property(facts: &Facts, table: &TableDefinition, letters: &str, pr
         "isdefaultcnst" => i64::from(letters == "D"),
         "isforeignkey" => i64::from(letters == "F"),
         "ownerid" => 1,
-        "schemaid" => schema_number(facts, table),
+        "schemaid" => schema_number(facts, &table.database, &table.schema),
         "cnstisdisabled" | "cnstisnotrepl" => 0,
         "isusertable" | "istable" => 0,
         other => absent(other)?,

@@ -98,6 +98,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
                 ("is_ansi_padded", bit(knows_padding(&column.sql_type) && !column.ansi_padding_off)),
                 ("is_rowguidcol", bit(column.row_guid)),
                 ("is_identity", bit(column.identity.is_some())),
+                ("is_sparse", bit(column.sparse)),
                 ("is_computed", bit(column.computed.is_some())),
                 ("default_object_id", int(column.default.as_ref().map_or(0, |default| default.object_id))),
             ]);

@@ -49,8 +49,15 @@ fn keys(context: &Context<'_>, view: &mut View) {
                 if key.primary { ("PK", "PRIMARY_KEY_CONSTRAINT") } else { ("UQ", "UNIQUE_CONSTRAINT") };
             view.add(object(context, &table, (&key.name, key.object_id, table.object_id), what));
             view.set("unique_index_id", int(key.index_id));
+            view.set("is_system_named", bit(is_made(&key.name, what.0, key.object_id)));
         }
     }
+}
+
+/// Whether a constraint's name is the one that it gets where none is written: it ends with the constraint's id.
+fn is_made(name: &str, prefix: &str, object_id: i32) -> bool {
+    name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with("__"))
+        && name.ends_with(&format!("{object_id:08X}"))
 }
 
 fn column_id(table: &TableDefinition, name: &str) -> Option<i32> {
@@ -63,6 +70,7 @@ fn checks(context: &Context<'_>, view: &mut View) {
             let names = (check.name.as_str(), check.object_id, table.object_id);
             view.add(object(context, &table, names, ("C", "CHECK_CONSTRAINT")));
             let column = check.column.as_ref().and_then(|name| column_id(&table, name));
+            view.set("is_system_named", bit(is_made(&check.name, "CK", check.object_id)));
             view.set("is_disabled", bit(check.disabled));
             view.set("is_not_trusted", bit(!check.trusted));
             view.set("parent_column_id", int(column.unwrap_or(0)));
@@ -79,6 +87,7 @@ fn defaults(context: &Context<'_>, view: &mut View) {
             view.add(object(context, &table, names, ("D", "DEFAULT_CONSTRAINT")));
             view.set("parent_column_id", int(column.id));
             view.set("definition", text(&default.definition()));
+            view.set("is_system_named", bit(is_made(&default.name, "DF", default.object_id)));
         }
     }
 }
@@ -118,6 +127,7 @@ fn foreign_keys(context: &Context<'_>, view: &mut View) {
             if let Some((_, index_id)) = target.and_then(|target| referenced_key(target, &key.referenced)) {
                 view.set("key_index_id", int(index_id));
             }
+            view.set("is_system_named", bit(is_made(&key.name, "FK", key.object_id)));
             view.set("is_disabled", bit(key.disabled));
             view.set("is_not_trusted", bit(!key.trusted));
             view.set("delete_referential_action", int(key.on_delete.number()));

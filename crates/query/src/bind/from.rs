@@ -298,6 +298,16 @@ fn named_source(
         }
         _ => name,
     };
+    // What a view names without a schema is of its own schema, if something of that name is there.
+    let near = binder.schema.borrow().clone().filter(|schema| !same_name(schema, "dbo"));
+    let near = match near {
+        Some(schema) if name.schema.is_none() && !(name.is_temporary() || name.is_variable()) => {
+            let near = ObjectName { schema: Some(schema), ..name.clone() };
+            binder.environment.stands(&near)?.then_some(near)
+        }
+        _ => None,
+    };
+    let name = near.as_ref().unwrap_or(name);
     let hints = hints.with(binder.hints.get());
     let table = match binder.environment.table(name, hints) {
         Ok(table) => table,

@@ -55,6 +55,10 @@ pub trait Environment {
     fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError>;
     /// A table-valued function. Errors: 208.
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError>;
+    /// Whether a table or view of the name stands in its schema.
+    fn stands(&self, _name: &ObjectName) -> Result<bool, SqlError> {
+        Ok(false)
+    }
     /// The query of the view of a name; None if it is none's.
     fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError>;
     /// A function of the user's own that returns a value. Errors: 4121.
@@ -149,6 +153,8 @@ pub struct Binder<'e> {
     max_recursion: Cell<Option<u64>>,
     /// The database of the view whose query is being bound.
     database: RefCell<Option<String>>,
+    /// The schema of the view whose query is being bound, if it is not the usual one.
+    schema: RefCell<Option<String>>,
 }
 
 /// Name and columns of a recursive common table, and the rows of the turn before.
@@ -175,6 +181,7 @@ impl<'e> Binder<'e> {
             recursions: RefCell::new(Vec::new()),
             max_recursion: Cell::new(None),
             database: RefCell::new(None),
+            schema: RefCell::new(None),
         }
     }
 

@@ -86,7 +86,11 @@ impl Binder<'_> {
         if query.max_recursion.is_some() {
             self.max_recursion.set(query.max_recursion);
         }
+        let around = query.schema.as_ref().map(|schema| self.schema.replace(Some(schema.clone())));
         let result = query_within(self, query, parent);
+        if let Some(around) = around {
+            self.schema.replace(around);
+        }
         self.common_tables.borrow_mut().truncate(before);
         result
     }

@@ -86,7 +86,7 @@ error 1505: The CREATE UNIQUE INDEX statement terminated because a duplicate key
 
 ALTER TABLE dup ADD CONSTRAINT small CHECK (a < 1)
 ----
-error 547: The ALTER TABLE statement conflicted with the CHECK constraint "small". The conflict occurred in database "master", table "dbo.dup".
+error 547: The ALTER TABLE statement conflicted with the CHECK constraint "small". The conflict occurred in database "master", table "dbo.dup", column 'a'.
 
 CREATE TABLE two (a int NOT NULL, b varchar(5) NOT NULL, CONSTRAINT pk_two PRIMARY KEY NONCLUSTERED (a, b DESC))
 ----

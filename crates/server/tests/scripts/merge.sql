@@ -137,7 +137,7 @@ SELECT SCOPE_IDENTITY()
 
 MERGE numbered AS t USING (VALUES (10)) AS s (v) ON t.v = s.v WHEN MATCHED THEN UPDATE SET v = -1;
 ----
-error 547: The MERGE statement conflicted with the CHECK constraint "positive". The conflict occurred in database "master", table "dbo.numbered".
+error 547: The MERGE statement conflicted with the CHECK constraint "positive". The conflict occurred in database "master", table "dbo.numbered", column 'v'.
 
 MERGE numbered AS t USING (VALUES (10)) AS s (v) ON t.v = s.v WHEN MATCHED THEN UPDATE SET id = 5;
 ----

@@ -170,7 +170,7 @@ ALTER DATABASE CURRENT ADD FILEGROUP fg2; ALTER DATABASE CURRENT ADD FILE (NAME 
 info: File 'two' is kept in the database's folder as data-2.pages.
 error 7707: The associated partition function 'pf_left' generates more partitions than there are file groups mentioned in the scheme 'ps_three'.
 
-CREATE PARTITION SCHEME ps AS PARTITION pf_left TO ([PRIMARY], fg2, PRIMARY, fg2); CREATE PARTITION SCHEME ps_next AS PARTITION pf_default TO (fg2, fg2, [PRIMARY], fg2, fg2); CREATE PARTITION SCHEME ps_right AS PARTITION pf_right ALL TO ("default")
+CREATE PARTITION SCHEME ps AS PARTITION pf_left TO ([PRIMARY], fg2, [PRIMARY], fg2); CREATE PARTITION SCHEME ps_next AS PARTITION pf_default TO (fg2, fg2, [PRIMARY], fg2, fg2); CREATE PARTITION SCHEME ps_right AS PARTITION pf_right ALL TO ("default")
 ----
 info: Partition scheme 'ps_next' has been created successfully. 'PRIMARY' is marked as the next used filegroup in partition scheme 'ps_next'.
 info: 2 filegroups specified after the next used filegroup are ignored.

@@ -3,10 +3,44 @@
 use super::{Parsed, Parser};
 use crate::administration::{Administration, BackupLog, DatabaseChange, Dbcc, DbccArgument, Recovery};
 use crate::ast::StatementKind;
+use crate::errors;
 use crate::expression::{Expr, Literal};
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
+
+/// Options of BACKUP without a value, which change nothing of the file.
+const BACKUP_WORDS: &[&str] = &[
+    "CHECKSUM",
+    "COMPRESSION",
+    "CONTINUE_AFTER_ERROR",
+    "COPY_ONLY",
+    "NOFORMAT",
+    "NOINIT",
+    "NOREWIND",
+    "NOSKIP",
+    "NOUNLOAD",
+    "NO_CHECKSUM",
+    "NO_COMPRESSION",
+    "RESTART",
+    "REWIND",
+    "SKIP",
+    "STOP_ON_ERROR",
+    "UNLOAD",
+];
+/// Those with one.
+const BACKUP_VALUES: &[&str] = &[
+    "BLOCKSIZE",
+    "BUFFERCOUNT",
+    "DESCRIPTION",
+    "EXPIREDATE",
+    "MAXTRANSFERSIZE",
+    "MEDIADESCRIPTION",
+    "MEDIANAME",
+    "NAME",
+    "RETAINDAYS",
+    "STATS",
+];
 
 impl Parser<'_> {
     fn administration(kind: Administration) -> Parsed<StatementKind> {
@@ -31,7 +65,9 @@ impl Parser<'_> {
 
     /// After `ALTER DATABASE`.
     pub(super) fn alter_database(&mut self) -> Parsed<StatementKind> {
+        self.refuse_other_database_objects("ALTER")?;
         let database = if self.accept_word(Keyword::Current) { None } else { Some(self.name()?) };
+        let line = self.line();
         let mut changes = Vec::new();
         if self.accept_word(Keyword::Set) {
             loop {
@@ -49,37 +85,26 @@ impl Parser<'_> {
             changes.push(self.service()?);
         } else if let Some(change) = self.files_and_groups()? {
             changes.push(change);
+        } else if self.accept_word(Keyword::Collate) {
+            changes.push(DatabaseChange::Collation(self.name()?));
         } else {
-            self.skip_to_statement(&[]);
-            changes.push(DatabaseChange::Other);
+            self.expect_word(Keyword::Modify)?;
+            self.expect_bare("NAME")?;
+            self.expect_symbol("=")?;
+            self.name()?;
+            let error = SqlError::unsupported("ALTER DATABASE … MODIFY NAME").at_line(line);
+            changes.push(DatabaseChange::Refused(Box::new(error)));
         }
         Self::administration(Administration::AlterDatabase { database, changes })
     }
 
-    fn database_option(&mut self) -> Parsed<DatabaseChange> {
-        if self.accept_word(Keyword::AllowSnapshotIsolation) {
-            return Ok(DatabaseChange::SnapshotIsolation(self.database_switch()?));
+    pub(super) fn recovery_model(&mut self) -> Parsed<Recovery> {
+        match () {
+            () if self.accept_word(Keyword::Full) => Ok(Recovery::Full),
+            () if self.accept_word(Keyword::BulkLogged) => Ok(Recovery::BulkLogged),
+            () if self.accept_word(Keyword::Simple) => Ok(Recovery::Simple),
+            () => Err(self.unexpected()),
         }
-        if self.accept_word(Keyword::ReadCommittedSnapshot) {
-            return Ok(DatabaseChange::ReadCommittedSnapshot(self.database_switch()?));
-        }
-        if !self.accept_word(Keyword::Recovery) {
-            self.skip_to_statement(&[Keyword::With]);
-            return Ok(DatabaseChange::Other);
-        }
-        let model = match () {
-            () if self.accept_word(Keyword::Full) => Recovery::Full,
-            () if self.accept_word(Keyword::BulkLogged) => Recovery::BulkLogged,
-            () if self.accept_word(Keyword::Simple) => Recovery::Simple,
-            () => return Err(self.unexpected()),
-        };
-        Ok(DatabaseChange::Recovery(model))
-    }
-
-    /// ON or OFF, behind an equals sign or not.
-    fn database_switch(&mut self) -> Parsed<bool> {
-        self.accept_symbol("=");
-        self.switch()
     }
 
     /// What becomes of other connections: nothing, since an option here waits for nobody.
@@ -98,7 +123,7 @@ impl Parser<'_> {
     }
 
     /// After `MODIFY (`.
-    fn service(&mut self) -> Parsed<DatabaseChange> {
+    pub(super) fn service(&mut self) -> Parsed<DatabaseChange> {
         let (mut edition, mut objective) = (None, None);
         loop {
             let option = self.name()?.to_ascii_uppercase();
@@ -111,11 +136,11 @@ impl Parser<'_> {
                 "SERVICE_OBJECTIVE" => objective = Some(self.setting()?),
                 "MAXSIZE" => {
                     self.unsigned()?;
-                    self.name()?;
+                    if !self.accept_word(Keyword::Mb) {
+                        self.expect_word(Keyword::Gb)?;
+                    }
                 }
-                _ => {
-                    self.setting()?;
-                }
+                _ => return Err(errors::SYNTAX.with([&option]).at_line(self.line())),
             }
             if !self.accept_symbol(",") {
                 break;
@@ -174,11 +199,7 @@ impl Parser<'_> {
         let mut replaces = false;
         if self.accept_word(Keyword::With) {
             loop {
-                let option = self.name()?.to_ascii_uppercase();
-                if self.accept_symbol("=") {
-                    self.expression()?;
-                }
-                replaces |= matches!(option.as_str(), "INIT" | "FORMAT");
+                replaces |= self.backup_option()?;
                 if !self.accept_symbol(",") {
                     break;
                 }
@@ -187,9 +208,31 @@ impl Parser<'_> {
         Self::administration(Administration::BackupLog(BackupLog { database, file, replaces }))
     }
 
+    /// An option of BACKUP; whether it replaces what the file holds. Errors: 40515 for those that would change the backup.
+    fn backup_option(&mut self) -> Parsed<bool> {
+        if self.accept_bare("INIT") || self.accept_bare("FORMAT") {
+            return Ok(true);
+        }
+        let (line, unexpected) = (self.line(), self.unexpected());
+        let option = self.any_word()?;
+        match option.as_str() {
+            option if BACKUP_WORDS.contains(&option) => {}
+            "STATS" if !self.is_symbol("=") => {}
+            option if BACKUP_VALUES.contains(&option) => {
+                self.expect_symbol("=")?;
+                self.expression()?;
+            }
+            "NORECOVERY" | "STANDBY" | "ENCRYPTION" | "DIFFERENTIAL" | "NO_TRUNCATE" => {
+                return Err(SqlError::unsupported(&format!("BACKUP … WITH {option}")).at_line(line));
+            }
+            _ => return Err(unexpected),
+        }
+        Ok(false)
+    }
+
     /// After `UPDATE STATISTICS`: `table [name | (name, …)] [WITH option, …]`.
     pub(super) fn update_statistics(&mut self) -> Parsed<StatementKind> {
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         if self.is_symbol("(") {
             self.names_in_parentheses()?;
         } else if matches!(self.kind(), Some(TokenKind::Word(_))) && !self.is_reserved()
@@ -218,7 +261,7 @@ impl Parser<'_> {
         }
         if self.accept_word(Keyword::Resample) {
             if self.accept_words(&[Keyword::On, Keyword::Partitions]) {
-                self.skip_parentheses()?;
+                self.partition_spans()?;
             }
             return Ok(());
         }
@@ -283,22 +326,9 @@ impl Parser<'_> {
         };
         if is_name {
             let start = self.start();
-            self.object_name()?;
+            self.local_name()?;
             return Ok(DbccArgument::Name(self.text_since(start)));
         }
         Ok(DbccArgument::Value(self.expression()?))
-    }
-
-    /// Skips what is not known, up to a comma, one of `ends`, or the next statement.
-    fn skip_to_statement(&mut self, ends: &[Keyword]) {
-        while !self.at_end() && !self.is_symbol(";") && !self.is_symbol(",") {
-            if self.at_statement() || ends.iter().any(|word| self.is_word(*word)) {
-                return;
-            }
-            if self.is_symbol("(") && self.skip_parentheses().is_ok() {
-                continue;
-            }
-            self.advance();
-        }
     }
 }

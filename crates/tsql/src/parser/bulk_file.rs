@@ -17,7 +17,7 @@ impl Parser<'_> {
     pub(crate) fn bulk_insert(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.expect_word(Keyword::Insert)?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         self.expect_word(Keyword::From)?;
         let file = self.text()?;
         let mut options = BulkFileOptions::default();

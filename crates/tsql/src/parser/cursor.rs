@@ -27,6 +27,9 @@ impl Parser<'_> {
         // The form of the SQL standard has its options before the word.
         let mut declaration = Options::default();
         while !self.is_word(Keyword::Cursor) {
+            if !(self.is_bare_ahead(0, "INSENSITIVE") || self.is_bare_ahead(0, "SCROLL")) {
+                return Err(self.unexpected());
+            }
             declaration.accept(self)?;
         }
         self.advance();
@@ -48,7 +51,7 @@ impl Parser<'_> {
             self.expect_word(Keyword::Read)?;
             self.expect_word(Keyword::Only)?;
         }
-        let Options { local, scroll, counted, forward } = options;
+        let Options { local, scroll, counted, forward, .. } = options;
         // The kinds of Transact-SQL scroll unless FORWARD_ONLY is written.
         let scroll = scroll || (counted && !forward);
         Ok(CursorDeclaration { local, scroll, counted, query })
@@ -92,6 +95,7 @@ impl Parser<'_> {
 
     pub(crate) fn fetch_cursor(&mut self) -> Parsed<StatementKind> {
         self.advance();
+        let start = self.at;
         let direction = if self.accept_word(Keyword::Prior) {
             FetchDirection::Prior
         } else if self.accept_word(Keyword::First) {
@@ -106,17 +110,18 @@ impl Parser<'_> {
             self.accept_word(Keyword::Next);
             FetchDirection::Next
         };
-        self.accept_word(Keyword::From);
+        // A cursor may be named alone, or behind FROM.
+        if self.at > start {
+            self.expect_word(Keyword::From)?;
+        } else {
+            self.accept_word(Keyword::From);
+        }
         let name = self.cursor_name()?;
         let mut into = None;
         if self.accept_word(Keyword::Into) {
             let mut variables = Vec::new();
             loop {
-                let Some(TokenKind::Variable(variable)) = self.kind().cloned() else {
-                    return Err(self.unexpected());
-                };
-                self.advance();
-                variables.push(variable);
+                variables.push(self.variable()?);
                 if !self.accept_symbol(",") {
                     break;
                 }
@@ -134,12 +139,31 @@ struct Options {
     scroll: bool,
     counted: bool,
     forward: bool,
+    /// The words so far, in capitals.
+    words: Vec<String>,
 }
+
+/// Words of which a cursor has one of each list.
+const EXCLUSIVE: &[&[&str]] = &[
+    &["LOCAL", "GLOBAL"],
+    &["FORWARD_ONLY", "SCROLL"],
+    &["STATIC", "INSENSITIVE", "KEYSET", "DYNAMIC", "FAST_FORWARD"],
+    &["READ_ONLY", "SCROLL_LOCKS", "OPTIMISTIC"],
+    &["TYPE_WARNING"],
+];
 
 impl Options {
     fn accept(&mut self, parser: &mut Parser<'_>) -> Parsed<()> {
         let Some(TokenKind::Word(word)) = parser.kind().cloned() else { return Err(parser.unexpected()) };
-        match word.to_ascii_uppercase().as_str() {
+        let word = word.to_ascii_uppercase();
+        let own = EXCLUSIVE.iter().find(|words| words.contains(&word.as_str()));
+        let other = self.words.iter().find(|other| own.is_some_and(|words| words.contains(&other.as_str())));
+        if let Some(other) = other {
+            let text = format!("Conflicting cursor options {other} and {word}.");
+            return Err(SqlError::new(1048, 15, 1, text).at_line(parser.line()));
+        }
+        self.words.push(word.clone());
+        match word.as_str() {
             "LOCAL" => self.local = true,
             "SCROLL" => self.scroll = true,
             "STATIC" | "INSENSITIVE" | "KEYSET" => self.counted = true,

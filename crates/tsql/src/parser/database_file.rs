@@ -71,13 +71,13 @@ impl Parser<'_> {
         Err(SqlError::unsupported("This change of a file group").at_line(self.line()))
     }
 
-    /// The name of a file group; PRIMARY is a reserved word.
+    /// The name of a file group. PRIMARY is a reserved word: the group of that name is `[PRIMARY]`.
     pub(super) fn group_name(&mut self) -> Parsed<String> {
-        if self.accept_word(Keyword::Primary) { Ok("PRIMARY".to_string()) } else { self.name() }
+        self.name()
     }
 
     /// `(NAME = x, FILENAME = 'y', SIZE = 10 MB, MAXSIZE = UNLIMITED, FILEGROWTH = 10%)`.
-    fn file_spec(&mut self) -> Parsed<FileSpec> {
+    pub(super) fn file_spec(&mut self) -> Parsed<FileSpec> {
         self.expect_symbol("(")?;
         let mut spec = FileSpec::default();
         loop {

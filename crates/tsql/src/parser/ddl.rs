@@ -1,5 +1,6 @@
 //! CREATE and ALTER.
 
+use super::index::OptionPlace;
 use super::{Parsed, Parser};
 use crate::ast::{
     AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateTable, ReferentialAction, SourceText,
@@ -20,9 +21,7 @@ impl Parser<'_> {
             return self.create_table();
         }
         if self.accept_word(Keyword::Database) {
-            let name = self.name()?;
-            let collation = self.skip_options()?;
-            return Ok(StatementKind::CreateDatabase { name, collation });
+            return self.create_database();
         }
         if self.accept_word(Keyword::Type) {
             return self.create_type();
@@ -31,19 +30,14 @@ impl Parser<'_> {
             return self.create_partition();
         }
         if self.accept_word(Keyword::Schema) {
-            // A schema may be named after its owner alone.
-            self.accept_word(Keyword::Authorization);
-            let name = self.name()?;
-            if self.accept_word(Keyword::Authorization) {
-                self.name()?;
-            }
-            return Ok(StatementKind::CreateSchema(name));
+            return self.create_schema();
         }
         let vector =
             matches!(self.kind(), Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("vector"));
         if vector && self.is_word_ahead(1, Keyword::Index) {
             return Err(SqlError::unsupported("A vector index").at_line(self.line()));
         }
+        let first = self.at;
         let unique = self.accept_word(Keyword::Unique);
         let clustered = self.accept_word(Keyword::Clustered);
         if !clustered {
@@ -53,32 +47,19 @@ impl Parser<'_> {
         if self.accept_word(Keyword::Index) {
             return self.create_index(unique, clustered, columnstore);
         }
+        if self.at > first {
+            return Err(self.unexpected());
+        }
         self.create_module(start)
     }
 
-    /// `ON filegroup`, `WITH (…)`, `COLLATE x` and the like after a definition, up to the next statement.
-    /// Skips what a server in one process has no use for; returns the name after COLLATE.
-    fn skip_options(&mut self) -> Parsed<Option<String>> {
-        let mut collation = None;
-        while !self.at_end() && !self.is_symbol(";") {
-            if self.at_statement() {
-                return Ok(collation);
-            }
-            match self.accept_word(Keyword::Collate) {
-                true => collation = Some(self.name()?),
-                false => self.advance(),
-            }
-        }
-        Ok(collation)
-    }
-
-    fn create_table(&mut self) -> Parsed<StatementKind> {
-        let name = self.object_name()?;
-        self.expect_symbol("(")?;
-        let (columns, constraints) = self.table_elements()?;
-        self.expect_symbol(")")?;
+    /// After CREATE TABLE.
+    pub(crate) fn create_table(&mut self) -> Parsed<StatementKind> {
+        let name = self.local_name()?;
+        self.table.clone_from(&name);
+        let (columns, constraints) = self.table_body()?;
         let (mut file_groups, mut scheme) = (FileGroups::default(), None);
-        let settings = self.placed_options("CREATE TABLE", |parser, clause| {
+        let settings = self.placed_options(OptionPlace::Table, |parser, clause| {
             match (clause, parser.place()?) {
                 ("ON", Place::Group(group)) => file_groups.rows = group,
                 ("ON", Place::Scheme(written)) => scheme = Some(written),
@@ -95,6 +76,7 @@ impl Parser<'_> {
             name,
             columns,
             constraints,
+            indexes: std::mem::take(&mut self.inline_indexes),
             compression,
             file_groups,
             scheme,
@@ -102,12 +84,15 @@ impl Parser<'_> {
     }
 
     /// An index's settings, and its file group or partition scheme, if one is written.
-    pub(crate) fn index_options(&mut self, statement: &str) -> Parsed<(IndexSettings, Option<Place>)> {
+    pub(crate) fn index_options(&mut self, of: OptionPlace) -> Parsed<(IndexSettings, Option<Place>)> {
         let mut place = None;
-        let settings = self.placed_options(statement, |parser, clause| {
+        let settings = self.placed_options(of, |parser, clause| {
+            let unexpected = parser.unexpected();
             let read = parser.place()?;
-            if clause == "ON" {
-                place = Some(read);
+            match clause {
+                "ON" => place = Some(read),
+                "TEXTIMAGE_ON" => return Err(unexpected),
+                _ => {}
             }
             Ok(())
         })?;
@@ -117,26 +102,34 @@ impl Parser<'_> {
     /// `WITH (DATA_COMPRESSION = PAGE, …)`, `ON group`, `TEXTIMAGE_ON group`.
     fn placed_options(
         &mut self,
-        statement: &str,
+        of: OptionPlace,
         mut placed: impl FnMut(&mut Self, &'static str) -> Parsed<()>,
     ) -> Parsed<IndexSettings> {
         let mut settings = IndexSettings::default();
+        let mut seen = Vec::new();
         loop {
-            let clause = [Keyword::On, Keyword::TextimageOn, Keyword::FilestreamOn]
+            let clause = [Keyword::On, Keyword::TextimageOn, Keyword::FilestreamOn, Keyword::With]
                 .into_iter()
                 .find(|word| self.is_word(*word));
-            if let Some(clause) = clause {
-                self.advance();
-                placed(self, clause.text())?;
-            } else if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
-                self.advance();
-                settings = self.index_settings(statement)?;
-            } else if self.is_word(Keyword::With) && self.is_word_ahead(1, Keyword::Fillfactor) {
-                // The old form.
-                self.advance();
-                settings = self.index_setting(statement, settings)?;
-            } else {
+            let Some(clause) = clause else { return Ok(settings) };
+            if clause == Keyword::With
+                && !(self.is_symbol_ahead(1, "(") || self.is_word_ahead(1, Keyword::Fillfactor))
+            {
                 return Ok(settings);
+            }
+            // Each stands once.
+            if seen.contains(&clause) {
+                return Err(self.unexpected());
+            }
+            seen.push(clause);
+            self.advance();
+            if clause != Keyword::With {
+                placed(self, clause.text())?;
+            } else if self.is_symbol("(") {
+                settings = self.index_settings(of)?;
+            } else {
+                // The old form.
+                self.index_setting(of, &mut settings)?;
             }
         }
     }
@@ -155,6 +148,18 @@ impl Parser<'_> {
         self.group_name().map(named_group)
     }
 
+    /// `(column, …)`, which has at least one element.
+    pub(crate) fn table_body(&mut self) -> Parsed<(Vec<ColumnClause>, Vec<ConstraintClause>)> {
+        self.inline_indexes.clear();
+        self.expect_symbol("(")?;
+        let (columns, constraints) = self.table_elements()?;
+        if columns.is_empty() && constraints.is_empty() && self.inline_indexes.is_empty() {
+            return Err(self.unexpected());
+        }
+        self.expect_symbol(")")?;
+        Ok((columns, constraints))
+    }
+
     pub(crate) fn table_elements(&mut self) -> Parsed<(Vec<ColumnClause>, Vec<ConstraintClause>)> {
         let (mut columns, mut constraints) = (Vec::new(), Vec::new());
         loop {
@@ -166,7 +171,8 @@ impl Parser<'_> {
             } else if self.is_word(Keyword::Period) && self.is_word_ahead(1, Keyword::For) {
                 return Err(SqlError::unsupported("PERIOD FOR SYSTEM_TIME").at_line(self.line()));
             } else if self.accept_word(Keyword::Index) {
-                return Err(SqlError::unsupported("An inline INDEX").at_line(self.line()));
+                let index = self.inline_index(None)?;
+                self.inline_indexes.push(index);
             } else {
                 columns.push(self.column(columns.len() + 1)?);
             }
@@ -202,10 +208,12 @@ impl Parser<'_> {
             collation: None,
             identity: None,
             row_guid: false,
+            sparse: false,
             default: None,
             with_values: false,
             constraints: Vec::new(),
         };
+        let mut named = false;
         if self.accept_word(Keyword::As) {
             column.computed = Some(self.source_text()?);
             column.persisted = self.accept_word(Keyword::Persisted);
@@ -215,42 +223,66 @@ impl Parser<'_> {
             // A column called timestamp may leave its type out.
             column.sql_type = Some(tds::SqlType::RowVersion);
         } else {
+            let start = self.at;
             column.sql_type = Some(self.declared_type(number)?);
+            // The system's alias type for names is NOT NULL unless something else is said.
+            named = self.tokens.get(start..self.at).is_some_and(|tokens| {
+                tokens.iter().any(|token| {
+                    matches!(&token.kind, TokenKind::Word(word) | TokenKind::Quoted(word) if word.eq_ignore_ascii_case("sysname"))
+                })
+            });
         }
         self.column_attributes(&mut column)?;
+        if named && column.nullable.is_none() {
+            column.nullable = Some(false);
+        }
         Ok(column)
     }
 
     fn column_attributes(&mut self, column: &mut ColumnClause) -> Parsed<()> {
+        let computed = column.computed.is_some();
         loop {
-            if self.accept_words(&[Keyword::Not, Keyword::Null]) {
-                column.nullable = Some(false);
-            } else if self.accept_word(Keyword::Null) {
-                column.nullable = Some(true);
+            let (line, unexpected) = (self.line(), self.unexpected());
+            // What may stand once, and of a computed column not at all.
+            let once = |written: bool| if written || computed { Err(unexpected.clone()) } else { Ok(()) };
+            if self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication]) {
+                if column.identity.is_none() {
+                    return Err(unexpected);
+                }
+            } else if self.accept_words(&[Keyword::Not, Keyword::Null]) || self.is_word(Keyword::Null) {
+                if column.nullable.is_some() {
+                    return Err(several_nulls(&column.name, &self.table.name).at_line(line));
+                }
+                column.nullable = Some(self.accept_word(Keyword::Null));
             } else if self.accept_word(Keyword::Collate) {
+                once(column.collation.is_some())?;
                 column.collation = Some(self.collation()?);
             } else if self.accept_word(Keyword::Identity) {
+                once(column.identity.is_some())?;
                 column.identity = Some(self.identity()?);
             } else if self.accept_word(Keyword::Rowguidcol) {
+                once(column.row_guid)?;
                 column.row_guid = true;
-            } else if self.is_word(Keyword::Encrypted) && self.is_word_ahead(1, Keyword::With) {
-                return Err(SqlError::unsupported("ENCRYPTED WITH (Always Encrypted)").at_line(self.line()));
-            } else if self.is_word(Keyword::Generated) && self.is_word_ahead(1, Keyword::Always) {
-                return Err(SqlError::unsupported("GENERATED ALWAYS AS ROW").at_line(self.line()));
-            } else if self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication])
-                || self.accept_word(Keyword::Sparse)
-                || self.accept_word(Keyword::Filestream)
-                || self.accept_word(Keyword::Hidden)
+            } else if self.accept_word(Keyword::Sparse) {
+                once(column.sparse)?;
+                column.sparse = true;
+            } else if let Some(what) = self.refused_attribute() {
+                return Err(SqlError::unsupported(what).at_line(line));
+            } else if column.default.is_some()
+                && !column.with_values
+                && self.accept_words(&[Keyword::With, Keyword::Values])
             {
-            } else if column.default.is_some() && self.accept_words(&[Keyword::With, Keyword::Values]) {
                 column.with_values = true;
-            } else if self.is_word(Keyword::Default) {
-                self.advance();
-                column.default = Some((None, self.default_value()?));
             } else if self.at_table_constraint() {
                 let clause = self.constraint_with(Some(&column.name.clone()))?;
                 match clause {
                     ConstraintClause { name, kind: ConstraintKind::Default { value, .. } } => {
+                        once(false)?;
+                        if column.default.is_some() {
+                            return Err(
+                                several_constraints("DEFAULT", &column.name, &self.table.name).at_line(line)
+                            );
+                        }
                         column.default = Some((name, value));
                     }
                     other => column.constraints.push(other),
@@ -258,9 +290,26 @@ impl Parser<'_> {
             } else if self.accept_word(Keyword::References) {
                 let kind = self.references(Vec::new())?;
                 column.constraints.push(ConstraintClause { name: None, kind });
+            } else if self.accept_word(Keyword::Index) {
+                let index = self.inline_index(Some(&column.name))?;
+                self.inline_indexes.push(index);
             } else {
                 return Ok(());
             }
+        }
+    }
+
+    /// What begins here that columns may have in SQL Server, and have not here.
+    fn refused_attribute(&self) -> Option<&'static str> {
+        let of = |word, next| self.is_word(word) && self.is_word_ahead(1, next);
+        match () {
+            () if of(Keyword::Encrypted, Keyword::With) => Some("ENCRYPTED WITH (Always Encrypted)"),
+            () if of(Keyword::Generated, Keyword::Always) => Some("GENERATED ALWAYS AS ROW"),
+            () if self.is_bare_ahead(0, "MASKED") && self.is_word_ahead(1, Keyword::With) => {
+                Some("MASKED WITH (dynamic data masking)")
+            }
+            () if self.is_word(Keyword::Filestream) => Some("FILESTREAM"),
+            () => None,
         }
     }
 
@@ -354,19 +403,20 @@ impl Parser<'_> {
             Some(_) if !self.is_symbol("(") => Vec::new(),
             _ => self.ordered_columns()?,
         };
-        let (settings, place) = self.index_options("CREATE TABLE")?;
+        let (settings, place) = self.index_options(OptionPlace::Key)?;
         let (group, scheme) = Place::parted(place);
         Ok(ConstraintKind::Key { primary, clustered, columns, settings, group, scheme })
     }
 
     fn references(&mut self, columns: Vec<String>) -> Parsed<ConstraintKind> {
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let referenced = if self.is_symbol("(") { self.names_in_parentheses()? } else { Vec::new() };
-        let (mut on_delete, mut on_update) = (ReferentialAction::NoAction, ReferentialAction::NoAction);
+        let (mut on_delete, mut on_update) = (None, None);
         while self.is_word(Keyword::On)
             && (self.is_word_ahead(1, Keyword::Delete) || self.is_word_ahead(1, Keyword::Update))
         {
             let delete = self.is_word_ahead(1, Keyword::Delete);
+            let unexpected = self.unexpected();
             self.advance();
             self.advance();
             let action = if self.accept_words(&[Keyword::No, Keyword::Action]) {
@@ -380,23 +430,13 @@ impl Parser<'_> {
             } else {
                 return Err(self.unexpected());
             };
-            *(if delete { &mut on_delete } else { &mut on_update }) = action;
+            if (if delete { &mut on_delete } else { &mut on_update }).replace(action).is_some() {
+                return Err(unexpected);
+            }
         }
+        let (on_delete, on_update) = (on_delete.unwrap_or_default(), on_update.unwrap_or_default());
         self.accept_words(&[Keyword::Not, Keyword::For, Keyword::Replication]);
         Ok(ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update })
-    }
-
-    /// `SET MAXDOP = n` of ALTER DATABASE SCOPED CONFIGURATION; all other settings are read and without effect.
-    fn scoped_configuration(&mut self) -> Parsed<StatementKind> {
-        if self.accept_words(&[Keyword::Set, Keyword::Maxdop]) {
-            self.expect_symbol("=")?;
-            let limit = u16::try_from(self.unsigned()?).ok().filter(|limit| *limit <= 32_767);
-            return limit.map(StatementKind::ScopedMaxDop).ok_or_else(|| self.unexpected());
-        }
-        while !self.at_end() && !self.is_symbol(";") {
-            self.advance();
-        }
-        Ok(StatementKind::Nothing)
     }
 
     pub(crate) fn alter(&mut self) -> Parsed<StatementKind> {
@@ -417,19 +457,24 @@ impl Parser<'_> {
         if !self.accept_word(Keyword::Table) {
             return self.alter_module(start);
         }
-        let table = self.object_name()?;
+        let table = self.local_name()?;
+        self.table.clone_from(&table);
         let check = if self.accept_words(&[Keyword::With, Keyword::Check]) {
             Some(true)
         } else {
             self.accept_words(&[Keyword::With, Keyword::Nocheck]).then_some(false)
         };
         let action = if self.accept_word(Keyword::Add) {
+            self.inline_indexes.clear();
             let (columns, constraints) = self.table_elements()?;
+            if !std::mem::take(&mut self.inline_indexes).is_empty() {
+                return Err(SqlError::unsupported("ALTER TABLE … ADD INDEX").at_line(self.line()));
+            }
             AlterAction::Add { columns, constraints }
         } else if self.accept_word(Keyword::Drop) {
             self.alter_drop()?
         } else if self.accept_words(&[Keyword::Alter, Keyword::Column]) {
-            AlterAction::AlterColumn(Box::new(self.column(1)?))
+            AlterAction::AlterColumn(Box::new(self.altered_column()?))
         } else if (self.is_word(Keyword::Check) || self.is_word(Keyword::Nocheck))
             && self.is_word_ahead(1, Keyword::Constraint)
         {
@@ -439,7 +484,7 @@ impl Parser<'_> {
             let names = if self.accept_word(Keyword::All) { None } else { Some(self.name_list()?) };
             AlterAction::SwitchConstraints { names, enabled }
         } else if self.accept_word(Keyword::Rebuild) {
-            AlterAction::Rebuild(self.rebuild("ALTER TABLE")?)
+            AlterAction::Rebuild(self.rebuild(OptionPlace::RebuildTable)?)
         } else if self.accept_word(Keyword::Switch) {
             self.switch_rows()?
         } else if self.at_trigger_switch() {
@@ -455,23 +500,42 @@ impl Parser<'_> {
         {
             self.advance();
             self.lock_escalation()?
-        } else if [Keyword::Enable, Keyword::Disable, Keyword::Set].iter().any(|word| self.is_word(*word)) {
-            while !self.at_end() && !self.is_symbol(";") {
-                self.advance();
-            }
-            AlterAction::Nothing
+        } else if let Some(what) = self.refused_alteration() {
+            return Err(SqlError::unsupported(what).at_line(self.line()));
         } else {
+            if self.accept_word(Keyword::Set) {
+                self.expect_symbol("(")?;
+            }
             return Err(self.unexpected());
         };
         Ok(StatementKind::AlterTable { table, check, action })
     }
 
-    fn name_list(&mut self) -> Parsed<Vec<String>> {
-        let mut names = vec![self.name()?];
-        while self.accept_symbol(",") {
-            names.push(self.name()?);
+    /// What begins here that ALTER TABLE may do in SQL Server, and does not here.
+    fn refused_alteration(&self) -> Option<&'static str> {
+        let switch = self.is_word(Keyword::Enable) || self.is_word(Keyword::Disable);
+        match () {
+            () if switch && self.is_bare_ahead(1, "CHANGE_TRACKING") => Some("CHANGE_TRACKING"),
+            () if switch && self.is_bare_ahead(1, "FILETABLE_NAMESPACE") => Some("FILETABLE_NAMESPACE"),
+            () if self.is_word(Keyword::Set) && self.is_symbol_ahead(1, "(") => {
+                ["FILESTREAM_ON", "DATA_DELETION", "REMOTE_DATA_ARCHIVE", "FILETABLE_DIRECTORY"]
+                    .into_iter()
+                    .find(|option| self.is_bare_ahead(2, option))
+            }
+            () => None,
         }
-        Ok(names)
+    }
+
+    /// After ALTER COLUMN: a name with its type, collation and nullability.
+    fn altered_column(&mut self) -> Parsed<ColumnClause> {
+        let unexpected = self.unexpected();
+        let column = self.column(1)?;
+        let more = column.computed.is_some()
+            || column.identity.is_some()
+            || column.row_guid
+            || column.default.is_some()
+            || !column.constraints.is_empty();
+        if more { Err(unexpected) } else { Ok(column) }
     }
 
     /// `[CONSTRAINT] [IF EXISTS] name, … | COLUMN [IF EXISTS] name, …`, in any order. Constraints go first: columns may have them.
@@ -503,6 +567,19 @@ impl Parser<'_> {
             _ => AlterAction::Several(vec![of_constraints, of_columns]),
         })
     }
+}
+
+/// 8150.
+fn several_nulls(column: &str, table: &str) -> SqlError {
+    let text = format!("Multiple NULL constraints were specified for column '{column}', table '{table}'.");
+    SqlError::new(8150, 16, 0, text)
+}
+
+/// 8148.
+fn several_constraints(kind: &str, column: &str, table: &str) -> SqlError {
+    let text =
+        format!("More than one column {kind} constraint specified for column '{column}', table '{table}'.");
+    SqlError::new(8148, 16, 0, text)
 }
 
 /// Where a table or an index goes.

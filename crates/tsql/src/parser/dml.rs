@@ -39,7 +39,7 @@ impl Parser<'_> {
         let (from_file, hints) = self.insert_hints()?;
         let table_lock = hints.has_any(&[TableHint::Table, TableHint::TableExclusive]);
         let columns =
-            if self.is_symbol("(") && !self.at_query() { Some(self.names_in_parentheses()?) } else { None };
+            if self.is_symbol("(") && !self.at_query() { Some(self.insert_columns()?) } else { None };
         let output = self.output()?;
         let source = InsertSource::DefaultValues;
         let mut insert = Insert { with, top, table, from_file, table_lock, columns, source, output };
@@ -48,7 +48,10 @@ impl Parser<'_> {
         } else if self.accept_word(Keyword::Values) {
             InsertSource::Values(self.inserted_rows()?)
         } else if self.is_word(Keyword::Exec) || self.is_word(Keyword::Execute) {
-            InsertSource::Execute(Box::new(self.execute()?))
+            match self.execute()? {
+                refused @ StatementKind::Unsupported(_) => return Ok(refused),
+                call => InsertSource::Execute(Box::new(call)),
+            }
         } else {
             let mut query = self.query()?;
             if query.with.is_empty() {
@@ -60,6 +63,20 @@ impl Parser<'_> {
             Some(hint) if !insert.reads_file() => Err(errors::UNKNOWN_HINT.with([hint])),
             _ => Ok(StatementKind::Insert(Box::new(insert))),
         }
+    }
+
+    /// `(a, t.b, s.t.c)`: the table before a column is that of the statement, whatever is written.
+    fn insert_columns(&mut self) -> Parsed<Vec<String>> {
+        self.expect_symbol("(")?;
+        let mut names = Vec::new();
+        loop {
+            names.push(self.object_name()?.name);
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        Ok(names)
     }
 
     /// TOP of a statement that changes rows.
@@ -140,6 +157,7 @@ impl Parser<'_> {
         let output = self.output()?;
         let from = if self.accept_word(Keyword::From) { self.table_sources()? } else { Vec::new() };
         let filter = self.where_clause()?;
+        self.option_clause()?;
         let update = Update { with, top, target, assignments, from, filter, output, hints };
         Ok(StatementKind::Update(Box::new(update)))
     }
@@ -209,22 +227,18 @@ impl Parser<'_> {
         let output = self.output()?;
         let from = if self.accept_word(Keyword::From) { self.table_sources()? } else { Vec::new() };
         let filter = self.where_clause()?;
+        self.option_clause()?;
         let delete = Delete { with, top, target, from, filter, output, hints };
         Ok(StatementKind::Delete(Box::new(delete)))
     }
 
     fn where_clause(&mut self) -> Parsed<Option<Expr>> {
-        let filter = if self.accept_word(Keyword::Where) {
-            if self.is_word(Keyword::Current) {
-                return Err(SqlError::unsupported("WHERE CURRENT OF").at_line(self.line()));
-            }
-            Some(self.condition()?)
-        } else {
-            None
-        };
-        if self.accept_word(Keyword::Option) {
-            self.skip_parentheses()?;
+        if !self.accept_word(Keyword::Where) {
+            return Ok(None);
         }
-        Ok(filter)
+        if self.is_word(Keyword::Current) {
+            return Err(SqlError::unsupported("WHERE CURRENT OF").at_line(self.line()));
+        }
+        self.condition().map(Some)
     }
 }

@@ -1,6 +1,7 @@
 //! Expressions and conditions, by precedence climbing in T-SQL's order:
 //! `~` and signs; `* / %`; `+ - & ^ |`; comparisons; NOT; AND; OR (with BETWEEN, IN, LIKE beside comparisons).
 
+use super::name::unknown_server;
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::expression::{
@@ -356,14 +357,37 @@ impl Parser<'_> {
                 Ok(function(keyword.text(), Vec::new()))
             }
             // Reserved words that are functions with them.
-            Keyword::Coalesce | Keyword::Nullif | Keyword::Left | Keyword::Right | Keyword::Identity
-                if call =>
-            {
+            Keyword::Coalesce | Keyword::Nullif | Keyword::Left | Keyword::Right if call => {
                 self.name_or_call()
             }
+            Keyword::Identity if call => self.identity_function(),
             _ if keyword.is_reserved() => Err(self.unexpected()),
             _ => self.name_or_call(),
         }
+    }
+
+    /// `IDENTITY (type [, seed, increment])` of SELECT INTO: the type as that of a constant, and two numbers.
+    fn identity_function(&mut self) -> Parsed<Expr> {
+        self.advance();
+        self.expect_symbol("(")?;
+        let sql_type = self.sql_type(TypePlace::Declaration)?;
+        let value = Box::new(Expr::Literal(Literal::Integer("0".to_owned())));
+        let mut arguments = vec![Expr::Cast { value, sql_type, style: None, lenient: false }];
+        let one = || Expr::Literal(Literal::Integer("1".to_owned()));
+        if self.accept_symbol(",") {
+            for last in [false, true] {
+                let start = self.start();
+                self.signed()?;
+                arguments.push(super::parse_expression(&self.text_since(start))?);
+                if !last {
+                    self.expect_symbol(",")?;
+                }
+            }
+        } else {
+            arguments.extend([one(), one()]);
+        }
+        self.expect_symbol(")")?;
+        Ok(function("IDENTITY", arguments))
     }
 
     fn case(&mut self) -> Parsed<Expr> {
@@ -502,7 +526,7 @@ impl Parser<'_> {
         let mut parts = Vec::new();
         while self.accept_symbol(".") {}
         loop {
-            if parts.len() > 4 {
+            if parts.len() > 5 {
                 return Err(self.unexpected());
             }
             let word = match self.kind() {
@@ -517,7 +541,18 @@ impl Parser<'_> {
             if !self.accept_symbol(".") {
                 break;
             }
-            while self.accept_symbol(".") {}
+            // A schema may be left out behind a database, and nothing else.
+            if self.is_symbol(".") {
+                let schema_follows = parts.len() <= 2 && {
+                    let name_behind = usize::from(!self.is_symbol_ahead(2, "(")) * 2;
+                    name_behind == 0 || self.is_symbol_ahead(name_behind, ".")
+                };
+                if !schema_follows {
+                    return Err(self.unexpected());
+                }
+                self.advance();
+                parts.push("dbo".to_owned());
+            }
         }
         if let [type_name] = parts.as_slice()
             && self.is_symbol("::")
@@ -541,6 +576,7 @@ impl Parser<'_> {
                 arguments.extend(self.method_arguments()?);
                 return Ok(function(&name, arguments));
             }
+            self.drop_server(&mut parts, 3)?;
             let name = parts.pop().unwrap_or_default();
             // Only a function of the user's own has a schema before its name.
             let schema = parts.pop().filter(|schema| !schema.eq_ignore_ascii_case("sys"));
@@ -548,10 +584,22 @@ impl Parser<'_> {
             let database = parts.pop().filter(|_| schema.is_some());
             return self.call(database, schema, name);
         }
+        self.drop_server(&mut parts, 4)?;
         if parts.len() > 4 {
             return Err(self.unexpected());
         }
         Ok(Expr::Column(parts))
+    }
+
+    /// Takes the server off a name of more than `most` parts. Errors: 7202 for another server than this.
+    pub(crate) fn drop_server(&self, parts: &mut Vec<String>, most: usize) -> Parsed<()> {
+        if parts.len() == most + 1 {
+            let server = parts.remove(0);
+            if !self.is_own_server(&server) {
+                return Err(unknown_server(&server).at_line(self.line()));
+            }
+        }
+        Ok(())
     }
 
     fn call(&mut self, database: Option<String>, schema: Option<String>, name: String) -> Parsed<Expr> {

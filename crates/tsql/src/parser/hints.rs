@@ -53,28 +53,65 @@ impl Parser<'_> {
     fn hints_in_parentheses(&mut self, mut file: Option<&mut FileHints>) -> Parsed<TableHints> {
         let mut hints = TableHints::default();
         self.expect_symbol("(")?;
-        while !self.accept_symbol(")") {
-            let Some(TokenKind::Word(word)) = self.kind().cloned() else { return Err(self.unexpected()) };
-            let line = self.line();
-            self.advance();
-            let is_of_file = file.as_deref_mut().is_some_and(|file| file.set(&word));
-            match TableHint::of(&word) {
-                Some(hint) => hints.add(hint),
-                None if is_of_file => {}
-                None if TableHint::is_of_plan(&word) => self.skip_hint_value()?,
-                None => return Err(errors::UNKNOWN_HINT.with([&word]).at_line(line)),
+        loop {
+            self.table_hint(&mut hints, file.as_deref_mut())?;
+            // A comma may be left out between hints, and stands nowhere else.
+            if !self.accept_symbol(",") && self.accept_symbol(")") {
+                break;
             }
-            self.accept_symbol(",");
         }
         hints.check().map_err(|error| error.at_line(self.line()))?;
         Ok(hints)
     }
 
-    /// `INDEX(i)`, `INDEX = i`, `FORCESEEK(i(a))`.
-    fn skip_hint_value(&mut self) -> Parsed<()> {
-        if self.accept_symbol("=") && !self.is_symbol("(") {
-            self.advance();
+    /// One hint. Errors: 321.
+    pub(super) fn table_hint(&mut self, hints: &mut TableHints, file: Option<&mut FileHints>) -> Parsed<()> {
+        let Some(TokenKind::Word(word)) = self.kind().cloned() else { return Err(self.unexpected()) };
+        let line = self.line();
+        self.advance();
+        let is_of_file = file.is_some_and(|file| file.set(&word));
+        match TableHint::of(&word) {
+            Some(hint) => hints.add(hint),
+            None if is_of_file => {}
+            None if TableHint::is_of_plan(&word) => self.plan_hint_value(&word.to_ascii_uppercase())?,
+            None => return Err(errors::UNKNOWN_HINT.with([&word]).at_line(line)),
         }
-        if self.is_symbol("(") { self.skip_parentheses() } else { Ok(()) }
+        Ok(())
+    }
+
+    /// `INDEX(i, …)`, `INDEX = i`, `FORCESEEK(i(a, …))`, `SPATIAL_WINDOW_MAX_CELLS = n`.
+    fn plan_hint_value(&mut self, hint: &str) -> Parsed<()> {
+        match hint {
+            "INDEX" => {
+                let equals = self.accept_symbol("=");
+                if equals && !self.is_symbol("(") {
+                    return self.index_reference();
+                }
+                self.expect_symbol("(")?;
+                self.index_reference()?;
+                while self.accept_symbol(",") {
+                    self.index_reference()?;
+                }
+                self.expect_symbol(")")
+            }
+            "FORCESEEK" if self.accept_symbol("(") => {
+                self.index_reference()?;
+                self.names_in_parentheses()?;
+                self.expect_symbol(")")
+            }
+            "SPATIAL_WINDOW_MAX_CELLS" => {
+                self.expect_symbol("=")?;
+                self.unsigned().map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An index by its name or number.
+    fn index_reference(&mut self) -> Parsed<()> {
+        match self.kind() {
+            Some(TokenKind::Integer(_)) => self.unsigned().map(drop),
+            _ => self.name().map(drop),
+        }
     }
 }

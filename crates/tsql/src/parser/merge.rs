@@ -33,9 +33,7 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         let output = self.output()?;
-        if self.accept_word(Keyword::Option) {
-            self.skip_parentheses()?;
-        }
+        self.option_clause()?;
         if !self.is_symbol(";") {
             let error =
                 SqlError::new(10713, 15, 1, "A MERGE statement must be terminated by a semi-colon (;).");

@@ -7,8 +7,10 @@
 mod administration;
 mod bulk;
 mod bulk_file;
+mod create_database;
 mod cursor;
 mod database_file;
+mod database_option;
 mod ddl;
 mod dml;
 mod expression;
@@ -18,11 +20,16 @@ mod hints;
 mod index;
 mod merge;
 mod module;
+mod name;
+mod object_kinds;
 mod odbc_escape;
 mod partition;
 mod permission;
 mod query;
+mod query_hints;
 mod routine;
+mod schema;
+mod set_option;
 mod statement;
 mod trigger;
 mod turn;
@@ -33,55 +40,13 @@ use std::collections::HashSet;
 
 use super::ast::{Declaration, Statement};
 use super::expression::{Expr, Window};
+use super::index::CreateIndex;
 use super::keywords::Keyword;
 use super::lexer::{Token, TokenKind, tokenize};
 use super::names::ObjectName;
 use crate::errors;
 use crate::sql_error::SqlError;
-
-/// Words that begin a statement, and stand in no option that is skipped. `ROLLBACK` is one of those (`WITH ROLLBACK IMMEDIATE`).
-const STATEMENTS: &[Keyword] = &[
-    Keyword::Alter,
-    Keyword::Backup,
-    Keyword::Begin,
-    Keyword::Bulk,
-    Keyword::Checkpoint,
-    Keyword::Close,
-    Keyword::Commit,
-    Keyword::Create,
-    Keyword::Dbcc,
-    Keyword::Deallocate,
-    Keyword::Declare,
-    Keyword::Delete,
-    Keyword::Deny,
-    Keyword::Drop,
-    Keyword::Exec,
-    Keyword::Execute,
-    Keyword::Fetch,
-    Keyword::Goto,
-    Keyword::Grant,
-    Keyword::If,
-    Keyword::Insert,
-    Keyword::Kill,
-    Keyword::Merge,
-    Keyword::Open,
-    Keyword::Print,
-    Keyword::Raiserror,
-    Keyword::Reconfigure,
-    Keyword::Restore,
-    Keyword::Return,
-    Keyword::Revoke,
-    Keyword::Save,
-    Keyword::Select,
-    Keyword::Set,
-    Keyword::Shutdown,
-    Keyword::Throw,
-    Keyword::Truncate,
-    Keyword::Update,
-    Keyword::Use,
-    Keyword::Waitfor,
-    Keyword::While,
-];
+use name::{named, parts_of};
 
 /// Result of every parsing function.
 pub(crate) type Parsed<T> = Result<T, SqlError>;
@@ -96,11 +61,19 @@ const CHAIN_MAX: usize = 8192;
 /// Sources of one FROM beyond which a batch is refused in the same way: joins nest as deep as they are long.
 const SOURCES_MAX: usize = 500;
 
-/// Parses a whole batch. `quoted_identifier` is the session's option.
+/// Parses a whole batch. `quoted_identifier` is the session's option. No server's name may stand in it.
 ///
-/// Errors: 102 and 156 near the offending token, 105, 113, 191 for too deep nesting.
+/// Errors: 102 and 156 near the offending token, 105, 113, 117, 191 for too deep nesting, 7202.
 pub fn parse_batch(text: &str, quoted_identifier: bool) -> Parsed<Vec<Statement>> {
     let mut parser = Parser::new(text, quoted_identifier)?;
+    parser.batch()
+}
+
+/// Parses a whole batch, in which names of four parts may begin with that of the server.
+///
+/// Errors: those of [`parse_batch`].
+pub fn parse_batch_on(server: &str, text: &str, quoted_identifier: bool) -> Parsed<Vec<Statement>> {
+    let mut parser = Parser { server: Some(server), ..Parser::new(text, quoted_identifier)? };
     parser.batch()
 }
 
@@ -123,12 +96,32 @@ pub fn parse_declarations(text: &str) -> Parsed<Vec<Declaration>> {
     Ok(declarations)
 }
 
-/// Parses a one- to three-part name from the text of OBJECT_ID and of procedures.
+/// Parses a one- to three-part name from the text of OBJECT_ID and of procedures. Errors: 117 for more parts.
 pub fn parse_object_name(text: &str) -> Parsed<ObjectName> {
-    let mut parser = Parser::new(text, true)?;
-    let name = parser.object_name()?;
-    parser.expect_end()?;
+    let mut parts = parts_of(text)?;
+    let (_, name) = match parts.as_mut_slice() {
+        [database, schema, name] => named([None, database.take(), schema.take(), name.take()])?,
+        [schema, name] => named([None, None, schema.take(), name.take()])?,
+        [name] => named([None, None, None, name.take()])?,
+        _ => return Err(name::too_many_parts(text, 2)),
+    };
     Ok(name)
+}
+
+/// Parses a name of up to four parts, the first of which may be that of the server. Errors: 7202 for another server.
+pub fn parse_object_name_on(server: &str, text: &str) -> Parsed<ObjectName> {
+    let mut parts = parts_of(text)?;
+    match parts.as_mut_slice() {
+        [of, database, schema, name] => {
+            let (found, name) = named([of.take(), database.take(), schema.take(), name.take()])?;
+            match found.filter(|found| !found.eq_ignore_ascii_case(server)) {
+                Some(found) => Err(name::unknown_server(&found)),
+                None => Ok(name),
+            }
+        }
+        parts if parts.len() > 4 => Err(name::too_many_parts(text, 3)),
+        _ => parse_object_name(text),
+    }
 }
 
 /// The tokens and the place in them.
@@ -145,6 +138,12 @@ pub(crate) struct Parser<'a> {
     windows: Vec<(String, Window)>,
     /// The variables that have been declared, in lower case: names are unique within a batch or a module, in whatever branch.
     declared: HashSet<String>,
+    /// The name of the table whose columns are being read.
+    table: ObjectName,
+    /// The indexes among those columns.
+    inline_indexes: Vec<CreateIndex>,
+    /// The name of this server, with which a name of four parts may begin.
+    server: Option<&'a str>,
 }
 
 impl<'a> Parser<'a> {
@@ -158,6 +157,9 @@ impl<'a> Parser<'a> {
             sources: 0,
             windows: Vec::new(),
             declared: HashSet::new(),
+            table: ObjectName::default(),
+            inline_indexes: Vec::new(),
+            server: None,
         })
     }
 
@@ -215,17 +217,42 @@ impl<'a> Parser<'a> {
         self.keyword_ahead(ahead) == Some(word)
     }
 
+    /// Whether a token is the bare word `word`, which needs not be one of the grammar's.
+    pub(crate) fn is_bare_ahead(&self, ahead: usize, word: &str) -> bool {
+        matches!(self.kind_ahead(ahead), Some(TokenKind::Word(found)) if found.eq_ignore_ascii_case(word))
+    }
+
+    /// Accepts a run of bare words, or none of them.
+    pub(crate) fn accept_bare(&mut self, words: &str) -> bool {
+        let found = words.split(' ').enumerate().all(|(ahead, word)| self.is_bare_ahead(ahead, word));
+        if found {
+            self.at += words.split(' ').count();
+        }
+        found
+    }
+
+    pub(crate) fn expect_bare(&mut self, words: &str) -> Parsed<()> {
+        if self.accept_bare(words) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    /// The bare word here in capitals, reserved or not.
+    pub(crate) fn any_word(&mut self) -> Parsed<String> {
+        match self.kind() {
+            Some(TokenKind::Word(word)) => {
+                let word = word.to_ascii_uppercase();
+                self.advance();
+                Ok(word)
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
     pub(crate) fn is_symbol(&self, symbol: &str) -> bool {
         self.is_symbol_ahead(0, symbol)
     }
 
     pub(crate) fn is_symbol_ahead(&self, ahead: usize, symbol: &str) -> bool {
         matches!(self.kind_ahead(ahead), Some(TokenKind::Symbol(text)) if *text == symbol)
-    }
-
-    /// Whether the next statement begins here, where options are skipped without being known.
-    fn at_statement(&self) -> bool {
-        self.keyword_ahead(0).is_some_and(|word| STATEMENTS.contains(&word))
     }
 
     pub(crate) fn accept_word(&mut self, word: Keyword) -> bool {
@@ -321,56 +348,6 @@ impl<'a> Parser<'a> {
         Ok(result)
     }
 
-    /// A name: a bare word that is not reserved, or a delimited one.
-    pub(crate) fn accept_name(&mut self) -> Option<String> {
-        let name = match self.kind()? {
-            TokenKind::Word(word) if !self.is_reserved() => word.clone(),
-            TokenKind::Quoted(name) => name.clone(),
-            _ => return None,
-        };
-        self.advance();
-        Some(name)
-    }
-
-    pub(crate) fn name(&mut self) -> Parsed<String> {
-        self.accept_name().ok_or_else(|| self.unexpected())
-    }
-
-    /// A collation's name. `database_default` and `catalog_default` are that of every database here.
-    pub(crate) fn collation(&mut self) -> Parsed<String> {
-        let name = self.name()?;
-        let default =
-            ["database_default", "catalog_default"].iter().any(|word| name.eq_ignore_ascii_case(word));
-        Ok(if default { crate::DEFAULT_COLLATION.to_string() } else { name })
-    }
-
-    /// One to four parts; empty ones in front or in the middle stand for the default.
-    pub(crate) fn object_name(&mut self) -> Parsed<ObjectName> {
-        let mut parts: Vec<Option<String>> = Vec::new();
-        loop {
-            if self.accept_symbol(".") {
-                parts.push(None);
-                continue;
-            }
-            parts.push(Some(self.name()?));
-            if !self.accept_symbol(".") {
-                break;
-            }
-        }
-        if parts.len() > 4 {
-            return Err(SqlError::new(
-                117,
-                15,
-                1,
-                "The object name contains more than the maximum number of prefixes. The maximum is 3.",
-            )
-            .at_line(self.line()));
-        }
-        let mut parts = parts.into_iter().rev();
-        let name = parts.next().flatten().unwrap_or_default();
-        Ok(ObjectName { schema: parts.next().flatten(), database: parts.next().flatten(), name })
-    }
-
     /// `(a [ASC|DESC], …)`.
     pub(crate) fn ordered_columns(&mut self) -> Parsed<Vec<(String, bool)>> {
         self.expect_symbol("(")?;
@@ -388,17 +365,6 @@ impl<'a> Parser<'a> {
         }
         self.expect_symbol(")")?;
         Ok(columns)
-    }
-
-    /// `(a, b, …)`.
-    pub(crate) fn names_in_parentheses(&mut self) -> Parsed<Vec<String>> {
-        self.expect_symbol("(")?;
-        let mut names = vec![self.name()?];
-        while self.accept_symbol(",") {
-            names.push(self.name()?);
-        }
-        self.expect_symbol(")")?;
-        Ok(names)
     }
 
     /// An unsigned number.
@@ -419,20 +385,5 @@ impl<'a> Parser<'a> {
         self.accept_symbol("+");
         let magnitude = i128::from(self.unsigned()?);
         i64::try_from(if negative { -magnitude } else { magnitude }).map_err(|_| self.unexpected())
-    }
-
-    /// Skips a parenthesised group whatever is in it.
-    pub(crate) fn skip_parentheses(&mut self) -> Parsed<()> {
-        self.expect_symbol("(")?;
-        let mut depth = 1_usize;
-        while depth > 0 {
-            if self.at_end() {
-                return Err(self.unexpected());
-            }
-            depth += usize::from(self.is_symbol("("));
-            depth -= usize::from(self.is_symbol(")"));
-            self.advance();
-        }
-        Ok(())
     }
 }

@@ -2,10 +2,16 @@
 
 use super::types::TypePlace;
 use super::{Parsed, Parser};
-use crate::ast::{CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, StatementKind};
+use crate::ast::{
+    CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, Statement, StatementKind,
+};
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
+
+/// The first words of what describes a sequence.
+const SEQUENCE_OPTIONS: &[&str] =
+    &["AS", "START", "RESTART", "INCREMENT", "MINVALUE", "MAXVALUE", "CYCLE", "CACHE"];
 
 impl Parser<'_> {
     /// After CREATE, which stood at token `start`.
@@ -17,13 +23,14 @@ impl Parser<'_> {
         };
         if mode == CreateMode::Create {
             if self.accept_word(Keyword::Sequence) {
-                let name = self.object_name()?;
+                let name = self.local_name()?;
                 return Ok(StatementKind::CreateSequence { name, options: self.sequence_options()? });
             }
             if self.accept_word(Keyword::Synonym) {
-                let name = self.object_name()?;
+                let name = self.local_name()?;
                 self.expect_word(Keyword::For)?;
-                return Ok(StatementKind::CreateSynonym { name, target: self.object_name()? });
+                let (server, target) = self.remote_name()?;
+                return Ok(StatementKind::CreateSynonym { name, server, target });
             }
         }
         self.module(start, mode)
@@ -32,7 +39,7 @@ impl Parser<'_> {
     /// After ALTER, which stood at token `start`.
     pub(crate) fn alter_module(&mut self, start: usize) -> Parsed<StatementKind> {
         if self.accept_word(Keyword::Sequence) {
-            let name = self.object_name()?;
+            let name = self.local_name()?;
             return Ok(StatementKind::AlterSequence { name, options: self.sequence_options()? });
         }
         self.module(start, CreateMode::Alter)
@@ -43,7 +50,10 @@ impl Parser<'_> {
         let word = word.to_ascii_uppercase();
         let verb = if mode == CreateMode::Alter { "ALTER" } else { "CREATE" };
         if !matches!(word.as_str(), "VIEW" | "PROCEDURE" | "PROC" | "FUNCTION" | "TRIGGER") {
-            return Err(SqlError::unsupported(&format!("{verb} {word}")).at_line(self.line()));
+            if mode == CreateMode::CreateOrAlter {
+                return Err(self.unexpected());
+            }
+            return Err(self.other_object(verb, &word).at_line(self.line()));
         }
         let first = self.tokens.iter().take(start).all(|token| token.kind == TokenKind::Symbol(";"));
         if !first {
@@ -51,23 +61,34 @@ impl Parser<'_> {
             let text = format!("'{verb} {word}' must be the first statement in a query batch.");
             return Err(SqlError::new(111, 15, 1, text).at_line(self.line()));
         }
-        self.advance();
-        let name = self.object_name()?;
+        let statement = self.module_from(start, mode)?;
+        while self.accept_symbol(";") {}
+        self.expect_end()?;
+        Ok(statement)
+    }
+
+    /// A module from its kind on; the statement began at token `start`.
+    pub(crate) fn module_from(&mut self, start: usize, mode: CreateMode) -> Parsed<StatementKind> {
+        let word = self.any_word()?;
+        let first = self.tokens.get(start).map_or(0, |token| token.start);
+        let name = self.local_name()?;
         let body = match word.as_str() {
             "VIEW" => self.view()?,
             "FUNCTION" => self.function_definition()?,
             "TRIGGER" => self.trigger_definition()?,
             _ => self.procedure_definition()?,
         };
-        while self.accept_symbol(";") {}
-        self.expect_end()?;
-        let text = self.text.to_string();
+        // Comments around a statement that fills its batch belong to its text.
+        let fills = self.tokens.iter().take(start).all(|token| token.kind == TokenKind::Symbol(";"))
+            && self.tokens.iter().skip(self.at).all(|token| token.kind == TokenKind::Symbol(";"));
+        let text = if fills { self.text.to_string() } else { self.text_since(first) };
         Ok(StatementKind::CreateModule(Box::new(CreateModule { mode, name, body, text })))
     }
 
     fn view(&mut self) -> Parsed<ModuleBody> {
         let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
-        self.module_options()?;
+        self.module_options(&["ENCRYPTION", "SCHEMABINDING", "VIEW_METADATA"], false)?;
+        self.expect_word(Keyword::As)?;
         let query = Box::new(self.query()?);
         let check = self.accept_words(&[Keyword::With, Keyword::Check, Keyword::Option]);
         Ok(ModuleBody::View { columns, query, check })
@@ -81,7 +102,9 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
-        self.module_options()?;
+        self.module_options(&["ENCRYPTION", "RECOMPILE", "SCHEMABINDING"], true)?;
+        self.accept_words(&[Keyword::For, Keyword::Replication]);
+        self.expect_word(Keyword::As)?;
         Ok(ModuleBody::Procedure { parameters, statements: self.body()? })
     }
 
@@ -89,7 +112,7 @@ impl Parser<'_> {
         let parameters = self.parameters()?;
         self.expect_word(Keyword::Returns)?;
         if self.accept_word(Keyword::Table) {
-            self.module_options()?;
+            self.function_options()?;
             self.expect_word(Keyword::Return)?;
             return Ok(ModuleBody::InlineFunction { parameters, query: Box::new(self.query()?) });
         }
@@ -97,12 +120,13 @@ impl Parser<'_> {
             self.advance();
             self.expect_word(Keyword::Table)?;
             let result = self.table_variable(name)?;
-            self.module_options()?;
-            return Ok(ModuleBody::TableFunction { parameters, result, statements: self.body()? });
+            self.function_options()?;
+            let statements = self.function_block()?;
+            return Ok(ModuleBody::TableFunction { parameters, result, statements });
         }
         let returns = self.declared_type(1)?;
-        self.module_options()?;
-        Ok(ModuleBody::ScalarFunction { parameters, returns, statements: self.body()? })
+        self.function_options()?;
+        Ok(ModuleBody::ScalarFunction { parameters, returns, statements: self.function_block()? })
     }
 
     /// `(@a int = 1, …)`.
@@ -116,49 +140,49 @@ impl Parser<'_> {
         Ok(parameters)
     }
 
-    /// WITH SCHEMABINDING and the like, read and without effect, up to AS; a function may leave AS out.
-    fn module_options(&mut self) -> Parsed<()> {
-        if self.accept_word(Keyword::With) {
-            loop {
-                if self.accept_word(Keyword::Execute) || self.accept_word(Keyword::Exec) {
-                    self.expect_word(Keyword::As)?;
-                    if matches!(self.kind(), Some(TokenKind::Text { .. })) {
-                        self.advance();
-                    } else {
-                        self.name()?;
-                    }
-                } else if self.accept_words(&[
-                    Keyword::Returns,
-                    Keyword::Null,
-                    Keyword::On,
-                    Keyword::Null,
-                    Keyword::Input,
-                ]) || self.accept_words(&[
-                    Keyword::Called,
-                    Keyword::On,
-                    Keyword::Null,
-                    Keyword::Input,
-                ]) {
-                } else {
-                    self.name()?;
-                    if self.accept_symbol("=") && !self.accept_word(Keyword::On) {
-                        self.expect_word(Keyword::Off)?;
-                    }
-                }
-                if !self.accept_symbol(",") {
-                    break;
-                }
-            }
+    /// WITH and options of words, which hide or guard the text and change nothing of what it does.
+    fn module_options(&mut self, known: &[&str], executes_as: bool) -> Parsed<()> {
+        if !self.accept_word(Keyword::With) {
+            return Ok(());
         }
-        self.accept_words(&[Keyword::For, Keyword::Replication]);
-        if self.accept_word(Keyword::As) || self.is_word(Keyword::Begin) || self.is_word(Keyword::Return) {
-            Ok(())
-        } else {
-            Err(self.unexpected())
+        loop {
+            if executes_as && (self.accept_word(Keyword::Execute) || self.accept_word(Keyword::Exec)) {
+                self.expect_word(Keyword::As)?;
+                let known = ["CALLER", "SELF", "OWNER"].iter().any(|word| self.accept_bare(word));
+                if !known {
+                    self.literal_text()?;
+                }
+            } else if known.contains(&"INLINE") && self.accept_bare("INLINE") {
+                self.expect_symbol("=")?;
+                self.switch()?;
+            } else if !known.iter().any(|words| self.accept_bare(words)) {
+                return Err(self.unexpected());
+            }
+            if !self.accept_symbol(",") {
+                return Ok(());
+            }
         }
     }
 
-    pub(crate) fn body(&mut self) -> Parsed<Vec<crate::ast::Statement>> {
+    /// The options of a function, and AS, which may be left out.
+    fn function_options(&mut self) -> Parsed<()> {
+        let known =
+            ["ENCRYPTION", "SCHEMABINDING", "RETURNS NULL ON NULL INPUT", "CALLED ON NULL INPUT", "INLINE"];
+        self.module_options(&known, true)?;
+        self.accept_word(Keyword::As);
+        Ok(())
+    }
+
+    /// The body of a function of statements, which is one block.
+    fn function_block(&mut self) -> Parsed<Vec<Statement>> {
+        let unexpected = self.unexpected();
+        match self.is_word(Keyword::Begin).then(|| self.statement()).transpose()? {
+            Some(block @ Statement { kind: StatementKind::Block(_), .. }) => Ok(vec![block]),
+            _ => Err(unexpected),
+        }
+    }
+
+    pub(crate) fn body(&mut self) -> Parsed<Vec<Statement>> {
         let mut statements = Vec::new();
         self.statements_into(&mut statements, &[])?;
         Ok(statements)
@@ -166,7 +190,15 @@ impl Parser<'_> {
 
     fn sequence_options(&mut self) -> Parsed<SequenceOptions> {
         let mut options = SequenceOptions::default();
+        let mut seen: Vec<&str> = Vec::new();
         loop {
+            // Each option stands once, with NO before it or without.
+            let unexpected = self.unexpected();
+            let word = self.keyword_ahead(usize::from(self.is_word(Keyword::No))).map_or("", Keyword::text);
+            if !word.is_empty() && seen.contains(&word) && SEQUENCE_OPTIONS.contains(&word) {
+                return Err(unexpected);
+            }
+            seen.push(word);
             if self.accept_word(Keyword::As) {
                 options.sql_type = Some(self.sql_type(TypePlace::Declaration)?);
             } else if self.accept_words(&[Keyword::Start, Keyword::With]) {

@@ -120,7 +120,7 @@ impl Parser<'_> {
     pub(crate) fn switch_rows(&mut self) -> Parsed<AlterAction> {
         let from = self.partition_number()?;
         self.expect_word(Keyword::To)?;
-        let target = self.object_name()?;
+        let target = self.local_name()?;
         let to = self.partition_number()?;
         if self.is_word(Keyword::With) {
             return Err(SqlError::unsupported("SWITCH … WITH").at_line(self.line()));
@@ -137,7 +137,7 @@ impl Parser<'_> {
 
     /// After TRUNCATE TABLE.
     pub(crate) fn truncate_table(&mut self) -> Parsed<StatementKind> {
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let mut partitions = Vec::new();
         if self.is_word(Keyword::With) && self.is_symbol_ahead(1, "(") {
             self.advance();
@@ -150,7 +150,7 @@ impl Parser<'_> {
     }
 
     /// `(1, 3 TO 5)`.
-    fn partition_spans(&mut self) -> Parsed<Vec<PartitionSpan>> {
+    pub(crate) fn partition_spans(&mut self) -> Parsed<Vec<PartitionSpan>> {
         self.expect_symbol("(")?;
         let mut spans = Vec::new();
         loop {

@@ -4,10 +4,10 @@ use super::expression::xml_method;
 use super::grouping::name_windows;
 use super::types::TypePlace;
 use super::{Parsed, Parser};
-use crate::errors;
-use crate::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr};
+use crate::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr, Literal};
 use crate::keywords::Keyword;
 use crate::lexer::{TokenKind, name};
+use crate::names::same_name;
 use crate::query::{
     CommonTable, JoinKind, JsonColumn, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
     TableSource, Top,
@@ -44,6 +44,7 @@ impl Parser<'_> {
         let mut query = Query { with, ..Query::of(body) };
         if self.accept_words(&[Keyword::Order, Keyword::By]) {
             query.order_by = self.order_items()?;
+            name_aliases(&query.body, &mut query.order_by);
             if self.accept_word(Keyword::Offset) {
                 query.offset = Some(self.expression()?);
                 if !self.accept_word(Keyword::Rows) {
@@ -63,8 +64,9 @@ impl Parser<'_> {
         }
         query.for_clause = self.for_clause()?.map(Box::new);
         self.accept_words(&[Keyword::For, Keyword::Browse]);
-        if self.accept_word(Keyword::Option) {
-            self.query_hints(&mut query)?;
+        if self.is_word(Keyword::Option) {
+            let hints = self.option_clause()?;
+            (query.max_recursion, query.max_dop) = (hints.max_recursion, hints.max_dop);
             if query.for_clause.is_none() {
                 query.for_clause = self.for_clause()?.map(Box::new);
             }
@@ -72,38 +74,6 @@ impl Parser<'_> {
         name_windows(&mut [], &mut query.order_by, &std::mem::take(&mut self.windows))
             .map_err(|error| error.at_line(self.line()))?;
         Ok(query)
-    }
-
-    /// OPTION (…): MAXRECURSION and MAXDOP count, everything else is read and without effect.
-    fn query_hints(&mut self, query: &mut Query) -> Parsed<()> {
-        let start = self.at;
-        self.skip_parentheses()?;
-        let end = self.at;
-        if let Some(limit) = self.numeric_hint("MAXRECURSION", start..end)? {
-            if limit > 32_767 {
-                let text = format!(
-                    "The value {limit} specified for the MAXRECURSION option exceeds the allowed maximum of 32767."
-                );
-                return Err(SqlError::new(310, 15, 1, text).at_line(self.line()));
-            }
-            query.max_recursion = Some(limit);
-        }
-        if let Some(limit) = self.numeric_hint("MAXDOP", start..end)? {
-            // SQL Server's grammar has no larger numbers here.
-            let limit = u16::try_from(limit).ok().filter(|limit| *limit <= 32_767);
-            let limit = limit.ok_or_else(|| errors::SYNTAX.with(["MAXDOP"]).at_line(self.line()))?;
-            query.max_dop = Some(limit);
-        }
-        self.at = end;
-        Ok(())
-    }
-
-    /// The number behind a hint's name among the tokens of a range; None if the hint is not given.
-    fn numeric_hint(&mut self, name: &str, tokens: std::ops::Range<usize>) -> Parsed<Option<u64>> {
-        let named = |at: &usize| matches!(self.tokens.get(*at).map(|token| &token.kind), Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case(name));
-        let Some(position) = tokens.clone().find(named) else { return Ok(None) };
-        self.at = position + 1;
-        self.unsigned().map(Some)
     }
 
     fn query_body(&mut self) -> Parsed<QueryBody> {
@@ -157,10 +127,15 @@ impl Parser<'_> {
         }
         select.items = self.select_items()?;
         if self.accept_word(Keyword::Into) {
-            select.into = Some(self.object_name()?);
+            select.into = Some(self.local_name()?);
             if self.accept_word(Keyword::On) {
                 select.into_group = Some(self.table_group()?);
             }
+        }
+        let is_identity = |item: &SelectItem| matches!(item, SelectItem::Value { expr: Expr::Function(call), .. } if call.name == "IDENTITY" && call.schema.is_none());
+        if select.into.is_none() && select.items.iter().any(is_identity) {
+            let text = "The IDENTITY function can only be used when the SELECT statement has an INTO clause.";
+            return Err(SqlError::new(177, 15, 1, text).at_line(self.line()));
         }
         if self.accept_word(Keyword::From) {
             select.from = self.table_sources()?;
@@ -169,7 +144,9 @@ impl Parser<'_> {
             select.filter = Some(self.condition()?);
         }
         if self.accept_words(&[Keyword::Group, Keyword::By]) {
-            self.accept_word(Keyword::All);
+            if self.is_word(Keyword::All) {
+                return Err(SqlError::unsupported("GROUP BY ALL").at_line(self.line()));
+            }
             self.group_by(&mut select)?;
         }
         if self.accept_word(Keyword::Having) {
@@ -187,7 +164,11 @@ impl Parser<'_> {
 
     pub(crate) fn top(&mut self) -> Parsed<Top> {
         let count = if self.accept_symbol("(") {
-            let count = self.expression()?;
+            let count = if self.is_word(Keyword::Select) {
+                Expr::Subquery(Box::new(self.query()?))
+            } else {
+                self.expression()?
+            };
             self.expect_symbol(")")?;
             count
         } else {
@@ -222,8 +203,9 @@ impl Parser<'_> {
         if self.accept_symbol("*") {
             return Ok(SelectItem::Wildcard(Vec::new()));
         }
-        if let Some(item) = self.qualified_wildcard() {
-            return Ok(item);
+        if let Some(mut qualifier) = self.qualified_wildcard() {
+            self.drop_server(&mut qualifier, 3)?;
+            return Ok(SelectItem::Wildcard(qualifier));
         }
         if let Some(TokenKind::Variable(variable)) = self.kind().cloned()
             && let Some(TokenKind::Symbol(symbol)) = self.kind_ahead(1)
@@ -261,7 +243,7 @@ impl Parser<'_> {
     }
 
     /// `t.*`, `s.t.*`.
-    fn qualified_wildcard(&mut self) -> Option<SelectItem> {
+    fn qualified_wildcard(&mut self) -> Option<Vec<String>> {
         let mut parts = Vec::new();
         let mut ahead = 0;
         loop {
@@ -270,7 +252,7 @@ impl Parser<'_> {
                 Some(TokenKind::Quoted(name)) => parts.push(name.clone()),
                 Some(TokenKind::Symbol("*")) if !parts.is_empty() => {
                     self.at += ahead + 1;
-                    return Some(SelectItem::Wildcard(parts));
+                    return Some(parts);
                 }
                 _ => return None,
             }
@@ -514,6 +496,27 @@ impl Parser<'_> {
             if !self.accept_symbol(",") {
                 return Ok(items);
             }
+        }
+    }
+}
+
+/// Takes a text in ORDER BY that is an alias of the select list for the alias.
+fn name_aliases(body: &QueryBody, order_by: &mut [OrderItem]) {
+    let mut body = body;
+    let select = loop {
+        body = match body {
+            QueryBody::Set { left, .. } => left,
+            QueryBody::Nested(query) => &query.body,
+            QueryBody::Select(select) => break select,
+        };
+    };
+    for item in order_by {
+        let Expr::Literal(Literal::Text { value, .. }) = &item.expr else { continue };
+        let named = select.items.iter().any(
+            |item| matches!(item, SelectItem::Value { alias: Some(alias), .. } if same_name(alias, value)),
+        );
+        if named {
+            item.expr = Expr::Column(vec![value.clone()]);
         }
     }
 }

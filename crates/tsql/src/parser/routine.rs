@@ -1,9 +1,10 @@
 //! SET, DECLARE, EXEC.
 
 use super::expression::xml_method;
+use super::name::unknown_server;
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
-use crate::ast::{Argument, CreateTable, Declaration, Execute, SetOption, StatementKind};
+use crate::ast::{Argument, CreateTable, Declaration, Execute, StatementKind};
 use crate::expression::{Expr, Literal};
 use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
@@ -19,7 +20,9 @@ impl Parser<'_> {
                 let line = self.line();
                 self.advance();
                 let method = self.name()?;
-                self.skip_parentheses()?;
+                self.expect_symbol("(")?;
+                self.expressions()?;
+                self.expect_symbol(")")?;
                 let error = xml_method(&method).at_line(line);
                 return Ok(StatementKind::Unsupported(Box::new(error)));
             }
@@ -35,84 +38,7 @@ impl Parser<'_> {
             let value = compound(&name, operator, self.expression()?);
             return Ok(StatementKind::SetVariable { name, value });
         }
-        if self.accept_words(&[Keyword::Transaction, Keyword::Isolation, Keyword::Level])
-            || self.accept_words(&[Keyword::Tran, Keyword::Isolation, Keyword::Level])
-        {
-            return self.isolation_level();
-        }
-        if self.accept_word(Keyword::IdentityInsert) {
-            let table = self.object_name()?;
-            let on = self.switch()?;
-            return Ok(StatementKind::SetOption(SetOption::IdentityInsert { table, on }));
-        }
-        let mut names = vec![self.option_name()?];
-        let of_statistics = names.first().is_some_and(|name| name == "STATISTICS");
-        if of_statistics {
-            names = vec![format!("STATISTICS {}", self.option_name()?)];
-        }
-        while self.accept_symbol(",") {
-            let name = self.option_name()?;
-            names.push(if of_statistics { format!("STATISTICS {name}") } else { name });
-        }
-        if self.is_word(Keyword::On) || self.is_word(Keyword::Off) {
-            let on = self.switch()?;
-            return Ok(StatementKind::SetOption(SetOption::Switch { names, on }));
-        }
-        let name = names.pop().unwrap_or_default();
-        self.accept_symbol("=");
-        let value = self.option_value()?;
-        Ok(StatementKind::SetOption(SetOption::Value { name, value }))
-    }
-
-    fn isolation_level(&mut self) -> Parsed<StatementKind> {
-        for words in [
-            &[Keyword::Read, Keyword::Uncommitted][..],
-            &[Keyword::Read, Keyword::Committed],
-            &[Keyword::Repeatable, Keyword::Read],
-            &[Keyword::Snapshot],
-            &[Keyword::Serializable],
-        ] {
-            if self.accept_words(words) {
-                return Ok(StatementKind::SetOption(SetOption::IsolationLevel(
-                    words.iter().map(|word| word.text()).collect::<Vec<_>>().join(" "),
-                )));
-            }
-        }
-        Err(self.unexpected())
-    }
-
-    fn option_name(&mut self) -> Parsed<String> {
-        // Some option names are reserved words (TEXTSIZE, ROWCOUNT, STATISTICS).
-        match self.kind().cloned() {
-            Some(TokenKind::Word(word)) => {
-                self.advance();
-                Ok(word.to_ascii_uppercase())
-            }
-            _ => Err(self.unexpected()),
-        }
-    }
-
-    pub(super) fn switch(&mut self) -> Parsed<bool> {
-        if self.accept_word(Keyword::On) {
-            return Ok(true);
-        }
-        self.expect_word(Keyword::Off)?;
-        Ok(false)
-    }
-
-    /// A number, a string, a variable, or a bare word (`us_english`, `mdy`, `LOW`).
-    fn option_value(&mut self) -> Parsed<Expr> {
-        match self.kind().cloned() {
-            Some(TokenKind::Word(word)) => {
-                self.advance();
-                Ok(Expr::Literal(Literal::Text { value: word, unicode: false }))
-            }
-            Some(TokenKind::Quoted(value)) => {
-                self.advance();
-                Ok(Expr::Literal(Literal::Text { value, unicode: false }))
-            }
-            _ => self.expression(),
-        }
+        self.set_option()
     }
 
     pub(crate) fn declare(&mut self) -> Parsed<StatementKind> {
@@ -133,13 +59,13 @@ impl Parser<'_> {
     /// The columns of a table variable, after TABLE.
     pub(crate) fn table_variable(&mut self, name: String) -> Parsed<CreateTable> {
         self.note_declared(&name)?;
-        self.expect_symbol("(")?;
-        let (columns, constraints) = self.table_elements()?;
-        self.expect_symbol(")")?;
+        self.table = ObjectName::bare(name.clone());
+        let (columns, constraints) = self.table_body()?;
         Ok(CreateTable {
             name: ObjectName::bare(name),
             columns,
             constraints,
+            indexes: std::mem::take(&mut self.inline_indexes),
             compression: Default::default(),
             file_groups: Default::default(),
             scheme: None,
@@ -195,7 +121,8 @@ impl Parser<'_> {
 
     /// A procedure's name and arguments.
     pub(crate) fn execute_procedure(&mut self, status: Option<String>) -> Parsed<StatementKind> {
-        let procedure = self.object_name()?;
+        let line = self.line();
+        let (server, procedure) = self.remote_name()?;
         let mut arguments = Vec::new();
         if self.at_argument() {
             loop {
@@ -206,6 +133,10 @@ impl Parser<'_> {
             }
         }
         self.accept_words(&[Keyword::With, Keyword::Recompile]);
+        // Unlike that of a query, the server of a procedure is looked for when it is called.
+        if let Some(server) = server {
+            return Ok(StatementKind::Unsupported(Box::new(unknown_server(&server).at_line(line))));
+        }
         Ok(StatementKind::Execute(Execute { status, procedure, arguments }))
     }
 

@@ -1,6 +1,8 @@
 //! The statement dispatcher, blocks and control of flow.
 
+use super::index::OptionPlace;
 use super::{Parsed, Parser};
+use crate::administration::Administration;
 use crate::ast::{ModuleWord, Statement, StatementKind};
 use crate::errors;
 use crate::keywords::Keyword;
@@ -159,7 +161,10 @@ impl Parser<'_> {
                 self.expect_word(Keyword::Delay)?;
                 Ok(StatementKind::WaitForDelay(self.expression()?))
             }
-            Keyword::Grant | Keyword::Deny | Keyword::Revoke => self.permission(),
+            Keyword::Grant | Keyword::Deny | Keyword::Revoke => {
+                let permission = Administration::Permission(self.permission()?);
+                Ok(StatementKind::Administration(Box::new(permission)))
+            }
             Keyword::Revert | Keyword::Setuser => self.other_user(),
             Keyword::Open => self.open_cursor(),
             Keyword::Fetch => self.fetch_cursor(),
@@ -356,7 +361,12 @@ impl Parser<'_> {
         if self.accept_word(Keyword::Tran) || self.accept_word(Keyword::Transaction) {
             self.transaction_name()?;
             if self.accept_word(Keyword::With) {
-                self.skip_parentheses()?;
+                // Each commit is on disk when it is answered.
+                self.expect_symbol("(")?;
+                self.expect_bare("DELAYED_DURABILITY")?;
+                self.expect_symbol("=")?;
+                self.switch()?;
+                self.expect_symbol(")")?;
             }
         } else {
             self.accept_word(Keyword::Work);
@@ -380,10 +390,15 @@ impl Parser<'_> {
         self.expect_symbol(")")?;
         let (mut log, mut at_once) = (false, false);
         if self.accept_word(Keyword::With) {
-            while let Some(option) = self.accept_name() {
-                log |= option.eq_ignore_ascii_case("LOG");
-                at_once |= option.eq_ignore_ascii_case("NOWAIT");
-                self.accept_symbol(",");
+            loop {
+                log |= self.is_bare_ahead(0, "LOG");
+                at_once |= self.is_bare_ahead(0, "NOWAIT");
+                if !["LOG", "NOWAIT", "SETERROR"].iter().any(|option| self.accept_bare(option)) {
+                    return Err(self.unexpected());
+                }
+                if !self.accept_symbol(",") {
+                    break;
+                }
             }
         }
         match (values.next(), values.next(), values.next()) {
@@ -417,28 +432,19 @@ impl Parser<'_> {
 
     fn drop_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        let Some(TokenKind::Word(what)) = self.kind().cloned() else { return Err(self.unexpected()) };
-        self.advance();
+        let line = self.line();
+        let what = self.any_word()?;
+        if what == "DATABASE" {
+            self.refuse_other_database_objects("DROP")?;
+        }
         let if_exists = self.accept_words(&[Keyword::If, Keyword::Exists]);
-        match what.to_ascii_uppercase().as_str() {
-            "TABLE" => {
-                let mut names = vec![self.object_name()?];
-                while self.accept_symbol(",") {
-                    names.push(self.object_name()?);
-                }
-                Ok(StatementKind::DropTable { names, if_exists })
-            }
+        match what.as_str() {
+            "TABLE" => Ok(StatementKind::DropTable { names: self.local_names()?, if_exists }),
             "INDEX" => self.drop_index(if_exists),
             "SCHEMA" => Ok(StatementKind::DropSchema { name: self.name()?, if_exists }),
-            "DATABASE" => {
-                let mut names = vec![self.name()?];
-                while self.accept_symbol(",") {
-                    names.push(self.name()?);
-                }
-                Ok(StatementKind::DropDatabase { names, if_exists })
-            }
-            other @ ("VIEW" | "PROCEDURE" | "PROC" | "FUNCTION" | "SEQUENCE" | "SYNONYM" | "TRIGGER") => {
-                let kind = match other {
+            "DATABASE" => Ok(StatementKind::DropDatabase { names: self.name_list()?, if_exists }),
+            "VIEW" | "PROCEDURE" | "PROC" | "FUNCTION" | "SEQUENCE" | "SYNONYM" | "TRIGGER" => {
+                let kind = match what.as_str() {
                     "VIEW" => ModuleWord::View,
                     "FUNCTION" => ModuleWord::Function,
                     "SEQUENCE" => ModuleWord::Sequence,
@@ -446,27 +452,24 @@ impl Parser<'_> {
                     "TRIGGER" => ModuleWord::Trigger,
                     _ => ModuleWord::Procedure,
                 };
-                let mut names = vec![self.object_name()?];
-                while self.accept_symbol(",") {
-                    names.push(self.object_name()?);
-                }
+                let names = self.local_names()?;
                 if kind == ModuleWord::Trigger && self.is_word(Keyword::On) {
                     return Err(SqlError::unsupported("DROP TRIGGER … ON").at_line(self.line()));
                 }
                 Ok(StatementKind::DropModule { kind, names, if_exists })
             }
             "PARTITION" if !if_exists => self.drop_partition(),
-            "TYPE" => Ok(StatementKind::DropType { name: self.object_name()?, if_exists }),
-            other => Err(SqlError::unsupported(&format!("DROP {other}"))),
+            "TYPE" => Ok(StatementKind::DropType { name: self.local_name()?, if_exists }),
+            other => Err(self.other_object("DROP", other).at_line(line)),
         }
     }
 
     fn drop_index(&mut self, if_exists: bool) -> Parsed<StatementKind> {
         let mut names = Vec::new();
         loop {
-            let first = self.object_name()?;
+            let first = self.local_name()?;
             let entry = if self.accept_word(Keyword::On) {
-                (first.name, self.object_name()?)
+                (first.name, self.local_name()?)
             } else {
                 // The old form: DROP INDEX table.index.
                 let table = first.schema.ok_or_else(|| self.unexpected())?;
@@ -474,7 +477,7 @@ impl Parser<'_> {
             };
             names.push(entry);
             if self.accept_word(Keyword::With) {
-                self.index_settings("DROP INDEX")?;
+                self.index_settings(OptionPlace::Drop)?;
             }
             if !self.accept_symbol(",") {
                 return Ok(StatementKind::DropIndex { names, if_exists });

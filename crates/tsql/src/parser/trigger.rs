@@ -11,7 +11,7 @@ impl Parser<'_> {
     pub(crate) fn trigger_definition(&mut self) -> Parsed<ModuleBody> {
         self.expect_word(Keyword::On)?;
         self.refuse_wide_trigger()?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         if self.accept_word(Keyword::With) {
             loop {
                 if self.accept_word(Keyword::Execute) || self.accept_word(Keyword::Exec) {
@@ -73,7 +73,7 @@ impl Parser<'_> {
         let action = self.trigger_switch()?;
         self.expect_word(Keyword::On)?;
         self.refuse_wide_trigger()?;
-        Ok(StatementKind::AlterTable { table: self.object_name()?, check: None, action })
+        Ok(StatementKind::AlterTable { table: self.local_name()?, check: None, action })
     }
 
     /// `ENABLE TRIGGER name, … | ALL`, also of ALTER TABLE.
@@ -84,9 +84,9 @@ impl Parser<'_> {
         if self.accept_word(Keyword::All) {
             return Ok(AlterAction::SwitchTriggers { names: None, enabled });
         }
-        let mut names = vec![self.object_name()?.name];
+        let mut names = vec![self.local_name()?.name];
         while self.accept_symbol(",") {
-            names.push(self.object_name()?.name);
+            names.push(self.local_name()?.name);
         }
         Ok(AlterAction::SwitchTriggers { names: Some(names), enabled })
     }

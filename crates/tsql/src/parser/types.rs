@@ -22,8 +22,13 @@ impl Parser<'_> {
     /// A type. Errors: 243 for an unknown name, 102 for wrong arguments.
     pub(crate) fn sql_type(&mut self, place: TypePlace) -> Parsed<SqlType> {
         let mut name = self.type_word()?;
-        while self.accept_symbol(".") {
-            name = self.type_word()?;
+        if self.accept_symbol(".") {
+            // Types of the system are in one schema, and those of users are none of them.
+            let prefix = std::mem::replace(&mut name, self.type_word()?);
+            if !prefix.eq_ignore_ascii_case("sys") || self.is_symbol(".") {
+                let text = format!("Type {prefix}.{name} is not a defined system type.");
+                return Err(SqlError::new(243, 16, 1, text).at_line(self.line()));
+            }
         }
         for (first, second) in [
             ("double", Keyword::Precision),
@@ -59,7 +64,7 @@ impl Parser<'_> {
         let behind = std::mem::replace(&mut self.at, at);
         // A name that is none of the system's may be one of the user's.
         if parsed.as_ref().is_err_and(|error| error.number == 243)
-            && let Ok(name) = self.object_name()
+            && let Ok(name) = self.local_name()
             && !self.is_symbol("(")
         {
             return Ok(named_type(&name));

@@ -11,7 +11,7 @@ impl Parser<'_> {
     /// After CREATE TYPE.
     pub(crate) fn create_type(&mut self) -> Parsed<StatementKind> {
         let line = self.line();
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let body = if self.accept_word(Keyword::From) {
             let sql_type = self.sql_type(TypePlace::Declaration)?;
             let nullable = if self.accept_words(&[Keyword::Not, Keyword::Null]) {
@@ -22,9 +22,8 @@ impl Parser<'_> {
             };
             TypeBody::Alias { sql_type, nullable }
         } else if self.accept_words(&[Keyword::As, Keyword::Table]) {
-            self.expect_symbol("(")?;
-            let (columns, constraints) = self.table_elements()?;
-            self.expect_symbol(")")?;
+            self.table.clone_from(&name);
+            let (columns, constraints) = self.table_body()?;
             if self.is_word(Keyword::With) {
                 return Err(SqlError::unsupported("A memory-optimized table type").at_line(line));
             }
@@ -32,6 +31,7 @@ impl Parser<'_> {
                 name: name.clone(),
                 columns,
                 constraints,
+                indexes: std::mem::take(&mut self.inline_indexes),
                 compression: Default::default(),
                 file_groups: Default::default(),
                 scheme: None,

@@ -26,6 +26,7 @@ use crate::session::response::{Response, command};
 use crate::session::work::directory;
 use crate::statements::administration::dbcc;
 use crate::statements::administration::kill;
+use crate::statements::administration::permission;
 use crate::statements::ddl::database;
 use crate::statements::ddl::database_file;
 use crate::statements::ddl::snapshot_options;
@@ -63,6 +64,7 @@ pub async fn run(
                 return Err(SqlError::new(2706, 16, 6, text));
             }
         }
+        Administration::Permission(permission) => permission::run(session, permission)?,
         Administration::Kill { session: id, status_only } => kill::run(session, *id, *status_only)?,
         Administration::Dbcc(dbcc) => return dbcc::run(session, dbcc, frame, output).await,
     }
@@ -98,7 +100,11 @@ async fn alter_database(
             DatabaseChange::ReadCommittedSnapshot(on) => {
                 snapshot_options::set_read_committed_snapshot(session, &database.name, *on)
             }
+            DatabaseChange::Collation(name) => {
+                database::check_collation(&database.name, database.collation.as_deref(), name)
+            }
             DatabaseChange::Other => Ok(()),
+            DatabaseChange::Refused(error) => Err(error.as_ref().clone()),
             files => database_file::change_files(session, &database.name, files, output).await,
         };
         if let Err(error) = result {

@@ -3,3 +3,4 @@
 pub(crate) mod administer;
 pub(crate) mod dbcc;
 pub(crate) mod kill;
+pub(crate) mod permission;

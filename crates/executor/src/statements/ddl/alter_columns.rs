@@ -165,6 +165,7 @@ pub(crate) fn alter_column(
         // ANSI_PADDING is always ON for ALTER COLUMN.
         ansi_padding_off: false,
         alias: clause.alias.clone(),
+        sparse: before.sparse || clause.sparse,
         ..before.clone()
     };
     if after == before {
@@ -181,7 +182,7 @@ pub(crate) fn alter_column(
             ),
         ));
     }
-    let same_type = before.sql_type == after.sql_type && before.collation() == after.collation();
+    let same_type = is_same_type(&before, &after);
     if let Some(user) = partitioned_by(&definition, &before.name).filter(|_| !same_type) {
         return Err(dependent(&user, &before.name));
     }
@@ -289,11 +290,11 @@ fn user_of(session: &Session, definition: &TableDefinition, column: &str) -> Res
         return Ok(Some(User { kind: "index", name: index.name.clone(), use_of: UseOf::Fixed }));
     }
     if let Some(key) = definition.foreign_keys.iter().find(|key| key.columns.iter().any(is)) {
-        return Ok(object(&key.name, UseOf::Fixed));
+        return Ok(object(&key.name, UseOf::Nullability));
     }
     for (_, key) in references::referring_tables(session, definition)? {
         if key.referenced.iter().any(is) {
-            return Ok(object(&key.name, UseOf::Fixed));
+            return Ok(object(&key.name, UseOf::Nullability));
         }
     }
     for check in &definition.checks {
@@ -345,18 +346,26 @@ enum UseOf {
     Length,
     /// Length, precision and scale, and whether it may be NULL.
     SameType,
+    /// Whether it may be NULL.
+    Nullability,
 }
 
 impl User {
     fn allows(&self, before: &ColumnDefinition, after: &ColumnDefinition, grows: bool) -> bool {
         match self.use_of {
             UseOf::Fixed => false,
-            UseOf::Length => grows,
+            UseOf::Length => grows || is_same_type(before, after),
+            UseOf::Nullability => is_same_type(before, after),
             UseOf::SameType => {
                 std::mem::discriminant(&before.sql_type) == std::mem::discriminant(&after.sql_type)
             }
         }
     }
+}
+
+/// Whether a column keeps its type and its collation.
+fn is_same_type(before: &ColumnDefinition, after: &ColumnDefinition) -> bool {
+    before.sql_type == after.sql_type && before.collation() == after.collation()
 }
 
 /// The rows of a table as they are to be.

@@ -197,7 +197,8 @@ fn refuse_cycles(session: &Session, table: &TableDefinition, key: &ForeignKey) -
             }
         }
         for root in roots {
-            refuse_double(session, root, &own, key, &acts)?;
+            let cascades = |key: &ForeignKey| action(key) == ReferentialAction::Cascade;
+            refuse_double(session, root, &own, key, &acts, &cascades)?;
         }
     }
     Ok(())
@@ -210,6 +211,7 @@ fn refuse_double(
     own: &Arc<TableDefinition>,
     key: &ForeignKey,
     acts: &dyn Fn(&ForeignKey) -> bool,
+    cascades: &dyn Fn(&ForeignKey) -> bool,
 ) -> Result<(), SqlError> {
     let mut reached = vec![root.object_id];
     let mut next = vec![root];
@@ -223,7 +225,7 @@ fn refuse_double(
         children.push(Arc::clone(own));
         for child in children {
             let keys = child.foreign_keys.iter().filter(|key| acts(key) && child.refers_to(key, &parent));
-            for _ in keys {
+            for found in keys {
                 if reached.contains(&child.object_id) {
                     return Err(SqlError::new(
                         1785,
@@ -236,7 +238,10 @@ fn refuse_double(
                     ));
                 }
                 reached.push(child.object_id);
-                next.push(Arc::clone(&child));
+                // Rows that are set to NULL or to a default stay, and so do those that refer to them.
+                if cascades(found) {
+                    next.push(Arc::clone(&child));
+                }
             }
         }
     }

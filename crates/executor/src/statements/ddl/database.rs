@@ -102,6 +102,18 @@ pub(crate) fn change_directory(
     result
 }
 
+/// ALTER DATABASE … COLLATE: only to the collation that the database has. Errors: 448 for no collation; 40515 for another one, since
+/// columns that name none, and what is stored in them, keep theirs.
+pub(crate) fn check_collation(database: &str, own: Option<&str>, name: &str) -> Result<(), SqlError> {
+    let known = Collation::from_name(name)
+        .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{name}'.")))?;
+    let own = own.unwrap_or(tsql::DEFAULT_COLLATION);
+    if known.name().is_some_and(|known| same_name(&known, own)) {
+        return Ok(());
+    }
+    Err(SqlError::unsupported(&format!("ALTER DATABASE {database} COLLATE {name}")))
+}
+
 /// The collation of a database as it is spelled. Errors: 448 for none; 40515 for one under which texts of another code page, or
 /// of case, would compare otherwise than those of the server.
 fn served_collation(name: &str) -> Result<String, SqlError> {

@@ -2,9 +2,8 @@
 
 use databases::catalogue::{TableDefinition, same_name};
 use tsql::SqlError;
-use tsql::ast::ColumnClause;
-use tsql::ast::ConstraintKind;
 use tsql::ast::CreateTable;
+use tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
 use tsql::errors;
 use tsql::file_group::DEFAULT_GROUP;
 
@@ -93,6 +92,12 @@ pub(crate) fn declared_column(
     for column in plain.into_iter().chain(computed) {
         definition::add_column(session, &mut definition, column, frame)?;
     }
+    for name in create.constraints.iter().flat_map(primary_columns) {
+        let written = create.columns.iter().find(|column| same_name(&column.name, name));
+        if written.is_some_and(|column| column.nullable == Some(true)) {
+            return Err(definition::null_in_key(&create.name.name));
+        }
+    }
     let place = |name: &str| create.columns.iter().position(|column| same_name(&column.name, name));
     definition.columns.sort_by_key(|column| place(&column.name));
     for (id, column) in (1..).zip(&mut definition.columns) {
@@ -101,6 +106,18 @@ pub(crate) fn declared_column(
     for constraint in &create.constraints {
         definition::add_constraint(session, &mut definition, constraint, None, frame)?;
     }
+    if !create.indexes.is_empty() {
+        return Err(SqlError::unsupported("An inline INDEX"));
+    }
     partitioning::settle(session, &mut definition, None)?;
     Ok(definition)
+}
+
+/// The columns of a PRIMARY KEY of the table.
+fn primary_columns(constraint: &ConstraintClause) -> impl Iterator<Item = &str> {
+    let columns = match &constraint.kind {
+        ConstraintKind::Key { primary: true, columns, .. } => columns.as_slice(),
+        _ => &[],
+    };
+    columns.iter().map(|(name, _)| name.as_str())
 }

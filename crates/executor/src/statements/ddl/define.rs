@@ -4,6 +4,7 @@ use databases::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name
 use databases::storage::KeyWidth;
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::administration::Administration;
 use tsql::ast::{AlterAction, ConstraintKind, CreateTable, StatementKind};
 use tsql::errors;
 
@@ -14,6 +15,7 @@ use crate::session::response::command;
 use crate::session::work::directory;
 use crate::session::work::scopes;
 use crate::session::work::{OpenTable, Place};
+use crate::statements::administration::permission;
 use crate::statements::ddl::alter_columns;
 use crate::statements::ddl::constraint;
 use crate::statements::ddl::database;
@@ -106,14 +108,28 @@ fn define_inside(session: &mut Session, statement: &StatementKind, frame: &Frame
         StatementKind::CreateIndex(create) => index::create_index(session, create, frame),
         StatementKind::AlterIndex(alter) => index::alter_index(session, alter, frame),
         StatementKind::DropIndex { names, if_exists } => index::drop_indexes(session, names, *if_exists),
-        StatementKind::CreateSchema(name) => create_schema(session, name),
+        StatementKind::CreateSchema { name, elements } => {
+            create_schema(session, name)?;
+            // All within the one statement: if one of them fails, there is no schema either.
+            elements.iter().try_for_each(|element| {
+                let resolved = resolve_statement(session, &element.kind)?;
+                define_inside(session, resolved.as_ref().unwrap_or(&element.kind), frame)
+                    .map_err(|error| error.at_line(element.line))
+            })
+        }
+        StatementKind::Administration(statement) => match statement.as_ref() {
+            Administration::Permission(permission) => permission::run(session, permission),
+            _ => Err(SqlError::internal("a statement without a place")),
+        },
         StatementKind::DropSchema { name, if_exists } => drop_schema(session, name, *if_exists),
         StatementKind::CreateModule(create) => module::create_module(session, create, frame),
         StatementKind::CreateSequence { name, options } => sequence::create_sequence(session, name, options),
         StatementKind::AlterSequence { name, options } => sequence::alter_sequence(session, name, options),
         StatementKind::CreateType(create) => create_type(session, create, frame),
         StatementKind::DropType { name, if_exists } => drop_type(session, name, *if_exists),
-        StatementKind::CreateSynonym { name, target } => module::create_synonym(session, name, target),
+        StatementKind::CreateSynonym { name, server, target } => {
+            module::create_synonym(session, name, server.as_deref(), target)
+        }
         StatementKind::DropModule { kind, names, if_exists } => {
             module::drop_modules(session, *kind, names, *if_exists)
         }
@@ -190,7 +206,7 @@ fn alter_table(
     let table = existing(session, name)?;
     let mut definition = table.definition.as_ref().clone();
     match action {
-        AlterAction::Nothing | AlterAction::SwitchTriggers { .. } => Ok(()),
+        AlterAction::SwitchTriggers { .. } => Ok(()),
         AlterAction::Several(actions) => {
             actions.iter().try_for_each(|action| alter_table(session, name, check, action, frame))
         }

@@ -2,7 +2,7 @@
 
 use databases::catalogue::{
     Check, ColumnDefinition, Default, Identity, IndexOptions, KeyConstraint, Partitioning, TableDefinition,
-    has_ansi_padding,
+    has_ansi_padding, same_name,
 };
 use databases::storage::is_key_column;
 use databases::table::scope_of;
@@ -11,6 +11,7 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
 use tsql::errors;
+use tsql::expression::Expr;
 use tsql::file_group::WrittenGroup;
 use tsql::index::IndexSettings;
 
@@ -44,9 +45,13 @@ pub(crate) fn add_column(
     }
     let environment = SessionEnvironment::new(session, frame)?;
     let binder = Binder::new(&environment);
-    let sql_type = match (&clause.sql_type, &clause.computed) {
+    let computed = match &clause.computed {
+        Some(computed) => Some(binder.value(&computed.expr, &scope_of(table))?),
+        None => None,
+    };
+    let sql_type = match (&clause.sql_type, &computed) {
         (Some(sql_type), _) => sql_type.clone(),
-        (None, Some(computed)) => binder.value(&computed.expr, &scope_of(table))?.sql_type,
+        (None, Some(computed)) => computed.sql_type.clone(),
         (None, None) => return Err(errors::SYNTAX.with([&clause.name])),
     };
     if sql_type == SqlType::SqlVariant && clause.identity.is_some()
@@ -78,10 +83,13 @@ pub(crate) fn add_column(
     {
         return Err(SqlError::new(448, 16, 4, format!("Invalid collation '{collation}'.")));
     }
-    let keyed = clause
-        .constraints
-        .iter()
-        .any(|constraint| matches!(constraint.kind, ConstraintKind::Key { primary: true, .. }));
+    // Behind a column without a comma, a key may list other columns: it is then one of the table.
+    let keyed = clause.constraints.iter().any(|constraint| match &constraint.kind {
+        ConstraintKind::Key { primary: true, columns, .. } => {
+            columns.is_empty() || columns.iter().any(|(name, _)| same_name(name, &clause.name))
+        }
+        _ => false,
+    });
     let row_version = sql_type == SqlType::RowVersion;
     let nullable = match clause.nullable {
         Some(true) if clause.identity.is_some() => {
@@ -97,6 +105,10 @@ pub(crate) fn add_column(
         }
         Some(true) if keyed => return Err(null_in_key(&table.name)),
         Some(nullable) => nullable,
+        None if computed.is_some() && !keyed => {
+            let known = clause.computed.as_ref().is_some_and(|source| keeps_null_out(&source.expr));
+            !known || computed.as_ref().is_none_or(|value| value.nullable)
+        }
         None => {
             let allowed = session.settings.ansi_null_default_on;
             allowed && !(clause.identity.is_some() || keyed || row_version)
@@ -115,6 +127,17 @@ pub(crate) fn add_column(
         }
         None => None,
     };
+    let sparse_type = !matches!(
+        sql_type,
+        SqlType::Text | SqlType::NText | SqlType::Image | SqlType::RowVersion | SqlType::Udt { .. }
+    );
+    if clause.sparse && !(nullable && sparse_type && !clause.row_guid && default.is_none()) {
+        let text = format!(
+            "Cannot create the sparse column '{}' in the table '{}' because an option or data type specified is not valid. A sparse column must be nullable and cannot have the ROWGUIDCOL, IDENTITY, or FILESTREAM properties. A sparse column cannot be of the following data types: text, ntext, image, geometry, geography, or user-defined type.",
+            clause.name, table.name
+        );
+        return Err(SqlError::new(1731, 16, 1, text));
+    }
     if clause.row_guid {
         if sql_type != SqlType::UniqueIdentifier {
             return Err(SqlError::unsupported("ROWGUIDCOL of another type than uniqueidentifier"));
@@ -129,6 +152,11 @@ pub(crate) fn add_column(
         name: clause.name.clone(),
         collation: match &clause.collation {
             _ if !sql_type.is_character() => None,
+            // That of its expression, which is the server's if nothing else is said.
+            _ if clause.computed.is_some() => {
+                let collation = computed.and_then(|value| value.collation);
+                collation.and_then(|collation| collation.name()).map(|name| name.to_string())
+            }
             Some(collation) => Some(collation.clone()),
             None => database::database_collation(session, &table.database)?,
         },
@@ -145,11 +173,41 @@ pub(crate) fn add_column(
         computed: clause.computed.as_ref().map(|computed| computed.text.clone()),
         alias: clause.alias.clone(),
         persisted: clause.persisted,
+        sparse: clause.sparse,
     });
     for constraint in &clause.constraints {
         add_constraint(session, table, constraint, Some(&clause.name), frame)?;
     }
     Ok(())
+}
+
+/// The column of a condition that names no other.
+fn only_column(condition: &Expr, table: &TableDefinition) -> Option<String> {
+    let mut positions = Vec::new();
+    condition.clone().rewrite(&mut |part| {
+        if let Expr::Column(path) = &part
+            && let Some(position) = path.last().and_then(|name| table.position(name))
+            && !positions.contains(&position)
+        {
+            positions.push(position);
+        }
+        part
+    });
+    let [position] = positions.as_slice() else { return None };
+    table.columns.get(*position).map(|column| column.name.clone())
+}
+
+/// Whether a computed column of an expression without NULL is NOT NULL in the catalogue. Most expressions may overflow, which
+/// without ARITHABORT gives NULL, and so their columns may be NULL.
+fn keeps_null_out(expr: &Expr) -> bool {
+    match expr {
+        Expr::Column(_) | Expr::Literal(_) => true,
+        Expr::Collate(inner, _) => keeps_null_out(inner),
+        Expr::Function(call) => {
+            call.schema.is_none() && matches!(call.name.as_str(), "ISNULL" | "CONCAT" | "CONCAT_WS")
+        }
+        _ => false,
+    }
 }
 
 /// Adds a constraint. `column` is the one it was written beside.
@@ -188,7 +246,7 @@ pub(crate) fn add_constraint(
                 name: made("CK"),
                 object_id,
                 text: source.text.clone(),
-                column: column.map(str::to_string),
+                column: column.map(str::to_string).or_else(|| only_column(&source.expr, table)),
                 trusted: true,
                 disabled: false,
             });

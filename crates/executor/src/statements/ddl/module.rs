@@ -109,12 +109,16 @@ fn check_parameters_of(session: &Session, body: &ModuleBody) -> Result<(), SqlEr
 pub(crate) fn create_synonym(
     session: &mut Session,
     name: &ObjectName,
+    server: Option<&str>,
     target: &ObjectName,
 ) -> Result<(), SqlError> {
     let mut definition = new_module(session, name, ModuleKind::Synonym)?;
-    let quoted = |part: &str| format!("[{}]", part.replace(']', "]]"));
-    let parts = [target.database.as_deref(), target.schema.as_deref(), Some(&target.name)];
-    definition.target = Some(parts.into_iter().flatten().map(quoted).collect::<Vec<_>>().join("."));
+    let quoted =
+        |part: Option<&str>| part.map(|part| format!("[{}]", part.replace(']', "]]"))).unwrap_or_default();
+    let parts = [server, target.database.as_deref(), target.schema.as_deref(), Some(target.name.as_str())];
+    // A part that is left out in the middle keeps its place.
+    let written = parts.into_iter().skip_while(Option::is_none).map(quoted);
+    definition.target = Some(written.collect::<Vec<_>>().join("."));
     keep_new_module(session, &definition, name)
 }
 
@@ -270,7 +274,8 @@ fn query_columns(
         return Err(errors::SYNTAX_KEYWORD.with(["SELECT"]));
     }
     query::refuse_order(query)?;
-    let bound = evaluate::bind(session, query, frame)?;
+    let schema = name.schema.clone().or_else(|| Some("dbo".to_owned()));
+    let bound = evaluate::bind(session, &Query { schema, ..query.clone() }, frame)?;
     if let Some(names) = names
         && names.len() != bound.columns.len()
     {
@@ -314,6 +319,7 @@ fn column_definition(index: usize, name: &str, column: &OutputColumn) -> ColumnD
         persisted: false,
         ansi_padding_off: false,
         alias: None,
+        sparse: false,
     }
 }
 

@@ -4,7 +4,7 @@ use databases::catalogue::{ForeignKey, ModuleKind, same_name};
 use databases::store_error::name_taken;
 use tsql::ObjectName;
 use tsql::SqlError;
-use tsql::parse_object_name;
+use tsql::parse_object_name_on;
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -23,12 +23,13 @@ pub fn run(
     kind: Option<&str>,
     frame: &Frame,
 ) -> Result<(), SqlError> {
-    let parsed = parse_object_name(name).map_err(|_| nothing_named(session, name, kind))?;
+    let parsed = parsed_name(session, name, kind)?;
     let mark = session.work.start_change()?;
     let result = match kind.map(str::to_ascii_uppercase).as_deref() {
         Some("COLUMN") => rename_column(session, &parsed, new, name, frame),
         Some("INDEX") => rename_index(session, &parsed, new, name),
-        None | Some("OBJECT") => rename_object(session, &parsed, new, name, kind),
+        Some("OBJECT") => rename_object(session, &parsed, new, name, kind),
+        None => rename_anything(session, &parsed, new, name, frame),
         Some(_) => Err(SqlError::new(
             15248,
             11,
@@ -41,6 +42,45 @@ pub fn run(
     };
     session.work.end_statement(&mark, result.is_ok())?;
     result
+}
+
+/// The name of what is renamed. A part of a table may have the current database before it too: four parts.
+fn parsed_name(session: &Session, name: &str, kind: Option<&str>) -> Result<ObjectName, SqlError> {
+    match parse_object_name_on(&session.database, name) {
+        Err(error) if error.number == 7202 => {
+            let text = "The database name component of the object qualifier must be the name of the current database.";
+            Err(SqlError::new(15250, 16, 1, text))
+        }
+        parsed => parsed.map_err(|_| nothing_named(session, name, kind)),
+    }
+}
+
+/// Renames what a name without a kind stands for: an object, or a column, an index or a constraint behind its table's name.
+fn rename_anything(
+    session: &mut Session,
+    name: &ObjectName,
+    new: &str,
+    written: &str,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let missing = |result: &Result<(), SqlError>| result.as_ref().is_err_and(|error| error.number == 15225);
+    let of_object = rename_object(session, name, new, written, None);
+    if !missing(&of_object) || name.schema.is_none() {
+        return of_object;
+    }
+    let of_column = rename_column(session, name, new, written, frame);
+    if !missing(&of_column) {
+        return of_column;
+    }
+    let of_index = rename_index(session, name, new, written);
+    if !missing(&of_index) {
+        return of_index;
+    }
+    // `schema.table.constraint`
+    let part = ObjectName { database: None, schema: name.database.clone(), name: name.name.clone() };
+    let of_table =
+        part_of(session, name)?.is_some_and(|(table, _)| table.definition.object_named(&name.name).is_some());
+    if of_table { rename_object(session, &part, new, written, None) } else { of_object }
 }
 
 fn nothing_named(session: &Session, name: &str, kind: Option<&str>) -> SqlError {

@@ -244,8 +244,7 @@ async fn run(
         name: trigger.name.clone(),
     };
     let Some((_, module)) = session.work.find_module(&name, &table.database)? else { return Ok(()) };
-    let Some(ModuleBody::Trigger { statements, .. }) = module.statement.as_ref().map(|create| &create.body)
-    else {
+    let Some(ModuleBody::Trigger { statements, .. }) = module.body()? else {
         return Ok(());
     };
     let mut inner = frame.inner()?;

@@ -8,6 +8,7 @@ pub(crate) mod fire;
 pub(crate) mod insert;
 pub(crate) mod insert_file;
 pub(crate) mod instead;
+pub(crate) mod into_identity;
 pub(crate) mod load_note;
 pub(crate) mod merge;
 pub(crate) mod modify;

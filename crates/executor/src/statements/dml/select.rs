@@ -22,6 +22,7 @@ use crate::session::response::{DoneKind, Response, ResultColumns, command};
 use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::new_table;
 use crate::statements::dml::destination;
+use crate::statements::dml::into_identity::{self, IdentityCall};
 use crate::statements::dml::load_note;
 use crate::statements::dml::parallel;
 use crate::statements::dml::parallel::Placing;
@@ -48,7 +49,9 @@ pub async fn run(
         }
     }
     if let Some(into) = into_of(&query.body) {
-        return select_into(session, &without_into(query), &into, frame, output).await;
+        let mut query = without_into(query);
+        let call = into_identity::take_call(&mut query)?;
+        return select_into(session, &query, call.as_ref(), &into, frame, output).await;
     }
     if isolation::locks_what_it_reads(session) {
         session.placement.leave().await;
@@ -259,6 +262,7 @@ async fn assign_rows(
 async fn select_into(
     session: &mut Session,
     query: &Query,
+    call: Option<&IdentityCall>,
     into: &Into,
     frame: &mut Frame,
     output: &mut Output,
@@ -271,7 +275,7 @@ async fn select_into(
     }
     let clock = load_note::load_clock(session, "SELECT INTO");
     let mark = session.work.start_change()?;
-    let result = create_from(session, query, into, frame).await;
+    let result = create_from(session, query, call, into, frame).await;
     session.work.end_statement(&mark, result.is_ok())?;
     let (table, writing) = result?;
     let rows = writing.rows;
@@ -287,6 +291,7 @@ async fn select_into(
 async fn create_from(
     session: &mut Session,
     query: &Query,
+    call: Option<&IdentityCall>,
     into: &Into,
     frame: &Frame,
 ) -> Result<(OpenTable, Writing), SqlError> {
@@ -314,15 +319,25 @@ async fn create_from(
             persisted: false,
             ansi_padding_off: !session.settings.ansi_padding && has_ansi_padding(&column.sql_type),
             alias: None,
+            sparse: false,
         });
     }
+    let identity = into_identity::of_query(session, query, call, &bound.columns, &into.table.name)?;
+    if let Some(identity) = identity
+        && let Some(column) = columns.get_mut(identity.position)
+    {
+        (column.identity, column.nullable) = (Some(identity.identity), false);
+    }
+    let generated = identity.filter(|identity| identity.generated).map(|identity| identity.position);
     let mut definition = new_table::new_definition(session, &into.table, columns)?;
     definition.file_groups.rows = into.group.clone().flatten();
     let table = new_table::create_table_of(session, definition, &into.table)?;
     let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
     let mut writer = destination::writer_of(session, &table, frame, "INSERT", false)?;
     let placing: Placing = Arc::new(move |batch| {
-        let columns = batch.columns().iter().cloned().zip(types.iter().cloned()).map(Some).collect();
+        let given = batch.columns().iter().cloned().zip(types.iter().cloned()).enumerate();
+        let columns = given.map(|(position, value)| Some(value).filter(|_| generated != Some(position)));
+        let columns = columns.collect();
         InputRows { columns, rows: batch.num_rows() }
     });
     let degree = parallel::degree_for(session, query, &table);

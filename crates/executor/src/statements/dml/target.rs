@@ -18,7 +18,7 @@ use tsql::ast::ModuleBody;
 use tsql::bulk_file::BulkRowset;
 use tsql::expression::Expr;
 use tsql::hints::{TableHint, TableHints};
-use tsql::query::{CommonTable, Query, Select, SelectItem, TableSource, Top};
+use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -57,6 +57,10 @@ impl Environment for WithTables<'_> {
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
         self.inner.table_function(name)
+    }
+
+    fn stands(&self, name: &ObjectName) -> Result<bool, SqlError> {
+        self.inner.stands(name)
     }
 
     fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError> {
@@ -178,12 +182,16 @@ pub(crate) fn target_of(
     if !common && session.work.find(&real, &session.database)?.is_none() {
         real = resolve::resolved(session, &real)?;
         if let Some(module) = resolve::view_module(session, &real)?
-            && let Some(ModuleBody::View { columns, query, .. }) =
-                module.statement.as_ref().map(|create| &create.body)
+            && let Some(ModuleBody::View { columns, query, .. }) = module.body()?
         {
             // A view is changed through as a common table of its query is.
-            let query = query.as_ref().clone();
             let own = &module.definition;
+            let mut query = Query { schema: Some(own.schema.clone()), ..query.as_ref().clone() };
+            if let QueryBody::Select(select) = &mut query.body
+                && let Some(TableSource::Table { name, .. }) = select.from.first_mut().and_then(first_table)
+            {
+                settle_in(session, name, &own.schema)?;
+            }
             let columns = match own.renamed_columns {
                 true => Some(own.columns.iter().map(|column| column.name.clone()).collect()),
                 false => columns.clone(),
@@ -216,6 +224,29 @@ pub(crate) fn target_of(
     }
     hints.check_target()?;
     Ok(Target { table: destination::writable(session, &real)?, with, from, alias, hints, names })
+}
+
+/// The first table of a source.
+fn first_table(source: &mut TableSource) -> Option<&mut TableSource> {
+    match source {
+        TableSource::Table { .. } => Some(source),
+        TableSource::Join { left, .. } => first_table(left),
+        _ => None,
+    }
+}
+
+/// Adds the schema of a view to a name of its query that has none, if something of that name stands there.
+fn settle_in(session: &Session, name: &mut ObjectName, schema: &str) -> Result<(), SqlError> {
+    if name.schema.is_some() || name.is_temporary() {
+        return Ok(());
+    }
+    let near = ObjectName { schema: Some(schema.to_owned()), ..name.clone() };
+    if session.work.find(&near, &session.database)?.is_some()
+        || session.work.find_module(&near, &session.database)?.is_some()
+    {
+        *name = near;
+    }
+    Ok(())
 }
 
 /// Which rows of the target, which is locked alone, match, and for each match the values of `items`. Where nobody `reads` the rows

@@ -21,6 +21,7 @@ use tsql::ast::ModuleBody;
 use tsql::bulk_file::BulkRowset;
 use tsql::errors;
 use tsql::hints::TableHints;
+use tsql::query::Query;
 
 use crate::bulk_file::rowset;
 use crate::session::Session;
@@ -116,12 +117,11 @@ impl Environment for SessionEnvironment<'_> {
     fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError> {
         let name = resolve::resolved(self.session, name)?;
         let Some(module) = resolve::view_module(self.session, &name)? else { return Ok(None) };
-        let Some(ModuleBody::View { columns, query, .. }) =
-            module.statement.as_ref().map(|create| &create.body)
-        else {
+        let Some(ModuleBody::View { columns, query, .. }) = module.body()? else {
             return Ok(None);
         };
         let definition = &module.definition;
+        let schema = Some(definition.schema.clone());
         Ok(Some(ViewQuery {
             database: definition.database.clone(),
             schema: definition.schema.clone(),
@@ -129,8 +129,13 @@ impl Environment for SessionEnvironment<'_> {
                 true => Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
                 false => columns.clone(),
             },
-            query: query.as_ref().clone(),
+            query: Query { schema, ..query.as_ref().clone() },
         }))
+    }
+
+    fn stands(&self, name: &ObjectName) -> Result<bool, SqlError> {
+        let (work, database) = (&self.session.work, &self.session.database);
+        Ok(work.find(name, database)?.is_some() || work.find_module(name, database)?.is_some())
     }
 
     fn scalar_function(

@@ -60,9 +60,7 @@ pub(crate) fn scalar_function(
     };
     let wanted = resolve::resolved(session, &wanted)?;
     let (_, module) = session.work.find_module(&wanted, &session.database)?.ok_or_else(unknown)?;
-    let Some(ModuleBody::ScalarFunction { parameters, returns, .. }) =
-        module.statement.as_ref().map(|create| &create.body)
-    else {
+    let Some(ModuleBody::ScalarFunction { parameters, returns, .. }) = module.body()? else {
         return Err(unknown());
     };
     let parameters = parameter_types(session, parameters)?;
@@ -81,7 +79,7 @@ pub(crate) fn rows_function(
 ) -> Result<Option<TableFunction>, SqlError> {
     let name = resolve::resolved(session, name)?;
     let Some((_, module)) = session.work.find_module(&name, &session.database)? else { return Ok(None) };
-    let (parameters, defaults) = match module.statement.as_ref().map(|create| &create.body) {
+    let (parameters, defaults) = match module.body()? {
         Some(
             ModuleBody::InlineFunction { parameters, .. } | ModuleBody::TableFunction { parameters, .. },
         ) => (

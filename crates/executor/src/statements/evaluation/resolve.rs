@@ -26,7 +26,7 @@ pub(crate) fn resolved(session: &Session, name: &ObjectName) -> Result<ObjectNam
     for _ in 0..SYNONYMS_MAX {
         let found = session.work.find_module(&name, &session.database)?;
         let Some(target) = found.and_then(|(_, module)| module.definition.target.clone()) else { break };
-        name = tsql::parse_object_name(&target)?;
+        name = tsql::parse_object_name_on(session.instance.name(), &target)?;
     }
     Ok(name)
 }

@@ -17,7 +17,8 @@ pub(crate) async fn run_text(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
-    let parsed = session.instance.statements.parse(text, session.settings.quoted_identifier);
+    let name = session.instance.name();
+    let parsed = session.instance.statements.parse(name, text, session.settings.quoted_identifier);
     // A text that cannot be read is an error of the statement that runs it.
     let parsed = parsed.map_err(|error| error.reaching(Reach::Statement))?;
     run_statements(session, &parsed.statements, frame, output).await

@@ -92,7 +92,11 @@ async fn run_request(session: &mut Session, request: Request, mut output: Output
 /// Runs a batch, as a client's SQLBatch does.
 async fn run_batch(session: &mut Session, text: &str, output: &mut Output) {
     let mut frame = Frame::new(false);
-    let parsed = match session.instance.statements.parse(text, session.settings.quoted_identifier) {
+    let parsed = match session.instance.statements.parse(
+        session.instance.name(),
+        text,
+        session.settings.quoted_identifier,
+    ) {
         Ok(parsed) => parsed,
         Err(error) => return answer::refuse(session, error, DoneKind::Statement, output).await,
     };

@@ -39,9 +39,7 @@ pub(crate) async fn function_value(
     arguments: &[Datum],
     nesting: u32,
 ) -> Result<Datum, SqlError> {
-    let Some(ModuleBody::ScalarFunction { parameters, returns, statements }) =
-        module.statement.as_ref().map(|create| &create.body)
-    else {
+    let Some(ModuleBody::ScalarFunction { parameters, returns, statements }) = module.body()? else {
         return Err(SqlError::internal("a function without a body"));
     };
     let mut frame = function_frame(session, module, parameters, arguments, nesting)?;
@@ -63,7 +61,7 @@ pub(crate) async fn function_rows(
 ) -> Result<Vec<Vec<Datum>>, SqlError> {
     let types: Vec<SqlType> =
         module.definition.columns.iter().map(|column| column.sql_type.clone()).collect();
-    let batches = match module.statement.as_ref().map(|create| &create.body) {
+    let batches = match module.body()? {
         Some(ModuleBody::InlineFunction { parameters, query }) => {
             let frame = function_frame(session, module, parameters, arguments, nesting)?;
             let bound = evaluate::bind(session, query, &frame)?;

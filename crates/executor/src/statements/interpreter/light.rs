@@ -31,7 +31,9 @@ pub fn is_light(session: &Session, request: &Request) -> bool {
 
 pub(crate) fn text_is_light(session: &Session, text: &str) -> bool {
     // A text that does not parse is answered at once.
-    let Ok(parsed) = session.instance.statements.parse(text, session.settings.quoted_identifier) else {
+    let Ok(parsed) =
+        session.instance.statements.parse(session.instance.name(), text, session.settings.quoted_identifier)
+    else {
         return true;
     };
     let Some(tables) = parsed.light_tables(light_tables) else { return false };

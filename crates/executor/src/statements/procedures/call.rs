@@ -25,9 +25,7 @@ pub(crate) async fn call_procedure(
     output: &mut Output,
 ) -> Result<Outcome, SqlError> {
     let name = &module.definition.name;
-    let Some(ModuleBody::Procedure { parameters, statements }) =
-        module.statement.as_ref().map(|create| &create.body)
-    else {
+    let Some(ModuleBody::Procedure { parameters, statements }) = module.body()? else {
         return Err(SqlError::new(
             2809,
             16,

@@ -11,7 +11,7 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::{Declaration, Statement, StatementKind};
 use tsql::query::{Query, QueryBody, SelectItem};
-use tsql::{parse_batch, parse_declarations};
+use tsql::{parse_batch_on, parse_declarations};
 
 use crate::session::Session;
 use crate::session::cursor::{Fetch, ServerCursor};
@@ -173,7 +173,7 @@ pub(crate) async fn cursor_call(
 
 fn prepare_cursor(session: &mut Session, declared: &str, text: &str) -> Result<i32, SqlError> {
     let declarations = parse_declarations(declared)?;
-    parse_batch(text, session.settings.quoted_identifier)?;
+    parse_batch_on(session.instance.name(), text, session.settings.quoted_identifier)?;
     Ok(prepared::keep_prepared(session, Prepared { declarations, text: text.to_string() }))
 }
 
@@ -192,7 +192,7 @@ async fn open_cursor(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<Outcome, SqlError> {
-    let statements = parse_batch(text, session.settings.quoted_identifier)?;
+    let statements = parse_batch_on(session.instance.name(), text, session.settings.quoted_identifier)?;
     let values = arguments.get(opening.values_at..).unwrap_or_default();
     let Some(query) = single_query(&statements) else {
         if opening.concurrency & concurrency::ALLOW_DIRECT == 0 {

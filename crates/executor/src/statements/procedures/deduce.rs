@@ -12,7 +12,7 @@ use tsql::SqlError;
 use tsql::ast::{Insert, InsertSource, Merge, MergeAction, Statement, StatementKind};
 use tsql::expression::Expr;
 use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource};
-use tsql::{parse_batch, parse_declarations};
+use tsql::{parse_batch_on, parse_declarations};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -57,7 +57,7 @@ pub(crate) fn describe_parameters(session: &Session, arguments: &[Argument]) -> 
     let parameters = SIGNATURE.bind(arguments)?;
     let text = parameters.text(0).unwrap_or_default();
     let declared = parse_declarations(&parameters.text(1).unwrap_or_default())?;
-    let statements = parse_batch(&text, session.settings.quoted_identifier)?;
+    let statements = parse_batch_on(session.instance.name(), &text, session.settings.quoted_identifier)?;
     let mut frame = Frame::new(true);
     describe_declarations(session, &declared, &mut frame)?;
     let mut known: Vec<String> = declared.into_iter().map(|declaration| declaration.name).collect();

@@ -7,7 +7,7 @@ use tsql::SqlError;
 use tsql::ast::{Execute, Statement, StatementKind};
 use tsql::expression::{Expr, Literal};
 use tsql::query::{Query, QueryBody, SelectItem};
-use tsql::{parse_batch, parse_declarations, parse_object_name};
+use tsql::{parse_batch_on, parse_declarations, parse_object_name};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -84,7 +84,7 @@ fn columns_of_first_result(
 ) -> Result<Vec<OutputColumn>, SqlError> {
     let mut frame = Frame::new(true);
     describe_declarations(session, &parse_declarations(declared)?, &mut frame)?;
-    let statements = parse_batch(text, session.settings.quoted_identifier)?;
+    let statements = parse_batch_on(session.instance.name(), text, session.settings.quoted_identifier)?;
     Ok(first_result(session, &statements, &mut frame)?.unwrap_or_default())
 }
 
@@ -116,7 +116,8 @@ fn first_result(
             }
             StatementKind::Execute(execute) => result_of_procedure(session, execute, frame)?,
             StatementKind::ExecuteText(Expr::Literal(Literal::Text { value, .. })) => {
-                let inner = parse_batch(value, session.settings.quoted_identifier)?;
+                let inner =
+                    parse_batch_on(session.instance.name(), value, session.settings.quoted_identifier)?;
                 first_result(session, &inner, &mut frame.inner()?)?
             }
             _ => None,
@@ -143,7 +144,7 @@ fn result_of_procedure(
         let Some(text) = literal(0) else { return Ok(None) };
         let mut inner = frame.inner()?;
         describe_declarations(session, &parse_declarations(&literal(1).unwrap_or_default())?, &mut inner)?;
-        let statements = parse_batch(&text, session.settings.quoted_identifier)?;
+        let statements = parse_batch_on(session.instance.name(), &text, session.settings.quoted_identifier)?;
         return first_result(session, &statements, &mut inner);
     }
     let arguments: Vec<Argument> = execute

@@ -3,7 +3,7 @@
 use query::Datum;
 use tsql::SqlError;
 use tsql::ast::StatementKind;
-use tsql::parse_batch;
+use tsql::parse_batch_on;
 
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
@@ -79,7 +79,11 @@ async fn names_of_tables(
     condition: &str,
     frame: &Frame,
 ) -> Result<Vec<String>, SqlError> {
-    let statements = parse_batch(&format!("{TABLES}{condition}"), session.settings.quoted_identifier)?;
+    let statements = parse_batch_on(
+        session.instance.name(),
+        &format!("{TABLES}{condition}"),
+        session.settings.quoted_identifier,
+    )?;
     let Some(StatementKind::Query(query)) = statements.first().map(|statement| &statement.kind) else {
         return Ok(Vec::new());
     };

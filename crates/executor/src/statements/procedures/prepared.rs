@@ -128,7 +128,11 @@ pub(crate) async fn prepared_call(
         }
         "sp_prepexecrpc" => {
             let values = arguments.get(2..).unwrap_or_default();
-            let prepared = prepared_rpc(&text_of(arguments, 1, "@rpcCall").unwrap_or_default(), values)?;
+            let prepared = prepared_rpc(
+                session.instance.name(),
+                &text_of(arguments, 1, "@rpcCall").unwrap_or_default(),
+                values,
+            )?;
             if let Some(old) = handle {
                 session.prepared.remove(&old);
             }
@@ -142,7 +146,7 @@ pub(crate) async fn prepared_call(
             let declared = text_of(arguments, 1, "@params").unwrap_or_default();
             let text = text_of(arguments, 2, "@stmt").unwrap_or_default();
             let declarations = parse_declarations(&declared)?;
-            tsql::parse_batch(&text, session.settings.quoted_identifier)?;
+            tsql::parse_batch_on(session.instance.name(), &text, session.settings.quoted_identifier)?;
             if let Some(old) = handle {
                 session.prepared.remove(&old);
             }
@@ -171,7 +175,7 @@ pub(crate) fn keep_prepared(session: &mut Session, prepared: Prepared) -> i32 {
 
 /// The call of sp_prepexecrpc as a statement: a procedure's name, or ODBC's `{?=call name(?, …)}`, with parameters of
 /// the values' types.
-fn prepared_rpc(call: &str, values: &[Argument]) -> Result<Prepared, SqlError> {
+fn prepared_rpc(server: &str, call: &str, values: &[Argument]) -> Result<Prepared, SqlError> {
     let bare = call.trim().trim_start_matches('{').trim_end_matches('}').trim();
     let bare = bare.strip_prefix('?').map_or(bare, |rest| rest.trim_start().trim_start_matches('=').trim());
     let bare = match bare.split_at_checked(5) {
@@ -179,10 +183,12 @@ fn prepared_rpc(call: &str, values: &[Argument]) -> Result<Prepared, SqlError> {
         _ => bare,
     };
     let name = bare.split_once('(').map_or(bare, |(name, _)| name).trim();
-    let name = tsql::parse_object_name(name)?;
-    let quoted = |part: &str| format!("[{}]", part.replace(']', "]]"));
+    let name = tsql::parse_object_name_on(server, name)?;
+    let quoted =
+        |part: Option<&str>| part.map(|part| format!("[{}]", part.replace(']', "]]"))).unwrap_or_default();
     let parts = [name.database.as_deref(), name.schema.as_deref(), Some(name.name.as_str())];
-    let name: Vec<String> = parts.into_iter().flatten().map(quoted).collect();
+    // A schema that is left out keeps its place.
+    let name: Vec<String> = parts.into_iter().skip_while(Option::is_none).map(quoted).collect();
     let (mut declared, mut passed) = (Vec::new(), Vec::new());
     for (number, value) in (1..).zip(values) {
         let own = match value.name.is_empty() {

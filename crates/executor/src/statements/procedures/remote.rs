@@ -8,7 +8,7 @@ use tds::rpc::{Parameter, Procedure, RpcRequest};
 use tsql::SqlError;
 use tsql::ast::Declaration;
 use tsql::sql_error::Reach;
-use tsql::{parse_declarations, parse_object_name};
+use tsql::{parse_declarations, parse_object_name_on};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -82,11 +82,13 @@ async fn called(
     output: &mut Output,
 ) -> Result<Outcome, SqlError> {
     let (name, database, own) = match &call.procedure {
-        Procedure::Name(name) => match parse_object_name(name) {
+        Procedure::Name(name) => match parse_object_name_on(session.instance.name(), name) {
             Ok(parsed) => {
                 let own = execute::own_procedure(session, &parsed)?;
                 (parsed.name.to_ascii_lowercase(), parsed.database, own)
             }
+            // 7202 of another server; what is no name names no procedure.
+            Err(error) if error.number == 7202 => return Err(error),
             Err(_) => (name.to_ascii_lowercase(), None, None),
         },
         Procedure::Id(id) => (id.name().to_string(), None, None),

@@ -108,7 +108,7 @@ pub(crate) fn set_trigger_order(session: &mut Session, arguments: &[Argument]) -
     let database = name.database.clone().unwrap_or_else(|| session.database.clone());
     let found = session.work.find_module(&name, &database)?;
     let (_, module) = found.filter(|(_, found)| found.definition.parent_id != 0).ok_or_else(missing)?;
-    let Some(ModuleBody::Trigger { table, .. }) = module.statement.as_ref().map(|create| &create.body) else {
+    let Some(ModuleBody::Trigger { table, .. }) = module.body()? else {
         return Err(missing());
     };
     let table = ObjectName {
