@@ -34,7 +34,7 @@ INSERT gs (g) VALUES (1)
 INSERT gs (g) VALUES (1)
 SELECT id, g FROM gs
 ----
-error 547: The INSERT statement conflicted with the CHECK constraint "one_each". The conflict occurred in database "master", table "dbo.gs".
+error 547: The INSERT statement conflicted with the CHECK constraint "one_each". The conflict occurred in database "master", table "dbo.gs", column 'g'.
 1 | 1
 
 INSERT gs (g) VALUES (2), (3)
@@ -54,7 +54,7 @@ UPDATE gs SET g = 5 WHERE g IN (1, 2)
 UPDATE gs SET g = g + 10
 SELECT g FROM gs ORDER BY g
 ----
-error 547: The UPDATE statement conflicted with the CHECK constraint "one_each". The conflict occurred in database "master", table "dbo.gs".
+error 547: The UPDATE statement conflicted with the CHECK constraint "one_each". The conflict occurred in database "master", table "dbo.gs", column 'g'.
 11
 12
 13
@@ -63,7 +63,7 @@ error 547: The UPDATE statement conflicted with the CHECK constraint "one_each".
 MERGE gs USING (VALUES (11), (15)) s (g) ON gs.g = s.g WHEN MATCHED THEN UPDATE SET g = 15 WHEN NOT MATCHED THEN INSERT (g) VALUES (s.g);
 SELECT COUNT(*) FROM gs
 ----
-error 547: The MERGE statement conflicted with the CHECK constraint "one_each". The conflict occurred in database "master", table "dbo.gs".
+error 547: The MERGE statement conflicted with the CHECK constraint "one_each". The conflict occurred in database "master", table "dbo.gs", column 'g'.
 4
 
 MERGE gs USING (VALUES (11), (15)) s (g) ON gs.g = s.g WHEN MATCHED THEN UPDATE SET g = 16 WHEN NOT MATCHED THEN INSERT (g) VALUES (s.g);
