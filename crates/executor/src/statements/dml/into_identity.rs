@@ -54,7 +54,12 @@ pub(crate) fn take_call(query: &mut Query) -> Result<Option<IdentityCall>, SqlEr
             );
             return Err(SqlError::new(2749, 16, 2, text));
         }
-        let identity = Identity { seed: number(seed), increment: number(increment), reseeded: None };
+        let identity = Identity {
+            seed: number(seed),
+            increment: number(increment),
+            reseeded: None,
+            reseeded_unused: false,
+        };
         let call = IdentityCall { name: name.clone(), sql_type: sql_type.clone(), identity };
         *expr = typed.clone();
         return Ok(Some(call));
