@@ -1,4 +1,7 @@
-"""Writes nested queries in T-SQL and in SQLite's SQL at once: one to three levels, in every place where a query may stand."""
+"""Writes nested queries in T-SQL and in SQLite's SQL at once.
+
+They have one to three levels, in every place where a query may stand.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,9 @@ def same(text: str) -> Text:
 def joined(template: str, *parts: Text | str) -> Text:
     """A template with texts in the place of `{}`."""
     texts = [part if isinstance(part, Text) else same(part) for part in parts]
-    return Text(template.format(*(part.tsql for part in texts)), template.format(*(part.sqlite for part in texts)))
+    return Text(
+        template.format(*(part.tsql for part in texts)), template.format(*(part.sqlite for part in texts))
+    )
 
 
 class Writer:
@@ -128,7 +133,9 @@ class Writer:
         kind = self.random.random()
         if depth > 0:
             if kind < 0.2:
-                return joined("{}EXISTS ({})", self.negation(), self.rows(scopes, depth - 1, self.random.randint(1, 2)))
+                return joined(
+                    "{}EXISTS ({})", self.negation(), self.rows(scopes, depth - 1, self.random.randint(1, 2))
+                )
             if kind < 0.42:
                 return self.membership(scopes, depth)
         if 0.42 <= kind < 0.55:
@@ -138,7 +145,9 @@ class Writer:
         if 0.55 <= kind < 0.62:
             return joined("NOT ({})", self.condition(scopes, depth))
         if 0.62 <= kind < 0.7:
-            return joined("{} IS " + self.random.choice(("", "NOT ")) + "NULL", self.value(scopes, max(depth - 1, 0)))
+            return joined(
+                "{} IS " + self.random.choice(("", "NOT ")) + "NULL", self.value(scopes, max(depth - 1, 0))
+            )
         return joined(
             "{} " + self.random.choice(OPERATORS) + " {}", self.value(scopes, depth), self.plain(scopes)
         )
@@ -171,7 +180,8 @@ class Writer:
         filtered = joined("FROM {}{} ORDER BY {}", f"{table} {alias}", self.where(inside, depth), order)
         item = same(self.random.choice(own))
         return Text(
-            joined("SELECT TOP (1) {} {}", item, filtered).tsql, joined("SELECT {} {} LIMIT 1", item, filtered).sqlite
+            joined("SELECT TOP (1) {} {}", item, filtered).tsql,
+            joined("SELECT {} {} LIMIT 1", item, filtered).sqlite,
         )
 
     def aggregate(self, own: list[str]) -> Text:
@@ -184,7 +194,11 @@ class Writer:
 
     def having(self, scopes: list[list[str]], own: list[str], depth: int) -> Text:
         """A condition on groups."""
-        right = joined("({})", self.single(scopes, depth - 1)) if depth > 0 and self.chance(0.4) else self.plain([[]])
+        right = (
+            joined("({})", self.single(scopes, depth - 1))
+            if depth > 0 and self.chance(0.4)
+            else self.plain([[]])
+        )
         return joined("{} " + self.random.choice(OPERATORS) + " {}", self.aggregate(own), right)
 
     def where(self, scopes: list[list[str]], depth: int) -> Text:
@@ -292,11 +306,17 @@ class Writer:
         """A whole SELECT."""
         depth = self.random.randint(1, 3)
         source, own = self.source([], depth)
-        items = [same(self.random.choice(own)), *(self.value([own], depth) for _ in range(self.random.randint(0, 2)))]
+        items = [
+            same(self.random.choice(own)),
+            *(self.value([own], depth) for _ in range(self.random.randint(0, 2))),
+        ]
         return joined("SELECT {} FROM {}{}", self.items(items, named=False), source, self.where([own], depth))
 
     def change(self) -> tuple[str, str, str, Text]:
-        """What a DELETE or UPDATE does: its kind, its table, the T-SQL, and a SELECT of the ids that it meets with new values of x."""
+        """Returns a DELETE or UPDATE: its kind, its table, the T-SQL, and a SELECT of what it meets.
+
+        The SELECT gives the ids of the rows and the new values of x.
+        """
         depth = self.random.randint(1, 3)
         name = self.random.choice(("a", "b", "c"))
         alias = self.alias()

@@ -1,4 +1,6 @@
-"""Nested queries by chance: SQLite says what is right. Each runs as it would, row by row wherever that is possible, and planned.
+"""Nested queries by chance: SQLite says what is right.
+
+Each runs as it would, row by row wherever that is possible, and planned.
 
 NESTED_QUERIES is how many there are, NESTED_SEED with which one they begin.
 """
@@ -10,10 +12,10 @@ import random
 import sqlite3
 from collections import Counter
 
+import nested_queries
 import pymssql
 import pytest
 
-import nested_queries
 from conftest import serve
 
 COUNT = int(os.environ.get("NESTED_QUERIES", "300"))
@@ -84,7 +86,8 @@ class Compared:
 
 def shown(statement: str, sqlite: str, wanted: Counter, actual: Counter) -> str:
     """A difference in words."""
-    return f"{statement}\n  SQLite: {sqlite}\n  missing {dict(wanted - actual)}, too many {dict(actual - wanted)}"
+    difference = f"missing {dict(wanted - actual)}, too many {dict(actual - wanted)}"
+    return f"{statement}\n  SQLite: {sqlite}\n  {difference}"
 
 
 @pytest.mark.parametrize("path", ["", "rows", "plans"])
@@ -94,7 +97,11 @@ def test_nested_queries_give_what_sqlite_gives(path, binaries, tmp_path, monkeyp
     with (
         serve(binaries, tmp_path) as server,
         pymssql.connect(
-            server=server.host, port=str(server.port), user=server.user, password=server.password, autocommit=True
+            server=server.host,
+            port=str(server.port),
+            user=server.user,
+            password=server.password,
+            autocommit=True,
         ) as connection,
     ):
         compared = None
