@@ -78,7 +78,7 @@ def test_files_of_a_table_of_a_lake_are_no_directory_of_files(place, tmp_path):
     for refused, way in [(folder, "lakes.delta"), (tmp_path, "lakes"), (tmp_path / "ice" / "data", "lakes.iceberg")]:
         with pytest.raises(bulkwire.UsageError, match=way):
             bulkwire.lakes.parquet(refused)
-    with pytest.raises(bulkwire.Error, match="lakes.delta"):
+    with pytest.raises(bulkwire.Error, match=r"lakes\.delta"):
         bulkwire.copy(str(folder), str(tmp_path / "out.csv"))
     assert load(place, bulkwire.lakes.delta(folder)) == 100
 
