@@ -13,6 +13,8 @@ SOAK_POINTS ?= 500000
 SOAK_KILLS ?= 5000
 # Seconds of each of its watchdogs.
 SOAK_SECONDS ?= 3600
+# Nested statements that it compares, each way.
+SOAK_NESTED ?= 30000
 # Where the Python environment of the conformance tests lives.
 VENV ?= $(HOME)/.cache/bulkwire/venv
 # Where its programs in Java, Go, JavaScript and Rust are built.
@@ -143,6 +145,9 @@ soak: toolchain clients ## Hours of what the tests do in minutes: power cuts, ki
 	BULKWIRE_WATCHDOG_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test in_process -- one_meaning
 	BULKWIRE_RESOURCES_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test resources -- --nocapture --test-threads 1
 	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end watchdog -- --nocapture
+	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end resumed -- --nocapture
+	MISSPELT=all cargo test --release --locked -p bulkwire-tsql --test misspelt -- --nocapture
+	NESTED_QUERIES=$(SOAK_NESTED) $(VENV)/bin/python -m pytest -q clients/test_nested_queries.py --binaries $(CARGO_TARGET_DIR)/release
 	BULKWIRE_ISOLATION_SECONDS=$(SOAK_SECONDS) $(VENV)/bin/python -m pytest -q clients/test_isolation.py --binaries $(CARGO_TARGET_DIR)/release
 
 suites: programs clients ## Only the suites that others wrote for SQL Server; BULKWIRE_WRITE_PAGES=1 writes docs/compatibility.md

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    mem,
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
@@ -34,9 +35,10 @@ const HELD_BYTES_MAX: usize = 32 << 20;
 pub(super) enum Piece {
     /// Rows of this source follow, beginning with this row; of one lane, or all.
     ChunkStart { source: usize, lane: Option<usize>, first_row: u64 },
-    /// Encoded rows, which end before `end_row`; what they were made from, if they may have to be sent again.
-    Rows { bytes: Vec<u8>, rows: u64, end_row: u64, source: Option<SourceBatch> },
-    /// The chunk has all its rows, which end before this one and took so many bytes of memory. These rows of its lane were refused.
+    /// Encoded rows, which end before `end_row`; what they were made from, if they may have to be sent again. Rows that were refused
+    /// since the piece before are listed, also some behind `end_row`.
+    Rows { bytes: Vec<u8>, rows: u64, end_row: u64, source: Option<SourceBatch>, refused: Vec<u64> },
+    /// The chunk has all its rows, which end before this one and took so many bytes of memory, and the last that were refused.
     ChunkEnd { end_row: u64, bytes: u64, refused: Vec<u64> },
     /// The load cannot go on behind what came before.
     Failed { source: usize, error: Error },
@@ -170,7 +172,7 @@ impl Encoder<'_> {
 
     /// A row of the open chunk is refused.
     fn note_refused(&mut self, row: u64) {
-        if let Some(open) = self.open.as_mut().filter(|open| open.lane.is_some()) {
+        if let Some(open) = &mut self.open {
             open.refused.push(row);
         }
     }
@@ -266,10 +268,11 @@ impl Encoder<'_> {
             bound.encode(next..end, &mut bytes);
             let source = self.holds.then(|| batch.slice(next, end - next));
             let end_row = batch.origin_row(end - 1).saturating_add(1);
+            let refused = self.open.as_mut().map(|open| mem::take(&mut open.refused)).unwrap_or_default();
             let piece_rows = (end - next) as u64;
             let is_full = self.count(piece_rows, bytes.len(), end_row);
             self.busy += started.elapsed();
-            self.hand_over(Piece::Rows { bytes, rows: piece_rows, end_row, source })?;
+            self.hand_over(Piece::Rows { bytes, rows: piece_rows, end_row, source, refused })?;
             if is_full {
                 self.close()?;
             }

@@ -72,7 +72,7 @@ pub struct CommittedChunk {
     pub rows: Range<u64>,
     /// The lane whose rows they are: others of these numbers are elsewhere. `None`: all rows of these numbers.
     pub lane: Option<usize>,
-    /// The numbers of the lane's rows among them that were refused. Without a lane they are not listed.
+    /// The numbers of those among them that were refused before they were sent. Numbers without a row are not among them.
     pub refused: RowRanges,
     /// How many of them went into the table.
     pub row_count: u64,
@@ -129,11 +129,7 @@ impl Ledger {
 
     /// Rows that were refused among those that are not loaded again, as far as the ledger has them: a finished load's are forgotten.
     pub fn refused_before(&self) -> u64 {
-        let refused = |chunk: &CommittedChunk| match chunk.lane {
-            None => (chunk.rows.end - chunk.rows.start).saturating_sub(chunk.row_count),
-            Some(_) => chunk.refused.rows(),
-        };
-        self.sources.iter().flatten().map(refused).sum()
+        self.sources.iter().flatten().map(|chunk| chunk.refused.rows()).sum()
     }
 
     /// The chunks of a source that were committed before, in the source's order.

@@ -59,7 +59,7 @@ pub(super) struct Open<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) rows: Range<u64>,
     pub(super) held: Vec<SourceBatch>,
-    /// Rows of the lane that were refused before they were sent.
+    /// Rows that were refused before they were sent, also some behind a cut.
     pub(super) refused: Vec<u64>,
     /// What its rows took in memory, once all are here.
     pub(super) bytes: u64,

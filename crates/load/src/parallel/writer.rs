@@ -186,6 +186,7 @@ impl<'a> Writer<'a, '_> {
     fn write_all(&mut self, pieces: &Receiver<Piece>, chunks: &ChunkQueue<'_>) {
         let mut last_commit: Option<(u64, Instant)> = None;
         let mut cut = None;
+        let mut refused_ahead = Vec::new();
         loop {
             let (source, lane, first_row) = match cut.take().map_or_else(|| pieces.recv(), Ok) {
                 Ok(Piece::ChunkStart { source, lane, first_row }) => (source, lane, first_row),
@@ -201,7 +202,7 @@ impl<'a> Writer<'a, '_> {
             };
             let started = Instant::now();
             let rows = first_row..first_row;
-            let (held, refused) = (Vec::new(), Vec::new());
+            let (held, refused) = (Vec::new(), std::mem::take(&mut refused_ahead));
             let mut chunk = Open { source, lane, job, rows, held, refused, bytes: 0, is_cut: false };
             let loaded = match self.first_attempt(&mut chunk, pieces) {
                 Attempt::Done => Ok(()),
@@ -232,6 +233,7 @@ impl<'a> Writer<'a, '_> {
                     self.shared.tell();
                     let first_row = chunk.rows.end;
                     cut = chunk.is_cut.then_some(Piece::ChunkStart { source, lane, first_row });
+                    refused_ahead = chunk.refused.into_iter().filter(|row| *row >= first_row).collect();
                 }
                 Err(error) => {
                     let doubtful = error.is_in_doubt();
@@ -265,7 +267,8 @@ impl<'a> Writer<'a, '_> {
                 return Attempt::Failed { error, rows: sums.rows };
             }
             match pieces.recv() {
-                Ok(Piece::Rows { bytes, rows, end_row, source }) => {
+                Ok(Piece::Rows { bytes, rows, end_row, source, refused }) => {
+                    chunk.refused.extend(refused);
                     held += source.as_ref().map_or(0, |_| bytes.len() as u64);
                     chunk.held.extend(source);
                     chunk.rows.end = end_row;
@@ -310,7 +313,7 @@ impl<'a> Writer<'a, '_> {
                 Ok(Piece::ChunkEnd { end_row, bytes, refused }) => {
                     chunk.rows.end = end_row;
                     chunk.bytes = bytes;
-                    chunk.refused = refused;
+                    chunk.refused.extend(refused);
                     break;
                 }
                 Ok(Piece::Failed { source, error }) => {
