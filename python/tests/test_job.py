@@ -348,6 +348,7 @@ def test_every_exception_travels(kind, place):
         "ServerError": ("no", messages),
         "LoginError": ("no", messages),
         "CellError": ("no", 3, "name", "x", "too long"),
+        "FormError": ("no", 3, "name"),
         "CopyError": ("no", {"t": loaded}, {"u": bulkwire.CellError("no", 3, "name", "x", "too long"), "v": None}),
         "PackageError": (bulkwire.PackageReport("1", "p", "now", False, "failed", 0.5, [task]),),
     }.get(kind.__name__, ("no",))

@@ -214,7 +214,7 @@ def test_adbc_does_nothing_by_itself_either(place, ends):
         connection.adbc_connection.set_autocommit(False)
         for end in ("commit", "rollback"):
             cursor.execute("INSERT t VALUES (1, N'first')")
-            with contextlib.suppress(adbc_driver_manager.Error):
+            with contextlib.suppress(adbc_driver_manager.Error, pa.ArrowException):
                 ends(run, place)
             for verb, tried in DB_API.items():
                 with pytest.raises(adbc_driver_manager.Error):
@@ -246,7 +246,8 @@ def test_adbc_keeps_autocommit_off_after_a_transaction_that_cannot_be_committed(
     db, url = place
     with bulkwire.adbc.connect(url) as connection, connection.cursor() as cursor:
         cursor.execute("INSERT t VALUES (1, N'first')")
-        with pytest.raises(adbc_driver_manager.Error):
+        # The columns come before the error, which is one of the rows.
+        with pytest.raises((adbc_driver_manager.Error, pa.ArrowException)):
             cursor.execute("SELECT CONVERT(int, 'x')")
             cursor.fetchall()
         with pytest.raises(adbc_driver_manager.Error, match="already"):

@@ -18,6 +18,8 @@ use crate::{
     transport::Transport,
 };
 
+/// The number of an error that the server did not send.
+const NO_NUMBER: i32 = 0;
 /// What is said of a statement that failed and did not say why.
 const SEVERE_ERROR: &str =
     "A severe error occurred on the current command. The results, if any, should be discarded.";
@@ -394,7 +396,7 @@ impl Session {
                     && !std::mem::replace(&mut self.has_failed, true) =>
             {
                 self.errors.push(ServerMessage {
-                    number: 0,
+                    number: NO_NUMBER,
                     state: 0,
                     class: 11,
                     message: SEVERE_ERROR.to_owned(),
@@ -430,6 +432,10 @@ impl Session {
                 .take_errors()
                 .map_or_else(|| Error::unexpected(doing, "the answer ends without DONE"), Error::from);
             return self.check(Err(error));
+        }
+        if end == AnswerEnd::Acknowledged {
+            // What was interrupted failed without a word, because it was.
+            self.errors.retain(|error| error.number != NO_NUMBER);
         }
         // What a login still waits for has what is left of its time.
         self.transport.set_deadline(self.login.and_then(|login| login.ends));

@@ -110,7 +110,6 @@ enum Stop {
 /// A chunk whose rows are being handed over.
 struct Open {
     source: usize,
-    lane: Option<usize>,
     rows: u64,
     /// Encoded bytes.
     bytes: usize,
@@ -118,7 +117,7 @@ struct Open {
     source_bytes: u64,
     /// The number behind its last row so far.
     end_row: u64,
-    /// Rows of a lane that were refused, which a ledger lists.
+    /// Rows that were refused since the last piece, which a ledger lists.
     refused: Vec<u64>,
 }
 
@@ -166,7 +165,7 @@ impl Encoder<'_> {
     fn start(&mut self, lane: Option<usize>, first_row: u64) -> Result<(), Stop> {
         let source = self.source;
         let (end_row, refused) = (first_row, Vec::new());
-        self.open = Some(Open { source, lane, rows: 0, bytes: 0, source_bytes: 0, end_row, refused });
+        self.open = Some(Open { source, rows: 0, bytes: 0, source_bytes: 0, end_row, refused });
         self.hand_over(Piece::ChunkStart { source, lane, first_row })
     }
 
