@@ -110,6 +110,7 @@ CREATE TABLE lv (i int PRIMARY KEY); CREATE TABLE us (l int NULL REFERENCES lv, 
 ALTER TABLE us ALTER COLUMN l bigint NOT NULL
 ----
 error 5074
+error 4922
 
 CREATE TABLE inl (a int NOT NULL INDEX ix_a, INDEX ix_b UNIQUE (a DESC))
 ----
