@@ -392,9 +392,12 @@ impl Client {
 
     /// Rolls the open transaction back. Nothing is sent if the server has done so already.
     pub fn rollback(&mut self) -> Result<(), Error> {
+        let own = self.session.disown_transaction();
+        if own.is_none() && !self.transaction_stands() {
+            return Ok(());
+        }
         // The table may be what it was before the transaction.
         self.forget_description();
-        let own = self.session.disown_transaction();
         if !self.transaction_stands() {
             return Ok(());
         }

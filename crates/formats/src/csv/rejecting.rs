@@ -56,6 +56,12 @@ impl CsvReader {
             return Some(self.blocks.split(first, columns, rows));
         }
         let split = self.blocks.split(1, columns, rows);
+        // Blank lines before the row are no part of it.
+        let first = rows.bounds.as_deref().unwrap_or_default().first();
+        let row_start = first.map_or(self.blocks.start, |(start, _)| *start as usize);
+        let blank = self.blocks.text.get(self.blocks.start..row_start).unwrap_or_default();
+        self.blocks.line += blank.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.blocks.start = row_start;
         let byte_offset = self.blocks.start_offset();
         let text = self.blocks.text.get(self.blocks.start..split.next).unwrap_or_default();
         let range = byte_offset..byte_offset + self.blocks.input.source_bytes(text);

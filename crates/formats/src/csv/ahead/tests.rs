@@ -159,6 +159,16 @@ proptest! {
 }
 
 #[test]
+fn blank_lines_before_a_row_that_is_no_text_are_no_part_of_it() {
+    let options = &dialects()[0];
+    let bytes = b"a,b\n1,2\n\n\n\x80,c\n3,4\n";
+    let wanted = told(bytes, options, true, (64, 3), 1);
+    for (block_bytes, threads) in (1..24).flat_map(|bytes| [1, 2, 3].map(|threads| (bytes, threads))) {
+        assert_eq!(told(bytes, options, true, (block_bytes, 3), threads), wanted, "{block_bytes}, {threads}");
+    }
+}
+
+#[test]
 fn a_reader_that_is_dropped_early_leaves_no_thread_waiting() {
     let text = "a,b\n1,2\n".repeat(10_000);
     let input = Box::new(Cursor::new(text.into_bytes()));
