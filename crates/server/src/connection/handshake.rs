@@ -364,10 +364,11 @@ async fn log_in(
             Err(SqlError::unsupported(&format!("The language '{}'", login.language)))
         }
         Some(instance) => match open_session(Arc::clone(instance), settings.clone()) {
-            // The client would rather be in another database than not at all.
+            // The client would rather be in another database than not at all. One that asks to hear of USE is refused: Go's driver
+            // sets that bit alone, and its users know 4060 as the end of a login.
             Err(error)
                 if error.number == login_reply::NO_DATABASE
-                    && login.option_flags1 & option_flags1::INIT_DB_FATAL == 0 =>
+                    && login.option_flags1 & (option_flags1::INIT_DB_FATAL | option_flags1::USE_DB) == 0 =>
             {
                 warning = Some(error);
                 open_session(Arc::clone(instance), LoginSettings { database: String::new(), ..settings })

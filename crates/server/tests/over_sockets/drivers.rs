@@ -121,7 +121,7 @@ fn a_database_that_cannot_be_opened_need_not_be_fatal() {
     for (fatal, numbers) in [(true, vec![4060, 18456]), (false, vec![])] {
         let mut login = Login7 { database: "nowhere".into(), ..login() };
         if !fatal {
-            login.option_flags1 &= !option_flags1::INIT_DB_FATAL;
+            login.option_flags1 &= !(option_flags1::INIT_DB_FATAL | option_flags1::USE_DB);
         }
         let mut client = Client::connect(server.address());
         let tokens = client.log_in(&login);
