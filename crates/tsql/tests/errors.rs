@@ -229,6 +229,10 @@ const SHOWN: &[(&str, &str)] = &[
         "TOO_COMPLEX",
         "Msg 8623, Level 16, State 1: The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query.",
     ),
+    (
+        "TOO_MANY_ROWS",
+        "Msg 10738, Level 15, State 1: The number of row value expressions in the INSERT statement exceeds the maximum allowed number of 1000 row values.",
+    ),
     ("NOT_A_VECTOR", "Msg 13670, Level 16, State 1: Input JSON is not a valid Vector : 'w1'."),
     ("UNSUPPORTED", "Msg 40515, Level 16, State 1: w1 is not supported by this server."),
     (

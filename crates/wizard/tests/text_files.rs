@@ -175,7 +175,8 @@ fn choices_that_make_no_sense_are_refused_by_field() {
     let look = Look::of(&file(b"a,b\n"), &TextChoices { delimiter: Some("\"".into()), ..choices() }).unwrap();
     assert!(look.problem.unwrap().contains("quote"));
     let look = Look::of(&file(b"a\nb\xFFc\n"), &choices()).unwrap();
-    assert!(look.problem.is_some(), "{look:?}");
+    // Bytes that are no text are a fault of their row.
+    assert!(look.rows[0].fault.is_some(), "{look:?}");
 }
 
 #[test]
