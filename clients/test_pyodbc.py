@@ -168,7 +168,7 @@ def test_a_text_parameter_for_every_type(cursor, column):
     cursor.execute(python_cells.create_table("#text", [column]))
     for row in range(cells.ROW_COUNT):
         text = cells.text(column, row)
-        if text is not None and column == "c_smalldatetime":
+        if text is not None and column.name == "c_smalldatetime":
             # Text with more than three digits of a second is none of its values (295).
             text = text[:19]
         cursor.execute("INSERT INTO #text VALUES (?, ?)", row + 1, text)
