@@ -592,7 +592,7 @@ fn number_repeated(names: &mut [String]) {
     }
 }
 
-fn line_breaks(text: &[u8]) -> u64 {
+pub(super) fn line_breaks(text: &[u8]) -> u64 {
     text.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use super::reader::{Advance, Blocks, CsvReader};
+use super::reader::{Advance, Blocks, CsvReader, line_breaks};
 use super::splitter::{Rows, Split, Stop};
 use super::text_input::{BadSequence, STAND_IN};
 use crate::bcp::{RejectReason, RejectedField, RejectedRow};
@@ -60,7 +60,7 @@ impl CsvReader {
         let first = rows.bounds.as_deref().unwrap_or_default().first();
         let row_start = first.map_or(self.blocks.start, |(start, _)| *start as usize);
         let blank = self.blocks.text.get(self.blocks.start..row_start).unwrap_or_default();
-        self.blocks.line += blank.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.blocks.line += line_breaks(blank);
         self.blocks.start = row_start;
         let byte_offset = self.blocks.start_offset();
         let text = self.blocks.text.get(self.blocks.start..split.next).unwrap_or_default();
@@ -99,7 +99,7 @@ impl CsvReader {
         if self.lines.line_of_row(row.row) != Some(self.blocks.line) {
             self.lines.record(row.row, self.blocks.line);
         }
-        self.blocks.line += row.raw.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.blocks.line += line_breaks(&row.raw);
         self.blocks.start = end;
         self.rejected += 1;
         if let Some(rejects) = &self.rejects {
