@@ -9,7 +9,7 @@ pub(crate) struct Reader<'a> {
     position: usize,
 }
 
-/// What a [`Reader`] could not read, with the position inside the bytes it was given.
+/// Field that a [`Reader`] could not read, with the position inside the bytes it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodecError {
     pub field: &'static str,

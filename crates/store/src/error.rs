@@ -17,7 +17,7 @@ pub enum EngineError {
     /// The disk refused an operation.
     #[error("cannot {operation} {}: {source}", .path.display())]
     Io {
-        /// What was tried: `open`, `read`, `write`, `sync`, …
+        /// Operation that failed: `open`, `read`, `write`, `sync`, …
         operation: &'static str,
         /// The file.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum EngineError {
     DamagedPage {
         /// The page.
         page: PageId,
-        /// Which check failed.
+        /// Check that failed.
         reason: String,
     },
     /// The log is damaged before its end.
@@ -37,15 +37,15 @@ pub enum EngineError {
     DamagedLog {
         /// Position of the first record that cannot be read.
         lsn: Lsn,
-        /// Which check failed.
+        /// Check that failed.
         reason: String,
     },
     /// The control file or the catalogue cannot be read.
     #[error("{what} cannot be read: {reason}")]
     DamagedDatabase {
-        /// Which part.
+        /// Part of the database that cannot be read.
         what: &'static str,
-        /// What is wrong.
+        /// Reason why it cannot be read.
         reason: String,
     },
     /// A record cannot be decoded.
@@ -55,7 +55,7 @@ pub enum EngineError {
         page: PageId,
         /// Offset of the record in it.
         offset: usize,
-        /// What does not fit.
+        /// Part of the record that does not fit.
         reason: String,
     },
     /// A value that its column cannot hold.
@@ -96,7 +96,7 @@ pub enum EngineError {
     /// A row whose fixed part and pointers do not fit a page.
     #[error("a row of {bytes} bytes exceeds the limit of {limit_bytes}")]
     RowTooLarge {
-        /// Its least size.
+        /// Least size of the row in bytes.
         bytes: usize,
         /// The limit.
         limit_bytes: usize,
@@ -106,7 +106,7 @@ pub enum EngineError {
     LogFull {
         /// The limit.
         limit_bytes: u64,
-        /// What keeps it from being truncated, as `log_reuse_wait_desc` spells it.
+        /// Reason why the log cannot be truncated, as `log_reuse_wait_desc` spells it.
         reason: &'static str,
     },
     /// The disk, or the memory of a database in memory, has no room for more log. The transaction is undone; when there is room
@@ -115,7 +115,7 @@ pub enum EngineError {
     LogDiskFull {
         /// The virtual log file.
         path: PathBuf,
-        /// What keeps the log from being truncated, as `log_reuse_wait_desc` spells it.
+        /// Reason why the log cannot be truncated, as `log_reuse_wait_desc` spells it.
         reason: &'static str,
         /// The operating system's error.
         source: io::Error,
@@ -136,13 +136,13 @@ pub enum EngineError {
         table: String,
         /// The index of it, if it is for one.
         index: Option<String>,
-        /// What keeps the files from growing.
+        /// Reason why the files cannot grow.
         reason: &'static str,
     },
     /// No such file group.
     #[error("no file group {name:?}")]
     NoSuchFileGroup {
-        /// Its name.
+        /// Name of the file group.
         name: String,
     },
     /// The name is taken.
@@ -154,13 +154,13 @@ pub enum EngineError {
     /// Nothing can be put into a group without files.
     #[error("file group {name:?} has no files")]
     EmptyFileGroup {
-        /// Its name.
+        /// Name of the file group.
         name: String,
     },
     /// A group that has files, or is PRIMARY or the default, cannot be removed.
     #[error("file group {name:?} is in use")]
     FileGroupInUse {
-        /// Its name.
+        /// Name of the file group.
         name: String,
     },
     /// The name is taken.
@@ -172,25 +172,25 @@ pub enum EngineError {
     /// No such data file.
     #[error("no data file {name:?}")]
     NoSuchDataFile {
-        /// Its logical name.
+        /// Logical name of the data file.
         name: String,
     },
     /// A file that holds something cannot be removed.
     #[error("data file {name:?} is not empty")]
     DataFileInUse {
-        /// Its logical name.
+        /// Logical name of the data file.
         name: String,
     },
     /// The first file cannot be removed.
     #[error("data file {name:?} is the first of the database")]
     PrimaryDataFile {
-        /// Its logical name.
+        /// Logical name of the data file.
         name: String,
     },
     /// Not everything in a file could be moved to others.
     #[error("not everything in data file {name:?} can be moved to other files of its group")]
     DataFileNotEmptied {
-        /// Its logical name.
+        /// Logical name of the data file.
         name: String,
     },
     /// Another process has the directory open.
@@ -202,7 +202,7 @@ pub enum EngineError {
     /// No such table, or it was dropped.
     #[error("no table {name:?}")]
     NoSuchTable {
-        /// Its name or id.
+        /// Name or id of the table.
         name: String,
     },
     /// There are no log backups under SIMPLE.
@@ -219,7 +219,7 @@ pub enum EngineError {
     /// A backup differs from what was written.
     #[error("the backup is damaged: {reason}")]
     DamagedBackup {
-        /// What is wrong.
+        /// Difference from what was written.
         reason: String,
     },
     /// A backup is to be restored where a database is.
@@ -231,9 +231,9 @@ pub enum EngineError {
     /// A log backup begins after the end of the log that it should continue.
     #[error("the log backup begins at {begins}, and the log ends at {ends}")]
     LogChainBroken {
-        /// Where the backup begins.
+        /// Log position at which the backup begins.
         begins: Lsn,
-        /// Where the log ends.
+        /// Log position at which the log ends.
         ends: Lsn,
     },
     /// The name is taken.
@@ -255,7 +255,7 @@ pub enum EngineError {
     DuplicateKey {
         /// Name of the index.
         index: String,
-        /// Whether it belongs to a constraint.
+        /// True if the index belongs to a constraint.
         is_constraint: bool,
         /// The key's values, as in `(1, abc, <NULL>)`.
         key: String,
@@ -287,9 +287,9 @@ pub enum EngineError {
     /// A defect of the engine: something that its own rules exclude.
     #[error("{what}; this is a defect of the storage engine ({origin})")]
     Internal {
-        /// What cannot be.
+        /// Broken assumption of the engine.
         what: &'static str,
-        /// Where in the code it was noticed.
+        /// Place in the code at which the defect was noticed.
         origin: &'static Location<'static>,
     },
     /// A lock was not granted.
@@ -301,18 +301,18 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// What cannot be, and is; with the place in the code.
+    /// Makes an error of a broken assumption, with the caller's place in the code.
     #[track_caller]
     pub(crate) fn internal(what: &'static str) -> Self {
         Self::Internal { what, origin: Location::caller() }
     }
 
-    /// Whether the log has no room, for now.
+    /// Returns true if the log has no room at present.
     pub fn is_log_full(&self) -> bool {
         matches!(self, Self::LogFull { .. } | Self::LogDiskFull { .. })
     }
 
-    /// Whether the disk has no room, for the log or for anything else, for now.
+    /// Returns true if the disk has no room at present, for the log or for anything else.
     pub(crate) fn wants_space(&self) -> bool {
         match self {
             Self::Io { source, .. } => wants_space(source),
@@ -370,7 +370,7 @@ impl EngineError {
     }
 }
 
-/// Whether an operation failed for want of space alone, and may succeed later.
+/// Returns true if an operation failed only for want of space, and may succeed later.
 pub(crate) fn wants_space(error: &io::Error) -> bool {
     matches!(
         error.kind(),

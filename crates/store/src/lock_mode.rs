@@ -62,7 +62,7 @@ impl LockMode {
         }
     }
 
-    /// Whether one transaction can hold this while another holds `other`.
+    /// Returns true if one transaction can hold this mode while another holds `other`.
     pub fn is_compatible(self, other: Self) -> bool {
         use LockMode::{BU, IS, IX, S, SIX, SchM, SchS, U, X};
         let (low, high) = if self <= other { (self, other) } else { (other, self) };
@@ -92,7 +92,7 @@ impl LockMode {
         }
     }
 
-    /// Whether this mode includes `other`.
+    /// Returns true if this mode includes `other`.
     pub fn covers(self, other: Self) -> bool {
         self.with(other) == self
     }

@@ -29,12 +29,12 @@ use stream::{BLOCK, Copy, END, FILE, FILES, PAGE, Sink, Source, damaged};
 
 const MAGIC: &[u8; 8] = b"BWLOGB2\n";
 
-/// What a log backup holds.
+/// Summary of a log backup: its range of the log and its pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogBackup {
-    /// Where it begins (`first_lsn`).
+    /// Log position at which the backup begins (`first_lsn`).
     pub from: Lsn,
-    /// Where the backup ends and the next one begins (`last_lsn`).
+    /// Log position at which the backup ends and the next one begins (`last_lsn`).
     pub to: Lsn,
     /// Pages of minimally logged loads in the backup.
     pub pages: u64,

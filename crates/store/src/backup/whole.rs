@@ -24,13 +24,13 @@ const MAGIC: &[u8; 8] = b"BWFULL1\n";
 const FEW_EXTENTS: usize = 64;
 const MOST_ROUNDS: u32 = 8;
 
-/// What a backup of a database holds.
+/// Summary of a whole database backup: its range of the log and its pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseBackup {
-    /// Where its log begins.
+    /// Log position at which the backup's log begins.
     pub from: Lsn,
-    /// Where the backup ends: what was committed before is in the restored database. A log backup that begins here or before, and
-    /// ends later, can be restored on top of it.
+    /// Log position at which the backup ends; the restored database has everything committed before. A log
+    /// backup that begins here or before, and ends later, can be restored on top of it.
     pub to: Lsn,
     /// Pages in the backup; a page that was written while the backup was taken is counted twice.
     pub pages: u64,

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::buffer::BufferCache;
 
-/// How many pages some caches may hold together.
+/// Limit on the pages that several caches hold together.
 #[derive(Debug)]
 pub(crate) struct CacheBudget {
     limit_pages: u64,

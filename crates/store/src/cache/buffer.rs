@@ -22,9 +22,9 @@ pub struct BufferCache {
     log: Arc<Log>,
     shards: [Mutex<HashMap<PageId, Arc<Frame>>>; SHARDS],
     frames_per_shard: usize,
-    /// What it shares with the caches of other databases.
+    /// Limit shared with the caches of other databases; None: this cache has a limit of its own.
     budget: Option<Arc<CacheBudget>>,
-    /// When it was used last, by the budget's time.
+    /// Time of the last use, on the budget's clock (pages that entered any cache).
     last_used: AtomicU64,
     /// The shard that gives way next.
     next_shard: AtomicU64,
@@ -66,12 +66,12 @@ pub struct Frame {
     recently_used: AtomicBool,
 }
 
-/// What a frame holds.
+/// Contents of a frame, guarded by the frame's lock.
 #[derive(Debug, Default)]
 pub struct FrameState {
     /// The page; None until it is read or formatted.
     pub page: Option<Arc<Page>>,
-    /// Whether it differs from what is on disk.
+    /// True if the page differs from its copy on disk.
     pub dirty: bool,
 }
 
@@ -226,7 +226,7 @@ impl BufferCache {
         self.frames.load(Ordering::Relaxed)
     }
 
-    /// When it was used last, by the budget's time.
+    /// Returns the time of the last use, on the budget's clock.
     pub(crate) fn last_used(&self) -> u64 {
         self.last_used.load(Ordering::Relaxed)
     }

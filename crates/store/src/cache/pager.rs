@@ -45,7 +45,7 @@ pub struct Pager {
     next_system_transaction: AtomicU64,
     /// Objects that are clustered trees: what their pages are called in the log.
     trees: RwLock<HashSet<u32>>,
-    /// Who waited for what.
+    /// Waits of the database's sessions, by type.
     pub waits: Arc<Waits>,
 }
 
@@ -106,7 +106,7 @@ impl Pager {
         }
     }
 
-    /// What the log says of a page.
+    /// Reads from a page's bytes the allocation unit and context that its log records carry.
     fn place_of(&self, bytes: &[u8; PAGE_BYTES]) -> LogPlace {
         let context = LogContext::of(bytes, |object| self.trees.read().contains(&object));
         LogPlace { unit: page::unit(bytes), context }

@@ -20,7 +20,7 @@ pub(crate) struct VersionFile {
 
 #[derive(Debug, Default)]
 struct Places {
-    /// None: it was not needed yet.
+    /// The file of versions; None until the first page is written to it.
     file: Option<Arc<dyn VolumeFile>>,
     free: Vec<u32>,
     /// Places from here on were never used.

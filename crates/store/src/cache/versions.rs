@@ -24,7 +24,7 @@ pub struct Versions {
     file: Arc<VersionFile>,
     /// Grows whenever a page may be about to change, or to have changed back.
     epoch: AtomicU64,
-    /// How many transactions keep to a snapshot: while there are none, nobody looks for them.
+    /// Number of open transactions under snapshot isolation. While it is 0, looking for conflicts is skipped.
     keepers: AtomicUsize,
 }
 
@@ -115,7 +115,8 @@ impl Versions {
         self.keepers.store(state.keepers.len(), Ordering::Release);
     }
 
-    /// Whether a transaction under snapshot isolation is about to change a page that another one has changed since.
+    /// Returns true if a transaction under snapshot isolation is about to change a page that another one has
+    /// changed since.
     pub fn conflicts(&self, transaction: u64, id: PageId) -> bool {
         if self.keepers.load(Ordering::Acquire) == 0 {
             return false;
@@ -142,8 +143,8 @@ impl Versions {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// What a snapshot at `sequence` reads instead of the page. None means the page itself, which a transaction that has changed
-    /// it also reads.
+    /// Returns the version of a page that a snapshot at `sequence` reads. None means the page itself, which a
+    /// transaction that has changed it also reads.
     ///
     /// # Errors
     /// Those of reading the file of versions.
@@ -187,8 +188,8 @@ impl Versions {
         Ok(())
     }
 
-    /// Whether a transaction that changed or created a page was committed after `sequence`. A snapshot at `sequence` must be
-    /// open.
+    /// Returns true if a transaction that changed or created a page was committed after `sequence`. A
+    /// snapshot at `sequence` must be open.
     pub fn is_changed_since(&self, id: PageId, sequence: u64) -> bool {
         self.state.lock().is_changed_since(id, sequence)
     }

@@ -21,7 +21,7 @@ use crate::tree::key::KeyColumn;
 /// Bytes of a definition in one row.
 const PART_BYTES: usize = 7000;
 
-/// What is written in the catalogue of a table, cut into rows.
+/// Serialises a table's definition, cut into rows of the catalogue.
 pub(crate) fn rows_of(table: &Table) -> Result<RecordBatch, EngineError> {
     let mut out = Writer::default();
     out.string(&table.name);

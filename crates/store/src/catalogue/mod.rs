@@ -39,7 +39,7 @@ pub struct Table {
     /// Number of the next one.
     pub(crate) next_index: u16,
     pub(crate) units: [Unit; 3],
-    /// Where its definition is.
+    /// Addresses of the catalogue rows that hold the table's definition.
     pub(crate) definition: Vec<RowId>,
 }
 
@@ -78,7 +78,7 @@ impl Table {
         index.map_or(&self.units[kind.place()], |index| &index.unit)
     }
 
-    /// What an error says that an allocation for one of its units is for.
+    /// Returns the table and index that an error names when an allocation for one of the table's units fails.
     pub(crate) fn owner(&self, kind: UnitKind) -> Owner<'_> {
         let tree = self.tree(kind).map(|tree| tree.definition.name.as_str());
         Owner { table: &self.name, index: tree.filter(|name| !name.is_empty()) }
@@ -100,7 +100,7 @@ impl Table {
         self.units.iter().chain(self.indexes.iter().map(|index| &index.unit))
     }
 
-    /// Which units it has.
+    /// Lists the table's allocation units: the fixed ones, then one for each index.
     pub(crate) fn unit_kinds(&self) -> Vec<UnitKind> {
         let indexes = self.indexes.iter().map(|index| UnitKind::Index(index.id));
         UnitKind::ALL.into_iter().chain(indexes).collect()
@@ -172,8 +172,8 @@ impl Table {
     }
 }
 
-/// What a transaction has added to a table that others change too: extents of each unit, single pages, and the change of the
-/// number of rows.
+/// Space and rows that a transaction has added to a table that others change too: extents of each unit,
+/// single pages, and the change of the number of rows.
 #[derive(Debug, Clone, Default)]
 pub struct Filled {
     pub(crate) extents: BTreeMap<UnitKind, Vec<ExtentUse>>,

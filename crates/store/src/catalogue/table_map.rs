@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Table;
 
-/// What the text of a table refers to: names of tables.
+/// Function of the caller that finds the names of tables in a table's text.
 #[derive(Clone, Copy)]
 pub struct References {
     /// The function.
@@ -114,7 +114,7 @@ pub(crate) struct TableMap {
 }
 
 impl TableMap {
-    /// Whether the number is a table, or one that is gone.
+    /// Returns true if a table has, or once had, this number.
     pub fn contains(&self, object: u32) -> bool {
         self.tables.get(u64::from(object)).is_some()
     }

@@ -15,7 +15,7 @@ pub struct Finding {
     pub page: PageId,
     /// The slot, if one is at fault.
     pub slot: Option<u16>,
-    /// What is wrong with it.
+    /// Description of the inconsistency.
     pub reason: String,
 }
 
@@ -49,7 +49,7 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// Whether DBCC counts it as an allocation error rather than a consistency error.
+    /// Returns true if DBCC counts the finding as an allocation error rather than a consistency error.
     pub fn is_allocation(self) -> bool {
         matches!(self, Self::Allocation | Self::FreeSpace)
     }

@@ -59,7 +59,7 @@ pub(crate) fn check_table(shared: &Shared, table: &Table) -> Vec<Finding> {
 struct Check<'a> {
     shared: &'a Shared,
     findings: Vec<Finding>,
-    /// Who an extent belongs to.
+    /// Owner of each extent, as findings name it.
     owners: BTreeMap<ExtentId, String>,
     /// The unit that is being checked.
     unit: Option<UnitId>,

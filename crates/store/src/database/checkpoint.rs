@@ -10,13 +10,13 @@ use crate::error::EngineError;
 use crate::figures::count;
 use crate::page::lsn::Lsn;
 
-/// What the last checkpoint has left to the next.
+/// State that each checkpoint leaves to the next.
 #[derive(Debug)]
 pub(crate) struct CheckpointState {
     log_bytes: u64,
     /// FULL and BULK_LOGGED keep the log from here on.
     last_log_backup: Lsn,
-    /// Where the last checkpoint began.
+    /// Log position at which the last checkpoint began.
     redo_start: Lsn,
     /// The log from here on is being copied with the whole database.
     copied_from: Option<Lsn>,
@@ -106,8 +106,8 @@ impl Shared {
         Ok(needed)
     }
 
-    /// Where the log begins that is kept for the next backup (under SIMPLE: for the next recovery), and where it begins for the
-    /// next recovery.
+    /// Returns two log positions: the start of recovery, and the start of the next log backup (under SIMPLE:
+    /// of recovery).
     pub fn log_kept_from(&self) -> (Lsn, Lsn) {
         let state = self.checkpoint.lock();
         (state.redo_start, state.last_log_backup)

@@ -16,7 +16,7 @@ const MAGIC: &[u8; 8] = b"BWPAGES4";
 /// The contents of the control file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Control {
-    /// Where redoing starts.
+    /// Log position at which recovery starts to redo.
     pub redo_start: Lsn,
     /// The oldest record that may still be needed.
     pub keep_from: Lsn,
@@ -73,7 +73,7 @@ impl Control {
         Self::decode(body).map_err(|error| error.to_string())
     }
 
-    /// Whether this is the name of a control file, or of a temporary one.
+    /// Returns true for the name of a control file, or of a temporary one.
     pub fn is_name(name: &str) -> bool {
         name == NAME || name == NEW_NAME
     }

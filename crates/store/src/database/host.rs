@@ -17,7 +17,7 @@ pub struct Host {
     pub(crate) budget: Arc<CacheBudget>,
     pub(crate) locks: LockSpace,
     next: Arc<AtomicU64>,
-    /// What databases in memory may hold.
+    /// Memory that databases in memory may hold; None: no limit.
     pub(crate) quota: Option<Arc<dyn MemoryQuota>>,
     /// Called with the progress of a database's opening.
     pub(crate) on_recovery: Option<OnRecovery>,

@@ -7,7 +7,7 @@ use crate::catalogue::table_map::References;
 use crate::log::LogOptions;
 use crate::tree::key::TextOrder;
 
-/// How bulk loads are logged, and when the log is truncated.
+/// Recovery model of a database: the logging of bulk loads, and the time at which the log is truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum RecoveryModel {
@@ -33,11 +33,12 @@ pub struct EngineOptions {
     pub files: u16,
     /// Recovery model of a new database.
     pub recovery_model: RecoveryModel,
-    /// How long changes wait for their locks.
+    /// Longest wait of a change for a lock.
     pub lock_timeout: Duration,
     /// Orders text of keys that have a collation; None: no key may have one.
     pub text_order: Option<TextOrder>,
-    /// Which tables the text of a table refers to; None: [`referring`](crate::Snapshot::referring) finds none.
+    /// Finds the names of tables in a table's text; None: [`referring`](crate::Snapshot::referring) finds
+    /// none.
     pub references: Option<References>,
     /// Bytes of page versions that are kept in memory for snapshots; more go to a file.
     pub version_memory_bytes: usize,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is being done.
+/// Phase of recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryStep {
     /// The log is redone.
@@ -14,12 +14,12 @@ pub enum RecoveryStep {
     Undo,
 }
 
-/// How far it is.
+/// Progress of recovery, reported while a database is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct RecoveryProgress<'a> {
-    /// Where the database is.
+    /// Directory of the database.
     pub path: &'a Path,
-    /// What is being done.
+    /// Phase of recovery that `done` and `of` count.
     pub step: RecoveryStep,
     /// Bytes of the log that were redone, or changes that were undone.
     pub done: u64,

@@ -12,7 +12,7 @@ use crate::log::{Change, LogRecord, LogScan, Operation};
 use crate::page::Page;
 use crate::page::lsn::Lsn;
 
-/// What reading the log has found.
+/// Findings of reading the log during recovery.
 #[derive(Debug)]
 pub(crate) struct Recovered {
     /// Rows of each table.

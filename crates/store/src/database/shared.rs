@@ -122,12 +122,12 @@ impl Shared {
         }
     }
 
-    /// Whether a bulk load that begins now logs only its extents.
+    /// Returns true if a bulk load that begins now logs only its extents.
     pub fn is_minimally_logged(&self) -> bool {
         self.recovery_model() != RecoveryModel::Full
     }
 
-    /// Whether its extents are marked for the next log backup.
+    /// Returns true if the extents of minimally logged loads are marked for the next log backup.
     pub fn marks_minimally_logged(&self) -> bool {
         self.recovery_model() == RecoveryModel::BulkLogged
     }

@@ -10,7 +10,7 @@ const LOCK_FILE: &str = "lock";
 const FILE_MODE: u32 = 0o600;
 #[cfg(unix)]
 const DIRECTORY_MODE: u32 = 0o700;
-/// What its group and everybody else may do.
+/// Mode bits of the group and of other accounts.
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
@@ -48,7 +48,7 @@ impl HeldDirectory {
         }
     }
 
-    /// Whether a process holds the lock of a directory.
+    /// Returns true if a process holds the lock of a directory.
     pub fn is_held(directory: &Path) -> bool {
         let lock = OpenOptions::new().read(true).write(true).open(directory.join(LOCK_FILE));
         lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))

@@ -62,7 +62,7 @@ mod mapping {
     /// among them. Neighbours are one to it, but any of them may end up alone. So a gigabyte is mapped, and no more.
     pub static LIVE: Live = Live { count: AtomicUsize::new(0), most: 16_384 };
 
-    /// How many mappings there are, and may be.
+    /// Number of mappings that exist, and the most that may.
     #[derive(Debug)]
     pub struct Live {
         count: AtomicUsize,

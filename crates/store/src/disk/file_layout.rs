@@ -15,9 +15,10 @@ pub struct FileGroup {
     pub id: u16,
     /// Name.
     pub name: String,
-    /// Whether tables go there that name no group.
+    /// True if tables that name no group go into this one.
     pub is_default: bool,
-    /// Whether all of its files grow when one must (`AUTOGROW_ALL_FILES`), so that they stay in proportion.
+    /// True if all files of the group grow when one must (`AUTOGROW_ALL_FILES`), so that they stay in
+    /// proportion.
     pub grows_together: bool,
 }
 
@@ -44,7 +45,7 @@ pub struct DataFileOptions {
     pub size_bytes: u64,
     /// Limit of its growth (`MAXSIZE`); None: no limit.
     pub limit_bytes: Option<u64>,
-    /// How it grows.
+    /// Growth of the file, and its limit.
     pub growth: FileGrowth,
 }
 
@@ -59,7 +60,7 @@ pub struct DataFileDefinition {
     pub name: String,
     /// Limit of its growth.
     pub limit_bytes: Option<u64>,
-    /// How it grows.
+    /// Growth of the file, and its limit.
     pub growth: FileGrowth,
 }
 

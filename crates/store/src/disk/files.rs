@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crate::figures::{FileIo, IoCounts, WaitType, Waits};
 use crate::page::{self, EXTENT_BYTES, PAGE_BYTES, Page, PageId};
 
-/// One data file.
+/// An open data file.
 #[derive(Debug)]
 pub struct DataFile {
     /// Number, from 1.
@@ -181,7 +181,7 @@ impl DataFiles {
         self.layout.write().files.retain(|file| file.number != number);
     }
 
-    /// Whether there is a file of this number.
+    /// Returns true if a data file has this number.
     pub fn has(&self, number: u16) -> bool {
         self.files.read().iter().any(|file| file.number == number)
     }

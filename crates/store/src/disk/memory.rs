@@ -72,7 +72,7 @@ type Part = RwLock<Option<ExtentMemory>>;
 #[derive(Debug, Default)]
 struct MemoryFile {
     content: RwLock<Content>,
-    /// Its parts that are in memory.
+    /// Bytes of the file's parts that are in memory.
     counted: Counted,
 }
 

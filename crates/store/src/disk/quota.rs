@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Counts memory.
 pub trait MemoryQuota: fmt::Debug + Send + Sync {
-    /// Whether there is room for so many bytes more.
+    /// Returns true if there is room for `bytes` more.
     fn fits(&self, bytes: usize) -> bool;
     /// Counts bytes that are held from now on.
     fn take(&self, bytes: usize);
-    /// Those are free again.
+    /// Releases `bytes` that were taken before.
     fn give_back(&self, bytes: usize);
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn shortage(error: &io::Error) -> &'static str {
     }
 }
 
-/// What one store counts in a quota; given back when it is dropped.
+/// Memory that one store has taken from a quota; given back when it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     quota: Option<Arc<dyn MemoryQuota>>,
@@ -59,7 +59,7 @@ impl Counted {
         }
     }
 
-    /// Whether there is room for more.
+    /// Returns true if the quota has room for `bytes` more.
     pub fn fits(&self, bytes: usize) -> bool {
         self.quota.as_ref().is_none_or(|quota| quota.fits(bytes))
     }

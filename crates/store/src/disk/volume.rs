@@ -48,7 +48,8 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
     /// Has the disk begin with what was written so far, while others go on. The next [`sync`](Self::sync) and all
     /// later ones report its failure.
     fn start_sync(&self) {}
-    /// What the range holds is of no use any more: it may read as anything. Whole extents in memory are given back.
+    /// Declares the contents of a range useless: it may then read as anything. Whole extents in memory are
+    /// given back.
     fn discard(&self, _offset: u64, _length_bytes: u64) {}
 }
 

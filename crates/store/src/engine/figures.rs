@@ -22,7 +22,7 @@ impl Engine {
         self.shared.pager.log.reader(from)
     }
 
-    /// How much log there is (`sys.dm_db_log_space_usage`).
+    /// Returns the size and use of the log (`sys.dm_db_log_space_usage`).
     pub fn log_space(&self) -> LogSpace {
         space::log_space(&self.shared)
     }

@@ -96,7 +96,8 @@ impl Shared {
 }
 
 impl Engine {
-    /// Whether this database, as a coordinator, has decided to commit this transaction over several databases.
+    /// Returns true if this database, as a coordinator, has decided to commit this transaction over several
+    /// databases.
     pub fn has_decided(&self, global: u64) -> bool {
         self.shared.decisions.open.lock().contains_key(&global)
     }

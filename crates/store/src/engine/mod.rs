@@ -175,12 +175,13 @@ impl Engine {
         self.shared.pager.cache.drop_clean()
     }
 
-    /// How often pages of a table were compressed since the database was opened, by rolled-back transactions too.
+    /// Counts the attempts to compress pages of a table since the database was opened, by rolled-back
+    /// transactions too.
     pub fn compression_counts(&self, object: u32) -> CompressionCounts {
         self.shared.compression_counts(UnitKind::InRow.id(storage_of(&self.shared, object)))
     }
 
-    /// How often pages of a nonclustered index were compressed, by its number in the table.
+    /// Counts the attempts to compress pages of a nonclustered index, given by its number in the table.
     pub fn index_compression_counts(&self, object: u32, index: u16) -> CompressionCounts {
         self.shared.compression_counts(UnitKind::Index(index).id(storage_of(&self.shared, object)))
     }
@@ -299,7 +300,7 @@ fn recover(
     Ok(engine)
 }
 
-/// What databases in memory are opened with.
+/// Reduces options to what suits a database in memory: smaller log files, checkpoints and cache.
 fn memory_options(options: EngineOptions) -> EngineOptions {
     let log = LogOptions { file_bytes: options.log.file_bytes.min(MEMORY_LOG_BYTES), ..options.log };
     let checkpoint_log_bytes = options.checkpoint_log_bytes.min(MEMORY_LOG_BYTES);

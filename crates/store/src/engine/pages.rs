@@ -12,7 +12,7 @@ use crate::scan::PageReader;
 use crate::tree;
 use crate::tree::index::Tree;
 
-/// How much is read.
+/// Amount of a table that page statistics read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanDetail {
     /// Reads only maps and upper levels, and gives one row about a tree's leaves. Figures of page contents are None.
@@ -38,7 +38,7 @@ pub struct PageStatistics {
     pub pages: u64,
     /// Extents with at least one of these pages.
     pub extents: u64,
-    /// How often the next page is in another extent than the one before it.
+    /// Number of times that the next page is in another extent than the one before it.
     pub extent_switches: u64,
     /// Share of a tree's pages that do not follow their predecessor on disk; for a heap, the same share of its extents.
     pub fragmentation_percent: f64,
@@ -51,7 +51,7 @@ pub struct PageStatistics {
     pub contents: Option<PageContents>,
 }
 
-/// What pages hold.
+/// Figures of the contents of pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageContents {
     /// Records: rows, and the stubs of rows that moved.
@@ -147,9 +147,9 @@ pub(crate) fn upper_pages(reader: &PageReader, tree: &Tree) -> Result<u64, Engin
 /// In what order pages are read.
 #[derive(Clone, Copy)]
 enum Order {
-    /// That of the keys.
+    /// Order of the keys: pages in the order in which they are linked.
     Linked { depth: u8, level: u8 },
-    /// That of the maps.
+    /// Order of the allocation maps.
     Allocated,
 }
 

@@ -35,7 +35,7 @@ impl Engine {
     }
 }
 
-/// How many locks a database has, and how many requests for one were given up.
+/// Returns the number of locks that a database has, and of lock requests that were given up.
 pub fn lock_usage(engine: &Engine) -> LockUsage {
     engine.shared.locks.usage()
 }

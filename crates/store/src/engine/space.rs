@@ -9,7 +9,7 @@ use crate::page::unit::Unit;
 use crate::page::{EXTENT_PAGES, PageId, UnitId};
 use crate::space::DataFileSpace;
 
-/// How much log there is.
+/// Size and use of the log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogSpace {
     /// Size of all virtual log files, or the limit if there is one.
@@ -27,11 +27,11 @@ pub struct LogSpace {
     pub since_checkpoint_bytes: u64,
     /// See [`since_checkpoint_bytes`](Self::since_checkpoint_bytes).
     pub checkpoint_bytes: u64,
-    /// What keeps the log from being truncated.
+    /// Reason why the log cannot be truncated.
     pub reuse_wait: LogReuseWait,
 }
 
-/// What keeps the log from being truncated, as in `sys.databases.log_reuse_wait_desc`.
+/// Reason why the log cannot be truncated, as in `sys.databases.log_reuse_wait_desc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogReuseWait {
     /// Nothing: only the file that is being written is left.

@@ -19,7 +19,7 @@ pub struct Counters {
     pub checkpoints: u64,
 }
 
-/// Where they are counted.
+/// Counters behind the figures of an engine.
 #[derive(Debug, Default)]
 pub(crate) struct CounterCells {
     pub transactions: AtomicU64,
@@ -44,7 +44,7 @@ impl CounterCells {
     }
 }
 
-/// One more, or so many more.
+/// Adds `more` to a counter.
 pub(crate) fn count(counter: &AtomicU64, more: u64) {
     counter.fetch_add(more, Ordering::Relaxed);
 }

@@ -15,7 +15,7 @@ pub struct FileIo {
     pub reads: u64,
     /// Bytes that they read.
     pub bytes_read: u64,
-    /// How long they took.
+    /// Total time that the reads took.
     pub read_stall: Duration,
     /// Writes.
     pub writes: u64,

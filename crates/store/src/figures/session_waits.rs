@@ -17,7 +17,7 @@ pub struct SessionWaits {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What it waits for, and since when.
+    /// Wait that is going on, and the time at which it began.
     now: Option<(WaitType, Instant)>,
     last: Option<WaitType>,
 }

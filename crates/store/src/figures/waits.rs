@@ -93,9 +93,9 @@ impl WaitType {
 /// Waits of one type since the database was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitCount {
-    /// What for.
+    /// Type of the waits.
     pub wait: WaitType,
-    /// How many.
+    /// Number of waits.
     pub count: u64,
     /// All of them together, with the signal wait.
     pub total: Duration,

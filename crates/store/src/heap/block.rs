@@ -30,7 +30,8 @@ pub struct PageBlock {
     offsets: Vec<u32>,
     /// Room for the record of a row whose place is not known.
     spare: Vec<u8>,
-    /// What a row takes at least: compressed rows of a heap may be shorter than the stub that they may become.
+    /// Least bytes that a row takes: compressed rows of a heap may be shorter than the stub that they may
+    /// become.
     least_bytes: usize,
     /// Bytes of the page being filled that are kept free for that.
     reserve: usize,
@@ -237,7 +238,7 @@ impl PageBlock {
         taken
     }
 
-    /// What makes the next page, and that page, formatted.
+    /// Formats the next page of the block and returns it with the compressor that fills it.
     fn next_compressed(&mut self) -> Option<(&mut PageCompressor, &mut [u8; PAGE_BYTES])> {
         let (start, end) = (self.pages * PAGE_BYTES, (self.pages + 1) * PAGE_BYTES);
         if self.bytes.len() < end {
@@ -248,7 +249,7 @@ impl PageBlock {
         Some((self.compressor.as_mut()?, page))
     }
 
-    /// How often pages were compressed.
+    /// Counts the attempts to compress pages of the block.
     pub fn compression_counts(&self) -> CompressionCounts {
         self.compressor.as_ref().map_or(CompressionCounts::default(), |compressor| compressor.counts)
     }
@@ -264,7 +265,7 @@ impl PageBlock {
         self.bytes.capacity()
     }
 
-    /// Whether no row is in it.
+    /// Returns true if the block has no rows.
     pub fn is_empty(&self) -> bool {
         self.pages == 0 && self.compressor.as_ref().is_none_or(|compressor| compressor.waiting() == 0)
     }
@@ -317,7 +318,7 @@ impl PageBlock {
     }
 }
 
-/// What each value costs its record, by column.
+/// Computes the bytes that each value adds to its record, by column.
 fn costs_of(views: &[CellView<'_>]) -> Vec<Vec<u16>> {
     let costs = views.iter().map(|view| {
         let mut costs = Vec::with_capacity(view.codes.len());
@@ -333,9 +334,10 @@ pub(crate) fn fill_limit_bytes(fill_percent: u8) -> usize {
     CAPACITY_BYTES - CAPACITY_BYTES * free_percent / 100
 }
 
-/// Whether a page of which `limit_bytes` are to be filled takes `rows` rows that have `bytes` with their slots. The
-/// free share, in whole rows rounded down, is left out, as in the published size estimates ("Free_Rows_Per_Page").
-/// Where 35 rows fit a page, a fill factor of 10 gives 4 of them, not the 3 for which a tenth of the page has room.
+/// Returns true if a page of which `limit_bytes` are to be filled takes `rows` rows that have `bytes` with
+/// their slots. The free share, in whole rows rounded down, is left out, as in the published size estimates
+/// ("Free_Rows_Per_Page"). Where 35 rows fit a page, a fill factor of 10 gives 4 of them, not the 3 for which
+/// a tenth of the page has room.
 pub(crate) fn is_within(rows: usize, bytes: usize, limit_bytes: usize) -> bool {
     let whole_rows = |share: usize| share * rows / bytes.max(1);
     bytes <= limit_bytes

@@ -35,7 +35,7 @@ pub(crate) struct TreeBuilder {
     minimally_logged: bool,
     fill: Fill,
     block: PageBlock,
-    /// Where the first page of the block goes, once something links to it.
+    /// Address of the first page of the block; None until something links to it.
     next_leaf: Option<PageId>,
     last_leaf: PageId,
     /// Pages of the levels above the leaves that are being filled, lowest first.
@@ -52,11 +52,11 @@ pub(crate) struct TreeBuilder {
 #[derive(Debug)]
 struct Level {
     page: Page,
-    /// Where it goes, if something links to it.
+    /// Address of the level's page; None until something links to it.
     id: Option<PageId>,
 }
 
-/// How full pages of a tree become that is built.
+/// Degree to which a tree's pages are filled when it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fill {
     /// As far as the fill factor says, for CREATE INDEX and for loads that lock the table.
@@ -66,7 +66,7 @@ pub(crate) enum Fill {
 }
 
 impl Fill {
-    /// How a load fills pages: a load that locks the table keeps to the fill factor.
+    /// Returns the fill of a load: one that locks the table keeps to the fill factor.
     pub fn of(locks_table: bool) -> Self {
         if locks_table { Fill::AsDeclared } else { Fill::Up }
     }

@@ -239,7 +239,7 @@ impl HeapLoad {
     }
 }
 
-/// Which pages of a run are in use when the first `pages` are.
+/// Lists the extents of a run that are in use when its first `pages` pages are.
 fn used_extents(run: Run, pages: u32) -> impl Iterator<Item = ExtentUse> {
     (0..).zip(run.extents()).filter_map(move |(index, extent)| {
         let used = pages.saturating_sub(index * EXTENT_PAGES).min(EXTENT_PAGES);

@@ -21,7 +21,7 @@ const ESCALATION_PAGES: usize = 5000;
 const ESCALATION_STEP: usize = 1250;
 
 impl<'a> HeapWriter<'a> {
-    /// Whether a page is this transaction's.
+    /// Returns true if this transaction holds the page.
     pub(crate) fn has_claimed(&self, page: PageId) -> bool {
         self.beside.as_ref().is_none_or(|beside| beside.claims.has(self.table.object, page))
     }

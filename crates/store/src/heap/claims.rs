@@ -23,7 +23,7 @@ pub(crate) struct TableClaims {
     pub pages: HashSet<PageId>,
     /// The table is locked as a whole.
     pub is_whole: bool,
-    /// How many times an escalation was refused.
+    /// Number of times that a lock escalation was refused.
     pub refused: usize,
 }
 
@@ -48,11 +48,11 @@ impl Claims {
     }
 }
 
-/// What a writer needs that changes a table beside others.
+/// State of a writer that changes a table beside others.
 #[derive(Debug)]
 pub(crate) struct Beside<'a> {
     pub claims: &'a mut Claims,
-    /// What the transaction adds to the table.
+    /// Space and rows that the transaction adds to the table.
     pub filled: &'a mut Filled,
     /// Settings for lock waits.
     pub request: Request<'a>,

@@ -31,7 +31,7 @@ pub trait FragmentSink {
 /// Cuts values into fragments.
 #[derive(Debug)]
 pub struct LargeValueWriter<'a, S> {
-    /// Where the fragments go.
+    /// Destination of the fragments.
     pub sink: &'a mut S,
 }
 
@@ -75,7 +75,7 @@ pub trait FragmentSource {
 /// Puts values together again.
 #[derive(Debug)]
 pub struct LargeValueReader<'a, S: ?Sized> {
-    /// Where the fragments are.
+    /// Source of the fragments.
     pub source: &'a S,
 }
 

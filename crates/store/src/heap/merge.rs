@@ -12,7 +12,7 @@ use crate::page::{CAPACITY_BYTES, HEADER_BYTES, Page, PageId, SLOT_BYTES};
 use crate::record::Keys;
 use crate::tree::{PageKeys, Place, child, damaged, duplicate, find, stored};
 
-/// What the log takes for a row besides its bytes, about.
+/// Approximate bytes that the log takes for a row besides the row's own.
 const RECORD_BYTES: usize = 46;
 
 impl TreeWriter<'_, '_> {

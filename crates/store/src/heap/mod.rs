@@ -40,15 +40,15 @@ pub(crate) struct HeapWriter<'a> {
     pub table: &'a mut Table,
     /// Extents that were allocated for the transaction.
     pub allocated: &'a mut Vec<ExtentId>,
-    /// None if the table is locked exclusively.
+    /// Claims and additions of a writer beside others; None if the table is locked exclusively.
     pub beside: Option<Beside<'a>>,
 }
 
-/// What came of trying a page.
+/// Outcome of trying to place a row in a page.
 enum Attempt {
     Placed(RowId),
     NoRoom,
-    /// It is another transaction's.
+    /// Another transaction holds the page.
     Locked,
 }
 
@@ -92,7 +92,7 @@ impl HeapWriter<'_> {
         }
     }
 
-    /// Where a row really is, and its record.
+    /// Finds the place where a row really is, which may be behind a stub, and its record.
     pub(crate) fn locate(&mut self, address: RowId) -> Result<(RowId, Vec<u8>), EngineError> {
         self.claim(address.page)?;
         if !self.shared.allocator.owns(self.table.unit(UnitKind::InRow), address.page)? {
@@ -322,7 +322,8 @@ impl HeapWriter<'_> {
         Ok(None)
     }
 
-    /// What must stay free in a page. Rows that are not compressed are never shorter than a stub.
+    /// Returns the bytes that must stay free in a page. Rows that are not compressed are never shorter than a
+    /// stub.
     fn stub_reserve(&self, page: &Page) -> usize {
         let may_be_short =
             self.table.clustered.is_none() && self.table.layout.compression != Compression::None;

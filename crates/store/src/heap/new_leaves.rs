@@ -225,7 +225,7 @@ struct NewLeaves {
     /// The first of them, or the leaf that is to follow them all.
     first: PageId,
     last: PageId,
-    /// Their entries in the level above.
+    /// Entries for these leaves in the level above.
     entries: Vec<Vec<u8>>,
 }
 
@@ -243,7 +243,7 @@ impl Merged {
         Self { records: Records::default(), grid }
     }
 
-    /// None: the row cannot be read.
+    /// Adds a row; None: the row cannot be read.
     fn push(&mut self, row: StoredRow<'_>) -> Option<()> {
         match &mut self.grid {
             Some(grid) => row.push_to(grid),

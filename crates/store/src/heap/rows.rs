@@ -188,7 +188,7 @@ impl HeapWriter<'_> {
         }
     }
 
-    /// What the indexes hold of some rows, and these columns.
+    /// Collects the columns that the indexes hold of some rows, and the columns `more`.
     fn indexed_columns(&mut self, locators: &[RowLocator], more: &[usize]) -> Result<Columns, EngineError> {
         let sources = self.table.indexes.iter().flat_map(Index::sources);
         let mut wanted: Vec<usize> = sources.chain(more.iter().copied()).collect();

@@ -37,7 +37,8 @@ pub(crate) struct TreeLoad {
     passing: KeyedRows,
 }
 
-/// What a load leaves to be done at its end.
+/// Result of the rows that a load wrote, the extents that it allocated, and the sorted rows that it still has
+/// to insert.
 pub(crate) type Ended = (Result<Filled, EngineError>, Vec<ExtentId>, Option<Sorted>);
 
 impl TreeLoad {
@@ -248,7 +249,7 @@ impl OrderCheck {
         EngineError::NotSorted { row: self.rows + row as u64 + 1, keys: before.zip(of(row)).map(Box::new) }
     }
 
-    /// The same for a batch.
+    /// Refuses a batch with a row whose key is less than that of the row before.
     fn check_batch(
         &mut self,
         tree: &Tree,

@@ -13,7 +13,7 @@ use crate::figures::{WaitType, Waits, count, session_waits};
 use crate::lock_mode::LockMode;
 use crate::page::{PageId, RowId};
 
-/// What is locked.
+/// Resource that can be locked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// The database as a whole.
@@ -75,9 +75,9 @@ impl fmt::Display for Resource {
 /// The status of a lock, as in `sys.dm_tran_locks.request_status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockStatus {
-    /// It is held.
+    /// The transaction holds the lock.
     Granted,
-    /// It is waited for.
+    /// The transaction waits for the lock.
     Waiting,
     /// A lock is held, and a stronger one is requested.
     Converting,
@@ -97,17 +97,17 @@ impl LockStatus {
 /// A lock that is held or waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockRow {
-    /// Who.
+    /// Transaction that holds the lock or waits for it.
     pub transaction: u64,
-    /// What.
+    /// Locked resource.
     pub resource: Resource,
     /// The mode; for a conversion the requested one.
     pub mode: LockMode,
-    /// Whether it is held.
+    /// Held, waited for, or being converted.
     pub status: LockStatus,
     /// Whom it waits for.
     pub blockers: Vec<u64>,
-    /// How long it has waited.
+    /// Time waited so far.
     pub waited: Duration,
 }
 
@@ -126,7 +126,7 @@ pub struct LockUsage {
     pub timeouts: u64,
 }
 
-/// Who asks for a lock, and for how long.
+/// Request for a lock: the transaction, and the conditions of its wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub transaction: u64,
@@ -160,7 +160,7 @@ type Place = (u64, Resource);
 /// A transaction of a database.
 type Holder = (u64, u64);
 
-/// One who waits, or is waited for.
+/// Waiter or holder, as a node of the graph in which deadlocks are circles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Node {
     /// A transaction of one database.
@@ -173,9 +173,9 @@ enum Node {
 struct State {
     queues: HashMap<Place, Queue>,
     held: HashMap<Holder, Vec<Resource>>,
-    /// Which transactions are parts of another.
+    /// Owners of the transactions that are parts of one over several databases.
     owners: HashMap<Holder, u64>,
-    /// How the waits ended that are over but not yet noticed, by ticket.
+    /// Outcomes of waits that are over but not yet noticed by the waiter, by ticket.
     ended: HashMap<u64, (Outcome, Instant)>,
     next_ticket: u64,
 }
@@ -191,7 +191,7 @@ struct Queue {
 struct Waiter {
     ticket: u64,
     transaction: u64,
-    /// What it will hold.
+    /// Mode that the waiter asks for, joined with the mode that it holds.
     mode: LockMode,
     converts: bool,
     priority: i8,
@@ -206,7 +206,7 @@ enum Outcome {
     Victim,
 }
 
-/// How long a waiter sleeps between two looks at its interrupt.
+/// Sleep of a waiter between two looks at its interrupt.
 const INTERRUPT_LOOK: Duration = Duration::from_millis(20);
 
 impl LockTable {
@@ -317,7 +317,7 @@ impl LockTable {
         self.space.0.lock().queues.get(&(self.database, resource.clone()))?.held(transaction)
     }
 
-    /// Whether another transaction holds a lock on a resource with which it may change it.
+    /// Returns true if another transaction holds a lock on a resource with which it may change the resource.
     pub fn is_taken(&self, transaction: u64, resource: &Resource) -> bool {
         let state = self.space.0.lock();
         let queue = state.queues.get(&(self.database, resource.clone()));
@@ -335,7 +335,7 @@ impl LockTable {
         }
     }
 
-    /// How many locks there are, and what became of those that were waited for.
+    /// Counts the locks of the database, its waiters, and the waits that ended in a deadlock or timed out.
     pub fn usage(&self) -> LockUsage {
         let mut usage = LockUsage {
             deadlocks: self.deadlocks.load(Ordering::Relaxed),

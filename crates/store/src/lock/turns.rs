@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Whether a commit is under way that changes what others may change at the same time.
+/// Turn of the commits that change what others may change at the same time: one at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     taken: Mutex<bool>,

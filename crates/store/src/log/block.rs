@@ -29,7 +29,7 @@ pub fn file_header(number: u32, previous_end: u32) -> Vec<u8> {
     header
 }
 
-/// Where the file before ends; None: no header of file `number`.
+/// Reads the end of the file before, in units, from a file header; None: no header of file `number`.
 pub fn parse_file_header(bytes: &[u8], number: u32) -> Option<u32> {
     let previous_end = u32_at(bytes, 12)?;
     (bytes.get(..UNIT_BYTES)? == file_header(number, previous_end)).then_some(previous_end)
@@ -119,7 +119,7 @@ impl OpenBlock {
         replaced
     }
 
-    /// Where the records of a block lie that is not written, and how many bytes they are.
+    /// Returns the place and length of the records of a block that is not written yet.
     fn place_of(&self, block: u32) -> Option<(usize, usize)> {
         let start = block.checked_sub(self.unwritten())? as usize * UNIT_BYTES;
         let length = match block == self.position {
@@ -265,7 +265,7 @@ fn replace_nth(records: &mut [u8], number: u16, record: &[u8]) -> bool {
     true
 }
 
-/// Where record `number` lies, from 1.
+/// Returns the range of record `number` (from 1) in a block's records.
 fn place_of(records: &[u8], number: u16) -> Option<Range<usize>> {
     let mut start = 0_usize;
     for left in (0..number).rev() {

@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 use super::Log;
 use crate::page::lsn::Lsn;
 
-/// What a coordinator has decided and not forgotten.
+/// Transactions over several databases that a coordinator has decided to commit and not forgotten.
 #[derive(Debug)]
 pub(crate) struct Decisions {
     next: AtomicU64,
     pub open: Mutex<BTreeMap<u64, Parts>>,
 }
 
-/// Where the logs of the parts must be durable; None: nobody knows that yet.
+/// Positions up to which the logs of the parts must be durable; None: not known yet.
 type Parts = Option<Vec<(Arc<Log>, Lsn)>>;
 
 impl Decisions {

@@ -3,7 +3,7 @@
 use super::record::{Change, LogRecord, Operation};
 use crate::page::{self, PAGE_BYTES, PageType, UnitId};
 
-/// What a record does, named as `sys.fn_dblog` names it.
+/// Operation of a log record, named as `sys.fn_dblog` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LogOperation {
@@ -99,7 +99,7 @@ impl LogOperation {
     }
 }
 
-/// What kind of page a record is about, named as `sys.fn_dblog` names it.
+/// Kind of page that a record is about, named as `sys.fn_dblog` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(u8)]
 pub enum LogContext {
@@ -118,13 +118,13 @@ pub enum LogContext {
     TextMix,
     /// Inner nodes of a large value.
     TextTree,
-    /// Which extents are free.
+    /// Map of the free extents.
     Gam,
-    /// Which extents are mixed.
+    /// Map of the mixed extents.
     Sgam,
-    /// Which extents a unit has.
+    /// Map of the extents of one allocation unit.
     Iam,
-    /// How full pages are.
+    /// Map of the fullness of pages.
     Pfs,
     /// The first page of a file.
     FileHeader,
@@ -208,21 +208,21 @@ impl LogContext {
 /// Units of a table's own rows and large values have smaller numbers.
 const FIRST_INDEX_UNIT: u16 = 259;
 
-/// Whose page a record is about.
+/// Allocation unit and kind of the page that a record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogPlace {
     /// The allocation unit; all zeros for maps and for records about no page.
     pub unit: UnitId,
-    /// What kind of page.
+    /// Kind of the page.
     pub context: LogContext,
 }
 
-/// How many records of one kind there are.
+/// Number of log records of one operation and context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogCount {
-    /// What they do.
+    /// Operation of the records.
     pub operation: LogOperation,
-    /// What kind of page they are about.
+    /// Kind of page that the records are about.
     pub context: LogContext,
     /// Records.
     pub records: u64,

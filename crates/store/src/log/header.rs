@@ -8,11 +8,11 @@ use crate::disk::volume::{Volume, VolumeFile};
 use crate::error::EngineError;
 use crate::page::lsn::Lsn;
 
-/// What a virtual log file begins with.
+/// Head of a virtual log file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogFileHeader {
     pub number: u32,
-    /// Where the file before ends, in units.
+    /// End of the file before, in units.
     pub previous_end: u32,
 }
 

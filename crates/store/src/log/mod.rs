@@ -48,7 +48,7 @@ impl Default for LogOptions {
     }
 }
 
-/// Whether a record may use the space that is reserved for rollbacks.
+/// Right of a record to use the space that is reserved for rollbacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
     /// An ordinary record, which must leave room for undoing it.
@@ -80,7 +80,7 @@ pub struct Log {
 struct State {
     files: VecDeque<LogFile>,
     current: Arc<dyn VolumeFile>,
-    /// What is not written yet.
+    /// Records that are not written yet.
     block: OpenBlock,
     /// Bytes written to the current file since the disk was last asked to begin with them.
     behind_bytes: usize,
@@ -123,7 +123,7 @@ pub struct VirtualLogFile {
     pub size_bytes: u64,
     /// Bytes in use.
     pub used_bytes: u64,
-    /// Whether it is being written.
+    /// True for the file that is being written.
     pub is_current: bool,
 }
 

@@ -25,7 +25,7 @@ struct ReadBlock {
     file: u32,
     position: u32,
     bytes: Vec<u8>,
-    /// Where each record lies.
+    /// Range of each record in the block's bytes.
     records: Vec<Range<usize>>,
 }
 

@@ -11,7 +11,7 @@ use crate::error::EngineError;
 use crate::page::lsn::Lsn;
 use crate::page::{PageId, UnitId};
 
-/// One record as `sys.fn_dblog` shows it.
+/// A log record as `sys.fn_dblog` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRow {
     /// Position.
@@ -20,7 +20,7 @@ pub struct LogRow {
     pub operation: LogOperation,
     /// The kind of page that it is about.
     pub context: LogContext,
-    /// Whether it undoes another record.
+    /// True if the record undoes another one.
     pub is_compensation: bool,
     /// The transaction, or 0. Transactions of the engine itself have the highest bit set.
     pub transaction: u64,

@@ -8,13 +8,13 @@ use crate::page::{PAGE_BYTES, Page, PageId, UnitId};
 
 /// Shorter runs of zeros are kept in an image.
 const LEAST_GAP: usize = 16;
-/// Where a record names the one before it.
+/// Offset of the position of the transaction's record before this one.
 const PREVIOUS: usize = 8;
 /// Kind of an operation: a change; of a change: a new page.
 const CHANGE: u8 = 4;
 const FORMAT: u8 = 2;
 
-/// One record of the log.
+/// A record of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRecord {
     /// The transaction, or 0 for a record that is never undone.
@@ -23,11 +23,11 @@ pub struct LogRecord {
     pub previous: Lsn,
     /// The page that it is about, and its unit.
     pub place: LogPlace,
-    /// What happened.
+    /// Operation that the record describes.
     pub operation: Operation,
 }
 
-/// What a record says.
+/// Operation of a log record, with what redo and undo need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
     /// The transaction's first record.
@@ -39,15 +39,15 @@ pub enum Operation {
     },
     /// A commit that was withdrawn for lack of space. It has no effect, and the length of the commit record.
     Withdrawn {
-        /// What the commit said.
+        /// Differences of row counts that the withdrawn commit had.
         row_counts: Vec<(u32, i64)>,
     },
     /// The transaction is part of one over several databases: it is committed if their coordinator has decided so. This log does
     /// not know the outcome.
     Prepare {
-        /// What the coordinator calls it.
+        /// Number of the transaction at its coordinator.
         global: u64,
-        /// What the commit will say.
+        /// Differences of row counts that the commit will have.
         row_counts: Vec<(u32, i64)>,
     },
     /// In the coordinator's log: the transaction that is prepared under this number is committed. Zero is a decision that was
@@ -64,7 +64,7 @@ pub enum Operation {
     Compensation {
         /// The transaction's next record to undo.
         undo_next: Lsn,
-        /// What was done to undo it.
+        /// Change that undoes the other one.
         change: Change,
     },
 }
@@ -76,23 +76,23 @@ pub enum Change {
     Image {
         /// The page.
         page: PageId,
-        /// Its bytes.
+        /// Bytes of the page.
         image: Box<Page>,
     },
     /// The page as a whole, new.
     Format {
         /// The page.
         page: PageId,
-        /// Its bytes.
+        /// Bytes of the page.
         image: Box<Page>,
     },
     /// New content of a page in use, as a whole: the root of a tree that becomes higher.
     Reformat {
         /// The page.
         page: PageId,
-        /// What it held, but for log position and checksum.
+        /// Bytes of the page before, but for log position and checksum.
         before: Box<Page>,
-        /// Its bytes.
+        /// Bytes of the page from now on.
         after: Box<Page>,
     },
     /// See [`Page::insert`].
@@ -101,7 +101,7 @@ pub enum Change {
         page: PageId,
         /// The slot.
         slot: u16,
-        /// Whether later slots move up.
+        /// True if later slots move up.
         shift: bool,
         /// The record.
         row: Vec<u8>,
@@ -112,7 +112,7 @@ pub enum Change {
         page: PageId,
         /// The slot.
         slot: u16,
-        /// Whether later slots move down.
+        /// True if later slots move down.
         shift: bool,
         /// The record that was there.
         row: Vec<u8>,
@@ -145,7 +145,7 @@ pub enum Change {
         first: u32,
         /// Number of bits.
         count: u32,
-        /// Their new value.
+        /// New value of the bits.
         value: bool,
     },
     /// Entries of a page that says how full each page is.
@@ -162,7 +162,7 @@ pub enum Change {
 }
 
 impl LogRecord {
-    /// Whether undoing the transaction needs a compensation for it.
+    /// Returns true if undoing the transaction needs a compensation for this record.
     pub fn is_undoable(&self) -> bool {
         matches!(&self.operation, Operation::Change(change) if self.transaction != 0 && change.has_inverse())
     }
@@ -254,7 +254,7 @@ impl Change {
         }
     }
 
-    /// Whether the change does not depend on what the page held.
+    /// Returns true if the change does not depend on what the page held.
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::Image { .. } | Self::Format { .. })
     }
@@ -302,12 +302,12 @@ impl Change {
         }
     }
 
-    /// Whether it changes only the backward link of a page, which no snapshot reads.
+    /// Returns true if only the backward link of a page changes, which no snapshot reads.
     pub fn is_backward_link(&self) -> bool {
         matches!(self, Self::Links { before, after, .. } if before.1 == after.1)
     }
 
-    /// Whether undoing it takes another change.
+    /// Returns true if undoing the change takes another change.
     pub fn has_inverse(&self) -> bool {
         !self.is_whole()
     }
@@ -476,7 +476,7 @@ impl FormatRecord {
     }
 }
 
-/// What every record begins with.
+/// Writes the fields with which every record begins.
 fn put_head(out: &mut Writer, transaction: u64, previous: Lsn, place: LogPlace) {
     out.u64(transaction);
     put_lsn(out, previous);

@@ -101,7 +101,7 @@ impl LogScan {
         Ok(())
     }
 
-    /// How many bytes lie before a position, and in all.
+    /// Returns the bytes of log before a position, and the bytes in all.
     pub(crate) fn reached(&self, lsn: Lsn) -> (u64, u64) {
         let before: u64 = self.files().filter(|(number, _)| *number < lsn.file).map(|(_, bytes)| bytes).sum();
         let all = self.files().map(|(_, bytes)| bytes).sum();

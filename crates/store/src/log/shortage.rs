@@ -142,7 +142,7 @@ impl Log {
         }
     }
 
-    /// Whether the last operation of the log failed for lack of space.
+    /// Returns true if the last operation of the log failed for lack of space.
     pub fn lacks_space(&self) -> bool {
         self.state.lock().lacks_space
     }

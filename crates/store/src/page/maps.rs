@@ -69,7 +69,7 @@ pub fn minimally_logged_of(extent: ExtentId) -> (PageId, u32) {
     (PageId { file: extent.file, page: interval * MAP_PAGES + 7 }, extent.extent % MAP_EXTENTS)
 }
 
-/// Whether an extent holds maps or other fixed pages and is never given to a table.
+/// Returns true if an extent holds maps or other fixed pages and is never given to a table.
 pub fn is_system_extent(extent: u32) -> bool {
     let first = extent.saturating_mul(EXTENT_PAGES);
     extent < 2

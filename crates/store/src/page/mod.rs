@@ -57,7 +57,7 @@ const EMPTIED: u16 = 0x0002;
 /// `m_typeFlagBits` of a page with compression information.
 const COMPRESSED: u8 = 0x80;
 
-/// Where a page is: file number (from 1) and page number in it. `0:0` means no page.
+/// Address of a page: file number (from 1) and page number in the file. `0:0` means no page.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct PageId {
     /// Number of the file.
@@ -110,7 +110,7 @@ impl fmt::Debug for PageId {
     }
 }
 
-/// Where an extent is: its pages are `8 * extent` to `8 * extent + 7` of the file.
+/// Address of an extent: its pages are `8 * extent` to `8 * extent + 7` of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExtentId {
     /// Number of the file.
@@ -126,7 +126,7 @@ impl ExtentId {
     }
 }
 
-/// Where a row of a heap is, for as long as it exists.
+/// Address of a row of a heap, which stays the same as long as the row exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowId {
     /// Page.
@@ -150,7 +150,7 @@ impl RowId {
     }
 }
 
-/// What a page is for; the numbers are SQL Server's.
+/// Purpose of a page; the numbers are SQL Server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PageType {
@@ -162,21 +162,21 @@ pub enum PageType {
     TextMix = 3,
     /// Inner nodes of a large value.
     TextTree = 4,
-    /// Which extents are free.
+    /// Map of the free extents.
     Gam = 8,
-    /// Which extents are mixed and have a free page.
+    /// Map of the mixed extents that have a free page.
     Sgam = 9,
-    /// Which extents belong to one allocation unit.
+    /// Map of the extents of one allocation unit.
     Iam = 10,
-    /// How full each page is.
+    /// Map of the free space of each page.
     Pfs = 11,
     /// The database's own page.
     Boot = 13,
     /// The first page of a file.
     FileHeader = 15,
-    /// Which extents changed since a full backup.
+    /// Map of the extents that changed since a full backup.
     DifferentialMap = 16,
-    /// Which extents were written by minimally logged operations since the last log backup.
+    /// Map of the extents that minimally logged operations wrote since the last log backup.
     MinimallyLoggedMap = 17,
 }
 
@@ -265,7 +265,7 @@ impl Page {
         level(&self.bytes)
     }
 
-    /// Whose page it is.
+    /// Returns the allocation unit that the page belongs to.
     pub fn unit(&self) -> UnitId {
         unit(&self.bytes)
     }
@@ -311,12 +311,13 @@ impl Page {
         usize::from(u16_at(&self.bytes, FIXED_LENGTH))
     }
 
-    /// Whether the page has compression information in front of its rows.
+    /// Returns true if the page has compression information in front of its rows.
     pub fn is_compressed(&self) -> bool {
         is_compressed(&self.bytes)
     }
 
-    /// Whether so many rows of a compressed page have changed that it should be compressed again: 25, or a quarter of them.
+    /// Returns true if a compressed page should be compressed again, because 25 of its rows have changed, or
+    /// more than a quarter.
     pub fn is_worn(&self) -> bool {
         let changes = u16_at(&self.bytes, CHANGES);
         changes >= 25 || changes > self.slot_count() / 4
@@ -339,12 +340,13 @@ impl Page {
         }
     }
 
-    /// Whether the page was filled by a minimally logged operation and has not changed since.
+    /// Returns true if the page was filled by a minimally logged operation and has not changed since.
     pub fn is_unlogged(&self) -> bool {
         u16_at(&self.bytes, FLAGS) & UNLOGGED != 0
     }
 
-    /// Whether the page once lost its last row, so that a tree of this single page has held rows before.
+    /// Returns true if the page once lost its last row, so that a tree of this single page has held rows
+    /// before.
     pub fn was_emptied(&self) -> bool {
         u16_at(&self.bytes, FLAGS) & EMPTIED != 0
     }
@@ -485,7 +487,7 @@ impl Page {
         self.rows().map(|(_, row)| STUB_BYTES.saturating_sub(row.len())).sum()
     }
 
-    /// Whether a row of `length` bytes would fit, with a new slot if need be.
+    /// Returns true if a row of `length` bytes fits, with a new slot if need be.
     pub fn fits(&self, length: usize) -> bool {
         length + SLOT_BYTES <= self.free_bytes()
     }
@@ -501,7 +503,7 @@ impl Page {
         seal(&mut self.bytes);
     }
 
-    /// Whether the page was written at `id` and is intact: address, checksum, and consistent counts.
+    /// Checks that the page was written at `id` and is intact: address, checksum, and consistent counts.
     pub fn verify(&self, id: PageId) -> Result<(), String> {
         verify(&self.bytes, id)
     }
@@ -556,7 +558,7 @@ fn clear(bytes: &mut [u8; PAGE_BYTES], place: std::ops::Range<usize>) {
     }
 }
 
-/// Where rows may begin: after the compression information, if there is any.
+/// Returns the offset at which rows may begin: after the compression information, if there is any.
 fn rows_start(page: &Page) -> usize {
     match page.is_compressed() {
         true => HEADER_BYTES + information_bytes(&page.bytes).unwrap_or(0),
@@ -564,7 +566,7 @@ fn rows_start(page: &Page) -> usize {
     }
 }
 
-/// Where the row in a slot begins; 0: nowhere.
+/// Returns the offset of the row in a slot; 0: the slot is empty.
 fn slot_offset(bytes: &[u8; PAGE_BYTES], slot: u16) -> u16 {
     PAGE_BYTES.checked_sub(SLOT_BYTES * (usize::from(slot) + 1)).map_or(0, |place| u16_at(bytes, place))
 }
@@ -646,7 +648,7 @@ pub fn page_type(bytes: &[u8; PAGE_BYTES]) -> Option<PageType> {
 
 /// In the flags of compression information: it has a dictionary.
 pub(crate) const HAS_DICTIONARY: u8 = 4;
-/// Where compression information counts changes.
+/// Offset at which compression information counts changed rows.
 pub(crate) const CHANGES: usize = HEADER_BYTES + 1;
 
 /// Bytes of a compressed page's information record; None: the page is not compressed, or the record runs over it.

@@ -7,7 +7,7 @@ use super::{EXTENT_PAGES, ExtentId, PageId, UnitId};
 /// Object id of the catalogue's own heap.
 pub const CATALOGUE: u32 = 1;
 
-/// Which of a table's allocation units.
+/// Kind of an allocation unit, which names one unit of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UnitKind {
     /// Rows.
@@ -47,7 +47,7 @@ impl UnitKind {
 pub struct Run {
     /// The first of them.
     pub first: ExtentId,
-    /// How many.
+    /// Number of extents.
     pub count: u32,
 }
 
@@ -95,11 +95,11 @@ impl ExtentUse {
 /// An allocation unit: the extents of one kind of pages of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// Whose pages they are.
+    /// Table and kind of the unit.
     pub id: UnitId,
     /// The file group that new extents come from.
     pub group: u16,
-    /// Where its IAM chain starts.
+    /// First page of the IAM chain.
     pub first_iam: PageId,
     /// Extents, in the order of their files and positions.
     pub extents: Arc<Vec<ExtentUse>>,
@@ -129,11 +129,11 @@ impl Unit {
 /// A page that is in use from now on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TakenPage {
-    /// Whose it is.
+    /// Kind of the unit that takes the page.
     pub kind: UnitKind,
     /// The page.
     pub page: PageId,
-    /// Whether it is the first page of an extent that is new to the unit.
+    /// True for the first page of an extent that is new to the unit.
     pub is_first: bool,
 }
 

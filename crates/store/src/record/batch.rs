@@ -40,7 +40,7 @@ pub struct BatchBuilder<'a> {
 
 #[derive(Debug)]
 enum Columns {
-    /// Of uncompressed records.
+    /// Columns built of uncompressed records.
     Records(Vec<ColumnBuilder>),
     /// For CD records: their cells, and the places of each column in the projection.
     Cells { grid: Grid, wanted: Vec<Vec<usize>> },
@@ -87,7 +87,7 @@ impl<'a> BatchBuilder<'a> {
         self.starts.len()
     }
 
-    /// How large it has become.
+    /// Returns the size of the batch so far, from which a later batch can reserve its memory.
     pub fn sizes(&self) -> ExpectedSizes {
         let text_bytes = match &self.columns {
             Columns::Records(columns) => columns.iter().map(ColumnBuilder::text_bytes).collect(),

@@ -15,13 +15,13 @@ use crate::page::PAGE_BYTES;
 pub struct CheckedRows<'p> {
     /// The page.
     pub bytes: &'p [u8; PAGE_BYTES],
-    /// Where each record starts.
+    /// Offset of each record in the page.
     pub starts: &'p [u16],
     /// All NULL bitmaps combined: a bit that is not set is null in no row.
     pub nulls: &'p [u8],
 }
 
-/// One column of a batch.
+/// Column of a batch that is being built.
 #[derive(Debug)]
 pub struct ColumnBuilder {
     kind: Kind,
@@ -31,7 +31,7 @@ pub struct ColumnBuilder {
     /// Offset of the variable part.
     variable_part: usize,
     values: Values,
-    /// Which values are not null; None: all.
+    /// True for each value that is not null; None: no value is null.
     valid: Option<Vec<bool>>,
     rows: usize,
 }

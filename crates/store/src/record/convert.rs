@@ -131,7 +131,7 @@ pub fn time<const WIDTH: usize>(scale: u8, bytes: [u8; WIDTH]) -> Option<i64> {
     (units < DAY_SECONDS * power_of_ten(scale)).then(|| units * power_of_ten(unit_digits(scale) - scale))
 }
 
-/// Whether the bytes of a time are less than a day.
+/// Returns true if the bytes of a time are less than a day.
 #[inline]
 pub fn is_time(scale: u8, bytes: &[u8]) -> bool {
     (unsigned(bytes) as i64) < DAY_SECONDS * power_of_ten(scale)
@@ -142,7 +142,7 @@ pub fn day_units(scale: u8) -> i64 {
     DAY_SECONDS * power_of_ten(scale)
 }
 
-/// Whether the calendar has so many days since 0001-01-01.
+/// Returns true if `days` since 0001-01-01 are a day of the calendar.
 #[inline]
 pub fn is_day(days: u64) -> bool {
     days < CALENDAR_DAYS as u64

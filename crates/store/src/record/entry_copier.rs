@@ -8,13 +8,13 @@ use crate::page::RowId;
 /// Makes the records of an index from uncompressed records of its table, whose values have the same bytes.
 #[derive(Debug)]
 pub(crate) struct EntryCopier {
-    /// What every entry starts from.
+    /// Bytes that every entry begins as.
     template: Vec<u8>,
     fixed: Vec<Fixed>,
     bits: Vec<Bit>,
     nulls: Vec<Bit>,
     variable: Vec<Variable>,
-    /// Where the offset array of the table's records is.
+    /// Offset of the array of end offsets in the table's records.
     array: usize,
     limit_bytes: usize,
 }
@@ -27,7 +27,7 @@ struct Fixed {
     width: usize,
 }
 
-/// Where a value of variable length comes from.
+/// Source of an index entry's value of variable length.
 #[derive(Debug)]
 enum Variable {
     /// A column of the table: its number among those of variable length, and its NULL bit.

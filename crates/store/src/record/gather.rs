@@ -200,7 +200,8 @@ fn fetch(page: &Page) {
     std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
 }
 
-/// Whether a record has this layout's form and lies within its page; its NULL bitmap, and whether some value of it is elsewhere.
+/// Checks that a record has this layout's form and lies within its page. Returns its NULL bitmap, and true if
+/// some value is stored outside the record.
 fn check<'r>(layout: &Layout, status: u8, bytes: &'r [u8]) -> Result<(&'r [u8], bool), &'static str> {
     const BEYOND: &str = "the record runs over the page";
     if status & HAS_BITMAP == 0 {

@@ -16,7 +16,7 @@ impl Keys {
         self.ends.clear();
     }
 
-    /// How many there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -76,7 +76,7 @@ impl KeyedRows {
         self.keys.clear();
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.records.lengths.len()
     }

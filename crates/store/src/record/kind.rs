@@ -10,9 +10,9 @@ use arrow::datatypes::{DataType, TimeUnit};
 /// Text of `char` and `varchar` is stored as UTF-8, that of `nchar` and `nvarchar` as UTF-16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// One bit, eight to a byte.
+    /// One bit, packed with the table's other bits by eight to a byte.
     Bit,
-    /// One byte without sign.
+    /// Unsigned integer of one byte.
     TinyInt,
     /// Two bytes.
     SmallInt,
@@ -74,7 +74,7 @@ pub enum Kind {
     VarBinary(Option<u16>),
 }
 
-/// Where a value is in a record.
+/// Place of a value in its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In the fixed part, with this many bytes.
@@ -89,12 +89,12 @@ pub enum Place {
 }
 
 impl Kind {
-    /// Whether values are text, which orders by a collation.
+    /// Returns true if values are text, which a collation orders.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Char(_) | Self::NChar(_) | Self::VarChar(_) | Self::NVarChar(_))
     }
 
-    /// Whether values are bytes.
+    /// Returns true if values are bytes.
     pub fn is_bytes(self) -> bool {
         matches!(self, Self::Binary(_) | Self::VarBinary(_))
     }
@@ -166,7 +166,7 @@ impl Kind {
         }
     }
 
-    /// Whether a column can have this declaration.
+    /// Returns true if a column can have this declaration.
     pub fn is_valid(self) -> bool {
         match self {
             Self::Decimal { precision, scale } => (1..=38).contains(&precision) && scale <= precision,
@@ -217,7 +217,7 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a storage type")]
 pub struct ParseKindError {
-    /// What was to be read.
+    /// Text that is not a storage type.
     pub text: String,
 }
 

@@ -16,7 +16,7 @@ pub struct Column {
     pub name: String,
     /// The kind of values that it holds.
     pub kind: Kind,
-    /// Whether it may be null.
+    /// True if the column may be null.
     pub nullable: bool,
 }
 
@@ -35,7 +35,7 @@ impl Column {
 /// Bytes of a record's header: two status bytes and the length of the fixed part.
 pub const RECORD_HEADER_BYTES: usize = 4;
 
-/// How a record begins.
+/// Form of the head of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RecordForm {
     /// A row of a table: [`RECORD_HEADER_BYTES`].
@@ -57,7 +57,7 @@ impl RecordForm {
 /// Name of the hidden column that tells rows with equal keys apart.
 const UNIQUIFIER: &str = "uniquifier";
 
-/// Where a column is.
+/// Position of a column in its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
     /// `offset` from the start of the record, `width` bytes.
@@ -96,13 +96,14 @@ pub struct Layout {
     pub variable_count: usize,
     /// Columns whose values never leave their rows: those of the clustered key.
     pub pinned: Arc<[usize]>,
-    /// How its records begin.
+    /// Form of the records' heads.
     pub form: RecordForm,
     /// Number of columns at the end that callers do not see, such as the one that distinguishes rows with equal keys.
     pub hidden: usize,
     /// The Arrow schema of batches that go in and come out.
     pub schema: SchemaRef,
-    /// Whether records are CD records, and pages compressed.
+    /// Compression of the rows: with ROW and PAGE they are CD records, with PAGE their pages are compressed
+    /// too.
     pub compression: Compression,
     /// Longest row as an uncompressed record. It is less than [`ROW_LIMIT_BYTES`] if the row may be longer as a CD record.
     pub row_limit_bytes: usize,
@@ -212,7 +213,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// Whether records are CD records.
+    /// Returns true if records are CD records.
     pub fn is_compressed(&self) -> bool {
         self.compression != Compression::None
     }

@@ -26,7 +26,8 @@ pub(super) struct LyingPage {
 }
 
 impl LyingRows {
-    /// Whether rows of this form can be borrowed: uncompressed, and without a column that can be larger than a page.
+    /// Returns true if rows of this form can be borrowed: uncompressed, and without a column that can be
+    /// larger than a page.
     pub fn is_possible(layout: &Layout) -> bool {
         let large = |position: &Position| matches!(position, Position::Variable { limit_bytes: None, .. });
         layout.form == RecordForm::Row && !layout.is_compressed() && !layout.positions.iter().any(large)
@@ -76,14 +77,14 @@ enum Place {
 /// A value that is at the same place of every record that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FixedPlace {
-    /// So many bytes from an offset on.
+    /// A fixed number of bytes at an offset.
     Bytes {
         /// The offset.
         offset: usize,
-        /// How many.
+        /// Number of bytes.
         width: usize,
     },
-    /// One bit of a byte.
+    /// A single bit of a byte.
     Bit {
         /// The byte.
         offset: usize,
@@ -95,7 +96,7 @@ pub enum FixedPlace {
 /// A value in its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LyingValue {
-    /// None.
+    /// NULL.
     Null,
     /// These bytes of the record, from one offset to another.
     Bytes(usize, usize),
@@ -119,7 +120,8 @@ impl ValuePlace {
         Some(Self { null, place })
     }
 
-    /// Where the value is in every record in which it is not null. `None`: it has no fixed place.
+    /// Returns the place of the value in every record in which it is not null. `None`: the place differs from
+    /// record to record.
     pub fn fixed(&self) -> Option<FixedPlace> {
         match self.place {
             Place::Fixed { offset, width } => {
@@ -163,16 +165,16 @@ impl ValuePlace {
     }
 }
 
-/// Where the values of variable length of a record end.
+/// Ends of a record's values of variable length.
 #[derive(Debug, Clone, Copy)]
 pub struct VariableEnds<'r> {
     ends: &'r [[u8; 2]],
-    /// Where the first value begins.
+    /// Offset of the first value.
     first: usize,
 }
 
 impl<'r> VariableEnds<'r> {
-    /// Of the values that begin at `part`.
+    /// Reads the ends of a record whose variable part begins at `part`.
     #[inline]
     pub fn of(record: &'r [u8], part: usize) -> Self {
         let has_variable = record.first().is_some_and(|status| status & HAS_VARIABLE != 0);
@@ -185,7 +187,8 @@ impl<'r> VariableEnds<'r> {
         Self { ends: ends.as_chunks().0.get(..count).unwrap_or_default(), first: part + 2 + 2 * count }
     }
 
-    /// Where a value begins and ends. A column that may be null says so in its bitmap; a value without an entry is empty.
+    /// Returns start and end of a value. A column that may be null says so in its bitmap; a value without an
+    /// entry is empty.
     #[inline]
     pub fn bounds(&self, index: usize) -> (usize, usize) {
         let end = |entry: &[u8; 2]| usize::from(u16::from_le_bytes(*entry) & !COMPLEX);

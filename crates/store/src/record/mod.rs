@@ -50,7 +50,7 @@ pub const HAS_VARIABLE: u8 = 0x20;
 pub const INDEX_STATUS: u8 = 3 << 1;
 /// First status byte of an uncompressed record: the bits of its type.
 const TYPE_BITS: u8 = 7 << 1;
-/// These bits of a forwarded row.
+/// Status bits that mark a forwarded row.
 const FORWARDED_STATUS: u8 = 1 << 1;
 /// An end offset's high bit: the value is a pointer to its real place.
 pub const COMPLEX: u16 = 0x8000;

@@ -42,7 +42,7 @@ pub struct BoundBatch<'a> {
     lengths: Vec<u16>,
     /// Entries of each row's offset array: trailing nulls are left out.
     variable_counts: Vec<u16>,
-    /// What rows keep instead of values that are elsewhere, by (column, row).
+    /// Pointers that rows keep instead of values stored outside them, by (column, row).
     moved: BTreeMap<(usize, usize), Vec<u8>>,
     template: Vec<u8>,
     /// The columns of CD records, which take the place of `columns`.
@@ -64,7 +64,7 @@ pub(super) enum Values<'a> {
     I64(&'a [i64]),
     F32(&'a [f32]),
     F64(&'a [f64]),
-    /// What takes the same place in a compressed record: the number that the bytes of an uncompressed one are.
+    /// Integers for compressed records: the bytes of an uncompressed record, read as numbers.
     Integers(Vec<i64>),
     /// `width` bytes per row.
     Converted(Vec<u8>),
@@ -132,7 +132,7 @@ impl<'a> BoundBatch<'a> {
         self.cells.iter().map(CellColumn::view).collect()
     }
 
-    /// One row's record.
+    /// Makes the record of one row.
     pub fn record(&self, row: usize) -> Vec<u8> {
         let mut out = vec![0; self.lengths.get(row).copied().unwrap_or(0).into()];
         self.write(row..row + 1, &[0], &mut out);
@@ -391,7 +391,7 @@ pub(super) fn status(layout: &Layout) -> u8 {
     }
 }
 
-/// What every record starts from: header, zeros, column count, bitmap with the unused bits set.
+/// Makes the bytes that every record begins as: header, zeros, column count, bitmap with the unused bits set.
 pub(super) fn template(layout: &Layout) -> Vec<u8> {
     let mut template = vec![0; layout.bitmap_end()];
     put(&mut template, 0, &[status(layout)]);

@@ -7,7 +7,7 @@ use super::{LengthPrefix, ValueContent, ValueForm};
 /// Values of up to so many bytes are looked at, and copied, as if they were as long as that.
 pub(super) const SHORT_BYTES: usize = 64;
 
-/// What the bytes of a value of variable length must be.
+/// Requirement for the bytes of a value of variable length.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Text {
     /// No text.
@@ -31,8 +31,8 @@ impl Text {
         })
     }
 
-    /// Whether a value, the first `length` of some bytes, is certain to be such that it can be copied unchanged. It takes as long
-    /// for each length, and no branch depends on it.
+    /// Returns true if a value, the first `length` of some bytes, is certain to be such that it can be copied
+    /// unchanged. It takes as long for each length, and no branch depends on it.
     #[inline]
     pub fn is_plain(self, bytes: &[u8; SHORT_BYTES], length: usize) -> bool {
         let refused = match self {
@@ -44,7 +44,7 @@ impl Text {
         all_of_short(bytes, length) & refused == 0
     }
 
-    /// Whether a value can be copied unchanged.
+    /// Returns true if a value can be copied unchanged.
     #[inline]
     pub fn allows(self, bytes: &[u8]) -> bool {
         match self {
@@ -94,12 +94,13 @@ fn all_of_short(bytes: &[u8; SHORT_BYTES], length: usize) -> u64 {
     words.fold(0, |found, (word, counts)| found | u64::from_le_bytes(*word) & u64::from_le_bytes(*counts))
 }
 
-/// Whether UTF-16 has no surrogates at all: what has some is looked at by those who can tell pairs from halves.
+/// Returns true if UTF-16 has no surrogates at all. Text with surrogates goes to the check that tells pairs
+/// from halves.
 fn has_no_surrogate(bytes: &[u8]) -> bool {
     bytes.as_chunks::<2>().0.iter().fold(true, |none, [_, high]| none & (high & 0xF8 != 0xD8))
 }
 
-/// What fills the rest of a column of fixed width.
+/// Returns the padding of a value in a column of fixed width.
 pub(super) fn padding(kind: Kind, form: ValueForm) -> &'static [u8] {
     match (kind, form.content) {
         (Kind::NChar(_), _) => b" \0",
@@ -108,7 +109,7 @@ pub(super) fn padding(kind: Kind, form: ValueForm) -> &'static [u8] {
     }
 }
 
-/// What the bytes of a value of fixed width must be.
+/// Requirement for the bytes of a value of fixed width.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ValueCheck {
     /// Any bytes are a value.
@@ -167,7 +168,7 @@ impl ValueCheck {
         }
     }
 
-    /// Whether bytes of the kind's width are a valid value of it.
+    /// Returns true if bytes of the kind's width are a valid value of it.
     #[inline]
     pub fn passes(self, value: &[u8]) -> bool {
         match self {

@@ -3,7 +3,7 @@
 /// The form of one column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueForm {
-    /// How a value's length is encoded.
+    /// Encoding of a value's length.
     pub prefix: LengthPrefix,
     /// The form of its bytes.
     pub content: ValueContent,
@@ -13,7 +13,7 @@ pub struct ValueForm {
     pub required: bool,
 }
 
-/// How a value's length is encoded.
+/// Encoding of a value's length in front of the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LengthPrefix {
     /// It has no length: it is never null, and as wide as its column.

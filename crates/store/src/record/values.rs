@@ -49,7 +49,7 @@ pub enum Values {
     Variable {
         /// All values.
         data: Vec<u8>,
-        /// Where each ends, behind a zero.
+        /// End of each value in `data`, behind a zero.
         ends: Vec<i32>,
     },
 }

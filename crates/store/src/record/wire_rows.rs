@@ -43,9 +43,9 @@ pub struct WireRowCopier {
     head: Vec<HeadStep>,
     /// Bytes of a row up to the value behind the head, its marker included.
     head_bytes: usize,
-    /// What a record starts from, as if no variable column were null.
+    /// Bytes that a record begins as, if no variable column were null.
     template: Vec<u8>,
-    /// Where the variable part begins: the count of entries.
+    /// Offset of the variable part, which begins with the count of entries.
     array: usize,
     /// Columns of variable length that rows have values of: not the hidden one, which is null.
     variable_count: usize,
@@ -55,13 +55,13 @@ pub struct WireRowCopier {
 /// Rows that were taken from the head of some bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WireRows {
-    /// How many.
+    /// Number of rows.
     pub rows: u64,
     /// The bytes that they took.
     pub bytes: usize,
 }
 
-/// What is done with the next value of a row.
+/// Step of copying a row: the handling of its next value.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     prefix: LengthPrefix,
@@ -70,13 +70,13 @@ struct Step {
     null: Option<(usize, u8)>,
 }
 
-/// What is done with a value whose place in a row is known.
+/// Step for a value whose place in a wire row is known.
 #[derive(Debug, Clone, Copy)]
 struct HeadStep {
     /// The byte of the row that has the value's length; 0: there is none.
     prefix: usize,
     length: u8,
-    /// Where the value is in the row, and in the record.
+    /// Offset of the value in the wire row.
     from: usize,
     to: usize,
     action: HeadAction,
@@ -219,7 +219,7 @@ impl WireRowCopier {
         Ok(Self { layout, marker, steps, head, head_bytes, template, array, variable_count, limit_bytes })
     }
 
-    /// Whether it makes records of this layout: a table that was altered has another.
+    /// Returns true if the copier makes records of this layout: a table that was altered has another.
     pub(crate) fn is_for(&self, layout: &Arc<Layout>) -> bool {
         Arc::ptr_eq(&self.layout, layout) || self.layout == *layout
     }

@@ -25,7 +25,7 @@ use crate::tree;
 use crate::tree::index::RowLocator;
 use page_pool::PagePool;
 
-/// Which state of the pages a scan reads.
+/// State of the pages that a scan reads.
 #[derive(Debug, Clone)]
 pub(crate) enum View {
     /// The state of a snapshot, which stays open as long as the scan exists.
@@ -46,7 +46,8 @@ pub(crate) struct PageReader {
 }
 
 impl View {
-    /// What it stands at: a commit, and the transaction whose changes it shows beside.
+    /// Returns the commit that the view stands at, and the transaction whose changes it shows beside. None:
+    /// the current state.
     fn stands_at(&self) -> Option<(u64, Option<u64>)> {
         match self {
             Self::Snapshot(snapshot) => Some((snapshot.sequence(), None)),
@@ -57,7 +58,8 @@ impl View {
 }
 
 impl PageReader {
-    /// Whether a page of a table's rows is skipped.
+    /// Returns true if a page of a table's rows is skipped, because another transaction has locked it
+    /// (READPAST).
     pub fn is_passed(&self, object: u32, page: PageId) -> bool {
         let own = match self.view {
             View::Own(_, own) => own,
@@ -66,7 +68,7 @@ impl PageReader {
         self.passes && self.shared.locks.is_taken(own, &Resource::Page { object, page })
     }
 
-    /// One page, through the cache.
+    /// Reads the view's version of a page through the cache.
     pub fn read(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
         let pager = &self.shared.pager;
         match self.view.stands_at() {
@@ -150,7 +152,7 @@ pub struct Scan {
     batch_rows: usize,
     /// Every so many extents are read.
     step: usize,
-    /// What is read stays in the cache: the table does not take much of it.
+    /// True if pages stay in the cache, because the table does not take much of it.
     keeps: bool,
     pool: PagePool,
     /// Sizes of the batch before.

@@ -22,9 +22,9 @@ type PartOfLeaf = (Arc<Page>, Range<u16>);
 /// A part of a tree: rows whose keys are at least `from` and at most `to`.
 #[derive(Debug, Clone, Default)]
 pub struct KeySpan {
-    /// None: from the beginning.
+    /// Lower bound; None: from the beginning.
     pub from: Option<KeyBound>,
-    /// None: to the end.
+    /// Upper bound; None: to the end.
     pub to: Option<KeyBound>,
     /// The last column is text or bytes, and a row that begins with the bound's value lies within, too.
     pub begins: bool,
@@ -35,7 +35,7 @@ pub struct KeySpan {
 pub struct KeyBound {
     /// The columns, in the order of the key.
     pub columns: RecordBatch,
-    /// Whether rows that have these columns in common with the bound lie within.
+    /// True if rows whose columns equal the bound's lie within the span.
     pub included: bool,
 }
 
@@ -108,7 +108,7 @@ fn disjoint(mut spans: Vec<Span>) -> VecDeque<Span> {
     merged
 }
 
-/// Which way a scan goes along the leaves.
+/// Direction of a scan along the leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
     /// In the order of the tree.
@@ -124,7 +124,7 @@ pub struct OrderedScan {
     reader: PageReader,
     table: Arc<Table>,
     tree: Arc<Tree>,
-    /// None: the tree is the table.
+    /// Index that is scanned; None: the tree of the table itself.
     index: Option<Index>,
     projection: Vec<usize>,
     direction: Direction,
@@ -139,7 +139,7 @@ pub struct OrderedScan {
     milestone: PageId,
     /// Spans to be read after this one.
     spans: VecDeque<Span>,
-    /// Whether a batch was read.
+    /// True once a batch was read.
     begun: bool,
 }
 
@@ -322,7 +322,7 @@ impl OrderedScan {
     }
 }
 
-/// What ends a value of any length in a key.
+/// Bytes that end a value of any length in a key.
 const VALUE_END_BYTES: usize = 2;
 
 /// Rows of a batch are aimed at this; a batch ends with a leaf.

@@ -8,7 +8,7 @@ use crate::page::{PAGE_BYTES, Page};
 /// Pages that are remembered: those of some batches on their way to a reader.
 const PAGES_MAX: usize = 256;
 
-/// What a scan reads into.
+/// Memory into which a scan reads pages, used again for each extent.
 #[derive(Debug, Default)]
 pub(super) struct PagePool {
     /// An extent as it is read.

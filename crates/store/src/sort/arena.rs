@@ -8,7 +8,7 @@ use crate::record::KeyedRows;
 /// Most bytes of rows: the place of each is a `u32`.
 pub(super) const LIMIT_BYTES: usize = 2 << 30;
 
-/// What sorting takes for each row.
+/// Bytes that sorting takes for each row besides the row.
 const ENTRY_BYTES: usize = size_of::<u128>();
 
 /// Rows with their keys, as they came.
@@ -25,7 +25,7 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
@@ -97,7 +97,7 @@ impl Arena {
         entries
     }
 
-    /// How many bytes all keys begin with.
+    /// Counts the bytes that all keys begin with.
     fn shared_bytes(&self) -> usize {
         let mut keys = self.places().map(|(_, key)| key);
         let Some(first) = keys.next() else { return 0 };

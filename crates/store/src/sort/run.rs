@@ -31,7 +31,7 @@ impl Run {
         Ok(Self { file, chunks: Vec::new(), end: 0, open: Vec::new(), last_key: Vec::new() })
     }
 
-    /// Whether all of its rows come before one with this key.
+    /// Returns true if all rows of the run come before a row with this key.
     pub fn is_before(&self, key: &[u8]) -> bool {
         self.last_key.as_slice() <= key
     }

@@ -21,10 +21,10 @@ pub struct DataFileSpace {
     pub free_pages: u64,
     /// Pages of mixed extents that have a free page.
     pub mixed_pages: u64,
-    /// How many pages it would grow by next.
+    /// Pages by which the file would grow next.
     pub growth_pages: u64,
     /// Pages that it may grow to; None: no limit.
     pub limit_pages: Option<u64>,
-    /// How it grows.
+    /// Growth of the file: automatic, or as declared.
     pub growth: FileGrowth,
 }

@@ -13,7 +13,7 @@ use crate::page::unit::{Run, runs};
 /// Extents that are written past the log while a backup is taken.
 #[derive(Debug, Default)]
 pub struct Marks {
-    /// None: no backup is being taken.
+    /// Extents written past the log since the running backup began; None: no backup is being taken.
     collected: Option<BTreeSet<ExtentId>>,
     /// A backup has ended, and its marks are being taken off the map.
     clearing: bool,
@@ -50,9 +50,9 @@ impl MarkedExtents<'_> {
         Ok(())
     }
 
-    /// Whether all extents of a run are marked, and stay so until they are written; a running backup learns of them.
-    /// The caller keeps backups from ending meanwhile ([`Pager::enter`](crate::cache::pager::Pager::enter)), so it
-    /// must not wait for a change of the maps.
+    /// Returns true if all extents of a run are marked, and stay so until they are written; a running backup
+    /// learns of them. The caller keeps backups from ending meanwhile
+    /// ([`Pager::enter`](crate::cache::pager::Pager::enter)), so it must not wait for a change of the maps.
     pub fn are_marked(&self, run: Run) -> Result<bool, EngineError> {
         {
             let mut marks = self.allocator.marks.lock();

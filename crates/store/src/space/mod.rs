@@ -24,7 +24,7 @@ pub use data_file::DataFileSpace;
 use marks::Marks;
 use state::{FIRST_EXTENTS, FileSpace, LEAST_EXTENTS, State};
 
-/// What came of making a file longer.
+/// Outcome of making a file longer.
 enum Growth {
     Done,
     /// The file cannot grow, for this reason.
@@ -38,7 +38,7 @@ pub struct Allocator {
     state: Mutex<State>,
     /// Held for moments only.
     marks: Mutex<Marks>,
-    /// What all files together may take.
+    /// Limit of the size of all files together in bytes; None: no limit.
     limit_bytes: Option<u64>,
 }
 
@@ -209,14 +209,15 @@ impl Allocator {
         Ok(ExtentUse { extent, used }.pages().collect())
     }
 
-    /// Whether an extent is allocated or holds maps. False for free extents, and beyond the end of the file.
+    /// Returns true if an extent is allocated or holds maps. False for free extents, and beyond the end of
+    /// the file.
     pub fn is_given(&self, extent: ExtentId) -> bool {
         let state = self.state.lock();
         let file = state.files.iter().find(|file| file.number == extent.file);
         file.and_then(|file| file.free.get(extent.extent as usize)).is_some_and(|free| !free)
     }
 
-    /// Whether the maps say that a page is in use by a unit.
+    /// Returns true if the maps say that a page is in use by a unit.
     pub fn owns(&self, unit: &Unit, page: PageId) -> Result<bool, EngineError> {
         let extent = page.extent();
         let interval = extent.extent / maps::MAP_EXTENTS;
@@ -230,7 +231,7 @@ impl Allocator {
             && maps::free_space(&*self.pager.cache.read(pfs)?, entry) & maps::ALLOCATED != 0)
     }
 
-    /// Whether the maps say that a page is in use.
+    /// Returns true if the maps say that a page is in use.
     pub fn is_used(&self, page: PageId) -> Result<bool, EngineError> {
         let (pfs, entry) = maps::pfs_of(page);
         Ok(maps::free_space(&*self.pager.cache.read(pfs)?, entry) & maps::ALLOCATED != 0)
@@ -655,7 +656,7 @@ fn full(pager: &Pager, group: u16, owner: Owner<'_>, reason: &'static str) -> En
     }
 }
 
-/// Whether a page was never written, neither on disk nor in memory.
+/// Returns true if a page was never written, neither on disk nor in memory.
 fn is_blank(pager: &Pager, id: PageId) -> Result<bool, EngineError> {
     let blank = |page: &Page| page.bytes().iter().all(|byte| *byte == 0);
     match pager.cache.peek(id) {
@@ -664,7 +665,7 @@ fn is_blank(pager: &Pager, id: PageId) -> Result<bool, EngineError> {
     }
 }
 
-/// Which pages of an extent the PFS says are in use.
+/// Returns the pages of an extent that the PFS says are in use, a bit for each.
 fn used_pages(pager: &Pager, extent: ExtentId) -> Result<u8, EngineError> {
     let (pfs, entry) = maps::pfs_of(extent.page(0));
     let page = pager.cache.read(pfs)?;

@@ -76,7 +76,7 @@ impl Allocator {
         self.set_entry(transaction, page, maps::MIXED)
     }
 
-    /// Whether nothing in a file is used but its maps.
+    /// Returns true if nothing in a file is used but its maps.
     pub fn is_empty_file(&self, number: u16) -> bool {
         let state = self.lock();
         let used = state.mixed.iter().any(|(extent, used)| extent.file == number && *used != 0);
@@ -146,7 +146,7 @@ impl Allocator {
     }
 }
 
-/// Whether an extent of a file is a table's, or on its way to or from one.
+/// Returns true if an extent of a file belongs to a table, or is on its way to or from one.
 fn given(state: &State, number: u16) -> bool {
     let Some(file) = state.files.iter().find(|file| file.number == number) else { return false };
     (0..).zip(&file.free).any(|(extent, free)| {

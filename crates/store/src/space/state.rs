@@ -38,9 +38,9 @@ pub struct FileSpace {
     pub free: Vec<bool>,
     pub free_count: u32,
     cursor: usize,
-    /// How often it is still to be passed over.
+    /// Number of turns for which the file is still to be passed over.
     skip: u32,
-    /// Whether the file is being emptied, so that none of its extents is given away.
+    /// True while the file is being emptied, so that none of its extents is given away.
     pub is_closed: bool,
 }
 

@@ -18,7 +18,7 @@ use crate::tree::index::{Index, IndexDefinition, Tree};
 use crate::tree::index_filter::FilterTerm;
 use crate::tree::key::KeyColumn;
 
-/// Where the values of a column come from when columns are altered.
+/// Source of a column's values when columns are altered.
 #[derive(Debug, Clone)]
 pub enum ColumnSource {
     /// From a column of the table, by its old number; converted if the type differs.
@@ -208,7 +208,8 @@ fn extended(old: &Table, columns: &[NewColumn]) -> Result<Option<Layout>, Engine
     Tree::table_layout(definitions, key)?.with_compression(old.layout.compression).map(Some)
 }
 
-/// Whether all that differs is the greatest length of values, which are of variable length and lie in their rows or overflow.
+/// Returns true if two types differ only in the greatest length of their values, which are of variable length
+/// and lie in their rows or overflow.
 fn has_more_room(before: &Kind, after: &Kind) -> bool {
     match (before, after) {
         (Kind::VarChar(Some(before)), Kind::VarChar(Some(after)))

@@ -63,12 +63,12 @@ impl Ready {
         self.transaction.shared.number
     }
 
-    /// Whether its changes need not survive the process.
+    /// Returns true if the transaction's changes need not survive the process.
     pub fn is_temporary(&self) -> bool {
         self.shared().options.is_temporary
     }
 
-    /// Whether it has changed anything.
+    /// Returns true if the transaction has changed anything.
     pub fn has_changes(&self) -> bool {
         self.shared().pager.log_position(self.transaction.id).first != Lsn::ZERO
     }

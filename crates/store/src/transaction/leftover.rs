@@ -8,22 +8,22 @@ use super::unit_of_work::Savepoint;
 use crate::database::shared::Shared;
 use crate::page::ExtentId;
 
-/// What one writer has left.
+/// Extents and savepoints that a dropped writer has left.
 #[derive(Debug)]
 pub(crate) struct Leftover {
     /// Extents of the writer.
     pub allocated: Vec<ExtentId>,
-    /// Where the load began, if it can be undone alone.
+    /// Savepoint at the start of the load, if the load can be undone alone.
     pub start: Option<(Savepoint, u64)>,
     /// Savepoints that the transaction had set when it began.
     pub began: u64,
 }
 
-/// Where a transaction finds what its dropped writers have left.
+/// Extents and savepoints that a transaction's dropped writers have left, until the transaction undoes them.
 #[derive(Debug)]
 pub(crate) struct Leftovers {
     shared: Arc<Shared>,
-    /// None: the transaction has ended.
+    /// Entries not undone yet; None: the transaction has ended.
     pub(super) waiting: Mutex<Option<Vec<Leftover>>>,
 }
 

@@ -57,7 +57,7 @@ pub enum MinimalLoggingCondition {
     EmptyTable,
 }
 
-/// Which pages of a load are minimally logged, and why others are not.
+/// Minimal logging of a load: the pages that have it, and the reasons why others do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MinimalLogging {
     /// Pages of rows.
@@ -90,13 +90,13 @@ impl MinimalLogging {
         Ok(Self { data_pages: any && fresh, index_pages: any && fresh && fresh_indexes, failed })
     }
 
-    /// Whether everything is.
+    /// Returns true if all pages are minimally logged.
     pub fn granted(&self) -> bool {
         self.failed.is_empty()
     }
 }
 
-/// Whether a tree has never held a row: it can be built, with its fill factor.
+/// Returns true if a tree has never held a row, so that it can be built, with its fill factor.
 pub(crate) fn is_fresh(shared: &Shared, tree: &Tree) -> Result<bool, EngineError> {
     let root = shared.pager.cache.read(tree.root)?;
     Ok(root.level() == 0 && root.slot_count() == 0 && !root.was_emptied())
@@ -106,7 +106,7 @@ pub(crate) fn is_fresh(shared: &Shared, tree: &Tree) -> Result<bool, EngineError
 /// If it is dropped without that, it is [abandoned](Transaction::abandon_bulk) as soon as its transaction does anything else.
 #[derive(Debug)]
 pub struct BulkWriter {
-    /// None: it has ended.
+    /// Heap or tree that takes the rows; None: the load has ended.
     target: Option<Target>,
     pub(crate) indexes: Vec<IndexLoad>,
     minimal_logging: MinimalLogging,
@@ -114,7 +114,7 @@ pub struct BulkWriter {
     pub(crate) start: Option<(Savepoint, u64)>,
     /// Savepoints that the transaction had set when it began.
     began: u64,
-    /// What it leaves if it is dropped; None: nobody would undo it alone.
+    /// Place for what the load leaves if it is dropped; None: the load is not undone alone.
     leftovers: Option<Arc<Leftovers>>,
 }
 
@@ -124,14 +124,14 @@ enum Target {
     Tree(Box<TreeLoad>),
 }
 
-/// What is left to do when a writer ends.
+/// Work that is left to do when a writer ends.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub filled: Result<Filled, EngineError>,
     pub allocated: Vec<ExtentId>,
     /// Rows that are still to get into the clustered tree.
     pub pending: Option<Sorted>,
-    /// How many rows the writer has taken.
+    /// Number of rows that the writer has taken.
     pub taken: u64,
     pub indexes: Vec<IndexLoad>,
     pub minimal_logging: MinimalLogging,
@@ -170,12 +170,12 @@ impl BulkWriter {
         Ok(Self { target, indexes, minimal_logging, start: None, began: 0, leftovers: None })
     }
 
-    /// Whether only extents are logged, and the pages are forced at commit.
+    /// Returns true if only extents of the data pages are logged, and the pages are forced at commit.
     pub fn is_minimally_logged(&self) -> bool {
         self.minimal_logging.data_pages
     }
 
-    /// What is logged of data and index pages, with the reasons.
+    /// Returns the logging of data and index pages, with the reasons.
     pub fn minimal_logging(&self) -> &MinimalLogging {
         &self.minimal_logging
     }

@@ -10,7 +10,7 @@ use crate::error::LockError;
 use crate::lock::{LockMode, Request, Resource};
 use crate::page::unit::CATALOGUE;
 
-/// How a transaction waits for locks.
+/// Settings of a transaction's waits for locks.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub timeout: Duration,
@@ -32,12 +32,13 @@ impl Waiting {
 }
 
 impl Transaction {
-    /// How long changes wait for their locks from now on: zero does not wait, `Duration::MAX` waits for ever.
+    /// Sets the longest wait of later changes for their locks: zero does not wait, `Duration::MAX` waits for
+    /// ever.
     pub fn set_lock_timeout(&mut self, timeout: Duration) {
         self.waiting.timeout = timeout;
     }
 
-    /// How long changes wait for their locks.
+    /// Returns the longest wait of changes for their locks.
     pub fn lock_timeout(&self) -> Duration {
         self.waiting.timeout
     }

@@ -13,13 +13,13 @@ use crate::error::EngineError;
 pub struct Reads {
     shared: Arc<Shared>,
     transaction: u64,
-    /// What a statement reads.
+    /// Snapshot that the running statement reads.
     pinned: Option<Snapshot>,
     /// All statements read the same.
     keeps: bool,
     /// Rows in pages that others have locked are left out.
     passes: bool,
-    /// What all statements read, from the first reading on.
+    /// Snapshot that all statements read, from the first reading on.
     base: Option<Snapshot>,
 }
 
@@ -75,7 +75,7 @@ impl Reads {
         self.pinned = None;
     }
 
-    /// Whether snapshot isolation is set.
+    /// Returns true if snapshot isolation is set.
     pub fn keeps(&self) -> bool {
         self.keeps
     }

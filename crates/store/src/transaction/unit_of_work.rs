@@ -48,12 +48,12 @@ pub struct Transaction {
     pub(super) reads: Reads,
 }
 
-/// What a rollback to a savepoint restores in memory.
+/// State in memory that a rollback to a savepoint restores.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Work {
     /// Tables that this transaction has locked exclusively, as it has changed or dropped them.
     pub changed: TableMap,
-    /// What was added to tables that others change too.
+    /// Space and rows added to tables that others change too, by object id.
     pub filled: BTreeMap<u32, Filled>,
     /// Units with the extents and pages that the commit gives up.
     pub(super) given_up: Chunked<Arc<(Unit, Vec<ExtentId>)>, 6>,
@@ -157,7 +157,7 @@ impl Transaction {
         table
     }
 
-    /// What the transaction's statements read.
+    /// Returns the snapshots that the transaction's statements read.
     pub fn reads(&mut self) -> &mut Reads {
         &mut self.reads
     }
@@ -274,7 +274,8 @@ impl Work {
         self.changed.put(table.object, Some(Arc::new(table)));
     }
 
-    /// Whether the commit changes what other transactions may change at the same time: the catalogue's heap.
+    /// Returns true if the commit changes what other transactions may change at the same time: the
+    /// catalogue's heap.
     pub(super) fn is_together(&self) -> bool {
         !self.redefined.is_empty()
     }

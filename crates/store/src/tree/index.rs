@@ -29,13 +29,14 @@ pub struct IndexDefinition {
     pub included: Vec<usize>,
     /// The filter of a nonclustered index; empty if it has all rows.
     pub filter: Vec<FilterTerm>,
-    /// Whether keys are unique. Two nulls are equal.
+    /// True if keys are unique. Two nulls are equal.
     pub unique: bool,
-    /// Whether it belongs to a PRIMARY KEY or UNIQUE constraint: a duplicate is error 2627 instead of 2601.
+    /// True if the index belongs to a PRIMARY KEY or UNIQUE constraint: a duplicate is error 2627 instead of
+    /// 2601.
     pub is_constraint: bool,
-    /// How full pages are made when it is built, not when it is changed; 0 is 100.
+    /// Percentage to which pages are filled when the index is built, not when it is changed; 0 is 100.
     pub fill_factor_percent: u8,
-    /// Whether the fill factor applies to upper levels too (`PAD_INDEX`).
+    /// True if the fill factor applies to upper levels too (`PAD_INDEX`).
     pub pad_index: bool,
     /// Compression of the rows (`DATA_COMPRESSION`). With None a clustered key keeps the table's compression, and a nonclustered
     /// index is not compressed. In the definition of an existing table or index it is never None.
@@ -43,7 +44,8 @@ pub struct IndexDefinition {
 }
 
 impl IndexDefinition {
-    /// Whether the indexes of two equal tables hold the same entries; names and fill factors may differ.
+    /// Returns true if the indexes of two equal tables hold the same entries; names and fill factors may
+    /// differ.
     pub fn is_like(&self, other: &Self) -> bool {
         self.key == other.key
             && self.included == other.included
@@ -84,7 +86,7 @@ impl IndexDefinition {
 /// A tree: the form and the order of its rows, and its root.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    /// What was declared.
+    /// Declaration of the key or index.
     pub definition: IndexDefinition,
     /// The form of the rows in its leaves.
     pub layout: Arc<Layout>,
@@ -152,7 +154,7 @@ impl Tree {
         Page::formatted(id, self.page_type(level), level, unit, self.fixed_length(level))
     }
 
-    /// How full pages of a level are made when the tree is built.
+    /// Returns the percentage to which pages of a level are filled when the tree is built.
     pub(crate) fn fill_percent(&self, level: u8) -> u8 {
         match self.definition.fill_factor_percent {
             0 => 100,
@@ -165,7 +167,7 @@ impl Tree {
 /// The locator of a row: an index entry has one, and callers use it to change rows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RowLocator {
-    /// Where a row of a heap is.
+    /// Address of a row of a heap.
     Address(RowId),
     /// The key of a row of a clustered table, as bytes that order as the key does.
     Key(Box<[u8]>),
@@ -182,7 +184,7 @@ pub struct Index {
     pub(crate) shape: Arc<IndexShape>,
 }
 
-/// Where the columns of an index come from, and how its rows lead back.
+/// Sources of an index's columns, and the way from its rows back to the table's.
 #[derive(Debug)]
 pub(crate) struct IndexShape {
     /// The table's column (the hidden one too) for each of the index's columns; None for the address.
@@ -289,13 +291,14 @@ impl Index {
         self.shape.sources.iter().flatten().copied().chain(self.shape.filter.columns())
     }
 
-    /// What makes its entries of records of the table, which has this layout. `None`: they are made of the rows' columns.
+    /// Makes a copier of the table's records, which have this layout, to index entries. `None`: entries are
+    /// made of the rows' columns.
     pub(crate) fn entry_copier(&self, table: &Layout) -> Option<EntryCopier> {
         let has_all_rows = self.shape.filter.columns().next().is_none();
         has_all_rows.then(|| EntryCopier::new(table, &self.tree.layout, &self.shape.sources)).flatten()
     }
 
-    /// Which of `rows` rows of the table it has; None: all. `column` has their columns.
+    /// Marks the rows, of `rows` of the table, that the index has; None: all. `column` has their columns.
     pub(crate) fn mask(
         &self,
         column: impl Fn(usize) -> Option<ArrayRef>,
@@ -329,7 +332,7 @@ impl Index {
         }
     }
 
-    /// Where a row of the index leads; None: it is damaged.
+    /// Reads from a row of the index the locator of the table's row; None: the row is damaged.
     pub(crate) fn locator(&self, row: StoredRow<'_>) -> Option<RowLocator> {
         let layout = &self.tree.layout;
         match &self.shape.clustered {

@@ -12,7 +12,7 @@ use crate::record::stored::StoredRow;
 use crate::record::{BoundBatch, no_large_values};
 use crate::tree;
 
-/// One term of a filter.
+/// Term of a filter: a condition for one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterTerm {
     /// Index of the column in its table, from 0.
@@ -24,17 +24,17 @@ pub struct FilterTerm {
 /// The condition of a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilterTest {
-    /// It is null.
+    /// The value is null.
     Null,
-    /// It is not null.
+    /// The value is not null.
     NotNull,
     /// The value has one of these relations to one of `values`.
     Compare {
-        /// Whether it may be less.
+        /// True if the value may be less.
         less: bool,
-        /// Whether it may be equal.
+        /// True if the value may be equal.
         equal: bool,
-        /// Whether it may be greater.
+        /// True if the value may be greater.
         greater: bool,
         /// Collation of a text, as in [`KeyColumn`].
         collation: Option<String>,
@@ -78,7 +78,7 @@ enum Test {
     Compare { of: Box<Compared>, relations: [bool; 3], values: Vec<Vec<u8>> },
 }
 
-/// How the values of a comparison lie and order.
+/// Layout and key that order the values of a comparison.
 #[derive(Debug)]
 struct Compared {
     layout: Layout,

@@ -32,7 +32,7 @@ pub struct TextOrder {
 /// Text of a key column with a collation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyText<'a> {
-    /// Of a text column, without trailing blanks.
+    /// Text of a text column, without trailing blanks.
     Unicode(&'a str),
     /// Of a column of bytes that the caller keeps text in, as they are.
     Bytes(&'a [u8]),
@@ -49,7 +49,7 @@ impl std::fmt::Debug for TextOrder {
 pub struct KeyColumn {
     /// Index of the column in its table, from 0.
     pub column: usize,
-    /// Whether greater values come first.
+    /// True if greater values come first.
     pub descending: bool,
     /// Collation of a text column, or of bytes that are text, for [`TextOrder`]; None: by the bytes (`char`, `binary`) or code units
     /// (`nchar`).
@@ -169,7 +169,7 @@ impl KeyLayout {
         Ok(())
     }
 
-    /// What orders its text.
+    /// Returns the order of the key's text by its collation; None: text orders by its bytes.
     pub fn order(&self) -> Option<TextOrder> {
         self.order
     }

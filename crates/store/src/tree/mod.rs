@@ -25,7 +25,7 @@ use crate::record::{BoundBatch, LargeValueSource, RowGatherer, no_large_values};
 use index::Tree;
 use key::{KeyColumn, KeyLayout};
 
-/// Where a key is, or would be, in a leaf.
+/// Slot of a key in a leaf, or the slot before which it would be.
 pub(crate) enum Place {
     /// In this slot.
     At(u16),

@@ -9,7 +9,7 @@ use crate::figures::WaitType;
 /// Utilisation of 15 seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResourceSample {
-    /// When they ended.
+    /// Time at which the 15 seconds ended.
     pub end: SystemTime,
     /// `avg_cpu_percent`: processor time, of what is allowed; 0 without a limit.
     pub processor_percent: f64,
@@ -53,7 +53,7 @@ impl Cause {
 pub(super) const SAMPLE: Duration = Duration::from_secs(15);
 /// Samples that are kept: those of an hour.
 const SAMPLES: usize = 240;
-/// What was not used is kept for so long.
+/// Seconds for which unused allowance is kept.
 const BURST_SECONDS: f64 = 0.25;
 /// Shorter delays are none.
 const LEAST_SECONDS: f64 = 1e-6;
@@ -61,7 +61,7 @@ const LEAST_SECONDS: f64 = 1e-6;
 #[derive(Debug)]
 pub(super) struct Meter {
     limits: ResourceLimits,
-    /// What may be used at once; negative: what was used in advance.
+    /// Bytes of log that may be written at once; negative: bytes written in advance.
     log_credit_bytes: f64,
     processor_credit_seconds: f64,
     looked_at: Duration,
@@ -105,7 +105,8 @@ impl Meter {
         self.processor_credit_seconds -= time.as_secs_f64();
     }
 
-    /// How long to wait until usage is within the allowance, and for which limit; None if no wait is needed.
+    /// Returns the wait until usage is within the allowance, and the limit that demands it; None if no wait
+    /// is needed.
     pub fn delay(&mut self, now: Duration) -> Option<(Duration, Cause)> {
         self.close_samples(now);
         let passed = now.saturating_sub(self.looked_at).as_secs_f64();

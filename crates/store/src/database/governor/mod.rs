@@ -27,7 +27,7 @@ pub(crate) struct Governor {
     waits: Arc<Waits>,
 }
 
-/// How long a delayed worker sleeps between two looks.
+/// Sleep of a delayed worker between two looks at the allowance.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Governor {

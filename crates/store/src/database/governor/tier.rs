@@ -103,7 +103,7 @@ impl ServiceTier {
     }
 }
 
-/// What a database is held to.
+/// Limits on the resources that a database may use.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResourceLimits {
     /// The tier of these limits; None if the caller has set them.
@@ -112,7 +112,7 @@ pub struct ResourceLimits {
     pub log_bytes_per_second: Option<u64>,
     /// Processor cores, also fractions; None: no limit. Counted on Linux only.
     pub processors: Option<f64>,
-    /// What `dtu_limit` shows.
+    /// Value of `dtu_limit` in `sys.dm_db_resource_stats`.
     pub dtu: Option<u32>,
 }
 

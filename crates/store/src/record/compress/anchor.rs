@@ -9,7 +9,7 @@ use super::row::head_bytes;
 
 /// Values of a column that are looked at to choose its anchor.
 const SAMPLES: usize = 16;
-/// Those of them that may become it.
+/// Number of sampled values of a column that may become its anchor.
 const CANDIDATES: usize = 4;
 
 /// The value that the values of a column on a page are coded against.
@@ -31,7 +31,7 @@ pub struct Coded {
     pub cost: u16,
 }
 
-/// Where the cells of a column with an anchor go; the heads are [`WHOLE`] so far.
+/// Destination of the cells of a column with an anchor; the heads are [`WHOLE`] so far.
 #[derive(Debug)]
 pub struct CodedCells<'c> {
     /// Codes, one per row.
@@ -40,7 +40,7 @@ pub struct CodedCells<'c> {
     pub words: &'c mut [u64],
     /// Heads, one per row.
     pub heads: &'c mut [u16],
-    /// What each value costs its row.
+    /// Bytes that each value adds to its row.
     pub costs: &'c mut [u16],
 }
 
@@ -195,7 +195,8 @@ impl<'p> Anchor<'p> {
         Coded { cell, head: WHOLE, cost: stored as u16 }
     }
 
-    /// How many bytes the anchor and what is from `start` on begin with alike; perhaps more of both than belong to them.
+    /// Counts the bytes that the anchor and the data from `start` on begin with alike. The count may include
+    /// bytes behind the end of either.
     #[inline(always)]
     fn shared(&self, data: &[u8], start: usize) -> usize {
         let Some(head) = data.get(start..).and_then(<[u8]>::first_chunk::<16>) else {
@@ -268,7 +269,7 @@ pub fn from_end(data: &mut Vec<u8>, start: usize) -> Cell {
     cell
 }
 
-/// How many bytes two values begin with alike.
+/// Counts the bytes that two values begin with alike.
 fn shared(left: &[u8], right: &[u8]) -> usize {
     let words = left.as_chunks::<8>().0.iter().zip(right.as_chunks::<8>().0);
     let mut same = 0;

@@ -79,19 +79,19 @@ impl Cell {
         short_bytes(self.code)
     }
 
-    /// Whether its bytes are in the long data region.
+    /// Returns true if the value's bytes are in the long data region.
     #[inline]
     pub fn is_long(self) -> bool {
         self.code == LONG
     }
 
-    /// Whether it is a pointer.
+    /// Returns true if the cell is a pointer to a value outside its record.
     #[inline]
     pub fn is_complex(self) -> bool {
         self.code == LONG && self.word & COMPLEX != 0
     }
 
-    /// Where a long value is: start and length.
+    /// Returns the start and length of a long value.
     #[inline]
     pub fn place(self) -> (usize, usize) {
         place(self.word)
@@ -102,7 +102,8 @@ impl Cell {
         if self.is_long() { self.place().1 } else { self.short_bytes() }
     }
 
-    /// What the value costs a record besides its descriptor: a long one has an end offset, too.
+    /// Returns the bytes that the value adds to a record besides its descriptor: a long one has an end
+    /// offset, too.
     pub fn cost(self) -> usize {
         if self.is_long() { self.place().1 + 2 } else { self.short_bytes() }
     }

@@ -23,7 +23,7 @@ pub struct Dictionary {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     gains: Vec<(usize, usize)>,
-    /// How many pages each column is left out for, because it had no values twice.
+    /// Number of pages for which each column is left out, because it had no values twice.
     quiet: Vec<u8>,
     /// Bytes that values of each column saved.
     saved: Vec<usize>,
@@ -285,7 +285,7 @@ impl Stored {
         Self { key, tag: u32::from(length) | (u32::from(head) << 16), start }
     }
 
-    /// Of all of its bytes.
+    /// Returns the length of the whole value in bytes.
     fn length(&self) -> usize {
         usize::from(self.tag as u16)
     }
@@ -294,7 +294,7 @@ impl Stored {
         (self.tag >> 16) as u16
     }
 
-    /// Whether some of its bytes are not in its key.
+    /// Returns true if some bytes of the value are not in its key.
     fn has_tail(&self) -> bool {
         self.length() > SHORT_LIMIT_BYTES && self.head() != INLINE
     }
@@ -306,7 +306,7 @@ impl Stored {
         }
     }
 
-    /// Its bytes behind the head.
+    /// Returns the value's bytes behind the head.
     fn tail<'v>(&self, view: &CellView<'v>) -> &'v [u8] {
         let (start, length) = (self.start as usize, self.length() - self.head_bytes().1);
         view.data.get(start..start + length).unwrap_or_default()

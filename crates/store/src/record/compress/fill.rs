@@ -223,7 +223,7 @@ pub fn compress_page(page: &Page, columns: usize, counts: &mut CompressionCounts
     Some(compressed)
 }
 
-/// How many rows fit a page.
+/// Rows that fit a page, and the bytes that they take.
 #[derive(Debug, Clone, Copy, Default)]
 struct Fill {
     rows: usize,
@@ -241,12 +241,12 @@ impl Fill {
     }
 }
 
-/// What rows may take of a page.
+/// Limits of the bytes that rows may take of a page.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     /// Bytes of all rows and slots.
     page_bytes: usize,
-    /// What each row takes at least: a row of a heap may become a forwarding stub.
+    /// Least bytes of a row: a row of a heap may become a forwarding stub.
     row_bytes: usize,
 }
 

@@ -18,7 +18,8 @@ pub struct CellView<'a> {
     pub words: &'a [u64],
     /// In a column with an anchor: how many bytes of it each long value begins with, [`WHOLE`] or [`INLINE`]. Else empty.
     pub heads: &'a [u16],
-    /// What each value costs its record: its bytes, and an end offset if it is long. Empty if they were not computed yet.
+    /// Bytes that each value adds to its record: its own, and an end offset if it is long. Empty if they were
+    /// not computed yet.
     pub costs: &'a [u16],
     /// The bytes of long cells.
     pub data: &'a [u8],
@@ -48,7 +49,7 @@ impl<'a> CellView<'a> {
         }
     }
 
-    /// Whether some of its values are long.
+    /// Returns true if some values of the column are long.
     #[inline]
     pub fn has_long(&self) -> bool {
         has_long(self.codes)
@@ -113,7 +114,7 @@ impl Grid {
         self.first = 0;
     }
 
-    /// One column.
+    /// Returns the cells of one column.
     pub fn view(&self, column: usize) -> CellView<'_> {
         let (codes, words): (&[u8], &[u64]) =
             self.columns.get(column).map_or((&[], &[]), |column| (&column.codes, &column.words));
@@ -172,7 +173,7 @@ impl Grid {
     }
 }
 
-/// Whether one of the codes is that of a long value.
+/// Returns true if one of the codes is that of a long value.
 #[inline]
 pub fn has_long(codes: &[u8]) -> bool {
     // Without an early end, so that many codes are compared at once.

@@ -76,7 +76,8 @@ impl FromStr for Compression {
     }
 }
 
-/// How often pages were tried (`sys.dm_db_index_operational_stats`: page_compression_attempt_count and …_success_count).
+/// Counts of pages that were tried and compressed (`sys.dm_db_index_operational_stats`:
+/// page_compression_attempt_count and …_success_count).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CompressionCounts {
     /// Full pages that were tried.
@@ -92,8 +93,8 @@ impl std::ops::AddAssign for CompressionCounts {
     }
 }
 
-/// Whether a page that holds `before` rows without its information record is worth keeping with one that lets it hold `after`: five
-/// rows more, or a quarter more.
+/// Returns true if compressing a page pays. A page of `before` rows must hold `after` with its information
+/// record: five rows more, or a quarter more.
 pub fn pays(before: usize, after: usize) -> bool {
     after >= before + 5 || (after > before && after * 4 >= before * 5)
 }

@@ -32,9 +32,9 @@ pub struct Planner {
 #[derive(Debug, Default)]
 struct CodedColumn {
     anchor: Option<Anchor<'static>>,
-    /// Whether its cells differ from those that they were made of.
+    /// True if the column's cells differ from those that they were made of.
     changed: bool,
-    /// How many of its rows have symbols.
+    /// Number of the column's rows that have symbols.
     symbols: usize,
     cells: Cells,
     /// Other memory for them.
@@ -54,7 +54,7 @@ struct Cells {
     words: Vec<u64>,
     /// If the column has an anchor: heads of the long ones.
     heads: Vec<u16>,
-    /// What each value costs its row.
+    /// Bytes that each value adds to its row.
     costs: Vec<u16>,
 }
 
@@ -194,7 +194,7 @@ impl CodedColumn {
         }
     }
 
-    /// How many rows each value stands for; none: one.
+    /// Returns the number of rows that each value stands for; empty: one each.
     fn counts(&self) -> &[u16] {
         if self.has_few { self.distinct.counts() } else { &[] }
     }
@@ -303,7 +303,7 @@ impl Cells {
     }
 }
 
-/// What all values cost together; `counts`: how many rows each stands for, one if they are not there.
+/// Adds up the cost of all values. `counts` has the rows that each stands for; empty: one each.
 fn total(costs: &[u16], counts: &[u16]) -> u32 {
     match counts {
         [] => costs.iter().map(|cost| u32::from(*cost)).sum(),

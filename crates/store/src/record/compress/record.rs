@@ -23,7 +23,7 @@ pub const LONG_COMPLEX: u8 = 2;
 /// Address at the end of a forwarded row.
 const HOME_BYTES: usize = 8;
 
-/// Whether a record is a CD record.
+/// Returns true for a CD record.
 pub fn is_compressed(record: &[u8]) -> bool {
     record.first().is_some_and(|header| header & 1 != 0)
 }
@@ -223,7 +223,7 @@ pub fn mark_index(record: &mut [u8]) {
     }
 }
 
-/// Whether a record is of an index.
+/// Returns true for a record of an index.
 pub fn is_index(record: &[u8]) -> bool {
     record.first().is_some_and(|header| header & 0x1D == HEADER | INDEX)
 }

@@ -97,7 +97,7 @@ impl RowLengths {
     }
 }
 
-/// Whether a long cell with this head is a pointer.
+/// Returns true if a long cell with this head is a pointer.
 pub fn is_pointer(cell: Cell, head: u16) -> bool {
     head == WHOLE && cell.is_complex()
 }

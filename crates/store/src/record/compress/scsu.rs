@@ -15,9 +15,9 @@ const DEFINE: u8 = 0x18;
 /// Units of a window.
 const WINDOW: u16 = 0x80;
 
-/// Where the dynamic windows are in the beginning.
+/// Initial offsets of the dynamic windows.
 const DYNAMIC: [u16; 8] = [0x0080, 0x00C0, 0x0400, 0x0600, 0x0900, 0x3040, 0x30A0, 0xFF00];
-/// Where the static windows are.
+/// Offsets of the static windows.
 const STATIC: [u16; 8] = [0x0000, 0x0080, 0x0100, 0x0300, 0x2000, 0x2080, 0x2100, 0x3000];
 /// Offsets of windows that begin at no multiple of 128.
 const SPECIAL: [u16; 7] = [0x00C0, 0x0250, 0x0370, 0x0530, 0x3040, 0x30A0, 0xFF60];
@@ -75,7 +75,7 @@ pub fn compress(utf16: &[u8], out: &mut Vec<u8>) -> bool {
     false
 }
 
-/// Whether `bytes` are compressed text rather than UTF-16.
+/// Returns true if `bytes` are compressed text rather than UTF-16.
 pub fn is_compressed(bytes: &[u8]) -> bool {
     !bytes.len().is_multiple_of(2)
 }
