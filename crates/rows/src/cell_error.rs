@@ -18,11 +18,11 @@ pub struct CellError {
     pub column: String,
     /// The value as text, cut after 100 characters.
     pub value: String,
-    /// What is wrong with it.
+    /// Reason for the refusal.
     pub reason: CellErrorReason,
 }
 
-/// What is wrong with a value.
+/// Reason why a value is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CellErrorReason {
     /// NULL where the target does not allow it.
@@ -35,7 +35,7 @@ pub enum CellErrorReason {
         length: u64,
         /// Length the target allows.
         limit: u64,
-        /// What both count.
+        /// Unit of both lengths.
         unit: LengthUnit,
     },
     /// A character that the target's code page does not have.
@@ -75,7 +75,7 @@ pub enum CellErrorReason {
     },
 }
 
-/// What a length counts.
+/// Unit of a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LengthUnit {
     /// Bytes, of the code page if the target is text.

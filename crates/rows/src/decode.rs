@@ -56,7 +56,7 @@ pub struct Decoder {
     schema: SchemaRef,
     walker: Walker,
     columns: Vec<Box<dyn Gather>>,
-    /// Whether each column's field is not nullable.
+    /// True for each column whose field is not nullable.
     not_null: Vec<bool>,
     /// Rows a batch may have.
     batch_rows: usize,

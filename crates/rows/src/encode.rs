@@ -115,7 +115,7 @@ impl<'a> BoundBatch<'a> {
     }
 }
 
-/// One column, ready for the wire.
+/// A column, ready for the wire.
 #[derive(Debug)]
 pub(crate) struct Lane<'a> {
     pub(crate) cells: Cells<'a>,

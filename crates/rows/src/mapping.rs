@@ -17,7 +17,7 @@ use tds::{Collation, Column, Length, SqlType, VectorBase};
 pub use document::markdown;
 pub use metadata::{COLLATION_KEY, SQL_TYPE_KEY, declared_sql_type};
 
-/// How SQL values are represented in Arrow.
+/// Arrow representation of SQL values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
     /// The usual Arrow types, which users read. A value that they cannot hold is refused.
@@ -43,9 +43,9 @@ impl Default for Form {
 pub struct ReadOptions {
     /// The Arrow type for seven fractional digits (`datetime2(7)`, `datetimeoffset(7)`).
     pub scale_7: Scale7,
-    /// What becomes of `datetimeoffset`.
+    /// Representation of `datetimeoffset`.
     pub date_time_offset: OffsetForm,
-    /// What becomes of `uniqueidentifier`.
+    /// Representation of `uniqueidentifier`.
     pub guid: GuidForm,
 }
 
@@ -179,14 +179,14 @@ pub fn field_for(column: &Column, form: &Form) -> Field {
         .with_metadata(metadata::of(sql_type, column.type_info.collation))
 }
 
-/// How a table is made from a schema.
+/// Choices for the table that is made from a schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreateOptions {
     /// Length of the longest value, if it is known: in UTF-16 code units for [`StringType::NVarChar`], in bytes of the
     /// code page for [`StringType::VarChar`], in bytes for binary columns. Unknown or beyond the limit of 8000 bytes
     /// becomes `max`.
     pub max_length: Option<u64>,
-    /// What text becomes.
+    /// SQL type of text columns.
     pub strings: StringType,
     /// Lists, structs and maps become JSON text; without this they are refused. Lists that are vectors need no leave.
     pub nested_as_json: bool,
@@ -337,7 +337,7 @@ pub enum MappingError {
         field: String,
         /// The metadata key.
         key: &'static str,
-        /// Its value.
+        /// Value of the metadata entry.
         text: String,
     },
 }

@@ -15,7 +15,7 @@ use crate::mapping::{MappingError, declared_sql_type};
 /// Characters of a value that an error shows.
 const VALUE_CHARS_MAX: usize = 100;
 
-/// How source columns find their target columns.
+/// Rule that pairs source columns with target columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Mapping {
     /// By name: the same name, or else the only one that differs in case only. Every source column must have a target;
@@ -42,7 +42,7 @@ pub enum PlanNote {
     },
     /// Target columns without a source; the server fills them.
     Absent {
-        /// Their names.
+        /// Names of the columns.
         columns: Vec<String>,
     },
 }
@@ -307,7 +307,8 @@ fn find(names: &[&str], name: &str) -> Result<Option<usize>, PlanError> {
     only(positions(&|candidate| candidate.to_lowercase() == lower))
 }
 
-/// What carries a type in a bulk stream: INSERT BULK takes no XML, JSON or CLR values as such.
+/// Returns the type that carries another one in a bulk stream: INSERT BULK takes no XML, JSON or CLR values
+/// as such.
 fn carrier(type_info: &TypeInfo) -> TypeInfo {
     let text = || {
         let collation = type_info.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);

@@ -31,7 +31,7 @@ pub struct ParseOptions {
     pub allow_rounding: bool,
     /// Accept an offset (`+01:00`, `Z`) for a target without one and drop it, keeping the local time.
     pub drop_time_zone: bool,
-    /// How to read `01/02/2024`. Without it such a date is refused.
+    /// Order of day, month and year in dates such as `01/02/2024`. Without it such a date is refused.
     pub date_order: Option<DateOrder>,
 }
 
@@ -54,7 +54,7 @@ pub enum TextError {
     /// The text does not have the form of the type.
     #[error("not {expected}")]
     Syntax {
-        /// What the text should have been, with its article: "a whole number".
+        /// Form that the text should have, with its article: "a whole number".
         expected: &'static str,
     },
     /// The value is beyond the type's range.

@@ -13,15 +13,15 @@ pub use plp_chunk::PlpChunk;
 pub use reader::Reader;
 pub use writer::{MarkU8, MarkU16, MarkU32, Writer};
 
-/// What is wrong with received bytes, and where.
+/// A fault in received bytes, with its field and position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field} at byte {offset}: {kind}")]
 pub struct DecodeError {
     /// The protocol field that was being read.
     pub field: &'static str,
-    /// Where that field starts, in bytes from the start of the outermost [`Reader`].
+    /// Start of the field, in bytes from the start of the outermost [`Reader`].
     pub offset: usize,
-    /// What was wrong with it.
+    /// Kind of the fault.
     pub kind: DecodeErrorKind,
 }
 
@@ -67,13 +67,13 @@ pub enum DecodeErrorKind {
     /// A parameter of a call is declared as what is no type. The bytes around it are a whole message.
     #[error("parameter {parameter}: {what}")]
     Declaration {
-        /// Its number, from 1.
+        /// Number of the parameter, from 1.
         parameter: usize,
-        /// Its name; may be empty.
+        /// Name of the parameter; may be empty.
         name: String,
         /// The token of the type.
         token: u8,
-        /// What is wrong with it.
+        /// Fault of the declaration.
         what: Cow<'static, str>,
     },
 }
@@ -95,13 +95,13 @@ impl DecodeError {
     }
 }
 
-/// What could not be expressed on the wire.
+/// A structure that cannot be expressed on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {kind}")]
 pub struct EncodeError {
     /// The protocol field that was being written.
     pub field: &'static str,
-    /// What was wrong with it.
+    /// Rule that the field breaks.
     pub kind: EncodeErrorKind,
 }
 

@@ -30,7 +30,7 @@ pub enum ConversationError {
     /// Bytes that are not TDS.
     #[error("malformed {what}: {error}")]
     Decode {
-        /// What was being read.
+        /// Structure that was being read.
         what: &'static str,
         /// The field, its place, and what is wrong with it.
         error: DecodeError,
@@ -38,7 +38,7 @@ pub enum ConversationError {
     /// A message that is not allowed in this state.
     #[error("{packet_type:?} {when}")]
     Unexpected {
-        /// Its type.
+        /// Type of the message.
         packet_type: PacketType,
         /// The state.
         when: &'static str,
@@ -64,7 +64,7 @@ pub enum ConversationError {
     /// A packet size that the protocol does not allow.
     #[error("a packet size of {bytes} bytes")]
     PacketSize {
-        /// What the server said.
+        /// Size that the server announced.
         bytes: u32,
     },
     /// An answer or a packet that must be complete and is not.

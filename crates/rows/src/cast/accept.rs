@@ -46,7 +46,7 @@ pub enum Refusal {
     UnknownZone(String),
 }
 
-/// How an Arrow type is loaded into a SQL type.
+/// Way in which an Arrow type is loaded into a SQL type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acceptance {
     /// Without loss: types of the same kind. Values are still checked for range and length.
@@ -68,8 +68,8 @@ enum Family {
     Nested,
 }
 
-/// Whether and how a column of `source` goes into a column of `target`. `declared` is the SQL type that the source
-/// field's metadata names.
+/// Decides if a column of `source` goes into a column of `target`, and in what way. `declared` is the SQL
+/// type that the source field's metadata names.
 pub(crate) fn accept(
     source: &DataType,
     declared: Option<&SqlType>,

@@ -64,7 +64,7 @@ impl<'a> Raw<'a> {
         Raw { bytes: Cow::Owned(bytes), offsets: Offsets::Wide(Cow::Owned(offsets)), len }
     }
 
-    /// Where value `index` lies.
+    /// Returns the range of value `index` in the column's bytes.
     pub(crate) fn span(&self, index: usize) -> std::ops::Range<usize> {
         match &self.offsets {
             Offsets::Narrow(offsets) => offsets[index] as usize..offsets[index + 1] as usize,
@@ -154,7 +154,7 @@ fn gathered<T: ByteViewType>(array: &ArrayRef) -> Raw<'static> {
     Raw::owned(bytes, offsets)
 }
 
-/// Where values end one after the other; NULLs have no bytes.
+/// Computes the offsets of values that are put one after the other; NULLs have no bytes.
 fn view_offsets(views: &[u128], nulls: Option<&NullBuffer>) -> Vec<i64> {
     let mut offsets = Vec::with_capacity(views.len() + 1);
     let mut end = 0;

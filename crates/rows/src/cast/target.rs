@@ -21,7 +21,8 @@ pub struct CastOptions {
     pub drop_time_zone: bool,
     /// Empty text is NULL.
     pub empty_as_null: bool,
-    /// How to read all-digit dates in text whose year does not come first; without it they are refused.
+    /// Order of day, month and year in all-digit dates in text whose year does not come first; without it
+    /// such dates are refused.
     pub date_order: Option<crate::text::DateOrder>,
 }
 

@@ -7,7 +7,7 @@ use super::{CastOptions, Fault, Source};
 use crate::cell_error::CellErrorReason;
 use crate::text::{ParseOptions, TextError};
 
-/// Whether the column is text.
+/// Returns true if the column is text.
 pub(super) fn is_text(source: &Source<'_, '_>) -> bool {
     matches!(source.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }

@@ -66,7 +66,7 @@ fn encode<'a>(source: &Source<'_, '_>, raw: Raw<'a>, target: &Target) -> Result<
     }
 }
 
-/// How the target stores text.
+/// Encoding of text in the target.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Encoding {
     Utf16,

@@ -205,7 +205,7 @@ impl Elements {
     }
 }
 
-/// Whether every number comes through unchanged.
+/// Returns true if every number stays unchanged when it is rounded to the element type.
 fn round_each(values: impl Iterator<Item = f64>, base: VectorBase) -> Result<bool, CellErrorReason> {
     let mut unchanged = true;
     for (index, value) in values.enumerate() {

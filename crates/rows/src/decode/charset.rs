@@ -9,7 +9,7 @@ const BLOCK_BYTES: usize = 16;
 /// The bits that none of so many bytes has if all are ASCII.
 const NOT_ASCII: u128 = 0x8080_8080_8080_8080_8080_8080_8080_8080;
 
-/// How the text of one column is encoded.
+/// Encoding of the text of one column.
 pub(super) enum Charset {
     Utf8,
     /// The UTF-8 of each byte from 80 on.

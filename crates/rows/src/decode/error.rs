@@ -10,18 +10,18 @@ pub struct RowDecodeError {
     pub row: u64,
     /// The column's name.
     pub column: String,
-    /// What is wrong.
+    /// Fault of the cell.
     pub reason: RowDecodeErrorReason,
 }
 
 impl RowDecodeErrorReason {
-    /// Whether the value is sound, and the form in which it was asked for cannot hold it.
+    /// Returns true if the value is sound, but the Arrow form that was asked for cannot hold it.
     pub fn is_of_form(&self) -> bool {
         matches!(self, Self::NanosecondOverflow { .. } | Self::NeedsRounding { .. })
     }
 }
 
-/// What is wrong with a cell.
+/// Fault of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowDecodeErrorReason {
     /// The length prefix is invalid for the type.
@@ -29,7 +29,7 @@ pub enum RowDecodeErrorReason {
     Length {
         /// Bytes announced by the prefix.
         length: usize,
-        /// What the column's type takes.
+        /// Length that the column's type takes.
         expected: &'static str,
     },
     /// Longer than the column declares.
@@ -135,7 +135,7 @@ pub enum DecoderError {
     Unsupported {
         /// The column's name.
         column: String,
-        /// Its SQL type.
+        /// SQL type of the column.
         sql_type: String,
         /// The Arrow type asked for.
         data_type: String,
@@ -148,7 +148,7 @@ pub enum DecoderError {
     Description {
         /// The column's name.
         column: String,
-        /// What the protocol layer says of it.
+        /// Contradiction that the protocol layer found.
         source: DecodeError,
     },
 }

@@ -9,7 +9,7 @@ use super::validity::Validity;
 /// A cell that is not a value, and its row in the block.
 pub(super) type BadCell = (usize, Reason);
 
-/// One column under construction.
+/// A column under construction.
 pub(super) trait Gather: Send {
     /// Appends the cells that start at `lane` in `block`. After an error the column is of no more use.
     fn gather(&mut self, block: &[u8], lane: &[u32]) -> Result<(), BadCell>;
@@ -17,7 +17,7 @@ pub(super) trait Gather: Send {
     /// Takes what was appended as an array and starts afresh, with room for `rows_hint` rows.
     fn finish(&mut self, rows_hint: usize) -> Result<ArrayRef, ArrowError>;
 
-    /// Which of the rows since the last array are not null.
+    /// Returns the marks of those rows since the last array that are not null.
     fn validity(&self) -> &Validity;
 
     /// Bytes of text or binary data that wait in the column.

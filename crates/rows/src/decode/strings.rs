@@ -274,7 +274,7 @@ fn copy(
     })
 }
 
-/// Where a value with a two-byte length lies, and its length; `None` for NULL.
+/// Returns offset and length of a value with a two-byte length; `None` for NULL.
 #[inline]
 fn short(block: &[u8], start: u32, limit: usize) -> Result<Option<(usize, usize)>, Reason> {
     let at = start as usize;

@@ -16,7 +16,7 @@ pub(super) struct Moment {
     pub ticks: u64,
 }
 
-/// How a time in units of 10^-scale s becomes one of another unit.
+/// Conversion of a time in units of 10^-scale s to another unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unit {
     scale: u8,
@@ -26,7 +26,7 @@ pub(super) struct Unit {
     per_day: i64,
     factor: u64,
     divisor: u64,
-    /// What is finer is cut off instead of refused.
+    /// Digits finer than the unit are cut off instead of refused.
     cuts: bool,
 }
 

@@ -123,7 +123,7 @@ const HEAD_MASKS: [[u16; UNITS]; UNITS + 1] = {
     masks
 };
 
-/// How many of the first units are ASCII.
+/// Counts the ASCII units before the first that is not ASCII.
 #[inline]
 fn ascii_units(source: &[u8; BLOCK_BYTES]) -> usize {
     let mut units = UNITS;

@@ -47,8 +47,8 @@ pub(super) struct Walker {
     rows_max: usize,
     /// The starts of the cells in bytes from the start of the block, `rows_max` for each column.
     starts: Vec<u32>,
-    /// Where to go on in the long value that the input ended in, so that a value that arrives in many
-    /// pieces is walked once.
+    /// Place in a long value at which the input ended. The walk goes on there, so that a value that arrives
+    /// in many pieces is walked once.
     resume: Option<Resume>,
 }
 

@@ -28,7 +28,7 @@ impl Block<'_> {
     }
 }
 
-/// Which rows of a block have a value: 1 or 0 for each, unpacked from Arrow's bitmap.
+/// Marks of the rows of a block that have a value: 1 or 0 for each, unpacked from Arrow's bitmap.
 ///
 /// Bytes, because they can be multiplied with where a branch on a bit would be mispredicted.
 pub(crate) struct Validity([u8; BLOCK_ROWS]);

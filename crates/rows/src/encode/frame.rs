@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) enum Frame {
     /// No prefix: the fixed tokens (INT4, FLT8, …). NULL cannot be expressed.
     Bare,
-    /// One length byte; 0 is NULL.
+    /// A length byte; 0 is NULL.
     Byte,
     /// Two length bytes; FFFF is NULL.
     Short,
@@ -21,11 +21,11 @@ pub(crate) enum Frame {
     Total,
 }
 
-/// What text, ntext and image cells carry before their length: a 16-byte pointer and an 8-byte timestamp. Nobody
+/// Bytes before the length of text, ntext and image cells: a 16-byte pointer and an 8-byte timestamp. Nobody
 /// reads them; SQL Server itself sends these placeholders.
 const TEXT_POINTER: &[u8; 25] = b"\x10dummy textptr\0\0\0dummyTS\0";
 
-/// What Microsoft's ODBC driver sends in their place (docs/wire-comparison.md).
+/// Bytes that Microsoft's ODBC driver sends in place of [`TEXT_POINTER`] (docs/wire-comparison.md).
 const UNSET_TEXT_POINTER: &[u8; 25] =
     b"\x10\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
 
@@ -53,9 +53,10 @@ pub(crate) trait Framing: fmt::Debug {
     fn head(data_len: usize, cell: &mut [u8]) -> usize;
     /// Writes what follows the data.
     fn tail(_data_len: usize, _rest: &mut [u8]) {}
-    /// Whether cells are a prefix, as long as the cell of a NULL, and the data: then they can be written loosely.
+    /// True if cells are a prefix, as long as the cell of a NULL, and the data: then they can be written
+    /// loosely.
     const LOOSE: bool = false;
-    /// That prefix.
+    /// Returns the prefix of a cell that is written loosely.
     fn loose_head(_data_len: usize, _valid: bool) -> [u8; 2] {
         [0; 2]
     }

@@ -9,7 +9,7 @@ use super::block::{Block, SLACK_BYTES, Validity};
 use super::frame::{Chunked, Frame, Framing, Short, TextPointer, Total, UnsetTextPointer};
 use super::transcode::{SHORT_BYTES, transcode_short, transcode_utf16, widen_ascii, widen_block};
 
-/// Where each value lies in the column's bytes.
+/// Place of each value in the column's bytes.
 #[derive(Debug)]
 pub(crate) enum Offsets<'a> {
     /// Value `i` is `offsets[i]..offsets[i + 1]`.
@@ -20,10 +20,10 @@ pub(crate) enum Offsets<'a> {
     Every(usize),
 }
 
-/// What the column's bytes become on the wire.
+/// Transformation of the column's bytes on their way to the wire.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// They are sent as they are.
+    /// Bytes that are sent unchanged.
     Bytes,
     /// ASCII, sent as UTF-16LE.
     AsciiAsUtf16,
@@ -96,7 +96,7 @@ impl VariableLane<'_> {
     }
 }
 
-/// How a value's bytes get from the column into its cell.
+/// Copies a value's bytes from the column into its cell.
 trait Transfer {
     /// Writes the value at `span` over exactly `target`.
     fn exact(&self, span: Range<usize>, target: &mut [u8]);

@@ -198,7 +198,7 @@ pub(crate) fn sql_types() -> Vec<(String, SqlType)> {
     named
 }
 
-/// One example of each Arrow type.
+/// Lists an example of each Arrow type.
 pub(crate) fn arrow_types() -> Vec<DataType> {
     use DataType::*;
     let item = || Arc::new(Field::new("item", Int32, true));

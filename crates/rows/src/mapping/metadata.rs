@@ -33,7 +33,7 @@ pub(super) fn declared_collation(field: &Field) -> Result<Option<Collation>, Map
     Collation::from_name(text).map(Some).ok_or_else(|| unknown(field, COLLATION_KEY, text))
 }
 
-/// Whether the field carries Arrow's canonical UUID extension type.
+/// Returns true if the field carries Arrow's canonical UUID extension type.
 pub(super) fn is_uuid(field: &Field) -> bool {
     field.extension_type_name() == Some("arrow.uuid")
 }

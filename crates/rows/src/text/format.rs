@@ -20,7 +20,8 @@ use super::calendar::{DAYS_MAX, DAYS_TO_1970};
 use super::{split_sign, write};
 use crate::decode::variant::write_variant;
 
-/// How values are spelled. The default is what CONVERT prints; [`TextOptions::bcp`] is what `bcp -c` writes.
+/// Spelling of values. The default is the one that CONVERT prints; [`TextOptions::bcp`] is the one that `bcp
+/// -c` writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
     /// `0.50` rather than `.50` for decimals and money below one.
@@ -52,7 +53,7 @@ pub enum FormatTextError {
     Unsupported {
         /// The field's name.
         column: String,
-        /// Its type.
+        /// Arrow type of the column.
         data_type: DataType,
     },
     /// A value lies outside what SQL Server's types can express.
@@ -62,7 +63,7 @@ pub enum FormatTextError {
         column: String,
         /// Row in the array, from 0; the message counts from 1.
         row: usize,
-        /// What is wrong with the value.
+        /// Reason why the value has no spelling.
         reason: &'static str,
     },
     /// The text would not fit the 2 GiB of one string array.
@@ -105,7 +106,7 @@ struct Column<'a> {
     options: TextOptions,
 }
 
-/// What one cell's writer says of a value without a spelling.
+/// Result of writing a cell: an error is the reason why the value has no spelling.
 type Spelled = Result<(), &'static str>;
 
 const OUTSIDE_CALENDAR: &str = "the date lies outside 0001-01-01 to 9999-12-31";

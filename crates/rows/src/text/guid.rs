@@ -4,7 +4,7 @@ use super::{TextError, binary::nibble, trim_blanks};
 
 const GUID: TextError = TextError::Syntax { expected: "a GUID (8-4-4-4-12 hex digits)" };
 
-/// Where each byte's two digits begin in the 36-character form.
+/// Offset of each byte's two digits in the 36-character form.
 const DIGIT_OFFSETS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
 /// A GUID in the order of its text; [`swap_order`] gives the wire's order.

@@ -17,7 +17,7 @@ const NO_SUCH_YEAR: TextError = TextError::OutOfRange { target: "the calendar (0
 const NO_SUCH_TIME: TextError = TextError::OutOfRange { target: "a day's time (00:00:00 to 23:59:59)" };
 const NO_SUCH_OFFSET: TextError = TextError::OutOfRange { target: "an offset (-14:00 to +14:00)" };
 
-/// What a text says; at least one of date and clock is there.
+/// Date, clock and offset that a text names; at least one of date and clock is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
     /// Since 0001-01-01.
@@ -256,7 +256,7 @@ fn two(tens: u8, ones: u8) -> u32 {
     u32::from(tens.wrapping_sub(b'0')) * 10 + u32::from(ones.wrapping_sub(b'0'))
 }
 
-/// What is left of the text.
+/// Rest of the text.
 struct Cursor<'a> {
     rest: &'a [u8],
 }
@@ -324,7 +324,8 @@ impl<'a> Cursor<'a> {
         self.one_or_two_digits()
     }
 
-    /// Whether AM or PM comes next (after blanks), true for PM, and what follows it.
+    /// Reads AM or PM at the head (after blanks): true for PM, and the text behind it. None if neither comes
+    /// next.
     fn half_day_word(&self) -> Option<(bool, &'a [u8])> {
         match self.rest.trim_ascii_start() {
             [b'A' | b'a', b'M' | b'm', rest @ ..] => Some((false, rest)),

@@ -72,8 +72,9 @@ pub fn float(text: &str) -> Result<f64, TextError> {
     if value.is_finite() { Ok(value) } else { Err(TextError::OutOfRange { target: "float" }) }
 }
 
-/// Whether a text has digits that the parsed value does not have: more of them than the type keeps, or a magnitude that became
-/// zero. `spelled` writes the value with a point and that many digits behind it, and an exponent.
+/// Returns true if a text has digits that the parsed value lacks: more of them than the type keeps, or a
+/// magnitude that became zero. `spelled` writes the value with a point and that many digits behind it, and an
+/// exponent.
 pub(crate) fn loses_digits(text: &str, safe_digits: usize, spelled: impl Fn(usize) -> String) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let mantissa = text.bytes().take_while(|byte| !byte.eq_ignore_ascii_case(&b'e'));

@@ -8,7 +8,8 @@ use std::ops::Range;
 /// the length of a chunk for bytes that it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlpChunk {
-    /// Where its four bytes of length begin. They are where the data are, if they have been sent before.
+    /// Offset of the four bytes of the chunk's length. It is the offset of the data if the length has been
+    /// sent before.
     pub head_at: usize,
     /// Its data, behind which four bytes of zero end the value. No data: only those are left.
     pub data: Range<usize>,

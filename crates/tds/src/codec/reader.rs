@@ -115,12 +115,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One unsigned byte.
+    /// Reads an unsigned byte.
     pub fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
         self.array::<1>(field).map(|[byte]| byte)
     }
 
-    /// One signed byte.
+    /// Reads a signed byte.
     pub fn i8(&mut self, field: &'static str) -> Result<i8, DecodeError> {
         self.array(field).map(i8::from_le_bytes)
     }

@@ -99,12 +99,12 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// One unsigned byte.
+    /// Appends an unsigned byte.
     pub fn u8(&mut self, value: u8) {
         self.bytes.push(value);
     }
 
-    /// One signed byte.
+    /// Appends a signed byte.
     pub fn i8(&mut self, value: i8) {
         self.bytes(&value.to_le_bytes());
     }

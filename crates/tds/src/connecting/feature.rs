@@ -64,7 +64,7 @@ pub enum FeatureRequest {
     Unknown {
         /// Number of the feature.
         id: u8,
-        /// Its data.
+        /// Data of the feature.
         data: Vec<u8>,
     },
 }
@@ -130,7 +130,7 @@ impl FeatureRequest {
 pub struct FeatureAck {
     /// Number of the feature; see [`feature_id`].
     pub id: u8,
-    /// What is granted, in the feature's own form.
+    /// Data of the grant, in the feature's own form.
     pub data: Vec<u8>,
 }
 

@@ -25,7 +25,7 @@ const ENTRY_LEN_BYTES: usize = 5;
 pub struct Prelogin {
     /// Version of the sender's program. Mandatory in the protocol; absent ones decode to zeros.
     pub version: ProgramVersion,
-    /// What the sender asks for (client) or settles on (server).
+    /// Encryption that the sender asks for (client) or settles on (server).
     pub encryption: Option<EncryptionOption>,
     /// True if the client offers a certificate (bit 0x80 of the encryption byte).
     pub client_certificate: bool,

@@ -30,10 +30,10 @@ const PACKET_SIZE_ENCRYPTED_MAX_BYTES: u32 = 16_380;
 /// The largest multiple of four that the protocol has.
 const PACKET_SIZE_CLEAR_MAX_BYTES: u32 = 32_764;
 
-/// What a server offers before login.
+/// Terms that a server offers before login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
-    /// What is encrypted.
+    /// Encryption that the server offers or demands.
     pub encryption: EncryptionPolicy,
     /// Accept only clients of TDS 8.0, whose TLS comes first.
     pub strict_only: bool,
@@ -87,16 +87,16 @@ enum State {
     Closed,
 }
 
-/// What [`Conversation::next`] found.
+/// Result of [`Conversation::next`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Bytes to be dropped from the head of the passed ones.
     pub consumed: usize,
-    /// What they ask for.
+    /// Request found in the consumed bytes.
     pub event: Event,
 }
 
-/// What a client asks for.
+/// Request of a client, or a stage of one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// Nothing yet: at least this many bytes are needed, counted from the remaining head.
@@ -113,7 +113,7 @@ pub enum Event {
     /// LOGIN7, to be answered with [`Conversation::logged_in`], [`Conversation::sign_in_continues`],
     /// [`Conversation::access_token_asked`] or [`Conversation::close`].
     Login {
-        /// What it says.
+        /// Content of the login message.
         login: Box<Login7>,
         /// TLS ends here: all that follows, the answer too, is clear.
         leave_tls: bool,
@@ -128,7 +128,7 @@ pub enum Event {
     BulkBegins,
     /// Some rows of the bulk load, where they were received.
     BulkRows {
-        /// Where, in the bytes shown.
+        /// Range of the rows in the bytes that were passed.
         payload: Range<usize>,
         /// The message is whole: now it is to be answered.
         last: bool,
@@ -144,18 +144,18 @@ pub enum Event {
 pub struct PreloginAnswer {
     /// Packets of the answer. They are sent even if the two ends do not agree, so that the client can report why.
     pub packets: Vec<u8>,
-    /// What comes then.
+    /// Step that follows the answer.
     pub next: Result<AfterPrelogin, NegotiationError>,
 }
 
-/// What follows PRELOGIN.
+/// Step of the connection after PRELOGIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterPrelogin {
     /// LOGIN7, on the connection as it is.
     Login,
     /// TLS, its handshake inside of PRELOGIN packets ([`wrapped_tls`](super::wrapped_tls)).
     Tls {
-        /// It ends again with LOGIN7.
+        /// TLS ends again with LOGIN7.
         login_only: bool,
     },
 }
@@ -477,7 +477,7 @@ impl Conversation {
     }
 }
 
-/// What came of the packets of one message.
+/// Outcome of gathering the packets of one message.
 enum Gathered {
     /// All of it, with its last packet.
     Whole { consumed: usize, packet: Packet },

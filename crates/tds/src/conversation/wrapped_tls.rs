@@ -9,7 +9,7 @@ use crate::packet::{
 };
 use crate::packet_framer::PacketFramer;
 
-/// Whose handshake packets are read.
+/// End of the connection whose handshake packets are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
     /// A client's, all of the type of PRELOGIN.
@@ -82,7 +82,7 @@ impl Unwrapper {
         self.payload_left = self.payload_left.saturating_sub(bytes);
     }
 
-    /// Whether a packet is incomplete, so that the stream must not end here.
+    /// Returns true if a packet is incomplete, so that the stream must not end here.
     pub fn is_inside_packet(&self) -> bool {
         self.header_len > 0 || self.payload_left > 0
     }

@@ -33,7 +33,7 @@ pub struct BulkStream {
     rows: u64,
 }
 
-/// What stands at the head of the payload.
+/// Item at the head of the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BulkEvent {
     /// COLMETADATA of this many bytes, now in [`BulkStream::columns`].
@@ -110,8 +110,8 @@ impl BulkStream {
         self.rows += rows.rows;
     }
 
-    /// What stands at the head of `bytes`, the payload that is not yet consumed. `message_ended` says that the packet
-    /// with the end-of-message bit is in it: that, not the DONE, ends the stream.
+    /// Finds the item at the head of `bytes`, the payload that is not yet consumed. `message_ended` says that
+    /// the packet with the end-of-message bit is in it: that, not the DONE, ends the stream.
     ///
     /// # Errors
     /// See [`BulkError`]. The caller still has to read the message to its end before it answers.

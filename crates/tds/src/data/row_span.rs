@@ -27,11 +27,11 @@ pub struct RowLayout {
 enum Run {
     /// This many bytes, of any number of fixed-length columns.
     Fixed(usize),
-    /// This many columns with a one-byte length.
+    /// Number of columns with a one-byte length.
     ByteLen(usize),
-    /// This many columns with a two-byte length.
+    /// Number of columns with a two-byte length.
     UShortLen(usize),
-    /// One column of any other kind.
+    /// A column of any other kind.
     Other(LengthClass),
 }
 
@@ -40,7 +40,7 @@ enum Run {
 pub struct RowSpan {
     /// Number of complete rows.
     pub rows: u64,
-    /// Their length in bytes, token bytes included.
+    /// Length of the rows in bytes, token bytes included.
     pub bytes: usize,
 }
 
@@ -184,7 +184,8 @@ impl RowLayout {
     }
 }
 
-/// Where the value that starts at `at` ends; it may be past the end of `bytes`. `None` if its length is not there yet.
+/// Returns the end of the value that starts at `at`, which may be past the end of `bytes`. `None` if its
+/// length is not there yet.
 fn skip_value(class: LengthClass, bytes: &[u8], at: usize) -> Result<Option<usize>, DecodeError> {
     Ok(match class {
         LengthClass::Fixed(length) => Some(at.saturating_add(usize::from(length))),

@@ -97,7 +97,7 @@ pub enum Value {
     Variant(Box<VariantValue>),
 }
 
-/// What a `sql_variant` holds.
+/// Content of a `sql_variant`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VariantValue {
     /// The base type with its collation and length.
@@ -212,7 +212,8 @@ pub(crate) const NULL_PLP: u64 = u64::MAX;
 /// The total length of a chunked value that is not known beforehand.
 pub(crate) const UNKNOWN_PLP: u64 = u64::MAX - 1;
 
-/// What servers send in place of a text pointer (behind its length byte) and timestamp; nobody can use either.
+/// Bytes that servers send in place of a text pointer (behind its length byte) and timestamp; clients can use
+/// neither.
 const TEXT_POINTER_AND_TIMESTAMP: &[u8] = b"\x10dummy textptr\0\0\0dummyTS\0";
 
 fn encode_null(type_info: &TypeInfo, class: LengthClass, w: &mut Writer, place: ValuePlace) {

@@ -36,7 +36,7 @@ impl fmt::Display for BcpText<'_> {
     }
 }
 
-/// When a float is printed with an exponent.
+/// Limits beyond which a float is printed with an exponent.
 #[derive(Clone, Copy)]
 struct Exponents {
     /// From this exponent on.

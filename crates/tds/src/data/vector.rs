@@ -13,7 +13,7 @@ pub const HEADER_BYTES: usize = 8;
 /// The header's first two bytes: layout and version.
 const LAYOUT: [u8; 2] = [0xA9, 1];
 
-/// What the elements of a vector are.
+/// Type of a vector's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum VectorBase {
     /// Four bytes, IEEE 754 single precision.
@@ -143,9 +143,9 @@ pub enum VectorError {
     /// The text is no JSON array of numbers.
     #[error("no JSON array of numbers: {what} at byte {offset}")]
     Text {
-        /// What was wanted.
+        /// Token that the parser expected.
         what: &'static str,
-        /// Where it is missing.
+        /// Offset at which the token is missing.
         offset: usize,
     },
 }
@@ -170,12 +170,12 @@ impl Vector {
         Ok(Self { base, elements })
     }
 
-    /// What its elements are.
+    /// Returns the type of the elements.
     pub fn base(&self) -> VectorBase {
         self.base
     }
 
-    /// Its elements.
+    /// Returns the elements.
     pub fn elements(&self) -> &[f32] {
         &self.elements
     }
@@ -291,10 +291,9 @@ pub fn check_type(bytes: &[u8], base: VectorBase, dimensions: u16) -> Result<&[u
     }
 }
 
-/// Whether `bytes` are a vector of this type with finite elements; without an allocation.
+/// Checks that `bytes` are a vector of this type with finite elements, without an allocation.
 ///
-/// # Errors
-/// What is wrong with them.
+/// # Errors The rule that the bytes break: type, length, or an element that is not finite.
 pub fn check(bytes: &[u8], base: VectorBase, dimensions: u16) -> Result<(), VectorError> {
     match first_not_finite(base, check_type(bytes, base, dimensions)?) {
         Some(index) => Err(VectorError::NotFinite { index }),

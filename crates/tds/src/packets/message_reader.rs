@@ -16,12 +16,12 @@ pub struct MessageReader {
     message: Option<(PacketHeader, usize)>,
 }
 
-/// What [`MessageReader::next`] found at the head of the bytes.
+/// Result of [`MessageReader::next`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// No whole packet yet: at least this many bytes are needed from the head.
     NeedBytes(usize),
-    /// One packet.
+    /// A whole packet at the head of the bytes.
     Packet(Packet),
 }
 
@@ -30,7 +30,7 @@ pub enum Event {
 pub struct Packet {
     /// The header.
     pub header: PacketHeader,
-    /// Where the payload is.
+    /// Range of the payload.
     pub payload: Range<usize>,
     /// True for the first packet of a message.
     pub starts_message: bool,
@@ -56,7 +56,7 @@ impl Packet {
 /// The head of a complete message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageHead {
-    /// What the message is.
+    /// Type of the message's packets.
     pub packet_type: PacketType,
     /// Status bits of its first packet (the reset bits are there).
     pub status: Status,

@@ -18,10 +18,10 @@ pub struct RpcMessage {
     pub requests: Vec<RpcRequest>,
 }
 
-/// One call.
+/// A call of a procedure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcRequest {
-    /// What is called.
+    /// Procedure that is called.
     pub procedure: Procedure,
     /// See [`rpc_flags`].
     pub flags: u16,
@@ -31,7 +31,7 @@ pub struct RpcRequest {
     pub no_execute: bool,
 }
 
-/// What an RPC calls.
+/// Procedure that an RPC calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Procedure {
     /// A procedure by its name, in one to four parts.
@@ -72,7 +72,7 @@ pub enum ProcId {
     Unprepare = 15,
 }
 
-/// One argument of a call.
+/// An argument of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// Name with its `@`, or empty for an argument by position.

@@ -23,7 +23,7 @@ pub struct TableParameter {
     pub places: Vec<u16>,
     /// The rows, each as a ROW token without the columns that are [default](DEFAULT_COLUMN).
     pub rows: Vec<u8>,
-    /// How many there are.
+    /// Number of rows.
     pub row_count: u64,
 }
 

@@ -9,11 +9,11 @@ use crate::version::TdsVersion;
 pub struct TransactionMessage {
     /// Present from 7.2 on.
     pub headers: Option<AllHeaders>,
-    /// What is asked.
+    /// Request to the transaction manager.
     pub request: TransactionRequest,
 }
 
-/// What a transaction manager request asks.
+/// Content of a transaction manager request (MS-TDS 2.2.6.9).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionRequest {
     /// The network address of the server's distributed transaction coordinator.
@@ -40,7 +40,7 @@ pub enum TransactionRequest {
     },
     /// Set a savepoint.
     Save {
-        /// Its name.
+        /// Name of the savepoint.
         name: String,
     },
 }
@@ -112,7 +112,7 @@ impl TransactionMessage {
 }
 
 impl TransactionRequest {
-    /// Which request this is, without the names that it carries.
+    /// Returns the name of the request's kind, without the names that it carries.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::GetDtcAddress(_) => "get DTC address",

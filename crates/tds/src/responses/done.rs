@@ -37,7 +37,7 @@ pub mod command {
 /// The content of the three DONE tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Done {
-    /// What ended and how.
+    /// Status bits: more results, error, count and others.
     pub status: DoneStatus,
     /// The statement that ended; see [`command`].
     pub command: u16,

@@ -53,7 +53,7 @@ pub enum EnvChange {
     },
     /// A transaction began or ended.
     Transaction {
-        /// What happened.
+        /// Event of the transaction.
         event: TransactionEvent,
         /// Descriptor of the transaction that is open now; 8 bytes as a number, as in
         /// [`AllHeaders`](crate::all_headers::AllHeaders).
@@ -91,14 +91,14 @@ pub struct TextChange {
     pub old: String,
 }
 
-/// What happened to a transaction.
+/// Event in the life of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransactionEvent {
-    /// It began.
+    /// The transaction began.
     Begin,
-    /// It was committed.
+    /// The transaction was committed.
     Commit,
-    /// It was rolled back.
+    /// The transaction was rolled back.
     Rollback,
     /// The session joined a distributed transaction.
     EnlistDtc,

@@ -2,7 +2,7 @@
 
 use crate::codec::{DecodeError, Reader, Writer};
 
-/// Where a client shall log in instead.
+/// Address at which a client shall log in instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routing {
     /// TCP port.

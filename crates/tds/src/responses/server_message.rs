@@ -10,7 +10,7 @@ use crate::version::TdsVersion;
 pub struct ServerMessage {
     /// Number of the message; 50000 and above are the user's own.
     pub number: i32,
-    /// Where in the server it was raised.
+    /// State of the error: a number for the place in the server that raised it.
     pub state: u8,
     /// Severity: up to 10 is information, 11 to 16 are errors that the user can correct, 20 and above ends the connection.
     pub class: u8,

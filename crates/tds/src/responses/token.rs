@@ -44,7 +44,7 @@ pub mod token_byte {
     pub const SESSION_STATE: u8 = 0xE4;
     /// Integrated authentication data.
     pub const SSPI: u8 = 0xED;
-    /// Where to get a federated authentication token.
+    /// FEDAUTHINFO: the place that issues a federated authentication token.
     pub const FED_AUTH_INFO: u8 = 0xEE;
     /// End of a statement.
     pub const DONE: u8 = 0xFD;
@@ -57,7 +57,7 @@ pub mod token_byte {
 /// More than any token with a four-byte length has; guards a reader that waits for the rest of one.
 pub const TOKEN_SIZE_MAX_BYTES: usize = 16 << 20;
 
-/// One token of a response.
+/// Token of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Token {
     /// An error; a DONE with the error bit follows.
@@ -90,7 +90,7 @@ pub enum Token {
     FeatureExtAck(Vec<FeatureAck>),
     /// State for resuming the session.
     SessionState(SessionState),
-    /// Where to get a federated authentication token.
+    /// Place that issues a federated authentication token.
     FedAuthInfo(FedAuthInfo),
     /// Integrated authentication data.
     Sspi(Vec<u8>),

@@ -65,7 +65,7 @@ pub struct Unmappable {
     pub code_page: CodePage,
     /// The character.
     pub ch: char,
-    /// Where it starts, in bytes of the UTF-8 text.
+    /// Start of the character, in bytes of the UTF-8 text.
     pub index: usize,
 }
 

@@ -190,7 +190,7 @@ fn ascii_run(bytes: &[u8]) -> usize {
     whole + tail.iter().take_while(|byte| byte.is_ascii()).count()
 }
 
-/// Where the characters of one code page come from.
+/// Sources of the characters of one code page.
 struct Rules {
     encoding: Option<&'static Encoding>,
     oem: Option<&'static [char; 128]>,

@@ -228,7 +228,7 @@ const fn windows(name: &'static str, lcid: u32, versions: &'static [u8]) -> Wind
 /// Designators that old databases still have, and `sys.fn_helpcollations` does not list.
 const DEPRECATED: &[&str] = &["Hindi", "Korean_Wansung_Unicode", "Lithuanian_Classic", "Macedonian"];
 
-/// What `sys.fn_helpcollations` lists, and the deprecated designators.
+/// Designators that `sys.fn_helpcollations` lists, and the deprecated ones.
 const WINDOWS: &[Windows] = &[
     windows("Albanian", 0x041C, &[0, 2]),
     windows("Arabic", 0x0401, &[0, 2]),

@@ -112,7 +112,7 @@ pub enum SqlType {
     Vector {
         /// Number of elements: 1 to 1998, of half precision 1 to 3996. 0 in a TYPE_INFO that can carry only NULL.
         dimensions: u16,
-        /// What the elements are.
+        /// Type of the elements.
         base: VectorBase,
     },
     /// A CLR type: `geometry`, `geography`, `hierarchyid` or a user's own

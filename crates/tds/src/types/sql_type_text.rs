@@ -11,7 +11,7 @@ use crate::vector::VectorBase;
 pub struct ParseTypeError {
     /// The text that was read.
     pub text: String,
-    /// What is wrong with it.
+    /// Rule that the text breaks.
     pub reason: ParseTypeErrorReason,
 }
 

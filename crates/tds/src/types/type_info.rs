@@ -6,7 +6,7 @@ use crate::sql_type::{BYTE_LENGTH_MAX, Length, PRECISION_MAX, SqlType, TIME_SCAL
 use crate::type_token as token;
 use crate::vector::{HEADER_BYTES, VectorBase};
 
-/// Who wrote the bytes. A few structures differ between the two.
+/// Direction of the bytes. A few structures differ between the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Result sets and return values.
@@ -18,11 +18,11 @@ pub enum Direction {
 /// The type of a column or parameter together with the choices of its wire form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TypeInfo {
-    /// What the column is.
+    /// SQL type of the column.
     pub sql_type: SqlType,
     /// Collation of character types; `None` for all others and for the pre-7.0 character tokens.
     pub collation: Option<Collation>,
-    /// Which family of tokens is used.
+    /// Family of tokens that announces the type.
     pub form: Form,
     /// Largest data length in bytes as advertised; [`PLP_LENGTH`] for the `max` types, `xml`, `json` and a CLR type
     /// of unlimited size.
@@ -44,12 +44,12 @@ pub enum Form {
     Null,
 }
 
-/// How a value's length is encoded on the wire.
+/// Encoding of a value's length on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LengthClass {
     /// Always this many bytes; no NULL.
     Fixed(u8),
-    /// One length byte; 0 is NULL.
+    /// A length byte; 0 is NULL.
     ByteLen,
     /// Two length bytes; FFFF is NULL.
     UShortLen,
@@ -92,7 +92,7 @@ impl TypeInfo {
         Self { sql_type, collation, form, max_length, xml_schema: None }
     }
 
-    /// How the lengths of this type's values are encoded.
+    /// Returns the encoding of the lengths of this type's values.
     pub fn length_class(&self) -> LengthClass {
         match self.form {
             Form::Null => return LengthClass::Fixed(0),
@@ -465,7 +465,7 @@ fn vector_type(length: u16, base: u8) -> Option<SqlType> {
     (dimensions <= base.max_dimensions()).then_some(SqlType::Vector { dimensions, base })
 }
 
-/// What T-SQL takes for a `decimal` without a precision.
+/// Precision that T-SQL gives a `decimal` without one.
 const NULLS_PRECISION: u8 = 18;
 
 /// As [`decode_precision_and_scale`]. Clients that have only NULLs to send declare `decimal(0, 0)`, which SQL Server takes.
@@ -500,7 +500,7 @@ fn unsupported(offset: usize, what: &'static str) -> DecodeError {
     DecodeError::invalid("TYPE_INFO token", offset, what)
 }
 
-/// What a real server advertises as the largest data length.
+/// Returns the largest data length that a real server advertises for a type.
 fn advertised_length(sql_type: &SqlType) -> u32 {
     match sql_type {
         SqlType::Decimal { .. } | SqlType::Numeric { .. } => DECIMAL_ADVERTISED_BYTES,

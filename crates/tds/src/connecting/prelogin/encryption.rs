@@ -34,7 +34,7 @@ impl EncryptionOption {
     }
 }
 
-/// What is encrypted on a TDS 7.x connection.
+/// Extent of the encryption on a TDS 7.x connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EncryptionOutcome {
     /// Nothing.
@@ -45,7 +45,7 @@ pub enum EncryptionOutcome {
     Full,
 }
 
-/// What a server wants.
+/// Encryption that a server offers or demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EncryptionPolicy {
     /// No TLS at all: the server has no certificate.
@@ -68,15 +68,15 @@ pub enum NegotiationError {
     /// The answer is none that the question allows.
     #[error("the server answered encryption option {answered:?} to {asked:?}")]
     Unexpected {
-        /// What the client sent.
+        /// Option that the client sent.
         asked: EncryptionOption,
-        /// What the server sent.
+        /// Option that the server sent.
         answered: EncryptionOption,
     },
 }
 
-/// What a client that sent `asked` does after the server's `answered`. Not for strict connections, where TLS came
-/// first.
+/// Returns the encryption that a client which sent `asked` applies after the server's `answered`. Not for
+/// strict connections, where TLS came first.
 pub fn negotiate_client(
     asked: EncryptionOption,
     answered: EncryptionOption,
@@ -94,8 +94,8 @@ pub fn negotiate_client(
     }
 }
 
-/// What a server with `policy` replies to a client that `asked`, and what happens then. On an error the reply still
-/// goes out (the client explains itself from it) before the server closes.
+/// Returns the reply of a server with `policy` to a client that `asked`, and the encryption that follows. On
+/// an error the reply still goes out (the client explains itself from it) before the server closes.
 pub fn negotiate_server(
     policy: EncryptionPolicy,
     asked: EncryptionOption,

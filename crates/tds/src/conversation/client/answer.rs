@@ -85,7 +85,7 @@ pub struct Answer {
     finished: bool,
 }
 
-/// What [`Answer::next`] found.
+/// Result of [`Answer::next`].
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "there is one at a time, and nearly all of them are tokens")]
 pub enum AnswerStep {
@@ -97,7 +97,7 @@ pub enum AnswerStep {
     End(AnswerEnd),
 }
 
-/// How an answer ended.
+/// End of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerEnd {
     /// The answer was read to its end before.
@@ -141,17 +141,17 @@ impl Answer {
         self.finished = false;
     }
 
-    /// Whether an answer is being read.
+    /// Returns true while an answer is being read.
     pub fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Whether the last packet has arrived, so that an attention cannot stop anything any more.
+    /// Returns true if the last packet has arrived, so that an attention cannot stop anything any more.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// Whether the acknowledgement of an attention was read.
+    /// Returns true if the acknowledgement of an attention was read.
     pub fn is_acknowledged(&self) -> bool {
         self.attention_acknowledged
     }

@@ -14,7 +14,7 @@ use crate::version::TdsVersion;
 /// Kerberos has one step after the login, SPNEGO around it up to three.
 const SIGN_IN_STEPS_MAX: u8 = 10;
 
-/// What a client wants to be encrypted.
+/// Encryption that a client demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantedEncryption {
     /// Nothing: a password may be sent in the clear.
@@ -27,7 +27,7 @@ pub enum WantedEncryption {
     Strict,
 }
 
-/// How a client proves who it is.
+/// Credential with which a client logs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credential {
     /// With a password in LOGIN7.
@@ -40,7 +40,7 @@ pub enum Credential {
     Integrated,
 }
 
-/// Which TLS is to be established.
+/// Kind of TLS to be established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
     /// TLS of TDS 8.0: before anything else, with ALPN `tds/8.0`.
@@ -49,7 +49,7 @@ pub enum Tls {
     Wrapped,
 }
 
-/// What a client does next.
+/// Next action of a client that is opening a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Establish TLS, then call [`tls_established`](Connecting::tls_established).
@@ -67,7 +67,7 @@ pub enum Action {
     ReadLoginAnswer,
 }
 
-/// What follows a complete answer to the login.
+/// Step after a complete answer to the login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginStep {
     /// Give this token to the mechanism, send what it returns, if anything, with
@@ -95,7 +95,7 @@ pub enum LoginProblem {
     /// The server speaks a TDS version older than 7.2.
     #[error("the server speaks {version:?}; TDS 7.4 is needed")]
     TooOld {
-        /// What it granted.
+        /// Version that the server granted.
         version: TdsVersion,
     },
     /// The server neither granted nor refused the login.
@@ -104,13 +104,13 @@ pub enum LoginProblem {
     /// The server did not accept the access token as agreed in PRELOGIN.
     #[error("{reason}")]
     FederatedSignIn {
-        /// What happened.
+        /// Breach of the agreement.
         reason: &'static str,
     },
     /// The server sent rows, or a step of integrated authentication that nobody expects.
     #[error("{what}")]
     Unexpected {
-        /// What it did.
+        /// Description of the unexpected content.
         what: &'static str,
     },
 }
@@ -120,7 +120,7 @@ pub enum LoginProblem {
 pub enum LoginOutcome {
     /// The session stands.
     Granted {
-        /// What the server is.
+        /// Version and name of the server.
         ack: LoginAck,
         /// Features that it granted.
         features: Vec<FeatureAck>,
@@ -144,9 +144,9 @@ pub struct Connecting {
     sign_in: Option<Vec<u8>>,
     /// Answers that asked for a further step.
     sign_in_steps: u8,
-    /// Where the server says that an access token is got.
+    /// Address at which the server says that an access token is got.
     token_place: Option<FedAuthInfo>,
-    /// It has said so before.
+    /// The server has asked for an access token before.
     token_asked: bool,
 }
 

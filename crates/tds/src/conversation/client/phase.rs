@@ -17,7 +17,7 @@ pub enum Phase {
     Attention = 3,
 }
 
-/// What a cancellation does.
+/// Effect of a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancel {
     /// No effect: there is nothing to stop, or an attention has been sent.
@@ -39,7 +39,7 @@ impl Phase {
         }
     }
 
-    /// What a cancellation does in this phase (MS-TDS 2.2.1.7).
+    /// Returns the effect of a cancellation in this phase (MS-TDS 2.2.1.7).
     pub fn cancel(self) -> Cancel {
         match self {
             Self::Idle | Self::Attention => Cancel::Nothing,

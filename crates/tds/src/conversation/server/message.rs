@@ -10,7 +10,7 @@ use crate::version::TdsVersion;
 /// A whole message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Its kind.
+    /// Type of the message's packets.
     pub packet_type: PacketType,
     /// Status of the first packet, where the reset bits are.
     pub status: Status,
@@ -20,7 +20,7 @@ pub struct Message {
     pub payload: Vec<u8>,
 }
 
-/// What a client may ask for after login.
+/// Request that a client may send after login.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientRequest {
     /// T-SQL text.
@@ -33,7 +33,7 @@ pub enum ClientRequest {
     UnannouncedBulk,
 }
 
-/// What a session forgets before a request runs.
+/// State that a session forgets before a request runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reset {
     /// An open transaction stays.
