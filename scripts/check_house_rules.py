@@ -2,7 +2,7 @@
 
 - Dependency arrows between the rooms (ARCHITECTURE.md) hold; DataFusion appears in `query` alone.
 - No catch-all modules; no file of code over 800 lines (past 600, look for the second noun).
-- No unfinished work left in the code, `unsafe` nowhere, and no path of the checkout in a program.
+- No unfinished work left in the code, `unsafe` in the one file of UNSAFE, and no path of the checkout in a program.
 - Comments and pages avoid the words in RETIRED.
 """
 
@@ -49,6 +49,8 @@ ARROWS = {
     "python": {"tds", "rows", "formats", "objects", "load", "sign_in", "server", "copy"}
     | {"transform", "cli", "adbc"},
 }
+# Calls C functions of the system's Kerberos library, which is opened at run time.
+UNSAFE = {"crates/kerberos/src/gssapi/library.rs"}
 FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|todo!|unimplemented!)")
 CODE_LINES_LIMIT = 800
@@ -137,7 +139,8 @@ def file_offences(path: pathlib.Path) -> list[str]:
     for number, line in enumerate(text.splitlines(), 1):
         if UNFINISHED.search(line):
             offences.append(f"{name}:{number}: unfinished work")
-        if path.suffix == ".rs" and re.search(r"\bunsafe\s*(\{|fn|impl)", line):
+        unsafe = path.suffix == ".rs" and re.search(r"\bunsafe\s*(\{|fn|impl)", line)
+        if unsafe and name.as_posix() not in UNSAFE:
             offences.append(f"{name}:{number}: unsafe code")
         # Programs of another checkout with this cache would look there. Tests run in their crate's folder.
         if "crates" in name.parts and 'env!("CARGO_MANIFEST_DIR")' in line:

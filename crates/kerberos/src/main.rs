@@ -1,5 +1,5 @@
 //! Signs in with a Kerberos ticket, and accepts tickets, for the programs that ask over standard input and output
-//! (`sign_in`). It alone is linked to the system's GSSAPI; on Windows it calls SSPI.
+//! (`sign_in`). It alone opens the system's GSSAPI; on Windows it calls SSPI.
 
 mod end;
 #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use libgssapi::error::Error;
+use super::library::Error;
 
 /// What was being done: errors name it.
 pub(crate) struct Situation {
@@ -81,7 +81,7 @@ impl Situation {
 
     /// What happened, and what helps.
     pub(crate) fn explain(&self, error: &Error) -> String {
-        self.worded(&error.to_string())
+        self.worded(&error.0)
     }
 
     fn worded(&self, said: &str) -> String {
