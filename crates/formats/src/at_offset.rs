@@ -55,12 +55,12 @@ impl AtOffset {
         Self { bytes: Arc::default(), ..self.clone() }
     }
 
-    /// Whether it is a file of this machine, and no object.
+    /// Returns true for a file of this machine, false for an object of a store.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self.stored, Stored::File(_))
     }
 
-    /// Its length in bytes.
+    /// Returns the length of the stored bytes.
     pub(crate) fn length(&self) -> io::Result<u64> {
         match &self.stored {
             Stored::File(file) => Ok(file.metadata()?.len()),
@@ -68,7 +68,8 @@ impl AtOffset {
         }
     }
 
-    /// What notices changes; an object is asked for in one version.
+    /// Returns a witness that notices changes of the file. None for an object, which is always read in one
+    /// version.
     pub(crate) fn witness(&self) -> io::Result<Option<Witness>> {
         match &self.stored {
             Stored::File(file) => Witness::of(file),

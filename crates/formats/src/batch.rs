@@ -36,17 +36,16 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
         None
     }
 
-    /// Where the rows of the batch that was yielded last stand in the file, and how they read. Given once for each batch,
-    /// and only after [`BatchReader::rejects`] was asked for.
+    /// Returns the places of the last yielded batch's rows in the file, and their bytes. Given once for each
+    /// batch, and only after [`BatchReader::rejects`] was asked for.
     fn positions(&mut self) -> Option<RowPositions> {
         None
     }
 
-    /// Whether all rows are sorted by columns of the schema, NULL before all values and numbers by size; `strictly` if no two rows
-    /// may have the same key. Only formats that can find out for little know it.
+    /// Decides if all rows are sorted by columns of the schema, NULL before all values and numbers by size;
+    /// `strictly` if no two rows may have the same key. Only formats that can find out for little know it.
     ///
-    /// # Errors
-    /// The columns cannot be read.
+    /// # Errors The columns cannot be read.
     fn sorted_by(&self, _columns: &[SortColumn], _strictly: bool) -> Result<Sorted, FormatError> {
         Ok(Sorted::Unknown)
     }
@@ -81,7 +80,7 @@ pub trait BatchWriter: Send {
     fn finish(self: Box<Self>) -> Result<Written, FormatError>;
 }
 
-/// What a finished writer wrote.
+/// Rows and bytes of a finished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Rows written.

@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use crate::FormatError;
 use crate::location::Target;
 
-/// How a whole file is compressed.
+/// Compression of a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compression {
     /// Not at all.

@@ -14,15 +14,15 @@ use crate::{
 /// A file: its location and its format.
 #[derive(Debug, Clone)]
 pub struct FileSpec {
-    /// Where.
+    /// Location of the file.
     pub location: Location,
-    /// What.
+    /// Format of the file.
     pub format: Format,
-    /// How it is compressed.
+    /// Compression of the whole file.
     pub compression: Compression,
 }
 
-/// What a conversion did.
+/// Result of a conversion.
 #[derive(Debug, Clone, Default)]
 pub struct Converted {
     /// Rows written.
@@ -33,7 +33,7 @@ pub struct Converted {
     pub suffered: Vec<Suffered>,
 }
 
-/// How files are converted.
+/// Options of a conversion.
 #[derive(Debug, Clone)]
 pub struct ConvertOptions {
     /// The columns, if they are declared. Otherwise the columns are those of the host format on either side, or follow from the
@@ -106,7 +106,7 @@ pub fn convert(
     Ok(converted)
 }
 
-/// Where the rows of a batch came from.
+/// Places of a batch's rows in the source, for messages.
 struct Origins {
     positions: RowPositions,
     encoding: Option<Encoding>,

@@ -29,7 +29,7 @@ impl CountedChunks {
         Ok(Self { source, length })
     }
 
-    /// The same, without being counted.
+    /// Returns a reader of the same file whose reads are not counted.
     pub(crate) fn uncounted(&self) -> Self {
         Self { source: self.source.uncounted(), length: self.length }
     }

@@ -11,13 +11,13 @@ use crate::cpu_time::thread_cpu_time;
 
 /// A crew at work. Each thread holds one job, and at most as many results wait for the caller as there are threads.
 pub(crate) struct Crew<T> {
-    /// What each job will come to, in the order of the jobs. `None` once the crew is dismissed.
+    /// Results to come, in the order of the jobs. `None` once the crew is dismissed.
     turns: Option<Receiver<Turn<T>>>,
     threads: Vec<JoinHandle<()>>,
     cpu: Duration,
 }
 
-/// Where one job's result arrives, with the CPU time that it took.
+/// Result of one job, with the CPU time that it took, once it is done.
 type Turn<T> = Receiver<(T, Duration)>;
 
 /// The jobs, and where the caller hears of them. One lock keeps both in one order.

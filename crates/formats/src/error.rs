@@ -11,9 +11,9 @@ use parquet::errors::ParquetError;
 /// A file that could not be read or written: [`Reason`] and [`Place`].
 #[derive(Debug)]
 pub struct FormatError {
-    /// What is wrong.
+    /// Reason for the failure.
     pub reason: Box<Reason>,
-    /// Where the error is, as far as it is known.
+    /// Place of the error, as far as it is known.
     pub place: Box<Place>,
 }
 
@@ -34,7 +34,7 @@ pub struct Place {
     pub value: Option<String>,
 }
 
-/// What is wrong with a file, a value or an option.
+/// Reason why a file, a value or an option is refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
@@ -96,7 +96,7 @@ pub enum Reason {
     Option {
         /// Name of the option.
         option: &'static str,
-        /// What is wrong with it.
+        /// Rule that the option breaks.
         problem: String,
     },
     /// A file name whose suffix names no format.
@@ -131,7 +131,7 @@ pub enum Reason {
     /// A file whose parts contradict each other.
     #[error("the file is damaged: {problem}")]
     Damaged {
-        /// What the decoder ran into.
+        /// Fault that the decoder found.
         problem: String,
     },
     /// A host file of bcp that ends inside a row.
@@ -211,7 +211,7 @@ impl FormatError {
         self
     }
 
-    /// Whether the reader of our standard output has gone.
+    /// Returns true if the reader of our standard output has gone.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(*self.reason, Reason::BrokenPipe)
     }

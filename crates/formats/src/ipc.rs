@@ -26,7 +26,7 @@ use crate::witness::Witness;
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Reason, Written};
 use claims::{CheckedStream, FalseClaim};
 
-/// How Arrow IPC is written. Readers recognise file and stream by themselves.
+/// Options for writing Arrow IPC. Readers recognise file and stream by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IpcOptions {
     /// File or stream.
@@ -62,7 +62,7 @@ pub struct IpcReader {
     file: String,
     schema: SchemaRef,
     batches: Batches,
-    /// What is left of a batch larger than `batch_rows`.
+    /// Rest of a batch larger than `batch_rows`.
     pending: Option<RecordBatch>,
     batch_rows: usize,
     /// Threads that are to decode, before they have begun.

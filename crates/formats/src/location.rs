@@ -13,7 +13,7 @@ use crate::objects::{Ahead, ObjectFolder, ObjectLocation, Upload, Windows, is_ob
 use crate::unfinished::Unfinished;
 use crate::witness::Watched;
 
-/// Where a file is read from or written to.
+/// Place from which a file is read, or to which it is written.
 #[derive(Debug, Clone)]
 pub enum Location {
     /// A file.
@@ -54,7 +54,7 @@ impl Location {
         }
     }
 
-    /// What names the file, for suffixes: the path, or that of the URL.
+    /// Returns the path that names the file, for suffixes: its own, or that of the URL.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Path(path) => Some(path),
@@ -63,7 +63,7 @@ impl Location {
         }
     }
 
-    /// Whether it can be read again and again: a file, and not a pipe or a device.
+    /// Returns true if the place can be read again and again: a file, and not a pipe or a device.
     pub fn is_rereadable(&self) -> bool {
         match self {
             Self::Path(path) => path.is_file(),
@@ -132,7 +132,7 @@ impl Location {
         Ok(AtOffset::new(Arc::new(file), bytes))
     }
 
-    /// Whether any place of it can be read without reading what is before.
+    /// Returns true if any part can be read without reading the parts before it.
     pub(crate) fn can_seek(&self) -> Result<bool, FormatError> {
         match self {
             Self::Path(_) | Self::Spooled(_) => Ok(true),

@@ -203,7 +203,7 @@ impl TextLengths {
     }
 }
 
-/// What is known of one typed column after some of its values.
+/// Figures of a typed column after some of its values.
 struct Gauge {
     field: Field,
     lengths: Option<Lengths>,

@@ -27,7 +27,7 @@ use crate::damage::contained;
 use crate::witness::Witness;
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, SortColumn, Sorted, Written};
 
-/// How a Parquet file is written. Reading needs no options.
+/// Options for writing a Parquet file. Reading needs no options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParquetOptions {
     /// Codec of the pages.

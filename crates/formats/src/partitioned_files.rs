@@ -166,7 +166,7 @@ impl BatchWriter for PartitionedFiles {
     }
 }
 
-/// Whether values of a type have a text that says all of them.
+/// Returns true if each value of a type has a text of its own, which can name a folder.
 fn has_names(data_type: &DataType) -> bool {
     use DataType as T;
     match data_type {

@@ -12,7 +12,7 @@ struct RowPosition {
     row: u64,
     byte_offset: u64,
     byte_len: u32,
-    /// Where the row's bytes begin and end among those kept.
+    /// Start and end of the row's bytes among those kept.
     raw: (usize, usize),
 }
 
@@ -22,7 +22,7 @@ impl RowPositions {
         self.rows.len()
     }
 
-    /// Whether the batch has no rows.
+    /// Returns true if the batch has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -67,7 +67,7 @@ impl RowPositions {
         self.rows.push(RowPosition { row, byte_offset, byte_len, raw: kept });
     }
 
-    /// The same rows, numbered `by` higher.
+    /// Returns the same rows, numbered `by` higher.
     pub(crate) fn moved(mut self, by: u64) -> Self {
         self.rows.iter_mut().for_each(|position| position.row += by);
         self

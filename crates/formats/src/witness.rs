@@ -4,7 +4,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::time::SystemTime;
 
-/// What a file was like when it was opened.
+/// State of a file when it was opened.
 #[derive(Debug)]
 pub(crate) struct Witness {
     file: File,

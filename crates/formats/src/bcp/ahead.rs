@@ -22,11 +22,11 @@ pub(super) struct Ahead {
     crew: Crew<Outcome>,
 }
 
-/// What comes next in the file.
+/// Next part of the file, converted by a thread.
 pub(super) struct Outcome {
     /// Rows, the end, or why there are no more rows.
     pub(super) batch: Result<Option<HostBatch>, FormatError>,
-    /// What the original would not have mentioned.
+    /// Accepted deviations that the original bcp would not have mentioned.
     pub(super) suffered: Vec<Suffered>,
     /// Rows of the file up to here.
     pub(super) rows_seen: u64,
@@ -42,7 +42,7 @@ struct Found {
 /// A chunk that is to be converted, or what is known without.
 struct Job {
     found: Result<Option<Found>, FormatError>,
-    /// What was found behind its rows.
+    /// Deviations found behind the chunk's rows.
     suffered: Vec<Suffered>,
     rows_seen: u64,
 }

@@ -51,7 +51,7 @@ pub(super) struct SplitRows {
     pub(super) bounds: Vec<(u32, u32)>,
     /// Values that lay in several pieces.
     pub(super) gathered: Vec<u8>,
-    /// What the original would not have mentioned: row (from 0), field (from 0), what.
+    /// Deviations that the original would not have mentioned: row (from 0), field (from 0), deviation.
     pub(super) notes: Vec<(u32, u16, super::Deviation)>,
 }
 

@@ -32,7 +32,7 @@ pub(super) trait ColumnFiller: Send {
     fn finish(&mut self) -> Result<ArrayRef, FormatError>;
 }
 
-/// What was found in one column of one chunk.
+/// Faults and deviations in one column of one chunk.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     /// Row of the chunk and what is wrong there.
@@ -78,7 +78,7 @@ pub(super) fn text_filler(column: &Column, form: TextForm) -> Box<dyn ColumnFill
     Box::new(TextColumn::unlimited(column, form))
 }
 
-/// Where the text of a value comes from.
+/// Source of a value's text.
 enum Source {
     Text { form: TextForm, scratch: Vec<u8> },
     Spelled { host_type: HostType, scratch: Vec<u8> },
@@ -258,7 +258,7 @@ fn textual(
 
 const OTHER_DIMENSIONS: &str = "a vector of another number of dimensions";
 
-/// What is wrong with a vector, in the words for fields.
+/// Names the fault of a vector in the words for fields.
 fn vector_fault(error: VectorError) -> Fault {
     match error {
         VectorError::Text { .. } => Fault::Syntax,
@@ -300,7 +300,7 @@ fn variant_text(
 
 const VARIANT_TEXT_BYTES_MAX: usize = 8000;
 
-/// Whether native values of this host type need no more than a cast.
+/// Returns true if native values of this host type need no more than a cast.
 fn same_kind(host_type: HostType, sql_type: &SqlType) -> bool {
     use HostType as H;
     match sql_type {

@@ -6,11 +6,11 @@ use tds::{Collation, Column, SqlType};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("column {number}, {text:?}: {problem}")]
 pub struct DeclarationError {
-    /// Which column, from 1.
+    /// Number of the column, from 1.
     pub number: usize,
     /// Declaration.
     pub text: String,
-    /// What is wrong with the declaration.
+    /// Fault of the declaration.
     pub problem: String,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One such case.
+/// A case in which the original loads something other than what the file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Deviation {
     /// A field holds the row terminator: fields are missing, and the next row was swallowed.
@@ -76,7 +76,7 @@ impl Deviation {
         Self::EmbeddedTerminator,
     ];
 
-    /// What is wrong, for a message after file, row and column.
+    /// Describes the deviation for a message, after file, row and column.
     pub fn description(self) -> &'static str {
         match self {
             Self::SwallowedRow => {
@@ -140,24 +140,24 @@ impl Tolerance {
         Self(Deviation::ALL.iter().fold(0, |set, deviation| set | deviation.bit()))
     }
 
-    /// None (`--strict`).
+    /// Accepts no deviation (`--strict`).
     pub fn strict() -> Self {
         Self(0)
     }
 
-    /// This set and `deviation`.
+    /// Accepts `deviation` too.
     #[must_use]
     pub fn suffer(self, deviation: Deviation) -> Self {
         Self(self.0 | deviation.bit())
     }
 
-    /// This set without `deviation`.
+    /// Accepts `deviation` no longer.
     #[must_use]
     pub fn refuse(self, deviation: Deviation) -> Self {
         Self(self.0 & !deviation.bit())
     }
 
-    /// Whether `deviation` is suffered.
+    /// Returns true if `deviation` is accepted.
     pub fn suffers(self, deviation: Deviation) -> bool {
         self.0 & deviation.bit() != 0
     }
@@ -169,12 +169,12 @@ impl fmt::Debug for Tolerance {
     }
 }
 
-/// How often a deviation happened, and where it happened first.
+/// Accepted deviations of one kind: their number and the first place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suffered {
-    /// What happened.
+    /// Kind of the deviation.
     pub deviation: Deviation,
-    /// How often.
+    /// Number of times that it happened.
     pub count: u64,
     /// Number of the first such row in the file, from 1.
     pub row: u64,

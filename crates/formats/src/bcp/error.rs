@@ -21,16 +21,16 @@ pub struct FormatFileError {
     pub file: String,
     /// Number of the line, the first being 1.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// Reason why the format file cannot be used.
     #[source]
     pub problem: FormatFileProblem,
 }
 
-/// What is wrong with a format file.
+/// Reason why a format file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatFileProblem {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("{0}")]
     Io(#[source] io::Error),
     /// It is not text in UTF-8 (or, with a byte-order mark, in UTF-16).
@@ -38,19 +38,19 @@ pub enum FormatFileProblem {
     NotText {
         /// The offending byte.
         byte: u8,
-        /// Its offset, in bytes.
+        /// Offset of the byte in the file.
         offset: usize,
     },
     /// The first line is not a version number.
     #[error("expected a version from 7.0 to 16.0, found {found:?}")]
     Version {
-        /// What stands there.
+        /// Text in place of the version.
         found: String,
     },
     /// The second line is not a number of fields.
     #[error("expected the number of fields, 1 or more, found {found:?}")]
     FieldCount {
-        /// What stands there.
+        /// Text in place of the number of fields.
         found: String,
     },
     /// Fewer lines than the second line says.
@@ -80,39 +80,39 @@ pub enum FormatFileProblem {
     HostOrder {
         /// The field's number.
         expected: usize,
-        /// What stands there.
+        /// Text in place of the host field's number.
         found: String,
     },
     /// No such host type.
     #[error("expected a host type such as SQLCHAR or SQLINT (upper case), found {found:?}")]
     HostType {
-        /// What stands there.
+        /// Text in place of the host type.
         found: String,
     },
     /// The prefix length is not 0, 1, 2, 4 or 8.
     #[error("expected a prefix length of 0, 1, 2, 4 or 8, found {found:?}")]
     PrefixLength {
-        /// What stands there.
+        /// Text in place of the prefix length.
         found: String,
     },
     /// A text that is not a number, or a number that is too large.
     #[error("expected {expected}, found {found:?}")]
     Number {
-        /// What is counted, with its range.
+        /// Name of the number, with its range.
         expected: &'static str,
-        /// What stands there.
+        /// Text in place of the number.
         found: String,
     },
     /// A terminator without quotation marks.
     #[error("expected a terminator in double quotation marks, found {found:?}")]
     Terminator {
-        /// What stands there.
+        /// Text in place of the terminator.
         found: String,
     },
     /// A collation that is not known.
     #[error("expected a collation of SQL Server, RAW or \"\", found {found:?}")]
     Collation {
-        /// What stands there.
+        /// Text in place of the collation.
         found: String,
     },
     /// A server column beyond the table's last.
@@ -128,21 +128,21 @@ pub enum FormatFileProblem {
     Field {
         /// Number of the host field, the first being 1.
         field: usize,
-        /// What is wrong with it.
+        /// Rule that the field breaks.
         problem: String,
     },
     /// The XML is not well-formed.
     #[error("expected well-formed XML, found {found}")]
     Xml {
-        /// What the XML parser ran into.
+        /// Text at which the XML parser stopped.
         found: String,
     },
     /// An element, attribute or value that the schema does not allow at this place.
     #[error("expected {expected}, found {found}")]
     Schema {
-        /// What the schema has there.
+        /// Element, attribute or value that the schema has at this place.
         expected: String,
-        /// What stands there.
+        /// Text in its place.
         found: String,
     },
 }
@@ -152,7 +152,7 @@ impl FormatFileError {
         Self { file: file.to_owned(), line, problem }
     }
 
-    /// What Microsoft's library says of such a file, word for word: SQLSTATE and text.
+    /// Returns the message of Microsoft's library for such a file, word for word: SQLSTATE and text.
     pub fn vendor_words(&self) -> (&'static str, &'static str) {
         use FormatFileProblem::*;
         let text = match &self.problem {

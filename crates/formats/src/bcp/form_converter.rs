@@ -163,8 +163,8 @@ fn fail(text: String) -> FormatError {
     FormatError::new(Reason::Text(text))
 }
 
-/// Whether values of `source` need no look to become values of `field`. Text and bytes are limited by their SQL type, of
-/// which Arrow's says nothing.
+/// Returns true if values of `source` become values of `field` unchanged. Text and bytes must have the same
+/// SQL type too, which limits their length where Arrow's type does not.
 fn is_same(source: &Field, field: &Field, sql_type: &SqlType) -> bool {
     let limited = sql_type.is_character() || sql_type.is_binary();
     let told = |field: &Field| field.metadata().get(SQL_TYPE_KEY).cloned();

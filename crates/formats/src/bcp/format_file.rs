@@ -22,10 +22,10 @@ pub struct FormatFile {
     pub rowset: Option<Vec<RowsetColumn>>,
 }
 
-/// One field of a data file.
+/// A field of a data file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostField {
-    /// How the field's bytes are to be read.
+    /// Host type, by which the field's bytes are read.
     pub host_type: HostType,
     /// Width of the length in front of it, in bytes: 0 (none), 1, 2, 4 or 8.
     pub prefix_length: u8,
@@ -53,12 +53,12 @@ pub enum FieldCollation {
     Named {
         /// The name as the file spells it.
         name: String,
-        /// What it means.
+        /// Encoding that the name means.
         collation: Collation,
     },
 }
 
-/// One `COLUMN` of an XML format file.
+/// A `COLUMN` of an XML format file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowsetColumn {
     /// `SOURCE`: index (from 0) of the field in [`FormatFile::fields`].
@@ -76,7 +76,7 @@ pub struct RowsetColumn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FormatVersion(u8);
 
-/// Which kind of format file.
+/// Kind of a format file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FormatFileKind {
     /// Lines of eight values.

@@ -90,7 +90,7 @@ pub(super) fn print(file: &FormatFile, columns: &[Column]) -> Result<String, For
     Ok(text)
 }
 
-/// What has been read so far.
+/// Elements read so far.
 #[derive(Default)]
 struct Document {
     path: Vec<String>,

@@ -25,9 +25,9 @@ pub struct HostFormat {
     pub format_file: FormatFile,
     /// All columns of the table.
     pub columns: Vec<Column>,
-    /// How it is read.
+    /// Options for reading.
     pub read: HostReadOptions,
-    /// How it is written.
+    /// Options for writing.
     pub write: HostWriteOptions,
     /// The form of the batches that are read.
     pub form: Form,

@@ -126,7 +126,7 @@ impl HostType {
         })
     }
 
-    /// Whether the bytes are text.
+    /// Returns true if the bytes are text.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Char | Self::NChar)
     }

@@ -31,7 +31,7 @@ pub(super) struct Lane {
     pub(super) replaced: Option<(usize, u64)>,
 }
 
-/// How a column becomes a field.
+/// Writes the values of a column as fields.
 pub(super) struct LaneWriter {
     field: HostField,
     sql_type: SqlType,
@@ -65,7 +65,7 @@ impl Lane {
     }
 }
 
-/// What is wrong with a value: its row, from 0, and the reason.
+/// A value that cannot be written: its row, from 0, and the reason.
 type Misfit = (usize, Reason);
 
 impl LaneWriter {

@@ -5,7 +5,7 @@ use tds::{Collation, Column, Length, SqlType, type_info};
 use super::format_file::{FieldCollation, FormatFile, FormatVersion, HostField};
 use super::{HostType, terminator};
 
-/// How a data file represents values when no format file says otherwise.
+/// Representation of values in a data file without a format file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DataMode {
     /// `-c`: text in a code page.
@@ -47,9 +47,9 @@ pub struct LayoutOptions {
     pub native_version: NativeVersion,
     /// The version of the format file.
     pub format_version: FormatVersion,
-    /// Whether character fields name their column's collation, as generated format files of a table do (those of a query do not).
-    /// A named collation decides the field's encoding. Without a format file text is in the client's code page, so collations are
-    /// left out.
+    /// Character fields name their column's collation, as generated format files of a table do (those of a
+    /// query do not). A named collation decides the field's encoding. Without a format file text is in the
+    /// client's code page, so collations are left out.
     pub collations: bool,
     /// The collation named by sql_variant fields; the library takes the database's.
     pub variant_collation: Option<Collation>,
@@ -69,12 +69,12 @@ impl Default for LayoutOptions {
 }
 
 impl DataMode {
-    /// Whether fields are native values rather than text.
+    /// Returns true if fields are native values rather than text.
     pub fn is_native(self) -> bool {
         matches!(self, Self::Native | Self::UnicodeNative)
     }
 
-    /// Whether text is UTF-16.
+    /// Returns true if text is UTF-16.
     pub fn is_unicode(self) -> bool {
         matches!(self, Self::UnicodeCharacter | Self::UnicodeNative)
     }
@@ -175,7 +175,7 @@ fn native_field(column: &Column, unicode: bool, version: NativeVersion) -> HostF
     }
 }
 
-/// What a column was before its type existed (documentation of `-V`).
+/// Returns the type that stood for a column before its type existed (documentation of `-V`).
 fn column_type_of(sql_type: &SqlType, version: NativeVersion) -> SqlType {
     match (sql_type, version) {
         (SqlType::BigInt, NativeVersion::V60 | NativeVersion::V65 | NativeVersion::V70) => {

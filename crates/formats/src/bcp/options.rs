@@ -1,4 +1,4 @@
-//! How a host file is read.
+//! Options for reading a host file.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::regional::RegionalFormat;
 /// The encoding of `SQLCHAR` fields whose format file names none (`-C`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileCodePage {
-    /// This one.
+    /// A code page by its number.
     Page(CodePage),
     /// 28591, ISO 8859-1: every byte is the character of that number. No collation has this code page.
     Latin1,
@@ -36,7 +36,7 @@ impl Default for FileCodePage {
     }
 }
 
-/// What happens to a byte-order mark at the start of a data file.
+/// Treatment of a byte-order mark at the start of a data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ByteOrderMark {
     /// As in Microsoft's library: EF BB BF is stripped if text is UTF-8, also through a format file; FF FE is data.
@@ -48,7 +48,7 @@ pub enum ByteOrderMark {
     Keep,
 }
 
-/// What text fields are turned into.
+/// Result of reading text fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TextFields {
     /// Values of the column's type, by the rules of the vendor's client library.
@@ -66,14 +66,14 @@ pub struct DateTexts {
     pub order: Option<DateOrder>,
 }
 
-/// How a host file is read. The default is `bcp in` on Linux.
+/// Options for reading a host file. The default is `bcp in` on Linux.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostReadOptions {
     /// Encoding of `SQLCHAR` fields without one of their own.
     pub code_page: FileCodePage,
     /// The native layout (`-V`).
     pub native_version: NativeVersion,
-    /// What happens to a byte-order mark.
+    /// Treatment of a byte-order mark.
     pub byte_order_mark: ByteOrderMark,
     /// Lines before the first row that are no rows: titles, names of columns. The file's last field must have a terminator. They
     /// count neither as rows nor for `first_row`.
@@ -82,21 +82,21 @@ pub struct HostReadOptions {
     pub first_row: u64,
     /// Last row to deliver (`-L`).
     pub last_row: Option<u64>,
-    /// What text fields are turned into.
+    /// Result of reading text fields.
     pub text_fields: TextFields,
-    /// Whether blanks at the end of text fields of fixed width are removed, and a field of blanks is NULL. The original keeps
-    /// blanks. If the last field is a column and has a terminator, each line is then a row: one that is too short for its
-    /// columns has left out blanks.
+    /// Removes blanks at the end of text fields of fixed width; a field of blanks is NULL. The original keeps
+    /// blanks. If the last field is a column and has a terminator, each line is then a row: one that is too
+    /// short for its columns has left out blanks.
     pub blank_is_null: bool,
     /// The locale's form of money, dates and times in text fields (`-R`); `None` for the locale-independent form.
     pub regional: Option<Arc<RegionalFormat>>,
     /// The field terminator that was asked for, also where the file has one field and so none.
     pub field_terminator: Option<Vec<u8>>,
-    /// How text becomes a date or a time if not by the original's rules; `-R` goes before it.
+    /// Forms of dates and times in text, other than the original's; `-R` goes before them.
     pub dates: Option<DateTexts>,
-    /// Which of the original's silent losses are accepted. Each one that happens is reported.
+    /// Silent losses of the original that are accepted. Each one that happens is reported.
     pub tolerance: Tolerance,
-    /// Whether batches keep the bytes of their rows, so that a row can be returned as it is in the file.
+    /// Keeps the bytes of each batch's rows, so that a row can be returned as it is in the file.
     pub keep_raw_rows: bool,
     /// Rows per batch.
     pub batch_rows: usize,

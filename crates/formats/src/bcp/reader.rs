@@ -32,7 +32,7 @@ pub struct HostReader {
     schema: SchemaRef,
     table_columns: Vec<usize>,
     work: Work,
-    /// What converters for further threads are made of.
+    /// Fields of the file, from which converters for further threads are made.
     stored: Vec<HostField>,
     columns: Vec<Column>,
     options: HostReadOptions,
@@ -46,7 +46,7 @@ pub struct HostReader {
     bytes_total: Option<u64>,
 }
 
-/// Who reads.
+/// Place at which rows are read and converted.
 enum Work {
     /// The caller.
     Here(Box<Here>),
@@ -67,7 +67,7 @@ struct Here {
 pub struct HostBatch {
     /// The rows that load, in [`HostReader::schema`]. May be empty.
     pub batch: RecordBatch,
-    /// Where each row of the batch came from.
+    /// Places of the batch's rows in the file.
     pub positions: RowPositions,
     /// The rows that do not load, in file order.
     pub rejected: Vec<RejectedRow>,
@@ -201,7 +201,7 @@ impl HostReader {
         self.rows_seen
     }
 
-    /// What the original would not have mentioned, so far.
+    /// Returns the accepted deviations so far, which the original would not have mentioned.
     pub fn suffered(&self) -> &[Suffered] {
         &self.suffered
     }

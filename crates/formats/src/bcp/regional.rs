@@ -4,7 +4,7 @@
 //! locale-independent form, since the documentation of `-R` does not exclude it. Money in that form is refused, since a point may
 //! separate thousands.
 
-/// How a locale writes amounts of money, dates and times.
+/// Form of money, dates and times in a locale.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegionalFormat {
     /// Separates units from their fractions.
@@ -28,9 +28,9 @@ pub struct RegionalFormat {
 /// A part of a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DatePart {
-    /// Of the month.
+    /// Day of the month.
     Day,
-    /// Of the year.
+    /// Month of the year.
     Month,
     /// The year, of four digits or of two: as in SQL Server, 49 and below are in this century.
     Year,
@@ -226,7 +226,7 @@ impl RegionalFormat {
     }
 }
 
-/// Whether a text begins as those do that are read without regard to the locale: `yyyy-` or an escape.
+/// Returns true if a text begins like those that are read without regard to the locale: `yyyy-` or an escape.
 fn is_plain(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     text.starts_with('{') || (digits == 4 && text.as_bytes().get(4) == Some(&b'-'))

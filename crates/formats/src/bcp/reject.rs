@@ -20,7 +20,7 @@ pub struct RejectedRow {
     pub column: String,
     /// The value at fault as text (bytes as hex), shortened to [`RejectedRow::VALUE_CHARS_MAX`] characters.
     pub value: String,
-    /// What is wrong with it.
+    /// Reason for the refusal.
     pub reason: RejectReason,
     /// The row's bytes in the file, with terminators and prefixes.
     pub raw: Vec<u8>,
@@ -101,20 +101,20 @@ pub enum RejectReason {
     /// A native value that contradicts itself.
     #[error("{problem}")]
     Malformed {
-        /// What is wrong with it.
+        /// Contradiction in the value.
         problem: &'static str,
     },
     /// A malformed row of delimited text with quotes: too few or too many fields, or a misplaced quote. `raw` is then the row's
     /// text in UTF-8.
     #[error("{problem}")]
     Row {
-        /// What is wrong with it.
+        /// Fault of the row.
         problem: String,
     },
     /// A value that does not fit the column that it is converted to.
     #[error("{problem}")]
     Cell {
-        /// What is wrong with it.
+        /// Reason why the value does not fit.
         problem: String,
     },
     /// A deviation that the [`Tolerance`](super::Tolerance) does not accept; the original would have loaded the row wrongly.

@@ -26,7 +26,7 @@ pub(super) struct RowConverter {
     pub(super) fields: Vec<FieldReader>,
     pub(super) schema: SchemaRef,
     pub(super) table_columns: Vec<usize>,
-    /// What the original would not have mentioned, in the rows that were converted since it was taken last.
+    /// Accepted deviations in the rows that were converted since this list was taken last.
     pub(super) suffered: Vec<Suffered>,
     columns_missing: usize,
     options: HostReadOptions,
@@ -34,7 +34,7 @@ pub(super) struct RowConverter {
     batch: Building,
 }
 
-/// Where a chunk of rows stands in its file.
+/// Place of a chunk of rows in its file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChunkPlace {
     /// Rows of the file in front of it.
@@ -53,10 +53,10 @@ struct Building {
     bytes: usize,
 }
 
-/// One field of the file.
+/// A field of the file, and the column that it fills.
 pub(super) struct FieldReader {
     pub(super) stored: HostField,
-    /// How its text is decoded, also for error messages.
+    /// Encoding of the field's text, also for error messages.
     pub(super) text: TextForm,
     /// The column it fills: its name, its type, and the values so far.
     target: Option<Target>,
@@ -65,11 +65,11 @@ pub(super) struct FieldReader {
 struct Target {
     column: Column,
     filler: Box<dyn ColumnFiller>,
-    /// Which column of the batch it becomes; none if a later field fills the same column.
+    /// Index of the column in the batch; None if a later field fills the same column.
     batch_column: Option<usize>,
 }
 
-/// What is wrong with a row: the field, from 0, and the fault.
+/// A fault of a row: the row, the field (both from 0), and the fault.
 type RowFault = (u32, u16, Fault);
 
 impl RowConverter {
@@ -111,7 +111,7 @@ impl RowConverter {
         }
     }
 
-    /// Whether no row was converted since the last batch.
+    /// Returns true if no row was converted since the last batch.
     pub(super) fn is_empty(&self) -> bool {
         self.batch.positions.is_empty()
     }

@@ -20,7 +20,7 @@ pub(super) struct RowFinder {
     row_bytes_max: usize,
     tolerance: Tolerance,
     rows_seen: u64,
-    /// What the original would not have mentioned of the file, since it was taken last.
+    /// Accepted deviations of the file since this list was taken last.
     pub(super) suffered: Vec<Suffered>,
     ended: bool,
 }
@@ -28,7 +28,7 @@ pub(super) struct RowFinder {
 /// A chunk of rows that were found.
 pub(super) struct Chunk {
     pub(super) place: ChunkPlace,
-    /// Its rows are not wanted.
+    /// The chunk's rows lie outside the wanted ones.
     pub(super) is_skipped: bool,
     /// Length of its text.
     pub(super) length: usize,

@@ -19,12 +19,12 @@ pub(super) struct Splitter {
     field_end: Option<Terminator>,
     /// The rows are lines, and their fields have places.
     lined: Option<Lined>,
-    /// What ends the last field, and thereby the line.
+    /// Terminator of the last field, and thereby of the line.
     line_end: Option<Terminator>,
     row_bytes_max: usize,
 }
 
-/// How a field's end is found.
+/// Rule for finding a field's end.
 enum Shape {
     /// At its terminator.
     Terminated(Box<Terminator>),
@@ -34,21 +34,21 @@ enum Shape {
     Fixed { length: usize, behind: usize, blank: Blank },
 }
 
-/// How blanks fill up a field of fixed size.
+/// Treatment of blanks that fill up a field of fixed size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blank {
-    /// They are data.
+    /// Blanks are data.
     Kept,
-    /// They are not; in UTF-8 and code pages.
+    /// Blanks are removed; in UTF-8 and code pages.
     Byte,
-    /// They are not; in UTF-16.
+    /// Blanks are removed; in UTF-16.
     Unit,
 }
 
 /// Bytes that end a field.
 pub(super) struct Terminator {
     finder: Finder<'static>,
-    /// Whether it only counts at an even distance from the field's start (UTF-16).
+    /// The terminator only counts at an even distance from the field's start (UTF-16).
     wide: bool,
 }
 
@@ -71,7 +71,7 @@ pub(super) enum Stop {
     Length { field: usize, length: u64 },
 }
 
-/// What came of looking for one field's end.
+/// Outcome of the search for one field's end.
 enum Found {
     /// The field, and where the next one begins.
     Field(Span, usize),
@@ -129,13 +129,14 @@ impl Splitter {
         }
     }
 
-    /// Where the line that begins with `text` ends; its terminator is part of it. `None` if more text is needed.
+    /// Returns the end of the line that begins with `text`, its terminator included. `None` if more text is
+    /// needed.
     pub(super) fn behind_line(&self, text: &[u8]) -> Option<usize> {
         let end = self.line_end.as_ref()?;
         end.position(text).map(|at| at + end.len())
     }
 
-    /// Whether the last field has a terminator, so that there are lines.
+    /// Returns true if the last field has a terminator, so that there are lines.
     pub(super) fn has_lines(&self) -> bool {
         self.line_end.is_some()
     }
@@ -387,7 +388,7 @@ impl Shape {
 }
 
 impl Blank {
-    /// How blanks fill up a field of this type.
+    /// Returns the treatment of blanks in a field of this type.
     pub(super) fn of(host_type: super::HostType, blank_is_null: bool) -> Self {
         match host_type {
             super::HostType::Char if blank_is_null => Self::Byte,

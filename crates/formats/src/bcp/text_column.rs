@@ -54,7 +54,7 @@ enum TextSource {
     Spelled(HostType),
 }
 
-/// What the original holds the bytes of a field against.
+/// Limit that the original sets to the bytes of a field.
 enum Limit {
     None,
     /// Bytes of the file: of a char or varchar column.
@@ -259,7 +259,7 @@ fn utf16<'a>(cell: &[u8], row: u32, report: &mut Report) -> Cow<'a, str> {
     Cow::Owned(text)
 }
 
-/// What can be decoded of bytes that are not all text of the code page.
+/// Decodes bytes that are not all text of the code page, as far as they are.
 fn repaired(page: CodePage, cell: &[u8], row: u32, report: &mut Report) -> String {
     report.remarks.push((row, Deviation::InvalidText));
     let mut text = String::new();

@@ -48,5 +48,5 @@ impl Fault {
     }
 }
 
-/// What a conversion has to say besides its value.
+/// Accepted deviation of a conversion, besides its value.
 pub(super) type Remark = Option<Deviation>;

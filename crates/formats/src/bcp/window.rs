@@ -6,7 +6,7 @@ use std::io::{self, Read};
 pub(super) struct Window {
     input: Box<dyn Read + Send>,
     bytes: Vec<u8>,
-    /// What lies before is done with.
+    /// Index of the first byte that is still needed.
     start: usize,
     /// Offset in the file of the first byte in memory.
     offset: u64,
@@ -26,7 +26,7 @@ impl Window {
         &self.bytes
     }
 
-    /// Where the bytes begin that are not done with.
+    /// Returns the index of the first byte that is still needed.
     pub(super) fn start(&self) -> usize {
         self.start
     }
@@ -36,7 +36,7 @@ impl Window {
         self.offset + index as u64
     }
 
-    /// Whether nothing follows the bytes in memory.
+    /// Returns true if nothing follows the bytes in memory.
     pub(super) fn ended(&self) -> bool {
         self.ended
     }

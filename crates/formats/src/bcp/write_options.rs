@@ -3,7 +3,7 @@
 use super::layout::NativeVersion;
 use super::options::FileCodePage;
 
-/// What happens to a character that the file's code page lacks.
+/// Treatment of a character that the file's code page lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum UnmappableText {
     /// The write fails and names row, column and character.
@@ -13,7 +13,7 @@ pub enum UnmappableText {
     Vendor,
 }
 
-/// How values of `(max)` types, xml and CLR types are written after an eight-byte length.
+/// Form of values of `(max)` types, xml and CLR types behind an eight-byte length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LongValues {
     /// As the library writes what SQL Server usually sends: in pieces for xml, and for varchar(max) that becomes
@@ -26,7 +26,7 @@ pub enum LongValues {
     Pieces,
 }
 
-/// What happens to text values that are shorter or longer than a field of fixed width.
+/// Treatment of text values that are shorter or longer than a field of fixed width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FixedWidth {
     /// Padded with blanks; a longer value fails.
@@ -36,29 +36,29 @@ pub enum FixedWidth {
     Cut,
 }
 
-/// How a host file is written. The default is `bcp out` on Linux.
+/// Options for writing a host file. The default is `bcp out` on Linux.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostWriteOptions {
     /// Encoding of `SQLCHAR` fields without one of their own.
     pub code_page: FileCodePage,
     /// The native layout (`-V`).
     pub native_version: NativeVersion,
-    /// Whether UTF-16 text begins with FF FE. It does for `-w`, but not with a format file.
+    /// Begins UTF-16 text with FF FE. True for `-w`, but not with a format file.
     pub byte_order_mark: bool,
     /// Characters that the code page lacks.
     pub unmappable: UnmappableText,
     /// Long values.
     pub long_values: LongValues,
-    /// Whether datetime, smalldatetime and datetime2 are written as `{ts '…'}`, for other ODBC programs.
+    /// Writes datetime, smalldatetime and datetime2 as `{ts '…'}`, for other ODBC programs.
     pub odbc_escapes: bool,
-    /// Whether floats as text get the fewest digits that read back as the same value. The original writes 17 for a float
-    /// and 8 for a real, and a real may need 9.
+    /// Gives floats as text the fewest digits that read back as the same value. The original writes 17 for a
+    /// float and 8 for a real, and a real may need 9.
     pub shortest_floats: bool,
-    /// Whether blanks at the end of char and nchar values are left out, where the field's length allows.
+    /// Leaves out blanks at the end of char and nchar values, where the field's length allows.
     pub trim_blanks: bool,
     /// Values in text fields of fixed width.
     pub fixed_width: FixedWidth,
-    /// Whether a value that contains a terminator is refused; else it is written and reported, and the file cannot be
+    /// Refuses a value that contains a terminator; else it is written and reported, and the file cannot be
     /// read back.
     pub refuse_terminators: bool,
 }

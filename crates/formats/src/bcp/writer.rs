@@ -41,10 +41,10 @@ struct FieldWriter {
     writer: LaneWriter,
     lane: Lane,
     terminator: Vec<u8>,
-    /// Which column of a batch it is written from, from 0.
+    /// Index from 0 of the column in a batch; None: the field has no column.
     column: Option<usize>,
     name: String,
-    /// Whether its values can hold a terminator.
+    /// The field's values can hold a terminator.
     free_text: bool,
 }
 

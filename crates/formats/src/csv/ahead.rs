@@ -17,7 +17,7 @@ use super::text_input::{BadBytes, TextEnd, TextInput};
 use crate::crew::Crew;
 use crate::{FormatError, Reason, RowPositions};
 
-/// Where a reader's text comes from.
+/// Source of a reader's text.
 pub(super) enum Input {
     /// Read when it is asked for.
     Here(TextInput),

@@ -15,7 +15,7 @@ pub(super) struct TextColumn {
     nulls: NullBufferBuilder,
 }
 
-/// Which fields are NULL, and which byte is doubled inside quotes.
+/// Rules for reading a field: the text that is NULL, and the byte that is doubled inside quotes.
 #[derive(Clone)]
 pub(super) struct FieldRules {
     pub(super) null_text: Vec<u8>,

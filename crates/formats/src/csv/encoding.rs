@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use encoding_rs::{DecoderResult, EncoderResult};
 
-/// How a text file's characters are stored.
+/// Encoding of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Encoding {
     /// UTF-8 (code page 65001).
@@ -91,7 +91,7 @@ impl FromStr for Encoding {
     }
 }
 
-/// How a code page is coded: our own table for single bytes, or encoding_rs.
+/// Coder of a code page: the crate's own table for single bytes, or encoding_rs.
 enum Coder {
     SingleByte(Box<[Option<char>; 256]>),
     Library(&'static encoding_rs::Encoding),
@@ -159,7 +159,7 @@ pub(super) struct Malformed {
     pub(super) next: usize,
 }
 
-/// How far [`Decoder::decode`] came.
+/// Outcome of [`Decoder::decode`].
 pub(super) enum Decoded {
     /// Everything except this many bytes at the end, which must be given again before the next piece.
     AllBut(usize),

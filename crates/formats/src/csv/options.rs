@@ -16,7 +16,7 @@ pub struct CsvOptions {
     /// Lines before the header that are not rows, such as `sep=;` or a title. Reading only. A line ends at a line feed, or at a
     /// carriage return if rows end so.
     pub skip_lines: usize,
-    /// Whether the first row names the columns.
+    /// The first row names the columns.
     pub header: bool,
     /// Names of the columns, in file order; they take the place of the header's. Reading only.
     pub columns: Option<Vec<String>>,
@@ -24,11 +24,12 @@ pub struct CsvOptions {
     pub null_text: Option<String>,
     /// Encoding. When reading, a byte-order mark in the file takes precedence.
     pub encoding: Encoding,
-    /// What ends a row.
+    /// Terminator of rows.
     pub row_terminator: RowTerminator,
-    /// Whether to write a byte-order mark; by default only in front of UTF-16.
+    /// Writes a byte-order mark; None: only in front of UTF-16.
     pub byte_order_mark: Option<bool>,
-    /// Whether binary values are written with `0x` in front, so that they cannot be mistaken for text. Reading accepts both forms.
+    /// Writes binary values with `0x` in front, so that they cannot be mistaken for text. Reading accepts
+    /// both forms.
     pub binary_prefix: bool,
     /// Longest row accepted, in bytes of UTF-8. Bounds the reader's memory. At most [`CsvOptions::ROW_BYTES_LIMIT`].
     pub max_row_bytes: usize,
@@ -36,7 +37,7 @@ pub struct CsvOptions {
     pub max_batch_bytes: usize,
 }
 
-/// What ends a row.
+/// Terminator of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum RowTerminator {
     /// Reading: `\n` or `\r\n`, row by row; at the end of the file also `\r`, or nothing. `\r\r\n` if the first row ends so,

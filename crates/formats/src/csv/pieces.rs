@@ -27,7 +27,7 @@ pub(super) struct Piece {
     pub(super) end: Option<TextEnd>,
 }
 
-/// What comes next in the file.
+/// Next item of the file.
 pub(super) enum Cut {
     Piece(Piece),
     /// No more text.
@@ -43,7 +43,7 @@ pub(super) struct Cutter {
     pub(super) quote: Option<u8>,
     pub(super) terminator: Vec<u8>,
     pub(super) piece_bytes: usize,
-    /// Whether `open` begins within quotes, as far as their number says.
+    /// The text of `open` begins within quotes, if the number of quotes before it is not misleading.
     pub(super) in_quotes: bool,
     /// Set by the caller when the number of quotes misled.
     pub(super) misled: Arc<AtomicBool>,
@@ -109,7 +109,7 @@ impl Cutter {
     }
 }
 
-/// What became of a piece.
+/// Outcome of splitting a piece.
 pub(super) enum Outcome {
     /// It holds whole rows if it begins with one.
     Whole { piece: Piece, parts: Vec<Part>, lines: u64 },
@@ -122,7 +122,7 @@ pub(super) enum Outcome {
 /// Rows of a piece, as one batch.
 pub(super) struct Part {
     pub(super) batch: RecordBatch,
-    /// Where its rows stand, numbered from 0, if that is asked for.
+    /// Places of the part's rows, numbered from 0, if they are asked for.
     pub(super) positions: Option<RowPositions>,
     /// Lines of the piece in front of it.
     pub(super) lines_before: u64,

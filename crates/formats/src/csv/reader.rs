@@ -39,7 +39,7 @@ pub struct CsvReader {
     /// Rows that were handed back instead, and to whom.
     pub(super) rejected: u64,
     pub(super) rejects: Option<Rejects>,
-    /// Where the rows of the batch being filled stand, if rows may be handed back; then those of the last batch.
+    /// Places of the rows in the batch being filled, if rows may be handed back.
     filling: RowPositions,
     delivered: Option<RowPositions>,
     /// Batches that were read ahead, in order.
@@ -111,12 +111,12 @@ impl CsvReader {
         Self { threads, ..self }
     }
 
-    /// Which line of the file each row read so far came from.
+    /// Returns the line of the file that each row read so far began in.
     pub fn row_lines(&self) -> RowLines {
         self.lines.clone()
     }
 
-    /// Where rows go that are none of the file's columns, if someone asked for them.
+    /// Returns the destination of rows that do not fit the file's columns, if one was set.
     pub(crate) fn handed_back(&self) -> Option<&Rejects> {
         self.rejects.as_ref()
     }
@@ -367,7 +367,7 @@ impl BatchReader for CsvReader {
     }
 }
 
-/// Whether text remains.
+/// Result of advancing through the text.
 pub(super) enum Advance {
     More,
     Finished,
@@ -377,7 +377,7 @@ pub(super) enum Advance {
 type Misplaced = (FormatError, Option<usize>);
 
 impl Blocks {
-    /// Whether the text was split to its end and the next piece, read ahead, begins with a row.
+    /// Returns true if the text was split to its end and the next piece, read ahead, begins with a row.
     pub(super) fn is_between_pieces(&self) -> bool {
         matches!(self.input, Input::Ahead(_)) && self.start == self.text.len() && self.input.end().is_none()
     }

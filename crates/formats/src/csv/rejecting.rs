@@ -149,14 +149,14 @@ impl Blocks {
         (raw, None)
     }
 
-    /// Whether no row terminator stands behind the start of the row but at the end of the file.
+    /// Returns true if no row terminator stands behind the start of the row but at the end of the file.
     fn is_last_line(&self) -> bool {
         let rest = self.text.get(self.start..).unwrap_or_default();
         self.input.end().is_some() && self.splitter.terminator_end(rest).is_none_or(|end| end == rest.len())
     }
 
-    /// Where the row at `start` ends: as it splits, whatever the number of its fields, or else behind the next terminator
-    /// from `searched` bytes on. `None` if it does not end within the longest row.
+    /// Finds the end of the row at `start`: as it splits, with any number of fields, or else behind the next
+    /// terminator from `searched` bytes on. `None` if it does not end within the longest row.
     fn row_end(&mut self, searched: usize) -> Result<Option<usize>, FormatError> {
         let mut rows = Rows::default();
         let alone = self.split(1, None, &mut rows);

@@ -17,7 +17,7 @@ pub(super) struct RowEnds {
     seen: usize,
 }
 
-/// What is known so far.
+/// Row terminator, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowEnd {
     /// Read on.

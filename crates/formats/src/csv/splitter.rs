@@ -11,7 +11,7 @@ pub(super) struct Splitter {
     /// `\r` in front of the terminator belongs to it.
     trim_return: bool,
     quote: Option<u8>,
-    /// Whether a row without line breaks inside quotes is exactly one line. Rows that no line break ends are counted
+    /// A row without line breaks inside quotes is exactly one line. Rows that no line break ends are counted
     /// as lines too.
     row_is_line: bool,
     row_bytes_max: usize,
@@ -25,7 +25,7 @@ pub(super) struct Span {
     pub(super) form: FieldForm,
 }
 
-/// How a field was written.
+/// Form of a field in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldForm {
     Bare,
@@ -43,7 +43,7 @@ pub(super) struct Rows {
     pub(super) count: usize,
     /// `(row, lines)`: from this row on, rows are `lines` further down than one line a row would put them.
     pub(super) line_shifts: Vec<(usize, u64)>,
-    /// Where each row starts and ends, its terminator included, if that is asked for.
+    /// Start and end of each row, its terminator included, if they are asked for.
     pub(super) bounds: Option<Vec<(u32, u32)>>,
 }
 
@@ -57,7 +57,7 @@ impl Rows {
     }
 }
 
-/// Where splitting stopped.
+/// Point at which splitting stopped, and the reason.
 pub(super) struct Split {
     /// First byte behind the last whole row.
     pub(super) next: usize,
@@ -84,7 +84,7 @@ pub(super) enum Stop {
     UnterminatedQuote { field: usize },
 }
 
-/// What stands behind a field.
+/// Mark behind a field.
 enum Behind {
     Delimiter,
     Terminator,
@@ -112,7 +112,7 @@ impl Splitter {
         memchr::memmem::find(text, &self.terminator).map(|at| at + self.terminator.len())
     }
 
-    /// What ends a row.
+    /// Returns the text that ends a row.
     pub(super) fn terminator(&self) -> &[u8] {
         &self.terminator
     }
@@ -357,7 +357,7 @@ impl Splitter {
         position + alike(&self.delimiter).max(alike(&self.terminator)).max(of_return)
     }
 
-    /// What stands at `position`.
+    /// Identifies the mark at `position`.
     #[inline(always)]
     fn behind<const SINGLE: bool>(&self, text: &[u8], position: usize, last: bool) -> Behind {
         let rest = text.get(position..).unwrap_or_default();

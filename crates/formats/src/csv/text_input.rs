@@ -22,7 +22,7 @@ pub(super) struct TextInput {
     /// Length of the byte-order mark.
     mark_bytes: u64,
     end: Option<TextEnd>,
-    /// Where bytes that are no text are noted, if they do not end it.
+    /// List of bytes that are no text; None: such bytes end the text with an error.
     bad_bytes: Option<BadBytes>,
     /// Stand-ins of bytes that ended the text before they were to be noted.
     owed: usize,
@@ -35,7 +35,7 @@ pub(super) struct BadBytes(Arc<Mutex<VecDeque<BadSequence>>>);
 /// Some bytes that are no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BadSequence {
-    /// Their offset in the file.
+    /// Offset of the bytes in the file.
     pub(super) offset: u64,
     pub(super) bytes: Vec<u8>,
 }
@@ -107,7 +107,7 @@ impl TextInput {
         })
     }
 
-    /// What the text is decoded from: a byte-order mark counts more than what was asked for.
+    /// Returns the encoding of the text: that of a byte-order mark, or else the one that was asked for.
     pub(super) fn encoding(&self) -> Encoding {
         self.encoding
     }

@@ -36,8 +36,8 @@ impl TextOutput {
         text.push_str(&self.null_text);
     }
 
-    /// Whether none of `values` (a column's text, end to end) has a byte that could make a quote necessary. Then
-    /// [`TextOutput::plain_value`] does for all of them.
+    /// Returns true if none of `values` (a column's text, end to end) has a byte that could make a quote
+    /// necessary. Then [`TextOutput::plain_value`] does for all of them.
     pub(super) fn is_plain(&self, values: &[u8]) -> bool {
         let first = |text: &str| text.as_bytes().first().copied().unwrap_or(b'\n');
         let (delimiter, terminator) = (first(&self.delimiter), first(&self.terminator));
@@ -106,7 +106,8 @@ impl TextOutput {
 
 const PLAIN_CHUNK_BYTES: usize = 4096;
 
-/// Whether `mark` occurs in `value`, or might once something that begins like it follows: `a|` in front of `||`.
+/// Returns true if `mark` occurs in `value`, or might once the start of another mark follows: `a|` in front
+/// of `||`.
 fn runs_into(value: &str, mark: &str) -> bool {
     value.contains(mark)
         || (1..mark.len()).any(|length| value.as_bytes().ends_with(&mark.as_bytes()[..length]))

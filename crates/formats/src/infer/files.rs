@@ -6,7 +6,7 @@ use super::{BATCH_ROWS, Inference, InferredSchema};
 use crate::bcp::RejectedRow;
 use crate::{Compression, Format, FormatError, Location};
 
-/// How far an inference has come.
+/// Progress of an inference.
 #[derive(Debug)]
 pub struct InferProgress<'a> {
     /// Number of the file that is read, from 0.

@@ -23,15 +23,15 @@ pub use files::{InferProgress, infer_files};
 /// The types of a source's columns, found by reading all rows (or the first ones).
 #[derive(Debug, Clone, PartialEq)]
 pub struct InferredSchema {
-    /// One for each column, in order.
+    /// Inferred columns, in the order of the source.
     pub columns: Vec<InferredColumn>,
     /// Rows looked at.
     pub rows: u64,
-    /// Whether all rows were read. If not, lengths and ranges may grow and NULLs may follow.
+    /// All rows were read. If false, lengths and ranges may grow and NULLs may follow.
     pub is_complete: bool,
 }
 
-/// What a column holds.
+/// Inferred type of a column, and figures of its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InferredColumn {
     /// The column's name.
@@ -133,7 +133,7 @@ pub fn infer_reader(reader: CsvReader, rows_max: Option<u64>) -> Result<Inferred
 /// Hears of the reader, of the rows of all files so far, and of those that could not be read since.
 type Heard<'a> = dyn FnMut(&dyn BatchReader, u64, &[RejectedRow]) -> ControlFlow<()> + 'a;
 
-/// What is known of the columns of one or more texts.
+/// Running figures of the columns of one or more texts.
 pub(crate) struct Inference {
     tallies: Vec<Tally>,
     rows: u64,
@@ -147,7 +147,7 @@ impl Inference {
         Self::of_columns(schema, false)
     }
 
-    /// The same; `is_padded`: values stand between blanks.
+    /// Begins an inference of which nothing is known yet; `is_padded`: values stand between blanks.
     fn of_columns(schema: &Schema, is_padded: bool) -> Self {
         let tallies = schema.fields().iter().map(|field| Tally::new(field.name(), is_padded)).collect();
         Self { tallies, rows: 0, files: 0, is_complete: true }

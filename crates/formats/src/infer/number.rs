@@ -35,7 +35,7 @@ impl Number {
         }
     }
 
-    /// Whether a type holds all values and reproduces their spelling.
+    /// Returns true if a type holds all values and reproduces their spelling.
     pub(super) fn is_representable(&self) -> bool {
         if self.is_float {
             // Values with an exponent come from doubles; the plain ones beside them must survive as doubles too.
@@ -114,7 +114,7 @@ pub(super) fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
     bytes.split_at(bytes.iter().take_while(|byte| byte.is_ascii_digit()).count())
 }
 
-/// Whether these are the first digits of a double, as in 0.10000000000000001.
+/// Returns true if the bytes are the first digits of a double, as in 0.10000000000000001.
 fn is_spelled_double(bytes: &[u8], significant: usize) -> bool {
     if significant > DOUBLE_DIGITS_MAX {
         return false;

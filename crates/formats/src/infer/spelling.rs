@@ -4,7 +4,7 @@
 
 use super::number::digits;
 
-/// What the spellings of a column have in common.
+/// Features that the spellings of a column have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spelling {
     /// The number of decimals, if it is the same everywhere.
@@ -13,7 +13,7 @@ pub(super) struct Spelling {
     is_shortest: bool,
     /// No decimals end with a zero, but for a lone zero behind the point: 1.0, 1.5.
     is_pointed: bool,
-    /// Whether a zero stands in front of a point that no other digit precedes.
+    /// A zero stands in front of a point that no other digit precedes.
     leading_zero: Agreed<bool>,
     /// The exponents' letter, the sign of those that are not negative, and the fewest digits.
     letter: Agreed<u8>,
@@ -130,12 +130,12 @@ impl Spelling {
         }
     }
 
-    /// Whether a decimal's value says how it was spelled, the column's form being known.
+    /// Returns true if a decimal's spelling follows from its value and the column's form.
     pub(super) fn is_of_decimals(&self) -> bool {
         (!self.decimals.is_mixed() || self.is_shortest || self.is_pointed) && !self.leading_zero.is_mixed()
     }
 
-    /// Whether a double's value says how it was spelled, the column's form being known.
+    /// Returns true if a double's spelling follows from its value and the column's form.
     pub(super) fn is_of_floats(&self) -> bool {
         let mixed = self.leading_zero.is_mixed()
             || self.letter.is_mixed()

@@ -151,7 +151,7 @@ pub(super) struct CheckedStream<R> {
     state: State,
 }
 
-/// What comes next in the stream.
+/// Next part of the stream.
 enum State {
     /// A message's length: four bytes, behind four bytes of continuation mark since format 0.15.
     Length { bytes: Vec<u8> },

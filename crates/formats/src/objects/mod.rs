@@ -26,10 +26,11 @@ pub trait Object: Debug + Send + Sync {
     /// Its length; `None` if the server does not say.
     fn length(&self) -> Option<u64>;
 
-    /// Whether ranges of it can be read.
+    /// Returns true if ranges of the object can be read.
     fn has_ranges(&self) -> bool;
 
-    /// What tells this version from any other: entity tag, length, time of change; `None` if the server says nothing of it.
+    /// Returns a text that tells this version from any other: entity tag, length, time of change. `None` if
+    /// the server gives none of them.
     fn fingerprint(&self) -> Option<String>;
 
     /// Begins to read a range in the background.
@@ -71,16 +72,16 @@ pub trait ObjectWriter: Write + Send {
     /// The store refuses.
     fn withdraw(&mut self) -> io::Result<()>;
 
-    /// What gives the upload up from another thread.
+    /// Returns a function that gives the upload up from another thread.
     fn abandon(&self) -> Arc<dyn Fn() + Send + Sync>;
 }
 
-/// What a listing says of an object.
+/// An object in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedObject {
-    /// Its URL.
+    /// URL of the object.
     pub url: String,
-    /// Its length.
+    /// Length of the object in bytes.
     pub length: u64,
 }
 

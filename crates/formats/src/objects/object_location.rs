@@ -81,10 +81,9 @@ impl ObjectLocation {
         Ok(object)
     }
 
-    /// Whether there is such an object.
+    /// Returns true if there is such an object.
     ///
-    /// # Errors
-    /// The server says neither.
+    /// # Errors The server confirms neither that the object exists nor that it is missing.
     pub fn exists(&self) -> io::Result<bool> {
         match self.open() {
             Ok(_) => Ok(true),
@@ -106,12 +105,13 @@ impl fmt::Debug for ObjectLocation {
     }
 }
 
-/// Whether a text is the URL of an object, by its scheme.
+/// Returns true if a text is the URL of an object, by its scheme.
 pub fn is_object_url(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.iter().any(|s| s.eq_ignore_ascii_case(scheme)))
 }
 
-/// Whether a text is the URL of a web server, which lists nothing and where `*` is a character as any other.
+/// Returns true if a text is the URL of a web server, which lists nothing and where `*` is a character as any
+/// other.
 pub fn is_web_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"))
@@ -135,7 +135,7 @@ pub fn shown_url(text: &str) -> String {
     format!("{scheme}://{host}{path}{query}")
 }
 
-/// What stands behind the host or the bucket.
+/// Returns the part of a URL behind the host or the bucket.
 fn path_of(url: &str) -> &str {
     let (_, rest) = url.split_once("://").unwrap_or(("", url));
     let rest = match is_web_url(url) {

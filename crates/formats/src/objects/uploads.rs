@@ -58,7 +58,7 @@ impl Upload {
         Self { number, writer }
     }
 
-    /// What takes the bytes.
+    /// Returns the writer that takes the bytes.
     pub(crate) fn writer(&mut self) -> &mut dyn ObjectWriter {
         self.writer.as_mut()
     }

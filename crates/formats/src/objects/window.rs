@@ -34,9 +34,9 @@ const BLOCKS_AHEAD: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Windows {
     object: Arc<dyn Object>,
-    /// Where each window begins; the last is the object's length.
+    /// Start of each window; the last is the object's length.
     bounds: Vec<u64>,
-    /// Whether all of the object will be read, and in its order.
+    /// All of the object will be read, and in its order.
     is_whole: bool,
     held: Mutex<VecDeque<Arc<Window>>>,
 }
@@ -131,9 +131,9 @@ struct Window {
     block_bytes: u64,
     is_whole: bool,
     state: Mutex<State>,
-    /// Whether all blocks are here.
+    /// All blocks of the window have arrived.
     is_settled: AtomicBool,
-    /// Whether the next window has been begun.
+    /// The next window has been begun.
     is_followed: AtomicBool,
 }
 
@@ -141,7 +141,7 @@ struct Window {
 struct State {
     blocks: Vec<Block>,
     settled: usize,
-    /// What holds the blocks, if memory does not.
+    /// File that holds the blocks; None: memory holds them.
     file: Option<File>,
 }
 

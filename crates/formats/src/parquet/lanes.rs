@@ -26,7 +26,7 @@ pub(super) struct Lanes {
 }
 
 struct Lane {
-    /// Where its columns stand in the file's schema.
+    /// Indexes of the lane's columns in the file's schema.
     columns: Vec<usize>,
     batches: Receiver<(Result<RecordBatch, FormatError>, Duration)>,
 }
@@ -116,7 +116,7 @@ impl Lanes {
     }
 }
 
-/// What each column takes, stored and in memory.
+/// Adds up the bytes of each column, stored and in memory.
 fn sizes(metadata: &ArrowReaderMetadata) -> Vec<u64> {
     let schema = metadata.parquet_schema();
     let mut sizes = vec![0; metadata.schema().fields().len()];

@@ -37,7 +37,7 @@ pub(super) fn sorted_by(
     }))
 }
 
-/// Whether every row group claims to be sorted by the columns, and maybe by more.
+/// Returns true if every row group claims to be sorted by the columns, and perhaps by further ones.
 fn says_so(metadata: &ArrowReaderMetadata, columns: &[SortColumn]) -> bool {
     let schema = metadata.parquet_schema();
     metadata.metadata().row_groups().iter().all(|group| {
@@ -51,7 +51,8 @@ fn says_so(metadata: &ArrowReaderMetadata, columns: &[SortColumn]) -> bool {
     })
 }
 
-/// Whether no row group's statistics contradict the order; a group may begin with the value that the last one ended with.
+/// Returns true if no row group's statistics contradict the order; a group may begin with the value that the
+/// last one ended with.
 fn groups_rise(metadata: &ArrowReaderMetadata, column: &SortColumn) -> Result<bool, FormatError> {
     let Some(field) = metadata.schema().fields().get(column.index) else { return Ok(false) };
     let groups = metadata.metadata().row_groups();

@@ -7,7 +7,7 @@ use super::{Content, FirstRow, Layout, SniffedText, delimited, shortened, sniff_
 use crate::bcp::terminator;
 use crate::{Compression, CsvOptions, FormatError, Location};
 
-/// How the head of a file contradicts the options.
+/// Contradiction between the head of a file and the options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contradiction {
     /// The first line names the delimiter (`sep=;`), and would be read as a row.
@@ -23,16 +23,16 @@ pub enum Contradiction {
         found: String,
         /// The fields that it makes.
         fields: usize,
-        /// What ends a row, if it is no plain line end.
+        /// Terminator of the rows, if it is no plain line end.
         row_terminator: Option<String>,
-        /// Whether the delimiter of the options is in the rows too, and divides them unevenly.
+        /// The delimiter of the options is in the rows too, and divides them unevenly.
         is_uneven: bool,
     },
     /// The first row has values like those below, and would be taken for the names of the columns.
     FirstRow {
-        /// Its values.
+        /// Values of the first row.
         values: Vec<String>,
-        /// Whether no header looks so: one of years does.
+        /// No header looks like this row; false: a header of years does.
         is_certain: bool,
     },
 }
@@ -101,7 +101,7 @@ fn contradiction_in(
     }))
 }
 
-/// Whether the options' delimiter divides the rows into the same number of fields.
+/// Returns true if the options' delimiter divides the rows into the same number of fields.
 fn is_even(head: &[u8], is_complete: bool, options: &CsvOptions) -> bool {
     let Some(sample) = Sample::decode(head, is_complete, None) else { return true };
     let text = delimited::Text { text: &sample.text, line_end: &sample.line_end, is_complete };

@@ -6,7 +6,7 @@ const SINGLE: &[char] = &[
 ];
 /// Of those, the ones that are believed alone; the others only as part of a longer delimiter.
 const ALONE: &[char] = &[',', ';', '\t', '|', '\u{1}', '\u{1F}', '~', '^', '¦', '§', ':', '\0'];
-/// What text files are most often divided by: in a field of another delimiter they are a bad sign.
+/// Delimiters that text files most often have: in a field of another delimiter they are a bad sign.
 const USUAL: &[char] = &[',', ';', '\t', '|'];
 /// Characters beside a delimiter that is longer than one.
 const COMPANIONS: &[char] = &['|', '~', '^', '#', '@', '$', '%', '&', '*', '+', '!', ':', ';', '<', '>', '='];
@@ -116,7 +116,7 @@ fn extended(text: &str, delimiter: &str, row_terminator: &str) -> Option<String>
     }
 }
 
-/// What may stand in front of most line ends, as in `&|\n`: two or three characters that are no text.
+/// Finds marks that stand in front of most line ends, as in `&|\n`: two or three characters that are no text.
 pub(super) fn row_marks(text: &str, line_end: &str) -> Vec<String> {
     let mut lines: Vec<&str> = text.split(line_end).filter(|line| !line.is_empty()).collect();
     if !text.ends_with(line_end) && lines.len() > 1 {
@@ -137,7 +137,7 @@ pub(super) fn row_marks(text: &str, line_end: &str) -> Vec<String> {
     (2..=LONGEST).filter_map(of_length).filter(|mark| count(mark) == alone).collect()
 }
 
-/// Whether all fields but the last of each row end with the same mark.
+/// Returns true if all fields but the last of each row end with the same mark.
 pub(super) fn ends_alike(rows: &[Vec<String>]) -> bool {
     let mut fields = rows.iter().flat_map(|row| row.split_last().map_or(&[][..], |(_, before)| before));
     let end = |field: &String| field.chars().next_back().filter(|c| COMPANIONS.contains(c));
@@ -145,7 +145,8 @@ pub(super) fn ends_alike(rows: &[Vec<String>]) -> bool {
     fields.all(|field| end(field) == Some(mark))
 }
 
-/// How much speaks against these rows: times taken apart at their colons, fields that hold other delimiters.
+/// Measures the evidence against these rows: times taken apart at their colons, fields that hold other
+/// delimiters.
 pub(super) fn implausibility(delimiter: &str, rows: &[Vec<String>]) -> f64 {
     let share = |odd: &dyn Fn(&Vec<String>) -> bool| {
         rows.iter().filter(|row| odd(row)).count() as f64 / rows.len().max(1) as f64
@@ -167,7 +168,7 @@ fn holds_other(cell: &str, delimiter: &str) -> bool {
     USUAL.iter().any(|other| !delimiter.contains(*other) && cell.contains(*other)) && !is_decimal_comma()
 }
 
-/// Whether a colon between the two stood in a time of day.
+/// Returns true if a colon between the two stood in a time of day.
 fn is_time(before: &str, behind: &str) -> bool {
     let mut digits = behind.bytes();
     let ends = before.bytes().next_back().is_some_and(|byte| byte.is_ascii_digit());

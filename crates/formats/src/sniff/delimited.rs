@@ -22,7 +22,7 @@ pub(super) struct Text<'a> {
     pub(super) text: &'a str,
     /// `\n`, `\r\n` or the like.
     pub(super) line_end: &'a str,
-    /// Whether nothing follows.
+    /// The text ends here: nothing was left out.
     pub(super) is_complete: bool,
 }
 
@@ -167,7 +167,7 @@ fn usual(rows: &[Vec<String>]) -> (usize, usize) {
     counts.into_iter().max_by_key(|(fields, count)| (*count, *fields)).unwrap_or((0, 0))
 }
 
-/// Whether a delimiter divides all rows into the same number of fields.
+/// Returns true if a delimiter divides all rows into the same number of fields.
 pub(super) fn is_even(sample: Text<'_>, delimiter: &str, quote: Option<u8>) -> bool {
     let split = split(sample.text, delimiter, sample.line_end, quote, sample.is_complete, usize::MAX);
     split.is_some_and(|Rows { rows, .. }| usual(&rows).1 == rows.len())

@@ -1,6 +1,6 @@
 //! The positions at which columns of fixed width begin.
 
-/// What positions in a line count.
+/// Unit of positions in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Positions {
     /// Characters.
@@ -9,10 +9,10 @@ pub enum Positions {
     Utf16Units,
 }
 
-/// Where columns of fixed width begin, and in how many lines that holds.
+/// Starts of columns of fixed width, and the number of lines that contradict them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedColumns {
-    /// What positions count.
+    /// Unit of the positions.
     pub positions: Positions,
     /// The start of each column but the first, as a position from 0.
     pub breaks: Vec<usize>,
@@ -44,7 +44,7 @@ impl FixedColumns {
 }
 
 impl Positions {
-    /// What stands at each position: a character, or the rest of the one before.
+    /// Returns the character at each position; None: the rest of the character before.
     fn of(self, line: &str) -> Vec<Option<char>> {
         let mut found = Vec::with_capacity(line.len());
         for character in line.chars() {

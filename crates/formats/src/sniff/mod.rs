@@ -22,20 +22,20 @@ pub use against::{Contradiction, contradiction};
 pub use fixed_width::{FixedColumns, Positions, fixed_columns};
 use sample::Sample;
 
-/// What a file looks like.
+/// Guess at a file's format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sniffed {
     /// The file, as a person names it.
     pub file: String,
-    /// What is in it.
+    /// Content of the file.
     pub content: Content,
     /// Bytes looked at (after decompression).
     pub sample_bytes: usize,
-    /// Whether the whole file was read.
+    /// The whole file was read.
     pub is_complete: bool,
 }
 
-/// What is in a file.
+/// Kind of a file's content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// Nothing.
@@ -48,22 +48,22 @@ pub enum Content {
     Text(Box<SniffedText>),
 }
 
-/// What a text file looks like.
+/// Guess at the format of a text file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SniffedText {
     /// The encoding.
     pub encoding: Encoding,
-    /// Whether the file begins with a byte-order mark.
+    /// The file begins with a byte-order mark.
     pub byte_order_mark: bool,
-    /// What ends a row.
+    /// Terminator of rows.
     pub row_terminator: String,
-    /// Whether the last row ends like the others.
+    /// The last row ends like the others.
     pub last_row_is_terminated: bool,
-    /// Whether the first line is `sep=;`, as spreadsheets write it.
+    /// The first line is `sep=;`, as spreadsheets write it.
     pub separator_line: bool,
-    /// How a row is divided.
+    /// Division of rows into fields.
     pub layout: Layout,
-    /// Whether the first row names the columns.
+    /// The first row names the columns.
     pub header: bool,
     /// The columns, with likely types.
     pub columns: Vec<Column>,
@@ -73,15 +73,15 @@ pub struct SniffedText {
     pub odd_rows: usize,
     /// The first rows, divided as guessed.
     pub preview: Vec<Vec<String>>,
-    /// Whether a character is a byte, or two in UTF-16, throughout the head of the file.
+    /// All characters at the head of the file are ASCII: one byte each, or two in UTF-16.
     pub is_ascii: bool,
     /// Reasons why the guess may be wrong.
     pub doubts: Vec<String>,
-    /// Whether the first row is one of data by its values, and not only by their being no names.
+    /// Evidence that the first row is one of data by its values, and not only because they are no names.
     pub first_row: FirstRow,
 }
 
-/// What the values of the first row say of it.
+/// Evidence in the values of the first row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstRow {
     /// Nothing.
@@ -92,21 +92,21 @@ pub enum FirstRow {
     Data,
 }
 
-/// How a row is divided.
+/// Division of rows into fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Layout {
     /// By text between fields.
     Delimited {
-        /// That text.
+        /// Text between two fields.
         delimiter: String,
         /// The quote character, if fields are quoted.
         quote: Option<u8>,
     },
     /// By position: the start of each column but the first, and the length of a row.
     FixedWidth {
-        /// What positions count.
+        /// Unit of the positions.
         positions: Positions,
-        /// Where columns begin, from 0.
+        /// Start of each column but the first, from 0.
         breaks: Vec<usize>,
         /// The length of a row.
         width: usize,
@@ -134,7 +134,7 @@ pub fn sniff(location: &Location, compression: Compression) -> Result<Sniffed, F
 pub struct Head {
     /// The bytes, at most a MiB.
     pub bytes: Vec<u8>,
-    /// Whether nothing follows.
+    /// The file ends here: nothing was left out.
     pub is_complete: bool,
 }
 
@@ -159,10 +159,9 @@ impl Head {
         Ok(Self { bytes, is_complete })
     }
 
-    /// What the file looks like in this encoding. A byte-order mark takes precedence.
+    /// Guesses the format of the file in this encoding. A byte-order mark takes precedence.
     ///
-    /// # Errors
-    /// None that a file could cause.
+    /// # Errors None that a file could cause.
     pub fn text_in(&self, encoding: Encoding) -> Result<Option<SniffedText>, FormatError> {
         Sample::decode(&self.bytes, self.is_complete, Some(encoding)).map(text).transpose()
     }
@@ -287,8 +286,9 @@ fn types_of(rows: &[Vec<String>]) -> Result<InferredSchema, FormatError> {
 const UNIT: char = '\u{1F}';
 const RECORD: char = '\u{1E}';
 
-/// Whether the first row names the columns. It does if it is text where the others are not. If all is text, it does
-/// if its values are distinct and none of them occurs below.
+/// Returns true if the first row names the columns. It does if it is text where the others are not. It does
+/// if it is text where the others are not. If all is text, it does if its values are distinct and none of
+/// them occurs below.
 fn is_header(rows: &[Vec<String>], whole: &InferredSchema, body: &InferredSchema) -> bool {
     let [first, rest @ ..] = rows else { return false };
     if rest.is_empty() || first.iter().any(|name| name.trim().is_empty()) {
@@ -315,7 +315,7 @@ fn is_header(rows: &[Vec<String>], whole: &InferredSchema, body: &InferredSchema
         && !rest.iter().any(|row| row.iter().zip(first).any(|(cell, name)| cell == name))
 }
 
-/// What the first row is by its values in the columns whose other values are more than text.
+/// Judges the first row by its values in the columns whose other values are more than text.
 fn first_row(rows: &[Vec<String>], whole: &InferredSchema, body: &InferredSchema) -> FirstRow {
     let [first, rest @ ..] = rows else { return FirstRow::Unclear };
     let is_text = |data_type: &DataType| matches!(data_type, DataType::Utf8 | DataType::Null);
@@ -361,7 +361,8 @@ fn columns(inferred: &InferredSchema, names: Vec<String>) -> Vec<Column> {
 }
 
 impl SniffedText {
-    /// How [`open`](crate::open) reads the file, if it is delimited (or of one column).
+    /// Returns the options with which [`open`](crate::open) reads the file, if it is delimited (or of one
+    /// column).
     pub fn csv_options(&self) -> Option<CsvOptions> {
         let (delimiter, quote) = match &self.layout {
             Layout::Delimited { delimiter, quote } => (delimiter.clone(), *quote),

@@ -10,10 +10,10 @@ pub(super) struct Sample {
     pub(super) encoding: Encoding,
     pub(super) byte_order_mark: bool,
     pub(super) text: String,
-    /// What ends a line.
+    /// Text that ends a line.
     pub(super) line_end: String,
     pub(super) last_row_is_terminated: bool,
-    /// Whether nothing follows.
+    /// The file ends behind the sample.
     pub(super) is_complete: bool,
 }
 
@@ -101,7 +101,8 @@ fn guess_encoding(body: &[u8]) -> Option<Encoding> {
     Some(Encoding::CodePage(if dos > windows { 850 } else { 1252 }))
 }
 
-/// Whether the bytes are Shift-JIS: it decodes, and kana, which no European text decodes to, are a fifth of what is beyond ASCII.
+/// Returns true if the bytes are Shift-JIS: they decode, and kana, which no European text decodes to, are a
+/// fifth of the characters beyond ASCII.
 fn is_japanese(body: &[u8]) -> bool {
     // A character may be cut in two at the end of the sample.
     let Ok(text) = CodePage::Cp932
@@ -115,7 +116,7 @@ fn is_japanese(body: &[u8]) -> bool {
     kana > 1 && kana * 5 >= beyond
 }
 
-/// Whether each line is an object of JSON.
+/// Returns true if each line is an object of JSON.
 pub(super) fn is_json_lines(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
     lines.peek().is_some() && lines.all(|line| line.starts_with('{') && line.ends_with('}'))
@@ -141,7 +142,7 @@ fn utf16(body: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
     }
 }
 
-/// Whether there is more than now and then a control character; one NUL is bcp's empty string.
+/// Returns true if the text has many control characters; one NUL is bcp's empty string.
 fn is_binary(text: &str) -> bool {
     let odd = |c: char| {
         c.is_control()

@@ -16,7 +16,7 @@ pub(in super::super) struct Instant {
     pub(in super::super) days: i32,
     /// Units of 100 ns since midnight.
     pub(in super::super) ticks: u64,
-    /// Whether the text had digits beyond 100 ns.
+    /// The text had digits beyond 100 ns.
     pub(in super::super) finer: bool,
     /// Minutes east of UTC.
     pub(in super::super) offset_minutes: i16,

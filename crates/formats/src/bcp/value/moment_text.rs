@@ -13,7 +13,7 @@ use super::super::options::DateTexts;
 use super::instant::{Instant, TICKS_PER_DAY, TICKS_PER_MINUTE, TICKS_PER_SECOND};
 use super::{Fault, Remark, number_text};
 
-/// What a text says.
+/// Date, time and offset that a text names.
 #[derive(Debug, Clone, Copy, Default)]
 struct Parts {
     days: Option<i32>,

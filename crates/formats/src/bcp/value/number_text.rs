@@ -9,7 +9,7 @@ struct Exact {
     lossy: bool,
 }
 
-/// Whether a field is nothing but blanks, as exports of fixed width have it for NULL.
+/// Returns true if a field is nothing but blanks, as exports of fixed width have it for NULL.
 #[inline]
 pub(in super::super) fn is_blank(text: &[u8]) -> bool {
     matches!(text, [b' ', ..]) && text.iter().all(|byte| *byte == b' ')
