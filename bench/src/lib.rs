@@ -1,4 +1,7 @@
 //! Shared parts of the demo and of the benchmarks: data to move, a server process to move it to, and figures.
+//!
+//! `case`, `source`, `loopback` and `statistics` serve `bulkwire-bench`. Each published experiment is a folder `..._experiment` with
+//! variants, one run, and a summary; `experiment` has what they share: target, figures, verification, tables and the page.
 
 pub mod adventure_works;
 pub mod arrow_experiment;

@@ -1,6 +1,9 @@
 //! The `bulkwire` command as a library. The program and the Python package run it, each with its own way to start the server.
 //!
 //! Data goes to standard output and everything else to standard error. [`ExitStatus`] lists the exit codes.
+//!
+//! `verbs` has a file or a folder for each verb. The modules beside it serve several: `args` (groups of flags), `host_file` (bcp's files
+//! for all verbs), `event_log` (`--log-json`), `report_page`, `companion` (programs that the command hands over to), `manual`.
 
 #[macro_use]
 mod event_log;

@@ -13,6 +13,16 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! | Module | Contents |
+//! |---|---|
+//! | `csv`, `parquet`, `ipc`, `bcp` | the formats, each a reader and a writer |
+//! | `infer`, `sniff`, `measure` | types of a CSV, guesses about an unknown text file, sizes of strings |
+//! | `convert` | one format into another |
+//! | `checksum`, `fingerprint` | equality of rows whatever their order; identity of a file |
+//! | `crew` | threads that split or decode pieces of one file, in order |
+//! | `folder`, `split_files`, `partitioned_files` | folders of files that appear when they are complete |
+//! | `objects` | traits of object stores, and ranges asked for ahead of a reader |
 
 mod at_offset;
 mod batch;

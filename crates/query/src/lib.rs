@@ -2,6 +2,18 @@
 //!
 //! Names, types, conversions and collations are T-SQL's; DataFusion plans and runs. Queries read through an [`Environment`] and
 //! [`RowScan`]s: the crate knows neither sessions nor servers nor files.
+//!
+//! | Folder | Contents |
+//! |---|---|
+//! | `bind` | syntax to logical plans, with T-SQL's names, types and conversions |
+//! | `functions`, `kernels` | the table of built-in functions; column forms of those that transformations use most |
+//! | `value`, `convert`, `clr` | values, their types and how they compare; conversions; hierarchyid and shapes |
+//! | `table` | sources in FROM, ranges of keys, APPLY and recursive common tables |
+//! | `operator` | operators and rules that DataFusion lacks |
+//! | `unnest` | subqueries to joins, before a plan is optimised |
+//! | `execution` | the path of a query, its plan, its memory and its end |
+//! | `streaming` | queries over batches on their way, without a server |
+//! | `rows_as_text` | FOR JSON and FOR XML |
 
 pub mod bind;
 mod clr;
