@@ -19,7 +19,7 @@ use crate::secrets;
 
 /// Lines that wait for their reader; what comes on top of them is left out.
 const LINES_QUEUED: usize = 4096;
-/// How long the last lines are waited for when the server ends.
+/// Longest wait for the last lines when the server ends.
 const END_TIME_MAX: Duration = Duration::from_millis(500);
 
 enum Entry {
@@ -82,10 +82,10 @@ fn shown(level: &str, text: String) -> String {
     Value::Object(line).to_string()
 }
 
-/// What the further lines of a text begin with.
+/// Start of the further lines of a text.
 const INDENT: &str = "      ";
 
-/// Whether a character could begin a line, move the cursor, or turn the text around.
+/// Returns true if a character could begin a line, move the cursor, or turn the text around.
 fn is_forging(character: char) -> bool {
     let turns =
         matches!(character, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');

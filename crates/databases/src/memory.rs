@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub use query::memory::{MemoryBudget, Reservation};
 use store::MemoryQuota;
 
-/// What the program needs for itself, whatever statements do.
+/// Memory that the program needs for itself, besides the one of statements.
 const PROGRAM_BYTES: usize = 48 << 20;
 /// Least that statements have, however small the limit is.
 const STATEMENTS_BYTES_MIN: usize = 32 << 20;
@@ -16,7 +16,7 @@ const CACHE_BYTES_MIN: usize = 4 << 20;
 /// Most of the cache of pages.
 const CACHE_BYTES_MAX: usize = 256 << 20;
 
-/// How a server's memory is divided.
+/// Division of a server's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
     /// For pages of databases on disk.
@@ -57,7 +57,7 @@ impl MemoryQuota for StoreQuota {
 
 /// The default share of the machine's memory: one half.
 const SHARE: u64 = 2;
-/// Where the memory of the machine cannot be found out.
+/// Size that is assumed where the memory of the machine cannot be found out.
 const UNKNOWN_MACHINE_BYTES: u64 = 8 << 30;
 
 /// The default limit in bytes: half of the machine's memory, or of what its control groups allow.

@@ -3,13 +3,13 @@
 //! A password can stand in a literal, in a text that EXEC runs, in a connection string, or in a variable that is used further on.
 //! So once a request mentions one, none of its literals and comments is shown.
 
-/// What makes a request one that may have a secret, in any case.
+/// Words that mark a request as one that may have a secret, in any case.
 const WORDS: [&str; 6] = ["pass", "pwd", "secret", "credential", "login", "approle"];
 
 /// The text in place of a literal.
 pub const HIDDEN: &str = "'***'";
 
-/// Whether a text mentions secrets.
+/// Returns true if a text mentions secrets.
 pub fn mentions(text: &str) -> bool {
     let bytes = text.as_bytes();
     WORDS.iter().any(|word| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes())))
@@ -51,7 +51,7 @@ pub fn without_literals(text: &str) -> String {
     shown
 }
 
-/// What follows a quoted text at the head; doubled quotes belong to it.
+/// Returns the text behind a quoted text at the head; doubled quotes belong to it.
 fn after_quoted(text: &str, quote: char) -> &str {
     after_quoted_by(text.get(quote.len_utf8()..).unwrap_or_default(), quote)
 }
@@ -68,7 +68,7 @@ fn after_quoted_by(text: &str, quote: char) -> &str {
     ""
 }
 
-/// What follows a comment at the head; comments nest.
+/// Returns the text behind a comment at the head; comments nest.
 fn after_comment(text: &str) -> &str {
     let mut rest = text.get(2..).unwrap_or_default();
     let mut depth = 1_u32;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
-/// Whether the running request is on its connection's thread.
+/// Thread of the running request: its connection's own, or another.
 #[derive(Debug, Clone, Default)]
 pub struct Placement {
     on_connection: Arc<AtomicBool>,
@@ -21,7 +21,7 @@ impl Placement {
         Placement { on_connection: Arc::new(AtomicBool::new(true)) }
     }
 
-    /// Whether it is still there.
+    /// Returns true while the request is on its connection's thread.
     #[inline]
     pub fn is_on_connection(&self) -> bool {
         self.on_connection.load(Ordering::Relaxed)

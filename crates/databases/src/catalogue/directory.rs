@@ -28,18 +28,18 @@ pub struct UserMessage {
     pub severity: u8,
     /// `text`.
     pub text: String,
-    /// Whether it is written to the log.
+    /// True if raising the message writes it to the log.
     pub logged: bool,
 }
 
-/// One database.
+/// A database of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseEntry {
-    /// Its id (`sys.databases.database_id`).
+    /// Id of the database (`sys.databases.database_id`).
     pub id: i32,
-    /// Its name.
+    /// Name of the database.
     pub name: String,
-    /// Its schemas.
+    /// Schemas of the database.
     pub schemas: Vec<SchemaEntry>,
     /// MAXDOP of its scoped configuration; 0: the server's.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub struct DatabaseEntry {
     /// READ_COMMITTED_SNAPSHOT, if it was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_committed_snapshot: Option<bool>,
-    /// What sp_addextendedproperty has given to the database and its schemas.
+    /// Extended properties of the database and its schemas (sp_addextendedproperty).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extended_properties: Vec<ExtendedProperty>,
     /// The collation of columns that name none, if it is not the server's.
@@ -64,12 +64,12 @@ pub struct DatabaseEntry {
     pub collation: Option<String>,
 }
 
-/// One schema.
+/// A schema of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchemaEntry {
-    /// Its id (`sys.schemas.schema_id`).
+    /// Id of the schema (`sys.schemas.schema_id`).
     pub id: i32,
-    /// Its name.
+    /// Name of the schema.
     pub name: String,
 }
 
@@ -118,7 +118,8 @@ impl DatabaseEntry {
         }
     }
 
-    /// Whether transactions under SNAPSHOT may use it. As in SQL Server, master and msdb allow them from the start.
+    /// Returns true if transactions under SNAPSHOT may use the database. As in SQL Server, master and msdb
+    /// allow them from the start.
     pub fn allows_snapshot(&self) -> bool {
         let system = same_name(&self.name, "master") || same_name(&self.name, "msdb");
         self.snapshot_isolation.unwrap_or(system)

@@ -21,11 +21,11 @@ pub struct PropertyOwner {
 /// One property. It is kept in the definition of its table, module or database, and is dropped with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtendedProperty {
-    /// What it belongs to.
+    /// Object that the property belongs to.
     pub owner: PropertyOwner,
-    /// Its name.
+    /// Name of the property.
     pub name: String,
-    /// Its value.
+    /// Value of the property.
     pub value: PropertyValue,
 }
 
@@ -117,7 +117,7 @@ pub fn property_of<'p>(
 }
 
 impl TableDefinition {
-    /// Whether the table has what a property belongs to.
+    /// Returns true if the table still has the object that a property belongs to.
     fn has(&self, owner: PropertyOwner) -> bool {
         match owner.class {
             7 => {

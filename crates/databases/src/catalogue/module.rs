@@ -11,10 +11,10 @@ use crate::catalogue::extended_property::ExtendedProperty;
 use crate::catalogue::table::ColumnDefinition;
 use crate::catalogue::trigger::Trigger;
 
-/// What the properties of a module begin with.
+/// First word of a module's properties.
 const MARK: &str = "module ";
 
-/// One view, procedure, function, sequence or synonym.
+/// A view, procedure, function, sequence or synonym.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModuleDefinition {
     /// `sys.objects.object_id`.
@@ -29,12 +29,12 @@ pub struct ModuleDefinition {
     pub created_us: i64,
     /// Microseconds since 1970-01-01 at the last ALTER.
     pub modified_us: i64,
-    /// What it is.
+    /// Kind of the module.
     pub kind: ModuleKind,
     /// The batch that made it; empty for sequences and synonyms.
     #[serde(default)]
     pub text: String,
-    /// Whether QUOTED_IDENTIFIER was on then.
+    /// True if QUOTED_IDENTIFIER was on when the module was made.
     pub quoted_identifier: bool,
     /// Columns of a view or of a function's table.
     #[serde(default)]
@@ -45,13 +45,13 @@ pub struct ModuleDefinition {
     /// Parameters of a procedure or function; a scalar function's value is the one without a name.
     #[serde(default)]
     pub parameters: Vec<ParameterDefinition>,
-    /// Of a sequence.
+    /// Declaration of a sequence; None for other modules.
     #[serde(default)]
     pub sequence: Option<SequenceDefinition>,
     /// The target of a synonym, quoted.
     #[serde(default)]
     pub target: Option<String>,
-    /// What sp_addextendedproperty has given to it, its columns and parameters.
+    /// Extended properties of the module, its columns and parameters (sp_addextendedproperty).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extended_properties: Vec<ExtendedProperty>,
     /// `object_id` of a trigger's table; 0 for all others.
@@ -136,7 +136,7 @@ pub struct ParameterDefinition {
     pub type_text: String,
     /// OUTPUT.
     pub output: bool,
-    /// Whether it has a default.
+    /// True if the parameter has a default.
     pub optional: bool,
 }
 
@@ -162,7 +162,7 @@ pub struct SequenceDefinition {
 /// A module with its parsed text.
 #[derive(Debug)]
 pub struct Module {
-    /// What is declared.
+    /// Declaration of the module.
     pub definition: ModuleDefinition,
     /// The statement; None for sequences and synonyms. The error of reading it, if an earlier version took what this one refuses.
     pub statement: Result<Option<CreateModule>, SqlError>,

@@ -14,9 +14,9 @@ use crate::catalogue::extended_property::PropertyValue;
 use crate::catalogue::names::{same_name, store_key};
 use crate::catalogue::table::TableDefinition;
 
-/// What the properties of a partition function begin with.
+/// First words of a partition function's properties.
 const FUNCTION_MARK: &str = "partition function ";
-/// What those of a partition scheme begin with.
+/// First words of a partition scheme's properties.
 const SCHEME_MARK: &str = "partition scheme ";
 /// The first `function_id`.
 pub const PARTITION_FUNCTION_ID_FIRST: i32 = 65_536;
@@ -57,7 +57,7 @@ pub struct PartitionScheme {
     pub database: String,
     /// Name as created.
     pub name: String,
-    /// Its partition function.
+    /// Name of the scheme's partition function.
     pub function: String,
     /// The file group of each partition.
     pub groups: Vec<String>,
@@ -65,7 +65,7 @@ pub struct PartitionScheme {
     pub next_used: Option<String>,
 }
 
-/// How a table or an index is partitioned.
+/// Partition scheme and column of a table or an index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partitioning {
     /// The partition scheme.
@@ -83,7 +83,7 @@ pub struct Partitions {
     pub schemes: Vec<PartitionScheme>,
 }
 
-/// Whether a table of the store is a partition function or a partition scheme.
+/// Returns true if a table of the store is a partition function or a partition scheme.
 pub fn is_partition_entry(properties: &str) -> bool {
     properties.starts_with(FUNCTION_MARK) || properties.starts_with(SCHEME_MARK)
 }
@@ -175,7 +175,8 @@ impl Partitions {
 }
 
 impl TableDefinition {
-    /// How its rows, its keys and its indexes are partitioned; those that are not are left out.
+    /// Lists the partitionings of the table's rows, keys and indexes; those that are not partitioned are left
+    /// out.
     pub fn all_partitionings(&self) -> Vec<&Partitioning> {
         let keys = self.keys.iter().filter_map(|key| key.partitioning.as_ref());
         let indexes = self.indexes.iter().filter_map(|index| index.partitioning.as_ref());
@@ -190,7 +191,7 @@ pub struct PartitionRanges {
     collation: Option<Collation>,
     right: bool,
     values: Vec<Datum>,
-    /// What values are compared by.
+    /// Keys of the boundaries, by which values are compared.
     keys: Vec<Datum>,
 }
 
@@ -217,7 +218,7 @@ impl PartitionRanges {
         self.collation
     }
 
-    /// Whether a boundary belongs to the partition on its right.
+    /// Returns true if a boundary belongs to the partition on its right.
     pub fn is_right(&self) -> bool {
         self.right
     }
@@ -258,7 +259,7 @@ impl PartitionRanges {
         Ok(numbers)
     }
 
-    /// Whether a value is in a partition.
+    /// Returns true if a value is in a partition.
     pub fn is_in(&self, number: usize, value: &Datum) -> bool {
         let key = self.key(value);
         let above = match self.lower(number) {
@@ -277,7 +278,8 @@ impl PartitionRanges {
             }
     }
 
-    /// Where a value is among the boundaries, or where it would be.
+    /// Returns the index of the boundary that equals a value, or as the error the index at which it would be
+    /// inserted.
     pub fn find(&self, value: &Datum) -> Result<usize, usize> {
         let key = self.key(value);
         self.keys.binary_search_by(|boundary| order(boundary, &key))

@@ -22,7 +22,7 @@ pub struct RowFilter {
     pub terms: Vec<FilterCondition>,
 }
 
-/// One of its conditions.
+/// A condition of a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterCondition {
     /// Position of the column in the table.
@@ -124,7 +124,7 @@ impl ColumnTest {
     }
 }
 
-/// Whether a comparison holds of less, equal and greater values.
+/// Returns for a comparison if it holds of less, equal and greater values.
 pub fn relations(comparison: Comparison) -> [bool; 3] {
     match comparison {
         Comparison::Equal => [false, true, false],

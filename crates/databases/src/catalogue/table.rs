@@ -53,16 +53,16 @@ pub struct TableDefinition {
     /// DATA_COMPRESSION of its rows: of the heap, or of the clustered index.
     #[serde(default)]
     pub compression: DataCompression,
-    /// Where its pages go.
+    /// File groups of the table's pages.
     #[serde(default)]
     pub file_groups: FileGroups,
-    /// How its rows are partitioned.
+    /// Partitioning of the table's rows; None: not partitioned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitioning: Option<Partitioning>,
     /// LOCK_ESCALATION, as declared.
     #[serde(default, skip_serializing_if = "LockEscalation::is_default")]
     pub lock_escalation: LockEscalation,
-    /// What sp_addextendedproperty has given to the table, its columns, constraints and indexes.
+    /// Extended properties of the table, its columns, constraints and indexes (sp_addextendedproperty).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extended_properties: Vec<ExtendedProperty>,
     /// Its triggers, in the order in which they fire.
@@ -80,7 +80,7 @@ pub struct ColumnDefinition {
     /// Type.
     #[serde(with = "type_as_text")]
     pub sql_type: SqlType,
-    /// Whether it may be NULL.
+    /// True if the column may be NULL.
     pub nullable: bool,
     /// Collation name, for character types.
     #[serde(default)]
@@ -111,7 +111,8 @@ pub struct ColumnDefinition {
     pub sparse: bool,
 }
 
-/// Whether ANSI_PADDING has an effect on a type: never for Unicode and `max` (the page "SET ANSI_PADDING").
+/// Returns true if ANSI_PADDING has an effect on a type: never for Unicode and `max` (the page "SET
+/// ANSI_PADDING").
 pub fn has_ansi_padding(sql_type: &SqlType) -> bool {
     match sql_type {
         SqlType::VarChar { length } | SqlType::VarBinary { length } => *length != Length::Max,
@@ -136,7 +137,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether `next` comes after `last`.
+    /// Returns true if `next` comes after `last`.
     pub fn is_behind(&self, next: i64, last: i64) -> bool {
         if self.increment > 0 { next > last } else { next < last }
     }
@@ -189,7 +190,7 @@ pub struct KeyConstraint {
     /// ON, of a nonclustered one; None: where the table's rows are.
     #[serde(default)]
     pub file_group: Option<String>,
-    /// How a nonclustered one is partitioned. A clustered one is partitioned as its table is.
+    /// Partitioning of a nonclustered key. A clustered one is partitioned as its table is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitioning: Option<Partitioning>,
 }
@@ -219,7 +220,7 @@ pub struct Index {
     /// ON, of a nonclustered one; None: where the table's rows are.
     #[serde(default)]
     pub file_group: Option<String>,
-    /// How a nonclustered one is partitioned. A clustered one is partitioned as its table is.
+    /// Partitioning of a nonclustered index. A clustered one is partitioned as its table is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitioning: Option<Partitioning>,
 }
@@ -235,7 +236,7 @@ pub struct Check {
     pub text: String,
     /// The column it was written beside, if any.
     pub column: Option<String>,
-    /// Whether all rows are known to satisfy it; a bulk load without CHECK_CONSTRAINTS ends that.
+    /// True if all rows are known to satisfy the constraint; a bulk load without CHECK_CONSTRAINTS ends that.
     pub trusted: bool,
     /// NOCHECK CONSTRAINT: not enforced.
     #[serde(default)]
@@ -263,7 +264,7 @@ pub struct ForeignKey {
     /// ON UPDATE.
     #[serde(default)]
     pub on_update: ReferentialAction,
-    /// Whether all rows are known to satisfy it.
+    /// True if all rows are known to satisfy the constraint.
     #[serde(default = "yes")]
     pub trusted: bool,
     /// NOCHECK CONSTRAINT: not enforced.
@@ -300,7 +301,7 @@ impl UniqueKey {
 }
 
 impl Index {
-    /// What its filter says. Errors: those of [`RowFilter::new`].
+    /// Parses the index's filter. Errors: those of [`RowFilter::new`].
     pub fn row_filter(&self, table: &TableDefinition) -> Result<Option<RowFilter>, SqlError> {
         self.filter.as_ref().map(|text| RowFilter::new(text, &self.name, table)).transpose()
     }
@@ -317,7 +318,7 @@ impl TableDefinition {
         format!("{}.{}.{}", self.database, self.schema, self.name)
     }
 
-    /// Its name of three parts.
+    /// Returns the table's name of three parts.
     pub fn object_name(&self) -> ObjectName {
         ObjectName {
             database: Some(self.database.clone()),
@@ -343,7 +344,7 @@ impl TableDefinition {
         ))
     }
 
-    /// Whether a FOREIGN KEY is this table's reference to the table `parent` of the same database.
+    /// Returns true if a FOREIGN KEY is this table's reference to the table `parent` of the same database.
     pub fn refers_to(&self, key: &ForeignKey, parent: &TableDefinition) -> bool {
         same_name(&self.database, &parent.database)
             && same_name(&key.schema, &parent.schema)
@@ -376,7 +377,7 @@ impl TableDefinition {
         keys.chain(checks).chain(foreign).chain(defaults).max().unwrap_or(0).max(self.object_id)
     }
 
-    /// Whether a clustered index exists (else the table is a heap).
+    /// Returns true if a clustered index exists (else the table is a heap).
     pub fn is_clustered(&self) -> bool {
         self.keys.iter().any(|key| key.clustered) || self.indexes.iter().any(|index| index.clustered)
     }
@@ -421,7 +422,8 @@ impl TableDefinition {
         columns.into_iter().flatten().filter_map(|(name, _)| self.position(name)).collect()
     }
 
-    /// Whether it has a key or an index of any kind, so that its rows are in or behind trees where the store has them.
+    /// Returns true if the table has a key or an index of any kind, so that its rows are in or behind trees
+    /// where the store has them.
     pub fn has_indexes(&self) -> bool {
         !(self.keys.is_empty() && self.indexes.is_empty())
     }
@@ -442,7 +444,8 @@ impl ColumnDefinition {
         column
     }
 
-    /// Whether blanks and zeros at the end of values are not kept: with ANSI_PADDING OFF, unless the length is fixed and NULL no value.
+    /// Returns true if blanks and zeros at the end of values are not kept: with ANSI_PADDING OFF, unless the
+    /// length is fixed and NULL no value.
     pub fn trims_padding(&self) -> bool {
         let fixed = matches!(self.sql_type, SqlType::Char { .. } | SqlType::Binary { .. });
         self.ansi_padding_off && (self.nullable || !fixed)

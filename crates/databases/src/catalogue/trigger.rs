@@ -6,13 +6,13 @@ use tsql::module::TriggerEvents;
 /// A trigger of a table or view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trigger {
-    /// Its name; its schema is the table's.
+    /// Name of the trigger; its schema is the table's.
     pub name: String,
     /// `object_id`.
     pub object_id: i32,
     /// INSTEAD OF rather than AFTER.
     pub instead: bool,
-    /// What fires it.
+    /// Statements that fire the trigger.
     pub events: TriggerEvents,
     /// DISABLE TRIGGER.
     #[serde(default)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::names::store_key;
 use crate::catalogue::table::TableDefinition;
 
-/// What the properties of a type begin with.
+/// First word of a type's properties.
 const MARK: &str = "type ";
 /// The first `user_type_id` of a user-defined type.
 pub const USER_TYPE_ID_FIRST: i32 = 257;
@@ -24,7 +24,7 @@ pub struct UserType {
     pub schema: String,
     /// Name as created.
     pub name: String,
-    /// What it is.
+    /// Kind of the type.
     pub kind: UserTypeKind,
 }
 
@@ -33,9 +33,9 @@ pub struct UserType {
 pub enum UserTypeKind {
     /// FROM: another name for a type of the system.
     Alias {
-        /// That type in T-SQL's spelling.
+        /// The system's type in T-SQL's spelling.
         type_text: String,
-        /// Whether columns that say nothing else may be NULL.
+        /// True if columns that say nothing else may be NULL.
         nullable: bool,
     },
     /// AS TABLE; the table's `object_id` is `type_table_object_id`.
@@ -55,7 +55,7 @@ impl UserType {
         properties.strip_prefix(MARK).map(serde_json::from_str).transpose()
     }
 
-    /// Whether a table of the store is a type.
+    /// Returns true if a table of the store is a type.
     pub fn is_one(properties: &str) -> bool {
         properties.starts_with(MARK)
     }

@@ -13,7 +13,7 @@ use query::Cancellation;
 use tokio::sync::Notify;
 use tsql::SqlError;
 
-/// How a lock is held.
+/// Mode of an application lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A part is going to be read.
@@ -41,7 +41,7 @@ impl Mode {
         })
     }
 
-    /// Whether two sessions may hold a lock like this at once ("Lock compatibility").
+    /// Returns true if two sessions may hold a lock in these modes at once ("Lock compatibility").
     fn goes_with(self, other: Mode) -> bool {
         use Mode::{Exclusive, IntentExclusive, IntentShared, Shared, Update};
         match (self, other) {
@@ -55,7 +55,7 @@ impl Mode {
     }
 }
 
-/// What ends a lock.
+/// Owner of a lock, whose end releases it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The end of the transaction.
@@ -85,7 +85,7 @@ pub struct ApplicationLocks {
 pub struct LockHolder {
     locks: Arc<ApplicationLocks>,
     id: u64,
-    /// Whether a lock of a transaction may be held.
+    /// True if the session may hold locks of a transaction.
     in_transaction: bool,
 }
 

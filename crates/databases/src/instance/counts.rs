@@ -38,7 +38,7 @@ impl RequestKind {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Batch, Self::Call, Self::Transaction, Self::BulkLoad];
 
-    /// What metrics call it.
+    /// Returns the kind's name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Batch => "batch",
@@ -64,7 +64,7 @@ impl LoginRefusal {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Credentials, Self::Database, Self::Recovering];
 
-    /// What metrics call it.
+    /// Returns the refusal's name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Credentials => "credentials",
@@ -97,7 +97,7 @@ impl Durations {
         self.nanoseconds.add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// How many there are up to each bound, and at last how many there are.
+    /// Returns the number of durations up to each bound, and at last the number of all.
     pub fn up_to(&self) -> [u64; DURATION_BOUNDS.len() + 1] {
         let mut sum = 0;
         std::array::from_fn(|cell| {
@@ -106,7 +106,7 @@ impl Durations {
         })
     }
 
-    /// How many there are.
+    /// Returns the number of durations.
     pub fn count(&self) -> u64 {
         self.cells.iter().map(Count::get).sum()
     }

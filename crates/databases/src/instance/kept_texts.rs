@@ -20,12 +20,12 @@ const TEXT_BYTES_MAX: usize = 8 << 10;
 pub struct Parsed {
     /// In order.
     pub statements: Vec<Statement>,
-    /// Whether they are light is decided when it is first asked.
+    /// Tables of the statements, if all of them are light; decided when it is first asked.
     light_tables: OnceLock<Option<Vec<ObjectName>>>,
 }
 
 impl Parsed {
-    /// What `decide` says of the statements: the tables that they name, if they are light.
+    /// Returns the tables that the statements name if they are light, as `decide` finds at the first call.
     pub fn light_tables(&self, decide: fn(&[Statement]) -> Option<Vec<ObjectName>>) -> Option<&[ObjectName]> {
         self.light_tables.get_or_init(|| decide(&self.statements)).as_deref()
     }
@@ -52,7 +52,7 @@ struct Kept {
 pub struct KeptText {
     /// The text.
     pub text: String,
-    /// How often it was asked for.
+    /// Number of times that the text was asked for.
     pub uses: u32,
 }
 

@@ -28,13 +28,13 @@ pub struct FinishedLoad {
     pub command: &'static str,
     /// Ticks of 100 ns since 0001-01-01 UTC when it began.
     pub began: i64,
-    /// How long it took, in ticks.
+    /// Duration of the load, in ticks of 100 ns.
     pub took: i64,
-    /// How it was written.
+    /// Way in which the rows were written.
     pub writing: Writing,
 }
 
-/// How rows were written.
+/// Way in which the rows of a load were written.
 #[derive(Clone, Debug)]
 pub struct Writing {
     /// Rows.
@@ -43,13 +43,13 @@ pub struct Writing {
     pub degree: usize,
     /// Why it was one.
     pub serial: Option<SerialReason>,
-    /// How much of them went to the log; None: the table's store has no minimal logging.
+    /// Pages that were minimally logged; None: the table's store has no minimal logging.
     pub logging: Option<LoadLogging>,
-    /// How wire rows were stored; None if the rows came from a query or a file.
+    /// Storing of wire rows; None if the rows came from a query or a file.
     pub wire: Option<WireNote>,
 }
 
-/// How the rows of an INSERT BULK were stored.
+/// Storing of the rows of an INSERT BULK.
 #[derive(Clone, Debug)]
 pub struct WireNote {
     /// Rows that were copied into pages.
@@ -59,7 +59,8 @@ pub struct WireNote {
 }
 
 impl Writing {
-    /// Whether it is listed. A query's few rows that are added row by row, without TABLOCK, are not a load.
+    /// Returns true if `sys.dm_bulkwire_loads` lists the load. A query's few rows that are added row by row,
+    /// without TABLOCK, are not a load.
     pub fn is_load(&self, table_lock: bool) -> bool {
         use crate::storage::LoggingCondition::ManyRows;
         let row_by_row = self.logging.as_ref().is_none_or(|logging| logging.failed.contains(&ManyRows));

@@ -1,6 +1,6 @@
 //! Who has logged in.
 
-/// Who logs in, and where to.
+/// User, program and database of a login.
 #[derive(Debug, Clone)]
 pub struct LoginSettings {
     /// Database asked for; empty for `master`.
@@ -13,8 +13,8 @@ pub struct LoginSettings {
     pub host: String,
     /// Session id.
     pub spid: u16,
-    /// Whether the client asked for the ODBC defaults of SET options (MS-TDS 2.2.6.4, fODBC).
+    /// True if the client asked for the ODBC defaults of SET options (MS-TDS 2.2.6.4, fODBC).
     pub ansi_defaults: bool,
-    /// Whether its connection is encrypted.
+    /// True if the client's connection is encrypted.
     pub is_encrypted: bool,
 }

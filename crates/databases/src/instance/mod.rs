@@ -41,7 +41,7 @@ use crate::store_error::store_error;
 /// First `object_id`; SQL Server's are of this size too.
 const OBJECT_ID_FIRST: i32 = 581_577_110;
 
-/// What was read from a text, and the text.
+/// A text, and the value that was parsed from it.
 type ReadFrom<T> = (Arc<str>, Arc<T>);
 
 /// One server's data and everything derived from it.
@@ -61,7 +61,7 @@ pub struct Instance {
     pub sequences: Mutex<HashMap<i32, Reserve>>,
     /// The directory read last, and its text.
     directory: Mutex<(Arc<str>, Arc<Directory>)>,
-    /// Who is logged in.
+    /// Sessions that are logged in.
     sessions: Sessions,
     /// Batches parsed before.
     pub statements: StatementCache,
@@ -140,7 +140,7 @@ impl Instance {
         &self.waits
     }
 
-    /// What is counted of clients.
+    /// Returns the counts of clients and their requests.
     pub fn counts(&self) -> &Arc<Counts> {
         &self.counts
     }
@@ -172,7 +172,7 @@ impl Instance {
         Ok(self)
     }
 
-    /// Which files statements may read.
+    /// Returns the files that statements may read.
     pub fn files(&self) -> &FileAccess {
         &self.files
     }
@@ -197,12 +197,12 @@ impl Instance {
         self.max_dop.store(limit, Ordering::Relaxed);
     }
 
-    /// Whether a commit waits for files.
+    /// Returns true if a commit waits for files.
     pub fn is_on_disk(&self) -> bool {
         self.store.is_on_disk()
     }
 
-    /// Who is logged in.
+    /// Returns the sessions that are logged in.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::instance::isolation_level;
 use crate::instance::login::LoginSettings;
 
-/// Who is logged in.
+/// A session that is logged in.
 #[derive(Debug, Clone)]
 pub struct OpenSession {
     /// Session id.
@@ -23,28 +23,28 @@ pub struct OpenSession {
     pub application: String,
     /// Login name.
     pub login: String,
-    /// When it logged in: ticks of 100 ns since 0001-01-01 UTC.
+    /// Time of the login: ticks of 100 ns since 0001-01-01 UTC.
     pub since: i64,
-    /// Whether its connection is encrypted.
+    /// True if the session's connection is encrypted.
     pub is_encrypted: bool,
-    /// What it is doing.
+    /// Activity of the session.
     pub activity: Arc<Activity>,
 }
 
-/// What a session is doing, as others see it.
+/// Activity of a session, as others see it.
 #[derive(Debug)]
 pub struct Activity {
     /// A request runs.
     pub is_running: AtomicBool,
-    /// When the last request began: ticks of 100 ns since 0001-01-01 UTC.
+    /// Start of the last request: ticks of 100 ns since 0001-01-01 UTC.
     pub request_began: AtomicI64,
-    /// When it ended.
+    /// End of the last request, in the same ticks as its start.
     pub request_ended: AtomicI64,
     /// As sys.dm_exec_sessions numbers isolation levels.
     pub isolation_level: AtomicU8,
     /// BEGIN TRANSACTIONs without their COMMIT.
     pub transactions: AtomicU32,
-    /// What it waits for.
+    /// Waits of the session, and the one that is going on.
     pub waits: Arc<SessionWaits>,
 }
 
@@ -83,12 +83,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// What tells that the session was killed.
+    /// Returns the signal that tells that the session was killed.
     pub fn killed(&self) -> Killed {
         self.killed.clone()
     }
 
-    /// What the session waits for.
+    /// Returns the waits of the session.
     pub fn waits(&self) -> Arc<SessionWaits> {
         Arc::clone(&self.activity.waits)
     }
@@ -147,14 +147,15 @@ impl Sessions {
         found
     }
 
-    /// Whether a session of that id is open, and whether it was killed and is being undone.
+    /// Returns the state of the session with an id: true if it was killed and is being undone. None: no such
+    /// session.
     pub fn state(&self, spid: u16) -> Option<bool> {
         let open = self.open.lock();
         let entry = open.values().find(|entry| entry.session.spid == spid);
         entry.map(|entry| *entry.killed.borrow())
     }
 
-    /// How many there are.
+    /// Returns the number of sessions.
     pub fn count(&self) -> usize {
         self.open.lock().len()
     }

@@ -13,7 +13,7 @@ use crate::store_error::store_error;
 pub struct Reserve {
     /// The first of them; `None`: the sequence has reached its end.
     pub next: Option<i64>,
-    /// How many they are.
+    /// Number of values that are left.
     pub left: i64,
 }
 

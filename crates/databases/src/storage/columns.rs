@@ -98,14 +98,14 @@ impl TableForm {
     }
 }
 
-/// How values of a column are stored, and in which code page if the store sees bytes instead of text.
+/// Returns the storage type of a column, and its code page if the store sees bytes instead of text.
 pub(super) fn kind_of_column(column: &tds::Column) -> (Kind, Option<CodePage>) {
     let collation = column.type_info.collation;
     let code_page = collation.filter(|own| !own.is_utf8()).map(|collation| collation.code_page());
     kind_of(column.sql_type(), code_page)
 }
 
-/// How values of a type are stored, and in which code page if the store sees bytes instead of text.
+/// Returns the storage type of a SQL type, and the code page if the store sees bytes instead of text.
 fn kind_of(sql_type: &SqlType, code_page: Option<CodePage>) -> (Kind, Option<CodePage>) {
     let units = |length: &Length| match length {
         Length::Units(units) => Some(*units),

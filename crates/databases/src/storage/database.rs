@@ -59,7 +59,7 @@ impl Database {
         Figures::new(&self.engine, &self.owners, self.opened, self.folder.clone())
     }
 
-    /// Whether commits go to files.
+    /// Returns true if commits go to files.
     pub fn is_on_disk(&self) -> bool {
         self.folder.is_some()
     }
@@ -134,7 +134,7 @@ pub(super) fn with_order(options: EngineOptions) -> EngineOptions {
     }
 }
 
-/// Whether two texts are the same; copies of one are not compared.
+/// Returns true if two texts are the same; copies of one are not compared.
 pub(crate) fn same_text(one: &Arc<str>, other: &Arc<str>) -> bool {
     Arc::ptr_eq(one, other) || one == other
 }
@@ -201,7 +201,7 @@ pub(super) fn bytes_of(table: &Table) -> u64 {
     table.extents() * 8 * PAGE_BYTES as u64
 }
 
-/// What is to be known of a table with `waiting` rows more.
+/// Describes a table that will have `waiting` rows more.
 pub(super) fn info(table: &Table, waiting: u64, forms: &Forms) -> TableInfo {
     TableInfo {
         id: forms.id_of(table.object),

@@ -22,7 +22,7 @@ use crate::storage::trees::{TableTrees, placement};
 /// A unit of work. Dropped without [`commit`](Self::commit) it leaves no trace.
 #[derive(Debug)]
 pub struct DatabaseTransaction {
-    /// None: it is over.
+    /// Transaction of the store; None: it is over.
     pub(super) inner: Option<store::Transaction>,
     pub(super) forms: Arc<Forms>,
     /// Writers of the statement that runs, by table.
@@ -37,7 +37,7 @@ pub struct DatabaseTransaction {
     pub(super) loads: HashSet<u32>,
     /// Writers of the statement that runs which other threads fill, by table.
     pub(super) sides: Vec<(u32, Arc<Slot>)>,
-    /// How much of the rows added last went to the log, by table.
+    /// Logging of the rows that were added last, by table.
     pub(super) logging: HashMap<u32, LoadLogging>,
     owners: Owners,
     /// The session that it is shown under.
@@ -70,7 +70,7 @@ impl DatabaseTransaction {
         self.ownership = self.inner.as_ref().map(|inner| self.owners.enter(inner.id(), session));
     }
 
-    /// How long changes wait for their locks from now on.
+    /// Sets the longest wait of later changes for their locks.
     pub fn set_lock_timeout(&mut self, timeout: Duration) {
         if let Some(inner) = &mut self.inner {
             inner.set_lock_timeout(timeout);
@@ -196,7 +196,8 @@ impl DatabaseTransaction {
         self.in_exact_form(table, &TableTrees::present(table), error)
     }
 
-    /// How the rows that were added to a table since the last call were logged; None if there were none.
+    /// Returns the logging of the rows that were added to a table since the last call; None if there were
+    /// none.
     pub fn take_logging(&mut self, table: TableId) -> Option<LoadLogging> {
         self.logging.remove(&object_of(table))
     }
@@ -252,7 +253,7 @@ impl DatabaseTransaction {
         result
     }
 
-    /// What open writers wrote is to be undone.
+    /// Undoes the rows of open writers.
     fn abandon(&mut self) {
         if let Some(inner) = &mut self.inner {
             self.writers.drain().for_each(|(_, writer)| inner.abandon_bulk(writer));

@@ -25,9 +25,9 @@ use store::{
 };
 use store::{MemoryQuota, log_obstacle};
 
-/// What a folder has in which there is a database.
+/// File that every folder with a database has.
 const CONTROL: &str = "control";
-/// What any folder has that was opened.
+/// File that every folder has once it was opened.
 const LOCK: &str = "lock";
 const MASTER: &str = "master";
 const TEMPDB: &str = "tempdb";
@@ -60,7 +60,7 @@ struct Shared {
     master: Database,
     stores: RwLock<Stores>,
     next: AtomicU32,
-    /// What every database is held to that has nothing else said of it.
+    /// Limits of databases that have none of their own.
     limits: RwLock<Option<ResourceLimits>>,
     /// None: everything is in memory. Dropped last: who gets the directory's lock may remove files of the databases in it.
     folders: Option<Box<dyn Folders>>,
@@ -249,7 +249,7 @@ impl Databases {
         self.shared.stores.read().by_number.values().cloned().collect()
     }
 
-    /// Whether commits go to files.
+    /// Returns true if commits go to files.
     pub fn is_on_disk(&self) -> bool {
         self.shared.folders.is_some()
     }

@@ -77,7 +77,7 @@ impl Snapshot {
 #[derive(Debug)]
 pub struct Transaction {
     databases: Databases,
-    /// What its parts have in common where they wait for locks.
+    /// Number that the parts share where they wait for locks.
     owner: u64,
     parts: BTreeMap<u32, Part>,
     session: Option<u16>,
@@ -86,11 +86,11 @@ pub struct Transaction {
     keeps_reads: bool,
 }
 
-/// What happens in one database.
+/// Part of the transaction in one database.
 #[derive(Debug)]
 struct Part {
     transaction: DatabaseTransaction,
-    /// Where it goes back to for a savepoint that is older than it.
+    /// State of the part when it began, to which it returns for a savepoint that is older than the part.
     start: DatabaseSavepoint,
 }
 
@@ -117,7 +117,7 @@ impl Transaction {
         self.parts.values_mut().for_each(|part| part.transaction.set_session(session));
     }
 
-    /// How long changes wait for their locks from now on.
+    /// Sets the longest wait of later changes for their locks.
     pub fn set_lock_timeout(&mut self, timeout: Duration) {
         self.lock_timeout = Some(timeout);
         self.parts.values_mut().for_each(|part| part.transaction.set_lock_timeout(timeout));
@@ -230,7 +230,8 @@ impl Transaction {
         self.part(&database)?.create_table(name, schema, properties)
     }
 
-    /// How the rows that were added to a table since the last call were logged; None if there were none.
+    /// Returns the logging of the rows that were added to a table since the last call; None if there were
+    /// none.
     pub fn take_logging(&mut self, table: TableId) -> Option<LoadLogging> {
         self.parts.get_mut(&number_of(table))?.transaction.take_logging(table)
     }

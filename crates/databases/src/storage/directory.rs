@@ -57,7 +57,7 @@ impl Databases {
         Ok(Self::open_in(Box::new(folders), options)?)
     }
 
-    /// Whether somebody holds a lock of this directory, or of a database in it.
+    /// Returns true if a process holds a lock of this directory, or of a database in it.
     pub fn is_held(directory: &Path) -> bool {
         let entries = std::fs::read_dir(directory).into_iter().flatten();
         HeldDirectory::is_held(directory)

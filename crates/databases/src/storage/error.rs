@@ -5,7 +5,7 @@ use store::{EngineError, LockError};
 
 use crate::storage::table_info::TableId;
 
-/// What can go wrong while reading from, writing to or committing to a database.
+/// Failure of reading from, writing to or committing to a database.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -28,7 +28,7 @@ pub enum StoreError {
     UnsupportedType {
         /// Name of the column.
         column: String,
-        /// Its Arrow type.
+        /// Arrow type of the column.
         data_type: String,
     },
     /// A table lock was not granted.

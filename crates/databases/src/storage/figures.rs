@@ -44,7 +44,7 @@ impl DatabaseFigures {
         Some(figures.get_or_init(|| database.figures()))
     }
 
-    /// Those of all.
+    /// Lists the figures of all databases.
     pub fn all(&self) -> impl Iterator<Item = &Figures> {
         self.0.values().map(|(database, figures)| figures.get_or_init(|| database.figures()))
     }
@@ -83,7 +83,7 @@ pub fn all_caches(caches: impl Iterator<Item = CacheCounts>) -> Option<CacheCoun
     })
 }
 
-/// Which of a table's indexes pages belong to.
+/// Index of a table that pages belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexPages<'t> {
     /// The heap or the clustered tree, with what is outside of its rows.
@@ -114,12 +114,12 @@ impl Figures {
         &self.engine
     }
 
-    /// Where a file of it is, within the data directory; its name alone if it is in memory.
+    /// Returns the path of the database's file within the data directory; its name alone if it is in memory.
     pub fn path_of(&self, file: &str) -> String {
         self.folder.as_ref().map_or_else(|| file.to_owned(), |folder| format!("{folder}/{file}"))
     }
 
-    /// How long it has been open.
+    /// Returns the time since the database was opened.
     pub fn uptime(&self) -> Duration {
         self.opened.elapsed()
     }
@@ -159,7 +159,7 @@ impl Figures {
         self.snapshot.physical_statistics(&table.name, detail)
     }
 
-    /// What another compression would make of a table's rows, or of one of its nonclustered indexes.
+    /// Estimates the size of a table's rows, or of one of its nonclustered indexes, with another compression.
     pub fn estimate(
         &self,
         table: &Table,
@@ -173,7 +173,7 @@ impl Figures {
     }
 }
 
-/// Which index of a table an allocation unit belongs to; None: none that the table has now.
+/// Returns the index of a table that an allocation unit belongs to; None: none that the table has now.
 pub fn index_of(table: &Table, unit: UnitId) -> Option<IndexPages<'_>> {
     // The engine numbers units as SQL Server does: 256 and four numbers for each index.
     match unit.index.checked_sub(256)? {

@@ -11,7 +11,7 @@ use store::OpenDirectoryError;
 use store::disk::memory::UnsyncedVolume;
 use store::disk::volume::{DirectoryVolume, Volume};
 
-/// Where the folders of a server's databases are.
+/// Place of the folders of a server's databases.
 pub trait Folders: fmt::Debug + Send + Sync {
     /// The files of a folder, which is made if there is none, for as long as the answer lives. `durable` says whether it outlives the
     /// server.

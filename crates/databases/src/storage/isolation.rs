@@ -1,6 +1,6 @@
 //! What a statement reads, and how it locks what it reads.
 
-/// What a scan within a transaction reads, besides the transaction's own changes.
+/// State that a scan within a transaction reads, besides the transaction's own changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reads {
     /// The statement's one state of the database, or under SNAPSHOT the transaction's.
@@ -13,7 +13,7 @@ pub enum Reads {
     Latest,
 }
 
-/// How a table is locked for reading.
+/// Lock on a table that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReadLock {
     /// Waits for transactions that change the table, and keeps no lock.

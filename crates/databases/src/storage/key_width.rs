@@ -10,15 +10,15 @@ use crate::storage::columns::kind_of_column;
 /// The key of a clustered tree or of an index.
 #[derive(Debug, Clone)]
 pub struct KeyWidth {
-    /// Its name.
+    /// Name of the key or index.
     pub name: String,
-    /// Whether it is the clustered one.
+    /// True for the clustered key.
     pub clustered: bool,
     /// Positions of its columns in the table.
     pub columns: Vec<usize>,
     /// Bytes of its columns of fixed length.
     pub fixed_bytes: usize,
-    /// What all columns may take. `None`: one has no limit.
+    /// Most bytes that all columns may take as declared. `None`: a column has no limit.
     declared_bytes: Option<usize>,
     /// Most bytes of an entry.
     pub limit_bytes: usize,
@@ -63,24 +63,25 @@ impl KeyWidth {
         all.collect()
     }
 
-    /// Whether a tree can hold it: its columns of fixed length leave room, and none is of a type that is kept outside of rows.
+    /// Returns true if a tree can hold the key: its columns of fixed length leave room, and none is of a type
+    /// that is kept outside of rows.
     pub fn fits(&self) -> bool {
         self.declared_bytes.is_some() && self.fixed_bytes <= self.limit_bytes
     }
 
-    /// Whether an entry may be too long.
+    /// Returns true if an entry may be too long.
     pub fn is_wide(&self) -> bool {
         self.declared_bytes.is_some_and(|bytes| bytes > self.limit_bytes)
     }
 }
 
-/// Whether values of a column can be parts of a key.
+/// Returns true if values of a column can be parts of a key.
 pub fn is_key_column(column: &ColumnDefinition) -> bool {
     !matches!(column.sql_type, tds::SqlType::Vector { .. })
         && kind_of_column(&column.stored()).0.place() != (Place::Variable { limit_bytes: None })
 }
 
-/// How many bytes values of a column of variable length take in pages.
+/// Measures the bytes that values of a column of variable length take in pages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoredBytes(Option<CodePage>, bool);
 
@@ -92,7 +93,7 @@ pub(crate) fn stored_bytes(column: &ColumnDefinition) -> Option<StoredBytes> {
 }
 
 impl StoredBytes {
-    /// Of a text.
+    /// Returns the bytes of a text.
     pub fn of_text(self, text: &str) -> usize {
         match self {
             StoredBytes(_, true) => 2 * text.encode_utf16().count(),

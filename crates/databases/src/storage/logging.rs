@@ -2,7 +2,7 @@
 
 use store::{MinimalLogging, MinimalLoggingCondition, RecoveryModel};
 
-/// Which pages of a load were minimally logged.
+/// Minimal logging of a load: the pages that had it, and the reasons why others had not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadLogging {
     /// Pages of rows.
@@ -29,7 +29,7 @@ pub enum LoggingCondition {
 }
 
 impl LoggingCondition {
-    /// Its name in `sys.dm_bulkwire_loads`.
+    /// Returns the condition's name in `sys.dm_bulkwire_loads`.
     pub fn name(self) -> &'static str {
         match self {
             LoggingCondition::RecoveryModel => "RECOVERY_MODEL",
@@ -39,7 +39,7 @@ impl LoggingCondition {
         }
     }
 
-    /// What failed, for a person.
+    /// Describes for a person that the condition does not hold.
     pub fn reason(self) -> &'static str {
         match self {
             LoggingCondition::RecoveryModel => "the recovery model is FULL",
@@ -51,7 +51,7 @@ impl LoggingCondition {
 }
 
 impl LoadLogging {
-    /// What a bulk writer does.
+    /// Translates the logging of a bulk writer.
     pub(super) fn of(minimal: &MinimalLogging, recovery_model: RecoveryModel) -> LoadLogging {
         let failed = minimal.failed.iter().map(|condition| match condition {
             MinimalLoggingCondition::RecoveryModel => LoggingCondition::RecoveryModel,

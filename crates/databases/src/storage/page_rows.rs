@@ -16,7 +16,7 @@ pub struct PageRows {
     cells: Arc<[PageCell]>,
 }
 
-/// What a scan has found.
+/// Rows that a scan has found.
 #[derive(Debug)]
 pub enum ScannedRows {
     /// Borrowed page rows.
@@ -25,10 +25,10 @@ pub enum ScannedRows {
     Batch(RecordBatch),
 }
 
-/// How values of one column go from a record to the wire.
+/// Copying of one column's values from a record to the wire.
 #[derive(Debug, Clone, Copy)]
 pub struct PageCell {
-    /// Where the value is in a record.
+    /// Place of the value in a record.
     pub place: ValuePlace,
     /// Bytes of the length in front of it: none, one (0: NULL), or two (FFFF: NULL).
     pub prefix: CellPrefix,
@@ -36,7 +36,7 @@ pub struct PageCell {
     pub swaps_halves: bool,
 }
 
-/// How a value's length is encoded.
+/// Encoding of a value's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellPrefix {
     /// Not at all.
@@ -71,7 +71,8 @@ impl PageRows {
     }
 }
 
-/// How the columns of a table in `projection` become those of a result; None: some of them have other bytes there.
+/// Returns the copying of a table's columns in `projection` to those of a result; None: some of them have
+/// other bytes there.
 pub(super) fn page_cells(
     layout: &Layout,
     form: &TableForm,
@@ -113,5 +114,5 @@ impl ScannedRows {
     }
 }
 
-/// What a scan of borrowed page rows returns.
+/// Next rows of a scan of borrowed page rows; None: the end.
 pub(super) type NextRows = Option<Result<ScannedRows, StoreError>>;

@@ -45,7 +45,7 @@ enum FoundRows {
     Ordered(OrderedScan),
 }
 
-/// Who opens a scan.
+/// Snapshot or transaction whose rows a scan reads.
 pub(super) enum OpenRows<'a> {
     Snapshot(&'a store::Snapshot),
     Transaction(&'a store::Transaction),
@@ -84,7 +84,8 @@ impl OpenRows<'_> {
         self.ordered(table, form, projection, range).map(FoundRows::Ordered)
     }
 
-    /// Whether so many entries of an index are in a range that reading the whole table is cheaper than following them.
+    /// Returns true if so many entries of an index are in a range that reading the whole table is cheaper
+    /// than following them.
     fn leads_to_many(
         &self,
         table: &Arc<Table>,
@@ -185,7 +186,8 @@ impl Scan {
         })
     }
 
-    /// Whether the rows are those of the one range of the clustered key that was asked for, in its order, and no others.
+    /// Returns true if the rows are those of the one range of the clustered key that was asked for, in its
+    /// order, and no others.
     pub fn is_range(&self) -> bool {
         self.is_range
     }

@@ -16,7 +16,7 @@ pub struct SideWriter {
     slot: Arc<Slot>,
 }
 
-/// What a transaction keeps of a side writer.
+/// State of a side writer that its transaction keeps.
 #[derive(Debug)]
 pub(super) struct Slot {
     state: Mutex<State>,

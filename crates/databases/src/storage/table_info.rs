@@ -25,7 +25,7 @@ pub struct TableInfo {
     pub bytes: u64,
 }
 
-/// How a transaction has locked a table.
+/// Lock of a transaction on a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LockMode {
     /// Shared among appenders: inserts, and bulk loads without a table lock, run side by side (SQL Server's IX).

@@ -6,7 +6,7 @@ use query::{is_case_sensitive, text_key};
 use store::{KeyText, TextOrder};
 use tds::Collation;
 
-/// What the paged engine orders text by. It is kept in files: other bytes for the same text are another format.
+/// Order of text in the paged engine. It is kept in files: other bytes for the same text are another format.
 pub(super) const TEXT_ORDER: TextOrder = TextOrder { write };
 
 fn write(collation: &str, text: KeyText<'_>, out: &mut Vec<u8>) -> bool {

@@ -24,7 +24,7 @@ use super::trees::TableTrees;
 
 /// Rows of one statement that are not worth extents of their own.
 const WAITING_ROWS_MAX: usize = 512;
-/// The same in bytes.
+/// Bytes of one statement's rows that are not worth extents of their own.
 const WAITING_BYTES_MAX: usize = 64 << 10;
 /// Rows that are fetched at once by what leads to them: so many of their pages are held meanwhile.
 const FETCHED_ROWS: usize = 8192;

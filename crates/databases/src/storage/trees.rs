@@ -17,7 +17,7 @@ use crate::storage::key_width::KeyWidth;
 /// The trees of a table, and how its rows are compressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TableTrees {
-    /// None: a heap.
+    /// Key of the clustered tree; None: a heap.
     pub clustered: Option<IndexDefinition>,
     pub indexes: Vec<PlacedIndex>,
     pub compression: Compression,
@@ -158,7 +158,7 @@ impl TableTrees {
 }
 
 impl PlacedIndex {
-    /// Whether two indexes hold the same, in the same group.
+    /// Returns true if two indexes hold the same entries, in the same group.
     pub fn is_like(&self, other: &PlacedIndex) -> bool {
         self.group == other.group && self.definition.is_like(&other.definition)
     }
@@ -169,7 +169,7 @@ impl PlacedIndex {
     }
 }
 
-/// Where a new table's pages go, by the text kept with it.
+/// Returns the file groups of a new table's pages, by the text kept with it.
 pub(super) fn placement(properties: &str) -> Placement {
     // A module's text, or a type's, is no table's: it has no rows to place.
     let groups = serde_json::from_str::<TableDefinition>(properties).map(|definition| definition.file_groups);
@@ -191,7 +191,8 @@ pub(super) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
     clustered.chain(indexes.map(|index| tree(Some(index.name.clone()), index))).collect()
 }
 
-/// Whether the engine can keep the rows of a filter apart: it compares no column that is too large for that.
+/// Returns true if the engine can keep the rows of a filter apart: it compares no column that is too large
+/// for that.
 pub fn holds_filter(filter: &RowFilter, definition: &TableDefinition) -> bool {
     filter_terms(filter, definition).is_some()
 }
@@ -204,7 +205,7 @@ pub(super) fn compression(declared: DataCompression) -> Compression {
     }
 }
 
-/// Whether all that differs is the name.
+/// Returns true if two definitions differ in the name only.
 fn is_renamed(before: &IndexDefinition, after: &IndexDefinition) -> bool {
     before.name != after.name
         && IndexDefinition { name: String::new(), ..before.clone() }

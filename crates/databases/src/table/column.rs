@@ -65,7 +65,8 @@ pub(super) fn to_column(
     Ok(kept(Datum::array(&values, to), column))
 }
 
-/// What a column keeps of values that fit: blanks and zeros at their end go if it was defined with ANSI_PADDING OFF.
+/// Returns values as their column keeps them: blanks and zeros at their end go if it was defined with
+/// ANSI_PADDING OFF.
 fn kept(array: ArrayRef, column: &ColumnDefinition) -> ArrayRef {
     if !column.trims_padding() {
         return array;
@@ -93,7 +94,7 @@ fn without_marks(array: &ArrayRef) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// Whether every value of the one type is one of the other, unchanged.
+/// Returns true if every value of the one type is one of the other, unchanged.
 fn same_values(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (SqlType::Decimal { precision: p1, scale: s1 }, SqlType::Numeric { precision: p2, scale: s2 })

@@ -39,7 +39,8 @@ impl IgnoredKeys {
         Ok(IgnoredKeys { keys, seen, looked_up })
     }
 
-    /// Which rows are not duplicates: neither of rows of the table nor of rows of the statement before them. Those are noted.
+    /// Marks the rows that are no duplicates of rows of the table, or of earlier rows of the statement. The
+    /// keys of marked rows are remembered.
     pub fn fresh(
         &mut self,
         table: &TableDefinition,

@@ -9,12 +9,12 @@ use crate::catalogue::TableDefinition;
 use crate::storage::{CopyRefusal, ValueForm, WireForm, WireRowCopier};
 use crate::table::value_form::value_form;
 
-/// How the rows of one load are stored.
+/// Way in which the rows of one load are stored.
 #[derive(Debug)]
 pub enum Intake {
     /// They are copied into pages from the bytes of the wire.
     Copy(WireRowCopier),
-    /// They are decoded into batches.
+    /// Rows are decoded into batches.
     Decode(DecodeReason),
 }
 
@@ -58,7 +58,7 @@ pub enum DecodeReason {
 }
 
 impl DecodeReason {
-    /// Its name in `sys.dm_bulkwire_loads`.
+    /// Returns the reason's name in `sys.dm_bulkwire_loads`.
     pub fn name(self) -> &'static str {
         match self {
             DecodeReason::Triggers => "TRIGGERS",
@@ -93,18 +93,18 @@ pub struct LoadFacts<'a> {
     pub fires_triggers: bool,
 }
 
-/// What the writer of the rows does with each of them.
+/// Work of the writer on each row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowWork<'a> {
     /// The table.
     pub definition: &'a TableDefinition,
-    /// It evaluates CHECK constraints.
+    /// The writer evaluates CHECK constraints.
     pub checks: bool,
     /// The load checks FOREIGN KEYs.
     pub looks_up: bool,
-    /// It leaves out rows whose keys exist.
+    /// The writer leaves out rows whose keys exist.
     pub leaves_out: bool,
-    /// It measures keys.
+    /// The writer measures keys.
     pub measures_keys: bool,
     /// A NULL becomes the column's default.
     pub default_for_null: bool,

@@ -124,7 +124,7 @@ impl SeenKeys {
     }
 }
 
-/// Which rows a key is of; None: all.
+/// Marks the rows that a key covers; None: all.
 fn masked(
     key: &UniqueKey,
     table: &TableDefinition,
@@ -138,7 +138,7 @@ fn is_in(mask: &Option<Vec<bool>>, row: usize) -> bool {
     mask.as_ref().is_none_or(|mask| mask.get(row).copied().unwrap_or_default())
 }
 
-/// What a key column is compared by.
+/// Converts a key column to a form in which equal values compare equal.
 pub(super) fn comparable(array: &ArrayRef, column: &ColumnDefinition) -> ArrayRef {
     match &column.sql_type {
         sql_type if sql_type.is_character() => {

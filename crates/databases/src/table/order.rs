@@ -38,7 +38,7 @@ impl OrderCheck {
         Some(OrderCheck { columns, last: None })
     }
 
-    /// Whether `order` is that of the clustered key.
+    /// Returns true if `order` is that of the clustered key.
     pub fn is_clustered(table: &TableDefinition, order: &[(String, bool)]) -> bool {
         let keys = table.keys.iter().filter(|key| key.clustered).map(|key| &key.columns);
         let indexes = table.indexes.iter().filter(|index| index.clustered && !index.columnstore);

@@ -26,7 +26,7 @@ pub struct WritePlan {
     pub calls: bool,
 }
 
-/// Whether an expression calls a function of the user's own.
+/// Returns true if an expression calls a function of the user's own.
 pub fn calls_function(expr: &Expr) -> bool {
     let mut calls = false;
     expr.clone().rewrite(&mut |part| {
@@ -36,7 +36,8 @@ pub fn calls_function(expr: &Expr) -> bool {
     calls
 }
 
-/// Whether the text of an expression calls a function of the user's own; false for text that cannot be read.
+/// Returns true if the text of an expression calls a function of the user's own; false for text that cannot
+/// be parsed.
 pub fn text_calls_function(text: &str) -> bool {
     parse_expression(text).is_ok_and(|expr| calls_function(&expr))
 }

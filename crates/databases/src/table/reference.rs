@@ -62,7 +62,8 @@ impl PendingKeys {
         Ok(())
     }
 
-    /// Whether any key is missing from the table, by its trees; None: they are no way to find out, or not a good one.
+    /// Looks keys up in the table's trees. Returns true if one is missing. None: the keys are too many, or no
+    /// tree has them all.
     fn missing_in_trees(&self, access: &TransactionAccess) -> Result<Option<bool>, SqlError> {
         let Reference { parent, referenced, .. } = &self.reference;
         let few = self.keys.len() == self.values.len() && self.keys.len() as u64 <= parent.rows / 8 + 64;

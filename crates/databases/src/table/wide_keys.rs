@@ -11,12 +11,12 @@ use crate::storage::{KeyWidth, stored_bytes};
 pub(super) struct WideKeys(Vec<KeyWidth>);
 
 impl WideKeys {
-    /// Those of a table.
+    /// Collects the wide keys of a table.
     pub fn of(table: &TableDefinition) -> WideKeys {
         WideKeys(KeyWidth::of_table(table).into_iter().filter(KeyWidth::is_wide).collect())
     }
 
-    /// Whether rows need not be measured.
+    /// Returns true if rows need not be measured.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -34,7 +34,7 @@ use crate::waiting::waiting;
 pub struct InputRows {
     /// By position in the table; None for a column that was not given.
     pub columns: Vec<Option<(ArrayRef, SqlType)>>,
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
 }
 
@@ -57,7 +57,7 @@ impl InputRows {
     }
 }
 
-/// How rows are written.
+/// Options for writing rows.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
     /// `INSERT` or `UPDATE`, for messages about single values.
@@ -84,7 +84,7 @@ pub struct TableWriter {
     ignored: Option<IgnoredKeys>,
     references: Vec<PendingKeys>,
     schema: Arc<Schema>,
-    /// Where rows go if not to the transaction's own writer.
+    /// Writer that takes the rows; None: the transaction's own writer.
     side: Option<SideWriter>,
     /// The last identity value given out or kept.
     pub last_identity: Option<i64>,
@@ -194,7 +194,8 @@ impl TableWriter {
         self.check_written(batch)
     }
 
-    /// Whether a default or a computed column calls a function, which could read rows of the statement.
+    /// Returns true if a default or a computed column calls a function, which could read rows of the
+    /// statement.
     pub fn completes_by_functions(&self) -> bool {
         self.plan.calls
     }
@@ -356,7 +357,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// How the written rows were logged. It can be taken once.
+    /// Returns the logging of the written rows. It can be taken once.
     pub fn take_logging(&self) -> Result<Option<LoadLogging>, SqlError> {
         self.access.write(|transaction| Ok(transaction.take_logging(self.table.id)))
     }

@@ -70,7 +70,7 @@ impl TransactionAccess {
         self.transactions.lock().ignored = true;
     }
 
-    /// Whether a whole key of a table has a row. Waits for a transaction that is adding one.
+    /// Returns true if a row of the table has this whole key. Waits for a transaction that is adding one.
     pub fn has_row(&self, table: TableId, range: &KeyRange) -> Result<bool, SqlError> {
         let found = |transaction: &mut Transaction| {
             let mut rows = transaction.open(table)?.scan(Some(Vec::new()), Some(range), Reads::Latest)?;

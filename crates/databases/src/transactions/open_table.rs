@@ -8,7 +8,7 @@ use crate::storage::TableId;
 /// The kind of a table, which decides the transaction that changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Everybody's.
+    /// A table that other sessions can see.
     Shared,
     /// A `#` object of the session, in tempdb.
     Temporary,
@@ -19,11 +19,11 @@ pub enum Place {
 /// A table as the session sees it now.
 #[derive(Debug, Clone)]
 pub struct OpenTable {
-    /// Where it is.
+    /// Kind of the table.
     pub place: Place,
-    /// The store's id.
+    /// Id of the table in the store.
     pub id: TableId,
-    /// What is declared.
+    /// Declaration of the table.
     pub definition: Arc<TableDefinition>,
     /// Rows in it.
     pub rows: u64,

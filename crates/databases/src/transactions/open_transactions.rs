@@ -20,7 +20,7 @@ pub struct OpenTransactions {
     pub session: Option<Transaction>,
     /// The statement's changes of table variables. The end of the statement commits them, even if the other transaction is rolled back.
     pub variables: Option<Transaction>,
-    /// Where the request runs.
+    /// Thread on which the request runs.
     pub placement: Placement,
     /// A statement has left out rows whose keys were there already.
     pub ignored: bool,
@@ -28,14 +28,14 @@ pub struct OpenTransactions {
     pub opened_to_read: bool,
 }
 
-/// What a scan and a bulk writer share with the session.
+/// Transactions of a session, shared with its scans and bulk writers.
 pub type SharedTransactions = Arc<Mutex<OpenTransactions>>;
 
 /// A point of the session's transaction to go back to; `None`: there was none.
 pub struct Mark(Option<Savepoint>);
 
 impl OpenTransactions {
-    /// Whether read locks are kept after reading.
+    /// Returns true if read locks are kept after reading.
     #[inline]
     pub fn holds_locks(&self) -> bool {
         self.session.is_some() && !self.opened_to_read
@@ -50,7 +50,7 @@ impl OpenTransactions {
         }
     }
 
-    /// The same to change something.
+    /// Returns the transaction that changes tables of a place, to change something.
     #[inline]
     pub fn at_mut(&mut self, place: Place) -> Option<&mut Transaction> {
         match place {
