@@ -94,7 +94,7 @@ pub struct Facts {
     pub loads: Box<dyn Fn() -> Vec<FinishedLoad> + Send + Sync>,
     /// Waits that belong to no database.
     pub waits: Box<dyn Fn() -> Vec<WaitCount> + Send + Sync>,
-    /// What the server counts of clients.
+    /// Counts of clients and their requests; None: the server keeps none.
     pub counts: Option<Arc<Counts>>,
     /// Ticks of 100 ns since 0001-01-01 UTC when the statement began.
     pub now: i64,
@@ -108,11 +108,11 @@ pub struct Facts {
     pub is_uncommittable: bool,
     /// The isolation level asked for, as sys.dm_exec_sessions numbers it.
     pub isolation_level: u8,
-    /// Whether columns defined now keep blanks and zeros at the end of their values.
+    /// True if columns defined now keep blanks and zeros at the end of their values.
     pub ansi_padding: bool,
     /// `@@OPTIONS`.
     pub options: i64,
-    /// What sp_set_session_context has set.
+    /// Values that sp_set_session_context has set.
     pub session_context: Arc<SessionContext>,
     /// CURSOR_STATUS by scope (`global`, `local`, `variable`) and name in lower case.
     pub cursors: Vec<(&'static str, String, i64)>,
@@ -120,7 +120,7 @@ pub struct Facts {
     pub row_version: u64,
     /// DATEFIRST: 1 for Monday to 7 for Sunday.
     pub date_first: u8,
-    /// What SET CONTEXT_INFO has set.
+    /// Bytes that SET CONTEXT_INFO has set.
     pub context_info: Option<Vec<u8>>,
     /// The error that a CATCH block handles.
     pub error: Option<SqlError>,
@@ -307,7 +307,7 @@ impl Facts {
         self.noted((self.identities)(object_id))
     }
 
-    /// When the session logged in.
+    /// Returns the time at which the session logged in.
     pub fn login_moment(&self) -> Datum {
         let sessions = (self.sessions)();
         let own = sessions.iter().find(|session| session.spid == self.spid);

@@ -12,11 +12,11 @@ use tsql::SqlError;
 /// A table that is made for a query: columns and rows.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// Its columns.
+    /// Columns of the view.
     pub columns: Vec<OutputColumn>,
-    /// Its rows, one datum a column.
+    /// Rows of the view, one datum a column.
     pub rows: Vec<Vec<Datum>>,
-    /// What a row has in a column that it does not set.
+    /// Value of each column in a row that does not set it.
     defaults: Vec<Datum>,
 }
 
@@ -72,7 +72,7 @@ impl View {
         self.rows.push(row);
     }
 
-    /// Whether it has no rows yet.
+    /// Returns true if the view has no rows yet.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

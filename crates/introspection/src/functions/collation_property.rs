@@ -11,7 +11,8 @@ use tsql::SqlError;
 use crate::facts::Facts;
 use crate::functions::metadata::pair;
 
-/// What COLLATIONPROPERTY gives: an integer, or bytes of the wire. Only a property that is computed makes it a variant.
+/// Binds COLLATIONPROPERTY. The result is an integer, or bytes of the wire; only a property that is computed
+/// makes it a variant.
 pub(super) fn bind(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     let result = match call.arguments.get(1).and_then(|property| property.constant.as_ref()) {
         Some(Datum::Text(property)) if is_wire_form(property) => wire_type(),

@@ -27,7 +27,7 @@ pub fn signatures() -> Vec<(&'static str, Vec<&'static Signature>)> {
     families
 }
 
-/// Whether calls of a function are quick and read no rows.
+/// Returns true if calls of a function are quick and read no rows.
 pub fn is_light(name: &str) -> bool {
     let own = || TABLE.find(name).map(|function| function.signature.is_light);
     let known = query::functions::find(name).map(|function| function.signature.is_light);

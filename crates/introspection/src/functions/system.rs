@@ -371,7 +371,7 @@ fn server_property(property: &str, facts: &Facts) -> Result<Typed, SqlError> {
     }
 }
 
-/// Whether the login, which may do everything, is in a role; None if there is no such role.
+/// Returns true if the login, which may do everything, is in a role; None if there is no such role.
 fn member_of(role: &str, server: bool) -> Option<bool> {
     let role = role.to_ascii_lowercase();
     let (every, fixed): (&[&str], &[&str]) = if server {

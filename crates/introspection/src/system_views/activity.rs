@@ -273,7 +273,7 @@ fn definition_of<'c>(
     all.find(|own| figures.table(own).is_some_and(|own| own.object == table.object)).map(AsRef::as_ref)
 }
 
-/// What a lock is on: database, `resource_associated_entity_id`, `resource_description`.
+/// Returns the resource of a lock: database, `resource_associated_entity_id`, `resource_description`.
 fn resource(
     context: &Context<'_>,
     (database, figures): (i64, &Figures),
@@ -323,7 +323,7 @@ fn of_databases<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (i64, &'c 
 /// A session that waits for a lock.
 struct LockWaiter<'c> {
     session: u16,
-    /// What it waits for, and in which database.
+    /// Lock that the session waits for.
     lock: LockRow,
     of: (i64, &'c Figures),
     blocker: Option<u16>,
@@ -423,7 +423,7 @@ fn percent(value: f64) -> Datum {
     Datum::Decimal((value * 100.0).round().clamp(0.0, 99_999.0) as i128)
 }
 
-/// What is not measured is NULL.
+/// Fills `sys.dm_db_resource_stats`. Figures that are not measured are NULL.
 fn resource_stats(context: &Context<'_>, view: &mut View) {
     let Some(figures) = context.figures(context.database) else { return };
     let limits = figures.engine().resource_limits();

@@ -64,7 +64,7 @@ enum Kept {
     Identity,
 }
 
-/// Whether blanks or zeros may stand at the end of a column's values.
+/// Returns true if blanks or zeros may stand at the end of a column's values.
 pub(super) fn knows_padding(sql_type: &SqlType) -> bool {
     sql_type.is_character() || sql_type.is_binary() || *sql_type == SqlType::SqlVariant
 }

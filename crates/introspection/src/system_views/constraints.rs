@@ -54,7 +54,8 @@ fn keys(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Whether a constraint's name is the one that it gets where none is written: it ends with the constraint's id.
+/// Returns true if a constraint's name is the one that it gets where none is written: it ends with the
+/// constraint's id.
 fn is_made(name: &str, prefix: &str, object_id: i32) -> bool {
     name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with("__"))
         && name.ends_with(&format!("{object_id:08X}"))

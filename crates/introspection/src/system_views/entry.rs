@@ -62,7 +62,7 @@ impl Context<'_> {
 pub(crate) struct Entry {
     pub(super) schema: &'static str,
     pub(super) name: &'static str,
-    /// Its columns, as [`View::shaped`] reads them.
+    /// Columns of the view, as [`View::shaped`] reads them.
     pub(super) shape: &'static str,
     /// Adds its rows.
     pub(super) fill: fn(&Context<'_>, &mut View),

@@ -105,7 +105,7 @@ pub struct IndexRow<'t> {
     filter: Option<&'t str>,
     options: IndexOptions,
     pub compression: DataCompression,
-    /// How it is partitioned.
+    /// Partitioning of the index; None: not partitioned.
     pub partitioning: Option<&'t Partitioning>,
 }
 

@@ -57,7 +57,7 @@ pub(super) const LOG_RECORDS: &[(&str, &str)] = &[
     ("PartitionId", "bigint"),
 ];
 
-/// When the database makes its next checkpoint, a view that SQL Server does not have.
+/// Bytes of log since the last checkpoint, and the number that starts the next one: a view that SQL Server does not have.
 const CHECKPOINTS: &str = "
     database_id int!
     log_bytes_since_checkpoint bigint!
@@ -77,7 +77,7 @@ pub fn recovery_model(figures: &Figures) -> (i32, &'static str) {
     }
 }
 
-/// What keeps the log from being given up, as `sys.databases` numbers and names it.
+/// Returns the reason why the log cannot be truncated, as `sys.databases` numbers and names it.
 pub(super) fn reuse_wait(figures: &Figures) -> (i32, &'static str) {
     let wait = figures.engine().log_space().reuse_wait;
     let number = match wait {
@@ -206,7 +206,7 @@ fn lsn(text: &str) -> Result<Lsn, SqlError> {
     }
 }
 
-/// What allocation units are called: the table, and the index if it is one.
+/// Names of allocation units: the table, and the index if the unit belongs to one.
 struct UnitNames<'f> {
     /// Tables and their definitions by the number that their pages carry.
     tables: std::collections::HashMap<u32, (&'f store::catalogue::Table, &'f TableDefinition)>,

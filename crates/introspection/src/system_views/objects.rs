@@ -160,7 +160,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     }),
 ];
 
-/// What a row says of an object and the table that it belongs to.
+/// Returns the columns of a row that describe an object and the table that it belongs to.
 pub(super) fn object<'a>(
     context: &Context<'_>,
     table: &TableDefinition,

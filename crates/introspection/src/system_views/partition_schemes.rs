@@ -58,7 +58,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ),
 ];
 
-/// Those of the database that is shown.
+/// Returns the partition functions and schemes of the database that is shown.
 fn own(context: &Context<'_>) -> Partitions {
     let mut own = context.facts.partitions().clone();
     own.functions.retain(|function| same_name(&function.database, context.database));

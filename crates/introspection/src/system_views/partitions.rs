@@ -89,15 +89,15 @@ pub struct Space {
     pub in_row_data: u64,
     /// In use, maps and upper levels of a tree among them.
     pub in_row_used: u64,
-    /// Of its extents, and its maps.
+    /// Pages of the index's extents, and its maps.
     pub in_row_reserved: u64,
     /// Large values: in use.
     pub lob_used: u64,
-    /// The same, reserved.
+    /// Large values: reserved.
     pub lob_reserved: u64,
     /// Values moved out of long rows: in use.
     pub overflow_used: u64,
-    /// The same, reserved.
+    /// Values moved out of long rows: reserved.
     pub overflow_reserved: u64,
 }
 

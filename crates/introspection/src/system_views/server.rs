@@ -321,7 +321,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::empty("security_policies", "name sysname!\nobject_id int!\nschema_id int!\nis_enabled bit!"),
 ];
 
-/// When everything that has always been there began.
+/// Returns the creation time of everything that has always been there.
 fn beginning() -> Datum {
     moment(0)
 }

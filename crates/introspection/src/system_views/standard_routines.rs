@@ -118,7 +118,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::standard("SEQUENCES", SEQUENCES, sequences),
 ];
 
-/// What a type's name and sizes are, in the columns that ROUTINES and PARAMETERS share.
+/// Sets a type's name and sizes in the columns that ROUTINES and PARAMETERS share.
 fn describe(view: &mut View, sql_type: &SqlType) {
     view.set("DATA_TYPE", text(system_type(sql_type).name));
     let names = [
