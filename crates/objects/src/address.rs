@@ -4,7 +4,7 @@ use std::io;
 
 use object_store::path::Path;
 
-/// Who keeps an object.
+/// Kind of store that keeps an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Service {
     S3,
@@ -21,7 +21,7 @@ pub(crate) struct Address {
     pub(crate) root: String,
     /// Scheme and bucket as they were given.
     given_root: String,
-    /// What stands behind the bucket; nothing in it is decoded.
+    /// Key of the object: the part of the URL behind the bucket, not decoded.
     key: String,
 }
 

@@ -168,7 +168,7 @@ fn checked(answer: HttpResponse) -> Answer {
 
 type Answer = Result<HttpResponse, HttpError>;
 
-/// What a handshake needs; the system's certificates are read once.
+/// Returns the settings of TLS handshakes; the system's certificates are read once.
 fn tls() -> io::Result<Arc<ClientConfig>> {
     static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(tls) = TLS.get() {

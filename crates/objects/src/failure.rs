@@ -7,7 +7,7 @@ use formats::objects::shown_url;
 
 /// The text before a status in the errors of the stores' library.
 const STATUS_MARK: &str = "Server returned non-2xx status code: ";
-/// Where a cloud machine answers for its own credentials.
+/// Addresses at which a cloud machine answers for its own credentials.
 const METADATA_MARKS: [&str; 3] = ["169.254.169.254", "169.254.170.2/", "metadata.google.internal"];
 const TEXT_CHARS_MAX: usize = 300;
 
@@ -118,7 +118,7 @@ pub(crate) fn exists() -> io::Error {
     io::Error::new(ErrorKind::AlreadyExists, "there is such an object already")
 }
 
-/// Whether a certificate was refused.
+/// Returns true if a certificate was refused.
 pub(crate) fn is_of_certificate(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|link| link.is::<rustls::Error>() || link.to_string().contains("certificate"))
 }
@@ -152,7 +152,7 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
     })
 }
 
-/// What stands in an element of XML.
+/// Returns the text of an element of XML.
 fn element<'a>(body: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = body.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text).filter(|text| !text.is_empty())

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// What systems say of a name without a host: glibc, musl, macOS and Windows. The number of the error is not kept by all of them.
+/// Messages of systems for a name without a host: glibc, musl, macOS and Windows. The number of the error is
+/// not kept by all of them.
 const MISSING: [&str; 7] = [
     "Name or service not known",
     "No address associated with hostname",
@@ -28,7 +29,7 @@ pub(crate) enum LookupError {
     Failed { host: String, reason: String },
 }
 
-/// Whether an error of a request is that of a name which no host has.
+/// Returns true if a request failed because no host has the name.
 pub(crate) fn is_missing(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(link) = next {

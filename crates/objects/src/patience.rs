@@ -1,4 +1,4 @@
-//! How long requests are tried again, and how long each try waits.
+//! Time for which requests are tried again, and the wait before each try.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::settings::{WAIT_MAX, WAIT_MIN, retry_for};
 /// Tries of a name that does not exist: enough for one that has just been registered.
 pub(crate) const UNKNOWN_HOST_TRIES: usize = 6;
 
-/// How long tries go on without a byte, and how long each waits.
+/// Time left for tries that bring no byte, and the wait before the next try.
 pub(crate) struct Patience {
     lasts: Duration,
     since: Instant,

@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-/// What a profile says.
+/// Settings of a profile, by name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Profile(HashMap<String, String>);
 

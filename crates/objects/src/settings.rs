@@ -4,12 +4,12 @@ use std::env;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How long tries go on after the first that failed.
+/// Returns the time for which tries go on after the first that failed.
 pub(crate) fn retry_for() -> Duration {
     seconds("BULKWIRE_OBJECTS_RETRY_FOR", 60)
 }
 
-/// How long a request may stand still.
+/// Returns the time for which a request may stand still.
 pub(crate) fn stall() -> Duration {
     seconds("BULKWIRE_OBJECTS_TIMEOUT", 60).max(Duration::from_millis(100))
 }
@@ -24,17 +24,18 @@ fn seconds(name: &str, default: u32) -> Duration {
     Duration::from_secs(given.unwrap_or(default).into())
 }
 
-/// Whether unencrypted requests to a host are allowed: to this machine, or to any if the environment says so.
+/// Returns true if unencrypted requests to a host are allowed: to this machine, or to any if the environment
+/// says so.
 pub(crate) fn allows_http(host: &str) -> bool {
     is_loopback(host) || env::var("BULKWIRE_ALLOW_HTTP").is_ok_and(|text| is_yes(&text))
 }
 
-/// Whether a value of the environment means yes.
+/// Returns true if a value of the environment means yes.
 pub(crate) fn is_yes(text: &str) -> bool {
     matches!(text.trim().to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
 }
 
-/// Whether a host is this machine.
+/// Returns true if a host is this machine.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")

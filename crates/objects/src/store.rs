@@ -46,7 +46,7 @@ pub(crate) fn of(address: &Address) -> io::Result<Store> {
     Ok(store)
 }
 
-/// What the environment says of stores, as a number: another environment means another store.
+/// Hashes the environment's settings for stores: another environment means another store.
 fn environment() -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut variables: Vec<_> = env::vars_os()

@@ -25,7 +25,7 @@ const LARGE_PART_BYTES: usize = 128 << 20;
 const PARTS_AHEAD: usize = 4;
 /// Bytes of parts under way, of all objects of this process; a single part may be larger.
 const BYTES_AHEAD: usize = 64 << 20;
-/// How long giving up may take.
+/// Longest time for deleting the parts of an upload that was given up.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Bytes of parts that are on their way.

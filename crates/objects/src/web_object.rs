@@ -30,7 +30,7 @@ pub(crate) struct WebObject {
     has_ranges: bool,
 }
 
-/// What a server says of a version.
+/// Marks by which a server tells one version of a file from another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Version {
     length: Option<u64>,
@@ -118,7 +118,7 @@ impl WebObject {
         }
     }
 
-    /// Whether an answer is of this version, and begins where it should.
+    /// Checks that an answer is of this version, and begins where it should.
     fn check(&self, answer: &Response, from: Option<u64>) -> io::Result<()> {
         let mut found = Version::of(answer.headers());
         if let Some(from) = from {
@@ -230,7 +230,7 @@ impl Object for WebObject {
     }
 }
 
-/// What comes of a file, piece by piece.
+/// Bytes of a file, received piece by piece.
 struct Stream {
     pieces: Receiver<io::Result<Option<Bytes>>>,
     current: Bytes,
@@ -266,7 +266,7 @@ impl Version {
         }
     }
 
-    /// Whether something that both say is not the same.
+    /// Returns true if the two versions contradict each other in a mark that both have.
     fn differs(&self, other: &Self) -> bool {
         fn differ<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
             one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one != other)
@@ -288,7 +288,7 @@ fn look(answer: &Response) -> io::Result<(Version, bool)> {
     Ok((Version { length: total, ..version }, has_ranges))
 }
 
-/// Where a range begins, and the length of the whole: `bytes 0-0/1234`.
+/// Returns the start of a range, and the length of the whole: `bytes 0-0/1234`.
 fn content_range(headers: &HeaderMap) -> (Option<u64>, Option<u64>) {
     let text = headers.get(CONTENT_RANGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let Some((range, total)) = text.strip_prefix("bytes ").and_then(|text| text.split_once('/')) else {
@@ -383,7 +383,8 @@ pub(crate) mod tests {
         )
     }
 
-    /// What a signed address has is no other host's business, and without a version there are no ranges.
+    /// The parameters of a signed address are not passed to another host, and without a version there are no
+    /// ranges.
     #[test]
     fn a_redirection_hears_nothing_of_where_it_came_from() {
         for (version, has_ranges) in [("", false), ("ETag: \"a\"\r\n", true)] {
