@@ -24,23 +24,24 @@ const AUTHORITIES: [&str; 8] = [
     "login.partner.microsoftonline.cn",
     "login.chinacloudapi.cn",
 ];
-/// What Azure SQL's tokens are for, in each cloud.
+/// Resources that tokens of Azure SQL are for, in each cloud.
 const RESOURCES: [&str; 3] =
     [PUBLIC_RESOURCE, "https://database.usgovcloudapi.net", "https://database.chinacloudapi.cn"];
 
-/// Where a token is got, and what for.
+/// Authority and tenant that issue a token, and the resource that it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// `https://host[:port]`.
     authority: String,
     /// The tenant's name or ID.
     tenant: String,
-    /// What the token is for, as the server spells it.
+    /// Resource that the token is for, as the server spells it.
     resource: String,
 }
 
 impl Place {
-    /// What the server says, held against what is known and allowed.
+    /// Joins the place that the server names with the settings. Refuses an authority that is neither known
+    /// nor allowed.
     pub fn resolve(
         identity: &Identity,
         sts_url: Option<&str>,

@@ -16,7 +16,7 @@ use sign_in::Secret;
 
 use crate::error::EntraError;
 
-/// How long an assertion holds.
+/// Time for which an assertion holds.
 const ASSERTION_TIME: Duration = Duration::from_secs(600);
 
 /// A key, and the certificate that Entra knows.

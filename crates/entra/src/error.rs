@@ -18,11 +18,11 @@ pub enum EntraError {
          allow it: {option}"
     )]
     Untrusted {
-        /// What the server names.
+        /// Role of the named place, such as "the place to sign in".
         what: &'static str,
-        /// Its words.
+        /// Name of the place, as the server spells it.
         named: String,
-        /// How to allow it.
+        /// Option that allows the place.
         option: &'static str,
     },
     /// No answer came.
@@ -30,18 +30,18 @@ pub enum EntraError {
     Unreachable {
         /// Whom.
         host: String,
-        /// What happened.
+        /// Failure of the request.
         reason: String,
     },
     /// The answer is a refusal.
     #[error("{host} gave no token: {reason}")]
     Refused {
-        /// Who.
+        /// Host that refused.
         host: String,
-        /// Its words, or its status.
+        /// Reason in the host's words, or the status of its answer.
         reason: String,
     },
-    /// It took too long.
+    /// The time for connecting ended before a token came; the last answer, if there was one.
     #[error("no token came within the time for connecting{}", .0.as_ref().map(|last| format!("; the last answer: {last}")).unwrap_or_default())]
     TimedOut(Option<String>),
     /// The caller has given up.
@@ -52,7 +52,7 @@ pub enum EntraError {
     Certificate {
         /// The file.
         file: String,
-        /// What is wrong with it.
+        /// Reason why the key or certificate cannot be used.
         reason: String,
     },
     /// The secret cannot be had.

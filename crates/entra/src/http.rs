@@ -14,7 +14,7 @@ use crate::patience::Patience;
 
 /// Bytes of an answer that are read at most.
 const ANSWER_MAX_BYTES: u64 = 1 << 20;
-/// How often a request is sent at most.
+/// Number of times that a request is sent at most.
 const ATTEMPTS_MAX: u32 = 5;
 /// The pause before the second attempt; each further one doubles it.
 const PAUSE: Duration = Duration::from_millis(800);
@@ -30,7 +30,7 @@ pub(crate) struct TokenRequest<'a> {
     pub form: &'a [(&'a str, &'a str)],
     /// Further statuses after which it is tried again.
     pub passing: &'a [u16],
-    /// Whether a proxy may stand between.
+    /// True if a proxy may stand between.
     pub through_proxy: bool,
 }
 
@@ -115,7 +115,8 @@ pub(crate) fn host_of(url: &str) -> String {
         .unwrap_or_else(|| "the token endpoint".to_owned())
 }
 
-/// What this machine trusts, and no redirection: a secret goes where it was sent.
+/// Makes a client that trusts the certificates of this machine and follows no redirection: a secret goes only
+/// where it was sent.
 fn agent(url: &str, time: Duration, through_proxy: bool) -> Result<Agent, NothingTrusted> {
     let mut settings = Agent::config_builder()
         .tls_config(trust::for_requests(url, Vec::new())?)

@@ -1,4 +1,4 @@
-//! Who signs in, and by what.
+//! Identity that signs in, and its proof.
 
 use std::path::PathBuf;
 
@@ -7,24 +7,24 @@ use sign_in::Password;
 /// An identity, and what restricts where it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// How it is proven.
+    /// Proof of the identity.
     pub way: Way,
     /// The one place that is asked for tokens, if not that of the public cloud or a national one.
     pub authority: Option<String>,
     /// The tenant, if not the one that the server names.
     pub tenant: Option<String>,
-    /// What the token is for, if not Azure SQL.
+    /// Resource that the token is for, if not Azure SQL.
     pub resource: Option<String>,
 }
 
-/// How an identity is proven.
+/// Way in which an identity is proven.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
     /// An application with a secret or a certificate.
     ServicePrincipal {
         /// The application's (client) ID.
         client: String,
-        /// What it has.
+        /// Secret or certificate of the application.
         proof: Proof,
     },
     /// The identity of the machine, container or service.
@@ -46,14 +46,14 @@ pub enum Way {
         /// The application's (client) ID, if not that of Azure's own tools.
         client: Option<String>,
     },
-    /// What the environment offers: variables, workload identity, managed identity, Azure CLI.
+    /// First way that the environment offers: variables, workload identity, managed identity, Azure CLI.
     Default {
         /// Client ID of a user-assigned or workload identity.
         client: Option<String>,
     },
 }
 
-/// What an application proves itself with.
+/// Secret or certificate with which an application proves itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
     /// A client secret.
@@ -68,7 +68,7 @@ impl Identity {
         Self { way, authority: None, tenant: None, resource: None }
     }
 
-    /// Whether a person has to act before there is a token.
+    /// Returns true if a person has to act before there is a token.
     pub fn needs_person(&self) -> bool {
         matches!(self.way, Way::DeviceCode { .. })
     }

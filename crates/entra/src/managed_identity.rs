@@ -11,13 +11,13 @@ use crate::http::{TokenRequest, send};
 use crate::patience::Patience;
 use crate::token_answer::{self, Token};
 
-/// Where a virtual machine finds its metadata service, as Azure's own libraries name it.
+/// Variable with the address of a virtual machine's metadata service, as Azure's own libraries name it.
 const HOST_VARIABLE: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";
 const METADATA_HOST: &str = "http://169.254.169.254";
 const METADATA_PATH: &str = "/metadata/identity/oauth2/token";
 /// The service answers 404 and 410 while it starts or is updated.
 const METADATA_PASSING: [u16; 2] = [404, 410];
-/// How long a chain waits for the metadata service of a machine that may not have one.
+/// Time for which a chain waits for the metadata service of a machine that may not have one.
 const LOOK_TIME: Duration = Duration::from_secs(1);
 
 /// A token of the managed identity; a chain first looks whether there is one.
@@ -81,7 +81,7 @@ pub(crate) fn get(
     }
 }
 
-/// Whether anybody answers at all.
+/// Checks that something answers at the address.
 fn look(url: &str, patience: &Patience<'_>) -> Result<(), EntraError> {
     let brief = patience.at_most(LOOK_TIME);
     let request = TokenRequest { url, headers: &[], form: &[], passing: &[], through_proxy: false };

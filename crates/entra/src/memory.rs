@@ -43,7 +43,7 @@ pub fn token(identity: &Identity, place: &Place, patience: &Patience<'_>) -> Res
     }
 }
 
-/// Whether a token is in memory, or can be had without a person.
+/// Returns true if a token is in memory, or can be had without a person.
 pub fn is_known(identity: &Identity, place: &Place) -> bool {
     let slot = slot(identity, place);
     let known = lock(&slot);

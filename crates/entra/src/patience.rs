@@ -1,4 +1,4 @@
-//! How long a token may take.
+//! Time limit of a request for a token.
 
 use std::fmt;
 use std::thread;
@@ -8,7 +8,7 @@ use crate::error::EntraError;
 
 /// The longest that one request takes, whatever the time for all.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(30);
-/// How often a wait looks whether it is to end.
+/// Sleep between two looks for an interruption.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A limit of time, and somebody who may give up before.

@@ -21,7 +21,7 @@ pub(crate) struct Token {
     pub expires: SystemTime,
     /// From here on another one is got, if that is possible.
     pub renew: SystemTime,
-    /// What gets the next one without a person.
+    /// Secret that gets the next token without a person.
     pub refresh: Option<Secret>,
 }
 
@@ -81,7 +81,7 @@ fn reason(answer: &Answer, parsed: Option<&Value>, secrets: &[&str]) -> String {
     line.collect::<Vec<_>>().join(" ").chars().take(SHOWN_MAX).collect()
 }
 
-/// When a token ends: by this clock if the answer says how long it holds, else by what it says of itself.
+/// Returns the end of a token: by this clock if the answer says how long it holds, else as the token says.
 pub(crate) fn expiry(parsed: &Value, token: &str) -> SystemTime {
     let seconds = |name: &str| {
         let value = parsed.get(name)?;

@@ -15,7 +15,7 @@ pub(super) struct Claims {
     pub names: Names,
 }
 
-/// One audience or several.
+/// The audience of a token: a single one or several.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Audience {
@@ -50,12 +50,12 @@ impl Names {
     }
 }
 
-/// Whose token this is, as it says itself: nothing is checked.
+/// Returns the name of a token's user or application, as the token gives it: nothing is checked.
 pub fn name_in(token: &str) -> Option<String> {
     serde_json::from_slice::<Names>(&decoded(token.split('.').nth(1)?)?).ok()?.principal()
 }
 
-/// When a token says that it ends, in seconds since 1970: nothing is checked.
+/// Returns the end that a token gives itself, in seconds since 1970: nothing is checked.
 pub(crate) fn expiry(token: &str) -> Option<u64> {
     #[derive(Deserialize)]
     struct End {

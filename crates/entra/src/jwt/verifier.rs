@@ -41,7 +41,7 @@ pub enum TokenError {
     /// Without an end, or not valid yet.
     #[error("the token is not valid yet, or has no end")]
     Time,
-    /// It is of no one.
+    /// The token names neither a user nor an application.
     #[error("the token names neither a user nor an application")]
     Principal,
 }
