@@ -13,7 +13,7 @@ use tds::{
 /// Name with `@`, declared type, value.
 pub(crate) type Parameter = (String, SqlType, Value);
 
-/// How the columns of bound rows are called in the statement.
+/// Names of the bound rows' columns in the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Naming {
     /// `@P1`, `@P2`, …: the statement has that many `?`.

@@ -22,7 +22,7 @@ use crate::objects::{self, Filter};
 use crate::statement::{Cancel, Statement};
 use crate::{partitions, statistics};
 
-/// What a connection and its statements share.
+/// Client and mode that a connection shares with its statements.
 pub(crate) struct Shared {
     pub(crate) client: SharedClient,
     autocommit: AtomicBool,
@@ -50,7 +50,7 @@ fn begin(client: &mut Client) -> Result<()> {
 /// A connection to a server.
 pub struct Connection {
     shared: Arc<Shared>,
-    /// What the server calls itself, and its version.
+    /// Name and version that the server gives itself.
     server: (String, String),
 }
 

@@ -16,14 +16,14 @@ use rows::mapping::CreateOptions;
 
 use crate::error::{from_failed_load, from_load};
 
-/// What the options of a statement say about ingestion.
+/// Options of a statement that concern ingestion.
 pub(crate) struct IngestOptions {
     pub(crate) mode: IngestMode,
     pub(crate) catalog: Option<String>,
     pub(crate) db_schema: Option<String>,
     pub(crate) temporary: bool,
     pub(crate) load: LoadOptions,
-    /// What becomes of the rows of a table that is appended to, in this driver's words.
+    /// Treatment of the rows of a table that is appended to, in this driver's words.
     pub(crate) table_mode: Option<String>,
     pub(crate) key: Vec<String>,
     pub(crate) strategy: Option<Strategy>,
@@ -53,7 +53,7 @@ impl Default for IngestOptions {
     }
 }
 
-/// One ingestion.
+/// An ingestion into a table.
 pub(crate) struct Ingest<'a> {
     pub(crate) target: &'a str,
     pub(crate) options: &'a IngestOptions,
@@ -104,7 +104,7 @@ impl Ingest<'_> {
         }
     }
 
-    /// What becomes of the rows that are there, if an option says so.
+    /// Returns the treatment of rows that are there, if an option names one.
     fn way(&self) -> Result<LoadWay> {
         let IngestOptions { table_mode, key, strategy, .. } = self.options;
         if table_mode.is_none() && strategy.is_none() && key.is_empty() {
@@ -176,7 +176,7 @@ impl Ingest<'_> {
 }
 
 impl OrderEvidence for Ingest<'_> {
-    /// One bound batch is all rows.
+    /// Looks for the key's order in the sample, which has all rows.
     fn find(&self, order: &KeyOrder) -> std::result::Result<Option<String>, BoxError> {
         let Some(batch) = &self.options.sample else { return Ok(None) };
         let is_sorted = order.holds_for([Ok::<_, ArrowError>(batch.clone())])?;

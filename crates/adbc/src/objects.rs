@@ -24,7 +24,7 @@ use crate::odbc_types::{OdbcCodes, odbc_codes};
 /// Types of tables, as INFORMATION_SCHEMA names them.
 pub(crate) const TABLE_TYPES: [&str; 2] = ["BASE TABLE", "VIEW"];
 
-/// What is asked for; names are patterns of LIKE.
+/// Objects to list; names are patterns of LIKE.
 pub(crate) struct Filter<'a> {
     pub(crate) catalog: Option<&'a str>,
     pub(crate) db_schema: Option<&'a str>,

@@ -37,7 +37,7 @@ const READ_BATCH_ROWS: &str = "bulkwire.read.batch_rows";
 const READ_PARTITIONS: &str = "bulkwire.read.partitions";
 const READ_SPLIT_BY: &str = "bulkwire.read.split_by";
 
-/// How long to wait for columns before waiting on: there is no signal to look for here.
+/// Longest wait for columns before the wait begins again: there is no signal to look for here.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 type BoundRows = Box<dyn RecordBatchReader + Send>;
