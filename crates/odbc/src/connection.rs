@@ -22,18 +22,18 @@ use crate::objects::{self, Filter};
 use crate::reading::{self, Reader};
 use crate::statement::Statement;
 
-/// What the driver calls itself.
+/// Name that the driver gives itself.
 const DRIVER_NAME: &str = "bulkwire ODBC";
-/// Option of a connection, to be read: what stands around names.
+/// Option of a connection, to be read: the character around names.
 const QUOTE: &str = "bulkwire.odbc.quote";
 
-/// What a connection and its statements share.
+/// Connection and properties that a connection shares with its statements.
 pub(crate) struct Shared {
     pub(crate) connection: SharedConnection<'static>,
     pub(crate) autocommit: AtomicBool,
-    /// What the database system calls itself.
+    /// Name that the database system gives itself.
     pub(crate) system: String,
-    /// What stands around names.
+    /// Character around names.
     pub(crate) quote: Option<char>,
     pub(crate) limits: Limits,
 }

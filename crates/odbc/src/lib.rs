@@ -30,7 +30,7 @@ pub use connection::Connection;
 pub use database::{Database, Driver};
 pub use statement::Statement;
 
-/// What the macro makes is documented by ADBC.
+/// Items that the macro makes, which ADBC documents.
 #[allow(missing_docs)]
 mod exported {
     adbc_ffi::export_driver!(AdbcDriverBulkwireOdbcInit, crate::Driver);

@@ -33,7 +33,7 @@ pub(crate) fn create_statement(
     Ok(format!("CREATE TABLE {table} ({})", columns.collect::<Result<Vec<_>>>()?.join(", ")))
 }
 
-/// What a system calls its types. `{p}` stands for digits of a second.
+/// Names of a system's types. `{p}` stands for digits of a second.
 struct Words {
     boolean: &'static str,
     float: &'static str,

@@ -19,7 +19,7 @@ use crate::error::{from_odbc, from_reader, unsupported};
 use crate::limits::Limits;
 use crate::reading;
 
-/// What is asked for; names are patterns of LIKE.
+/// Objects to list; names are patterns of LIKE.
 pub(crate) struct Filter<'a> {
     pub(crate) catalog: Option<&'a str>,
     pub(crate) db_schema: Option<&'a str>,

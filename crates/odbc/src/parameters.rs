@@ -19,19 +19,19 @@ const FIRST_DAY: i64 = -719_162;
 const LAST_DAY: i64 = 2_932_896;
 const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
 
-/// How the values of a column are sent.
+/// Form in which the values of a column are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parameter {
     /// The Arrow type of what is copied into the buffer.
     pub(crate) data_type: DataType,
-    /// What the database takes it for.
+    /// Type that the database takes the value for.
     pub(crate) domain: Domain,
 }
 
-/// What a text in a buffer means.
+/// Meaning of a text in a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Domain {
-    /// What the buffer's type says.
+    /// A value of the buffer's own type.
     Plain,
     /// A decimal of this precision and scale.
     Decimal(u8, i8),
@@ -89,7 +89,7 @@ fn parameter(field: &Field, data_type: &DataType) -> Result<Parameter> {
     })
 }
 
-/// Whether a field has Arrow's extension type for UUIDs.
+/// Returns true if a field has Arrow's extension type for UUIDs.
 pub(crate) fn is_uuid(field: &Field) -> bool {
     field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "arrow.uuid")
 }
@@ -161,7 +161,7 @@ fn time_texts(array: &PrimitiveArray<Time64NanosecondType>) -> ArrayRef {
 
 type Refused<'a> = &'a dyn Fn(usize, &str) -> Error;
 
-/// What is sent has at most seven digits of a second: others are not cut off.
+/// Refuses values with more than seven digits of a second: further digits are not cut off.
 fn check_digits(array: &ArrayRef, refused: Refused<'_>) -> Result<()> {
     let is_fine = |value: i64| value % 100 != 0;
     let why = "more than seven digits of a second";

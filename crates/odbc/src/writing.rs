@@ -85,7 +85,7 @@ impl Buffers {
         Ok(Self { inserter, lengths, capacity })
     }
 
-    /// Whether they have room for values of these lengths, and not much too much of it.
+    /// Returns true if the buffers have room for values of these lengths, and not much more than that.
     fn hold(&self, longest: &[usize], limits: Limits) -> bool {
         let has_room = self.lengths.iter().zip(longest).all(|(has, wants)| has >= wants);
         has_room && self.capacity.saturating_mul(16) >= capacity_for(longest, limits)
@@ -108,7 +108,7 @@ impl Buffers {
     }
 }
 
-/// How many rows like these the buffers can have: every value gets the room of the longest.
+/// Computes the number of rows like these that buffers can have: every value gets the room of the longest.
 fn capacity_for(lengths: &[usize], limits: Limits) -> usize {
     // Units of text take two bytes.
     let width: usize =
