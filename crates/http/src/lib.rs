@@ -32,7 +32,7 @@ const HEAD_BYTES_MIN: usize = 8 << 10;
 /// The pause after a connection could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// What clients may ask of a server.
+/// Limits of the requests that a server accepts.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Connections at a time. For one more the oldest is closed that waits for its client; if all are being answered, the new one.
@@ -43,7 +43,7 @@ pub struct Limits {
     pub body_bytes: usize,
     /// From the last answer, or the start of the connection, to the end of the next head.
     pub head_time: Duration,
-    /// How long a body may take, and how long an answer may wait for its reader.
+    /// Longest time for receiving a body, and for an answer to wait for its reader.
     pub transfer_time: Duration,
 }
 
@@ -72,7 +72,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits) {
     }
 }
 
-/// Whether the request of a connection is being answered: then it does not wait for its client.
+/// Set while the request of a connection is being answered: then the connection does not wait for its client.
 #[derive(Debug, Clone, Default)]
 struct Answering(Arc<AtomicBool>);
 

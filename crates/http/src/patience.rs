@@ -23,7 +23,7 @@ impl Patient {
         Self { stream, limit, waiting: None }
     }
 
-    /// What comes of a write, unless it has waited too long.
+    /// Returns the outcome of a write, or an error if it has waited too long.
     fn within<T>(&mut self, context: &mut Context<'_>, write: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if write.is_ready() {
             self.waiting = None;
