@@ -2,9 +2,9 @@
 
 use sign_in::{Reply, decoded};
 
-/// One end of a sign-in.
+/// An end of a sign-in: client or server.
 pub(crate) trait End {
-    /// What this end says to a token of the other one; a client begins without one.
+    /// Answers a token of the other end; a client begins without one.
     fn step(&mut self, token: Option<&[u8]>) -> Result<Reply, String>;
 }
 

@@ -62,7 +62,7 @@ fn converse() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether more tokens may follow.
+/// Answers a token; returns true if more may follow.
 fn answer(end: &mut dyn End, token: Option<&[u8]>) -> io::Result<bool> {
     match end.step(token) {
         Ok(reply) => send(&reply).map(|()| true),

@@ -4,7 +4,7 @@ use std::env;
 
 use super::library::Error;
 
-/// What was being done: errors name it.
+/// Sign-in that was being done: errors name it.
 pub(crate) struct Situation {
     /// The service's principal.
     pub service: String,
@@ -79,7 +79,7 @@ impl Situation {
         Self { service, principal: None, accepts: true }
     }
 
-    /// What happened, and what helps.
+    /// Describes the error, and the remedy if one is known.
     pub(crate) fn explain(&self, error: &Error) -> String {
         self.worded(&error.0)
     }

@@ -235,12 +235,12 @@ impl Context {
         Self { library: credential.library, handle: ptr::null_mut(), credential, done: false, flags: 0 }
     }
 
-    /// Whether no more tokens are expected.
+    /// Returns true if no more tokens are expected.
     pub(super) fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Whether the server has proved who it is.
+    /// Returns true if the server has proved who it is.
     pub(super) fn is_mutual(&self) -> bool {
         self.flags & MUTUAL != 0
     }

@@ -20,7 +20,7 @@ enum Hint {
     Clocks,
 }
 
-/// What happened, and what helps.
+/// Describes the error, and the remedy if one is known.
 pub(crate) fn explain(said: &str, service: &str, principal: Option<&str>) -> String {
     let said = said.trim().replace(['\r', '\n'], " ");
     let lower = said.to_ascii_lowercase();
