@@ -19,7 +19,7 @@ pub enum TransformError {
     Column {
         /// `source`, or the lookup's name.
         table: String,
-        /// Which, and why.
+        /// Column, and the reason why it has no SQL type.
         error: MappingError,
     },
     /// A column of the source or of a lookup cannot be brought into the form of its SQL type.
@@ -27,7 +27,7 @@ pub enum TransformError {
     Form {
         /// `source`, or the lookup's name.
         table: String,
-        /// Which, and why.
+        /// Column, and the reason why it cannot be changed.
         error: PlanError,
     },
     /// A value of a lookup that no SQL type holds.
@@ -35,7 +35,7 @@ pub enum TransformError {
     LookupValue {
         /// The lookup's name.
         lookup: String,
-        /// Which, and why.
+        /// Column and value, and the reason for the refusal.
         error: Box<CellError>,
     },
     /// A row of a lookup that could not be read: a lookup that misses rows would change the result.
@@ -45,7 +45,7 @@ pub enum TransformError {
         lookup: String,
         /// The row, from 0.
         row: u64,
-        /// What is wrong with it.
+        /// Reason why the row could not be read.
         error: String,
     },
     /// A lookup that is too large.
@@ -78,7 +78,7 @@ pub enum TransformError {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// Reason why the folder cannot be used.
         error: io::Error,
     },
     /// The engine could not be started.

@@ -20,12 +20,12 @@ pub struct FileFolder {
     written: Mutex<HashSet<PathBuf>>,
 }
 
-/// What happens to a file that is there already.
+/// Treatment of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// The row fails.
     Refused,
-    /// It is replaced, once a run.
+    /// The file is replaced, once a run.
     Replaced,
     /// The value is added to its end.
     Continued,

@@ -14,7 +14,7 @@ use tsql::SqlError;
 
 use crate::file_folder::{Existing, FileFolder};
 
-/// What functions know beside their arguments: the time at which the copy began, and the folder of files.
+/// Facts for functions besides their arguments: the time at which the copy began, and the folder of files.
 #[derive(Debug)]
 pub struct TransformFacts {
     now: i64,
@@ -76,7 +76,7 @@ impl Facts for TransformFacts {
     }
 }
 
-/// How the bytes of a file become a value.
+/// Type of the value that the bytes of a file become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
     Utf8,

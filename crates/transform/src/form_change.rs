@@ -38,7 +38,7 @@ struct ColumnChange {
 pub struct Misfit {
     /// Index of its row.
     pub row: u32,
-    /// Which value, and why.
+    /// Value, and the reason why it has no such form.
     pub error: CellError,
 }
 
@@ -46,7 +46,7 @@ pub struct Misfit {
 pub struct Changed {
     /// The rows that could be changed.
     pub batch: RecordBatch,
-    /// Their indexes; None: all of them.
+    /// Indexes of the changed rows in their source; None: all rows were changed.
     pub rows: Option<UInt32Array>,
     /// The other rows, in order.
     pub misfits: Vec<Misfit>,
@@ -202,7 +202,7 @@ fn shown(array: &ArrayRef, row: usize) -> String {
     arrow::util::display::array_value_to_string(array, row).unwrap_or_default()
 }
 
-/// Whether all values are of the range of the SQL type that has this form.
+/// Returns true if all values are in the range of the SQL type that has this form.
 fn is_sound(array: &ArrayRef) -> bool {
     /// 0001-01-01 and 9999-12-31, in days since 1970.
     const DAYS: (i32, i32) = (-719_162, 2_932_896);

@@ -22,14 +22,14 @@ pub struct GatheredRows {
     query: Option<Gathering>,
     output: FormChange,
     runtime: Runtime,
-    /// What lookups take of the budget.
+    /// Share of the memory budget that lookups take.
     _held: Reservation,
     aside: Arc<Mutex<Aside>>,
     /// Rows that have come out.
     counted: u64,
 }
 
-/// What the source has beside rows that the query can read.
+/// Part of the source that the query cannot read: unread rows, and a failure.
 #[derive(Default)]
 struct Aside {
     unread: Vec<UnreadRow>,

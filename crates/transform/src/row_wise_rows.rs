@@ -25,7 +25,7 @@ pub struct RowWiseRows {
     input: SourceColumns,
     output: FormChange,
     runtime: Runtime,
-    /// What lookups take of the budget.
+    /// Share of the memory budget that lookups take.
     _held: Reservation,
     ready: VecDeque<SourceBatch>,
     /// Rows of the source so far.
@@ -201,7 +201,7 @@ fn untransformed(part: &SourceBatch, at: usize, failed: FailedRow) -> UnreadRow 
     UnreadRow { origin: part.origin(at), error: Arc::new(row) }
 }
 
-/// Where transformed rows came from.
+/// Places of transformed rows in their source.
 struct TransformedOrigins {
     source: SourceBatch,
     /// The index of each row in the source's batch.

@@ -46,7 +46,7 @@ struct Prepared {
     input: SourceColumns,
     output: FormChange,
     runtime: Runtime,
-    /// What lookups take of the budget.
+    /// Share of the memory budget that lookups take.
     held: Reservation,
 }
 
