@@ -23,12 +23,12 @@ pub enum SampleError {
     Json {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// Place of the error in the file, and its reason.
         source: serde_json::Error,
     },
 }
 
-/// One table of the sample.
+/// A table of the sample.
 #[derive(Debug, Deserialize)]
 pub struct SampleTable {
     /// Columns in table order, which is also the file's order.
@@ -39,15 +39,15 @@ pub struct SampleTable {
     pub file: String,
 }
 
-/// One column.
+/// A column of a sample table.
 #[derive(Debug, Deserialize)]
 pub struct SampleColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its type in T-SQL.
+    /// Type of the column in T-SQL.
     #[serde(rename = "type")]
     pub sql_type: String,
-    /// Whether NULL is allowed.
+    /// True if NULL is allowed.
     pub nullable: bool,
     /// IDENTITY(seed, increment).
     pub identity: Option<(i64, i64)>,
@@ -71,7 +71,7 @@ pub fn tables(folder: &Path) -> Result<BTreeMap<String, SampleTable>, SampleErro
 }
 
 impl SampleTable {
-    /// How the load file is written: columns in order, divided by bars, without quotes or a header.
+    /// Returns the format of the load file: columns in order, divided by bars, without quotes or a header.
     pub fn file_format(&self) -> Format {
         Format::Csv(CsvOptions {
             delimiter: "|".to_owned(),

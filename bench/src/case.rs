@@ -21,7 +21,7 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const TABLE: &str = "dbo.eleven";
 
-/// What is moved where.
+/// Case of the benchmark: the direction of the move, and the server's storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Case {
@@ -51,15 +51,15 @@ impl fmt::Display for Case {
     }
 }
 
-/// How to measure.
+/// Settings of a measurement.
 pub struct Settings {
     /// Rows to move.
     pub rows: u64,
-    /// Where the on-disk case keeps its data.
+    /// Directory of the on-disk case's data; None: the system's temporary one.
     pub directory: Option<PathBuf>,
 }
 
-/// One verified run.
+/// A verified run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measurement {
     /// Rows moved; the server's count and, where rows are kept, a content checksum agree.
@@ -68,7 +68,7 @@ pub struct Measurement {
     pub bytes: u64,
     /// Wall-clock time.
     pub seconds: f64,
-    /// Where the client's time went; activities overlap.
+    /// Parts of the client's time; activities overlap.
     pub phase_seconds: BTreeMap<String, f64>,
     /// CPU time of the client's process during the move.
     pub client_cpu_seconds: Option<f64>,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a process has used so far.
+/// CPU time and memory that a process has used so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
     /// User and system CPU time.

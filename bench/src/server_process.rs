@@ -8,7 +8,7 @@ use crate::process_usage::{self, Usage};
 
 /// Password of the servers that the demo and the benchmarks start; they listen on loopback only and live for minutes.
 const PASSWORD: &str = "Demo-only-1";
-/// What the server prints before its URL when it is ready.
+/// Words that the server prints before its URL when it is ready.
 const READY: &str = "listening on ";
 
 /// A running server.

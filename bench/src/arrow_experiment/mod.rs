@@ -24,7 +24,7 @@ use crate::server_process::ServerProcess;
 use crate::source::Source;
 use run::{Session, drop_table};
 
-/// What to measure, and where.
+/// Settings of the experiment: its target, rows and variants.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Connection string of the target; without one an embedded server that keeps rows in memory is started.
@@ -37,7 +37,7 @@ pub struct Settings {
     pub row_by_row_rows: u64,
     /// Rounds, each of which runs every variant once.
     pub rounds: usize,
-    /// What to run; the first one is what the others are compared with.
+    /// Variants to run; the others are compared with the first one.
     pub variants: Vec<Variant>,
 }
 

@@ -13,7 +13,7 @@ use crate::experiment::verify;
 use crate::server_process::ServerProcess;
 use crate::source::Source;
 
-/// What a run did; its rows were read back and are those that were sent.
+/// Figures of a run; its rows were read back and are those that were sent.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
     /// Rows sent.
@@ -24,7 +24,7 @@ pub struct Run {
     pub bytes_on_wire: u64,
     /// Wall-clock seconds of the load, the build of a key after it included.
     pub seconds: f64,
-    /// Where it went. `read`, `encode`, `send` and `wait` of a bulk load overlap; `key` stands alone.
+    /// Parts of the time. `read`, `encode`, `send` and `wait` of a bulk load overlap; `key` stands alone.
     pub phase_seconds: BTreeMap<&'static str, f64>,
     /// CPU time of the client's threads that did the load.
     pub client_cpu_seconds: Option<f64>,
@@ -32,7 +32,7 @@ pub struct Run {
     pub server_cpu_seconds: Option<f64>,
 }
 
-/// Where runs take place.
+/// Connection, table and rows of the runs.
 pub(super) struct Session<'a> {
     pub(super) client: &'a mut Client,
     pub(super) table: &'a TableName,

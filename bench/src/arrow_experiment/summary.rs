@@ -16,7 +16,7 @@ use crate::statistics::Spread;
 pub struct Results {
     /// Name and version of the server; a target's as it says at login.
     pub server: String,
-    /// Whether it is the embedded server, started for the experiment.
+    /// True for the embedded server, started for the experiment.
     pub embedded_server: bool,
     /// Version of bulkwire.
     pub version: &'static str,
@@ -35,9 +35,9 @@ pub struct Results {
 /// One variant's runs, in the order of rounds, and their spreads.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// What was run.
+    /// Variant of the runs.
     pub variant: Variant,
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
     /// Rows a second.
     pub rows_per_second: Spread,
@@ -55,13 +55,13 @@ pub struct Figures {
     pub runs: Vec<Run>,
 }
 
-/// What is compared of two runs.
+/// Figure of a run that is compared between variants.
 type Figure = fn(&Run) -> f64;
 
 /// A ratio that the published experiment reports, and the same one here.
 #[derive(Debug, Clone, Serialize)]
 pub struct PublishedRatio {
-    /// What is divided by what.
+    /// Name of the ratio: its dividend and divisor.
     pub name: &'static str,
     /// As published, over ODBC's bulk-copy functions.
     pub published: f64,

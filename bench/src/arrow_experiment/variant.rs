@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::eleven_columns;
 
-/// What the rows go into.
+/// Table that the rows go into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Storage {
@@ -21,7 +21,7 @@ pub enum Storage {
     HeapThenKey,
 }
 
-/// How the rows are sent.
+/// Method by which the rows are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -31,12 +31,12 @@ pub enum Method {
     RowByRow,
 }
 
-/// One combination.
+/// A combination of table, method and batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Variant {
-    /// What the rows go into.
+    /// Table that the rows go into.
     pub storage: Storage,
-    /// How they are sent.
+    /// Method by which the rows are sent.
     pub method: Method,
     /// Rows of a transaction.
     pub batch_rows: u64,
@@ -81,7 +81,7 @@ impl Variant {
         }
     }
 
-    /// What is done to the table after the load, as part of it.
+    /// Returns the statement that adds a key after the load, as part of it.
     pub(crate) fn add_key(&self, table: &TableName) -> Option<String> {
         (self.storage == Storage::HeapThenKey)
             .then(|| format!("ALTER TABLE {table} ADD PRIMARY KEY CLUSTERED (id)"))

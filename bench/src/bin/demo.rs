@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// One line of the result.
+/// A line of the result.
 struct Line {
     name: String,
     rows: u64,

@@ -17,7 +17,7 @@ use crate::experiment::{Interrupt, Outcome, Recovery, Surroundings, Target, Targ
 use formats::ContentChecksum;
 use run::Place;
 
-/// What to measure, and where.
+/// Settings of the experiment: its target, rows, rounds and variants.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The server.
@@ -26,7 +26,7 @@ pub struct Settings {
     pub rows: u64,
     /// Rounds, each of which runs every variant once.
     pub rounds: usize,
-    /// What to run. The first of each shape is what the others of it are compared with.
+    /// Variants to run. The others of a shape are compared with its first one.
     pub variants: Vec<Variant>,
     /// Recovery model of the experiment's database; `None` leaves it as it is.
     pub recovery: Option<Recovery>,

@@ -15,7 +15,7 @@ use crate::experiment::{
     plant_wrong_row, space, verify,
 };
 
-/// What a run did; its rows were read back and are those of the source.
+/// Figures of a run; its rows were read back and are those of the source.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
     /// Rows inserted.
@@ -34,7 +34,7 @@ pub struct Run {
     pub io: Told<BTreeMap<&'static str, FileIo>>,
 }
 
-/// What `sp_estimate_data_compression_savings` foretells, in bytes.
+/// Sizes that `sp_estimate_data_compression_savings` foretells, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Estimate {
     /// Size as it is.
@@ -43,7 +43,7 @@ pub struct Estimate {
     pub requested_bytes: u64,
 }
 
-/// Where runs take place.
+/// Connection and tables of the runs.
 pub(super) struct Place<'a> {
     pub(super) target: &'a Target,
     pub(super) client: &'a mut Client,
@@ -96,7 +96,7 @@ impl Place<'_> {
         })
     }
 
-    /// What the server foretells of the copy as it is now.
+    /// Asks the server to foretell the size of the copy, as it is now, with another compression.
     pub(super) fn estimate(&mut self, requested: Compression) -> Outcome<Told<Estimate>> {
         let name = literal(&self.copy.name);
         let sql =

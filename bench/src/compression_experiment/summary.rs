@@ -30,9 +30,9 @@ pub struct Results {
 /// One variant's runs, in the order of rounds, and what they come to.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// What was run.
+    /// Variant of the runs.
     pub variant: Variant,
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
     /// Seconds.
     pub seconds: Spread,
@@ -44,7 +44,7 @@ pub struct Figures {
     pub cpu_ratio: Option<Spread>,
     /// Pages of rows as such a multiple.
     pub size_ratio: Option<f64>,
-    /// What `sp_estimate_data_compression_savings` foretold.
+    /// Sizes that `sp_estimate_data_compression_savings` foretold.
     pub estimate: Option<Told<Estimate>>,
     /// Size as such a multiple, by the estimate.
     pub estimated_size_ratio: Option<f64>,

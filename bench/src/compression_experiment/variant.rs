@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::orders;
 
-/// What the rows go into.
+/// Table that the rows go into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -32,12 +32,12 @@ pub enum Compression {
     Page,
 }
 
-/// One combination.
+/// A combination of table and compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Variant {
     /// The table.
     pub shape: Shape,
-    /// Its compression.
+    /// Compression of the table.
     pub compression: Compression,
 }
 
@@ -63,7 +63,7 @@ impl Variant {
         }
     }
 
-    /// What is measured.
+    /// Returns the statement that is measured.
     pub(super) fn insert(&self, table: &TableName, source: &TableName, max_dop: Option<u16>) -> String {
         let lock = if self.shape == Shape::Clustered { "" } else { " WITH (TABLOCK)" };
         let option = max_dop.map_or(String::new(), |dop| format!(" OPTION (MAXDOP {dop})"));

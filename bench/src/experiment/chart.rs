@@ -34,29 +34,29 @@ const LABEL_ROOM: f64 = 0.35;
 /// A bar: a name, and a figure with its spread.
 #[derive(Debug, Clone)]
 pub struct Bar {
-    /// What it is.
+    /// Name of the bar.
     pub name: String,
-    /// How long it is; a line goes from the smallest to the largest.
+    /// Length of the bar; a line goes from the smallest to the largest value.
     pub value: Spread,
-    /// What stands behind it.
+    /// Text behind the bar.
     pub label: String,
 }
 
 /// A bar of parts, one after another.
 #[derive(Debug, Clone)]
 pub struct PartedBar {
-    /// What it is.
+    /// Name of the bar.
     pub name: String,
-    /// How long each part is; the colours are those of [`COLOURS`], in their order.
+    /// Length of each part; the colours are those of [`COLOURS`], in their order.
     pub parts: Vec<f64>,
-    /// What stands behind it.
+    /// Text behind the bar.
     pub label: String,
 }
 
 /// A line of points, in the order of `x`.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// What it is.
+    /// Name of the line.
     pub name: String,
     /// Points.
     pub points: Vec<(f64, f64)>,

@@ -93,7 +93,7 @@ fn count(row: &[Value], column: usize) -> Option<u64> {
     number(row.get(column)?).map(|number| number as u64)
 }
 
-/// What files of one kind have read and written.
+/// Reads and writes of the files of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FileIo {
     /// Reads.
@@ -121,7 +121,7 @@ impl FileIo {
         }
     }
 
-    /// What files of each kind did between two answers of [`file_io`].
+    /// Computes the reads and writes of each kind of file between two answers of [`file_io`].
     pub fn all_since(
         before: &Told<BTreeMap<&'static str, FileIo>>,
         after: Told<BTreeMap<&'static str, FileIo>>,
@@ -207,12 +207,12 @@ pub fn space(client: &mut Client, table: &TableName) -> Outcome<Told<Space>> {
     Ok(rows.and_then(read, "sp_spaceused does not answer with its columns"))
 }
 
-/// How full a table's pages are, and their order.
+/// Density and order of a table's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Physical {
     /// Pages of rows.
     pub pages: u64,
-    /// How full they are.
+    /// Used share of the pages' bytes, 0 to 100.
     pub page_density_percent: Option<f64>,
     /// Best number of changes of the extent in the order of the pages, of the actual one (`DBCC SHOWCONTIG`).
     pub scan_density_percent: Option<f64>,
@@ -253,9 +253,9 @@ pub fn physical(client: &mut Client, table: &TableName) -> Outcome<Told<Physical
 /// Waits of one type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Wait {
-    /// How many.
+    /// Number of waits.
     pub count: u64,
-    /// How long, all together.
+    /// Milliseconds of all waits together.
     pub milliseconds: f64,
 }
 
@@ -291,7 +291,7 @@ pub fn waits(client: &mut Client) -> Outcome<Told<BTreeMap<String, Wait>>> {
 }
 
 impl Wait {
-    /// What came between two times, by type; types without a new wait are left out.
+    /// Computes the waits between two times, by type; types without a new wait are left out.
     pub fn between(
         before: &BTreeMap<String, Wait>,
         after: &BTreeMap<String, Wait>,

@@ -20,7 +20,7 @@ pub struct ServerArguments {
     pub directory: Option<PathBuf>,
 }
 
-/// Where the server keeps rows.
+/// Storage in which the server keeps rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keeping {
@@ -33,7 +33,7 @@ pub enum Keeping {
 }
 
 impl ServerArguments {
-    /// Where rows will be.
+    /// Returns the storage in which the embedded server will keep rows.
     pub fn keeping(&self) -> Keeping {
         if self.in_memory { Keeping::Memory } else { Keeping::Disk }
     }

@@ -81,7 +81,7 @@ impl Interrupt {
         }
     }
 
-    /// Whether a signal asks the experiment to stop.
+    /// Returns true if a signal asks the experiment to stop.
     pub fn is_asked(&self) -> bool {
         self.0.asked.load(Ordering::SeqCst)
     }

@@ -17,7 +17,7 @@ pub struct LogMark {
     io: Told<BTreeMap<&'static str, FileIo>>,
 }
 
-/// What something took of the log.
+/// Log that a statement took.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogUse {
     /// `used_log_space_in_bytes` of `sys.dm_db_log_space_usage` after, less that before. Under SIMPLE a checkpoint meanwhile makes it less.
@@ -35,9 +35,9 @@ pub struct LogOperation {
     pub operation: String,
     /// Such as `LCX_CLUSTERED`.
     pub context: String,
-    /// How many.
+    /// Number of records.
     pub records: u64,
-    /// Their lengths together.
+    /// Bytes of the records together.
     pub bytes: u64,
 }
 
@@ -54,7 +54,7 @@ impl LogMark {
         Ok(LogMark { used: used(client)?, end, io: file_io(client)? })
     }
 
-    /// What was logged since.
+    /// Measures the log since the mark.
     ///
     /// # Errors
     /// [`answer`]'s.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::{Interrupt, Outcome};
 use crate::process_usage;
 
-/// How often a program is polled: a run may be reported as this much too long.
+/// Time between two polls of a program: a run may be reported as this much too long.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A program that has ended.
@@ -21,7 +21,7 @@ pub struct Finished {
     pub seconds: f64,
     /// Processor time, if the system tells.
     pub cpu_seconds: Option<f64>,
-    /// What it wrote to standard output and, behind it, to standard error.
+    /// Text that the program wrote to standard output and, behind it, to standard error.
     pub output: String,
 }
 

@@ -18,9 +18,9 @@ pub struct ReportArguments {
     pub report: Option<PathBuf>,
 }
 
-/// What an experiment has found.
+/// Findings of an experiment.
 pub trait Findings: Serialize {
-    /// Where it was run.
+    /// Returns the server and machine of the runs.
     fn surroundings(&self) -> &Surroundings;
     /// The figures for people.
     fn tables(&self) -> Vec<Table>;

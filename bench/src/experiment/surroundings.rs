@@ -10,7 +10,7 @@ use super::{Keeping, Target, answer, text};
 pub struct Surroundings {
     /// Name and version of the server.
     pub server: String,
-    /// Where it keeps rows.
+    /// Storage in which the server keeps rows.
     pub keeping: Keeping,
     /// Edition and service tier of a target, if it tells.
     pub edition: Option<String>,
@@ -48,7 +48,7 @@ impl Surroundings {
         }
     }
 
-    /// One line for people.
+    /// Describes server and machine in a line for people.
     pub fn line(&self) -> String {
         let keeping = match self.keeping {
             Keeping::Memory => " (embedded, in memory)",

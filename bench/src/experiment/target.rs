@@ -166,7 +166,7 @@ impl Target {
         Ok(())
     }
 
-    /// Whether the experiment has a database of its own, whose settings it may change.
+    /// Returns true if the experiment has a database of its own, whose settings it may change.
     pub fn owns_database(&self) -> bool {
         self.database.is_some()
     }
@@ -176,7 +176,7 @@ impl Target {
         self.server.as_ref()
     }
 
-    /// Where rows are.
+    /// Returns the storage in which the server keeps rows.
     pub fn keeping(&self) -> Keeping {
         self.keeping
     }

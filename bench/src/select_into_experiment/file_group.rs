@@ -51,7 +51,8 @@ pub(super) fn choose(client: &mut Client, variant: &Variant) -> Outcome<()> {
     Ok(())
 }
 
-/// Whether the group is the default already is an error to some servers, so each run starts from PRIMARY.
+/// Makes PRIMARY the default, from which each run starts: some servers refuse to make a group the default
+/// that is it already.
 ///
 /// # Errors
 /// The server refuses.

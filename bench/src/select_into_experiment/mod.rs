@@ -20,7 +20,7 @@ use crate::experiment::{Interrupt, Outcome, Recovery, Surroundings, Target, Targ
 use crate::source::Source;
 use run::Place;
 
-/// What to measure, and where.
+/// Settings of the experiment: its target, rows, rounds and variants.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The server.
@@ -29,11 +29,11 @@ pub struct Settings {
     pub rows: u64,
     /// Rounds, each of which runs every variant once.
     pub rounds: usize,
-    /// What to run; the first is what the others are compared with.
+    /// Variants to run; the others are compared with the first one.
     pub variants: Vec<Variant>,
     /// Recovery model of the experiment's database.
     pub recovery: Recovery,
-    /// Where data files are made, as the server sees it; beside the database's first one without it.
+    /// Directory for data files, as the server sees it; None: that of the database's first file.
     pub file_directory: Option<String>,
     /// Size with which each data file begins, in megabytes of 1,048,576 bytes; enough for the rows without it.
     pub file_size_mb: Option<u64>,
@@ -41,7 +41,7 @@ pub struct Settings {
     pub plant_wrong_row: bool,
 }
 
-/// One configuration.
+/// A combination of files and degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Variant {
     /// Data files of the file group.

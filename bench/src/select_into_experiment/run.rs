@@ -13,7 +13,7 @@ use crate::experiment::{
     waits,
 };
 
-/// What a run did; its rows were read back and are those of the source.
+/// Figures of a run; its rows were read back and are those of the source.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
     /// Rows copied.
@@ -32,7 +32,7 @@ pub struct Run {
     pub waits: Told<BTreeMap<String, Wait>>,
 }
 
-/// Where runs take place.
+/// Connection and tables of the runs.
 pub(super) struct Place<'a> {
     pub(super) target: &'a Target,
     pub(super) client: &'a mut Client,

@@ -28,9 +28,9 @@ pub struct Results {
 /// One variant's runs, in the order of rounds, and what they come to.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// What was run.
+    /// Variant of the runs.
     pub variant: Variant,
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
     /// Seconds.
     pub seconds: Spread,
@@ -92,7 +92,7 @@ impl Results {
     }
 }
 
-/// What the last run waited for, the longest first.
+/// Lists the waits of the last run, the longest first.
 fn named_waits(figures: &Figures) -> String {
     let Some(waits) = figures.runs.last().and_then(|run| run.waits.value()) else { return "-".to_owned() };
     let mut waits: Vec<_> = waits.iter().collect();

@@ -11,7 +11,7 @@ use crate::statistics::Spread;
 /// A ratio that the original reports, and the same one here.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// What is divided by what.
+    /// Name of the ratio: its dividend and divisor.
     pub name: String,
     /// As published.
     pub published: f64,
@@ -19,7 +19,7 @@ pub struct Finding {
     pub measured: Spread,
 }
 
-/// What is compared of two runs.
+/// Figure of a run that is compared between variants.
 type Figure = fn(&Run) -> Option<f64>;
 /// A ratio: its name, as published, what is divided by what if both were run, and which figure of them.
 type Case<'a> = (&'static str, f64, (Option<&'a Figures>, Option<&'a Figures>), Figure);

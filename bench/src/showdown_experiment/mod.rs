@@ -23,7 +23,7 @@ pub use variant::{Choice, Direction, Mover, TableState, Variant};
 use crate::experiment::{Interrupt, Outcome, Surroundings, Target, TargetArguments, turns};
 use run::{Place, Rows};
 
-/// What to measure, and where.
+/// Settings of the experiment: its target, rows and variants.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The server.
@@ -34,9 +34,9 @@ pub struct Settings {
     pub seed: u64,
     /// Rounds, each of which runs every variant once.
     pub rounds: usize,
-    /// What to run.
+    /// Variants to run.
     pub variants: Vec<Variant>,
-    /// Where files are written; a temporary directory without it.
+    /// Directory for files; None: a temporary one.
     pub file_directory: Option<PathBuf>,
     /// That directory as the server of a target sees it.
     pub server_file_directory: Option<String>,

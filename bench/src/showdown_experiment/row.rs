@@ -18,7 +18,7 @@ const TEXT_FILLED_MAX: u64 = 30;
 /// Rows that are gathered for a checksum.
 const BATCH_ROWS: usize = 8192;
 
-/// One row.
+/// A row of the experiment's table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
     /// The identity, from 1 on.
@@ -92,7 +92,7 @@ pub struct RowChecksum {
 }
 
 impl RowChecksum {
-    /// Of no rows yet.
+    /// Begins a checksum of no rows yet.
     pub fn new() -> RowChecksum {
         RowChecksum {
             schema: schema(),

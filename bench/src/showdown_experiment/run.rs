@@ -20,7 +20,7 @@ use crate::experiment::{
 /// Packet size that bcp asks for: the largest that every kind of connection has.
 const BCP_PACKET_BYTES: &str = "16383";
 
-/// What a run did; the rows of the table, or of the file, were read and are those that were sent.
+/// Figures of a run; the rows of the table, or of the file, were read and are those that were sent.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
     /// Rows moved.
@@ -33,17 +33,17 @@ pub struct Run {
     pub client_cpu_seconds: Option<f64>,
     /// Processor time of the embedded server meanwhile.
     pub server_cpu_seconds: Option<f64>,
-    /// Where the program's time went, for programs that tell; activities overlap.
+    /// Parts of the program's time, for programs that report them; activities overlap.
     pub phase_seconds: BTreeMap<String, f64>,
     /// Log that it took.
     pub log: LogUse,
     /// Input and output of data files and log.
     pub io: Told<BTreeMap<&'static str, FileIo>>,
-    /// How full pages are, and how they lie; of imports.
+    /// Density and order of the table's pages; of imports.
     pub physical: Option<Told<Physical>>,
     /// Space of the table; of imports.
     pub space: Option<Told<Space>>,
-    /// Whether the table has the blanks of a file of fixed width, as the server says; of imports from one.
+    /// True if the table has the blanks of a file of fixed width, as the server says; of imports from one.
     pub blanks_kept: Option<bool>,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Rows {
     pub(super) files: BTreeMap<HostFile, u64>,
 }
 
-/// Where runs take place.
+/// Connection, tables and folders of the runs.
 pub(super) struct Place<'a> {
     pub(super) target: &'a Target,
     pub(super) client: &'a mut Client,
@@ -67,7 +67,7 @@ pub(super) struct Place<'a> {
     pub(super) table: &'a TableName,
     /// The full table of exports.
     pub(super) full: &'a TableName,
-    /// Where files are, for us and for the server.
+    /// Folder of the files as this process sees it.
     pub(super) folder: &'a Path,
     pub(super) server_folder: Option<&'a str>,
     pub(super) plant_wrong_row: bool,
@@ -313,7 +313,7 @@ impl Place<'_> {
         Ok((mark.measure(self.client)?, FileIo::all_since(mark.io(), file_io(self.client)?)))
     }
 
-    /// Whether the columns keep trailing blanks, which was decided when they were made.
+    /// Returns true if the columns keep trailing blanks, which was decided when they were made.
     fn keeps_blanks(&mut self, table: &TableName) -> Outcome<bool> {
         let name = literal(&TableName { database: None, ..table.clone() }.to_string());
         let sql = format!(
@@ -344,7 +344,7 @@ fn spoil(path: &Path) -> Outcome<()> {
 }
 
 impl Variant {
-    /// What the table of exports is made and loaded with.
+    /// Returns the variant by which the table of exports is made and loaded.
     pub(super) fn filling() -> Variant {
         Variant {
             direction: Direction::Import,

@@ -18,7 +18,7 @@ use crate::statistics::Spread;
 pub struct Results {
     /// Server and machine.
     pub surroundings: Surroundings,
-    /// Whether the server could read the files, so that BULK INSERT was run.
+    /// True if the server could read the files, so that BULK INSERT was run.
     pub server_reads_files: bool,
     /// Recovery models that were set; none if the database was left as it is.
     pub recoveries: Vec<Recovery>,
@@ -30,7 +30,7 @@ pub struct Results {
     pub sizes: Vec<SizeResults>,
 }
 
-/// What was measured with one number of rows.
+/// Results for one number of rows.
 #[derive(Debug, Clone, Serialize)]
 pub struct SizeResults {
     /// Rows.
@@ -46,9 +46,9 @@ pub struct SizeResults {
 /// One variant's runs, in the order of rounds, and what they come to.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// What was run.
+    /// Variant of the runs.
     pub variant: Variant,
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
     /// Seconds.
     pub seconds: Spread,

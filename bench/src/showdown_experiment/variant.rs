@@ -10,7 +10,7 @@ use super::host_file::HostFile;
 use super::row;
 use crate::experiment::Recovery;
 
-/// Who moves the rows.
+/// Program or statement that moves the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Mover {
@@ -26,7 +26,7 @@ pub enum Mover {
     CopyTransformed,
 }
 
-/// Which way.
+/// Direction of the move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -48,12 +48,12 @@ pub enum TableState {
     AnsiPaddingOff,
 }
 
-/// One combination.
+/// A combination of direction, mover and file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Variant {
-    /// Which way.
+    /// Direction of the move.
     pub direction: Direction,
-    /// Who moves the rows.
+    /// Program or statement that moves the rows.
     pub mover: Mover,
     /// The file.
     pub file: HostFile,
@@ -65,20 +65,20 @@ pub struct Variant {
     pub state: TableState,
 }
 
-/// What to combine.
+/// Choices that are combined to variants.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// Which way.
+    /// Directions of the move.
     pub directions: Vec<Direction>,
-    /// Who.
+    /// Programs or statements that move the rows.
     pub movers: Vec<Mover>,
-    /// Which files.
+    /// Forms of the files.
     pub files: Vec<HostFile>,
     /// With and without TABLOCK.
     pub table_locks: Vec<bool>,
     /// Recovery models; `None` leaves it as it is.
     pub recoveries: Vec<Option<Recovery>>,
-    /// Whether the server can read our files.
+    /// True if the server can read the experiment's files.
     pub server_reads_files: bool,
 }
 

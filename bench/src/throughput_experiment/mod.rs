@@ -24,7 +24,7 @@ pub use worker::Pace;
 
 use crate::experiment::{Interrupt, Outcome, Recovery, Surroundings, Target, TargetArguments};
 
-/// What to measure, and where.
+/// Settings of the experiment: its target, tiers, rounds and tests.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The server.
@@ -33,7 +33,7 @@ pub struct Settings {
     pub tiers: Vec<String>,
     /// Times that every test is run.
     pub rounds: usize,
-    /// How long a test lasts.
+    /// Duration of a test.
     pub duration: Duration,
     /// Time between samples.
     pub sample_period: Duration,
@@ -58,12 +58,12 @@ pub struct Ramp {
     pub batch_rows: Vec<u64>,
 }
 
-/// One test.
+/// A test: threads that send batches at a pace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Test {
     /// The tier that it runs on, if the server tells.
     pub tier: Option<String>,
-    /// When batches are sent.
+    /// Times at which batches are sent.
     pub pace: Pace,
     /// Threads, each with a table of its own.
     pub threads: u16,

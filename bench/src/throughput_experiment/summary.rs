@@ -31,9 +31,9 @@ pub struct Results {
 pub struct Figures {
     /// The test.
     pub test: Test,
-    /// Its name.
+    /// Name of the test.
     pub name: String,
-    /// What was published of its tier.
+    /// Published figures of the test's tier.
     pub published: Option<Published>,
     /// Rows a second.
     pub rows_per_second: Spread,

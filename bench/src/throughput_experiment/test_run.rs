@@ -50,7 +50,7 @@ pub struct TestRun {
     pub resources: Told<Vec<ResourceSample>>,
     /// Samples by the clock.
     pub samples: Vec<Sample>,
-    /// Which resource is the limit.
+    /// Resource that is the limit.
     pub limit: Limit,
 }
 

@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use crate::experiment::{Interrupt, Outcome, answer, text};
 
-/// How long a hosted service may take to change the tier.
+/// Longest time that a hosted service may take to change the tier.
 const CHANGE_MAX: Duration = Duration::from_secs(600);
 
-/// What was published of a tier.
+/// Published figures of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Published {
-    /// Its name.
+    /// Name of the tier.
     pub name: &'static str,
     /// Megabytes of rows a minute that it took at most.
     pub megabytes_per_minute: f64,

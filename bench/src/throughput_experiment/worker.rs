@@ -14,20 +14,20 @@ use crate::experiment::{Interrupt, Outcome, Session, Target};
 
 /// Longest sleep before an interruption is looked for.
 const NAP: Duration = Duration::from_millis(100);
-/// How long to wait before a server that refused a connection is asked again.
+/// Wait before a server that refused a connection is asked again.
 const RECONNECT: Duration = Duration::from_secs(1);
 
-/// When batches are sent.
+/// Times at which batches are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
     /// The next as soon as the last is done.
     Unlimited,
-    /// So many a second.
+    /// A fixed number of batches a second.
     BatchesPerSecond(f64),
 }
 
-/// What a worker did.
+/// Work of a thread: its committed rows, batches and errors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
     /// Rows that are in the table, by number.
@@ -46,7 +46,7 @@ pub(super) struct Work {
     pub(super) loading: Duration,
 }
 
-/// What all workers of a test share.
+/// Orders and counts that all workers of a test share.
 pub(super) struct Orders<'a> {
     pub(super) target: &'a Target,
     pub(super) pace: Pace,
@@ -134,7 +134,8 @@ fn reconnect(orders: &Orders<'_>) -> Outcome<Session> {
     }
 }
 
-/// Whether a batch that ended with an error was committed all the same: the connection may have been lost behind its end.
+/// Returns true if a batch that ended with an error was committed all the same: the connection may have been
+/// lost behind its end.
 fn is_committed(client: &mut Client, table: &TableName, ids: &Range<u64>) -> Outcome<bool> {
     let sql = format!("SELECT COUNT_BIG(*) FROM {table} WHERE id >= {} AND id < {}", ids.start, ids.end);
     let found = client.query_values(&sql)?;
