@@ -204,9 +204,7 @@ def test_summaries_leads_and_losses():
         "Loading into a sink, client's peak memory: bulkwire <x> 1.00 MiB, best other other Copy 4.00: "
         "4.00 times as good",
     ]
-    assert losses(made) == [
-        "Loading into a sink, speed: bulkwire <x> has 0.500 M rows/s; better: other Copy 1.00"
-    ]
+    assert losses(made) == ["Loading into a sink, speed, M rows/s: other Copy 1.00, bulkwire <x> 0.500"]
 
 
 def test_pages_show_every_contestant_and_every_failure(tmp_path):

@@ -78,29 +78,26 @@ def leads(results: Results) -> list[str]:
 
 
 def losses(results: Results) -> list[str]:
-    """Every case and figure in which another client is better than one of bulkwire's."""
+    """Ranks the clients, best first, down to the last of bulkwire's that another one beats."""
     found = []
     for case in Case:
-        summaries = results.summaries(case)
         for figure in CONTESTED:
-            sign = 1 if figure.more_is_better else -1
-            for ours in (one for one in summaries if one.contestant.ours):
-                mine = figure.spread(ours).median
-                better = [
-                    one
-                    for one in summaries
-                    if not one.contestant.ours and sign * figure.spread(one).median > sign * mine
-                ]
-                if better:
-                    better.sort(key=lambda one: -sign * figure.spread(one).median)
-                    names = ", ".join(
-                        f"{one.label} {figure.text(figure.spread(one).median)}" for one in better
-                    )
-                    found.append(
-                        f"{CASE_TITLES[case]}, {figure.name}: {ours.label} has "
-                        f"{figure.text(mine)} {figure.unit}; "
-                        f"better: {names}"
-                    )
+            ranked = sorted(
+                results.summaries(case),
+                key=lambda one: figure.spread(one).median,  # noqa: B023
+                reverse=figure.more_is_better,
+            )
+            beaten = [
+                place
+                for place, one in enumerate(ranked)
+                if one.contestant.ours and any(not other.contestant.ours for other in ranked[:place])
+            ]
+            if beaten:
+                names = ", ".join(
+                    f"{one.label} {figure.text(figure.spread(one).median)}"
+                    for one in ranked[: beaten[-1] + 1]
+                )
+                found.append(f"{CASE_TITLES[case]}, {figure.name}, {figure.unit}: {names}")
     return found
 
 

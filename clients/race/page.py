@@ -67,7 +67,9 @@ def markdown(results: Results, link: str) -> str:
             lines += [f"## {CASE_TITLES[case]}", "", CASE_TEXTS[case], ""]
             lines += [*_table(HEADS, map(_cells, summaries)), ""]
     for title, found in _lists(results):
-        lines += [f"## {title}", "", *_items(found), ""]
+        # The page of the method has it for readers of the tables.
+        if title != "Method":
+            lines += [f"## {title}", "", *_items(found), ""]
     return "\n".join(lines)
 
 
