@@ -65,7 +65,7 @@ pub enum EngineError {
         row: usize,
         /// The column.
         column: String,
-        /// Why it does not fit.
+        /// Reason why the batch does not fit.
         reason: String,
     },
     /// A batch whose columns are not the table's.
@@ -386,7 +386,7 @@ fn object_name(table: &str, index: Option<&str>) -> String {
     }
 }
 
-/// Why a table lock was not granted.
+/// Reason why a table lock was not granted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
     /// The lock was not free within the time allowed.

@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LockMode {
-    /// Schema stability: nobody may change or drop it.
+    /// Schema stability: no other transaction may change or drop the table.
     SchS,
     /// Intent to read parts of it.
     IS,
@@ -28,11 +28,11 @@ pub enum LockMode {
 }
 
 impl LockMode {
-    /// All of them.
+    /// Lists all modes.
     pub const ALL: [Self; 9] =
         [Self::SchS, Self::IS, Self::S, Self::U, Self::IX, Self::SIX, Self::X, Self::BU, Self::SchM];
 
-    /// As `sys.dm_tran_locks.request_mode` shows it.
+    /// Returns the name in `sys.dm_tran_locks.request_mode`.
     pub fn name(self) -> &'static str {
         match self {
             Self::SchS => "Sch-S",

@@ -159,7 +159,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The files of a database that nobody has open, being filled from a backup.
+/// Files of a database that is not open, being filled from a backup.
 pub(super) struct Copy<'a> {
     volume: &'a Arc<dyn Volume>,
     /// The virtual log file that blocks go to.

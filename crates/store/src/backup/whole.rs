@@ -52,7 +52,7 @@ impl Engine {
         shared.allocator.marked().collect_writes();
         let result = shared.checkpoint_for_copy().and_then(|control| write(shared, &control, out));
         shared.allocator.marked().finish_collecting_writes();
-        // What was kept for it is given up by the next checkpoint.
+        // The next checkpoint gives up the log that was kept for the backup.
         shared.end_copy();
         result
     }

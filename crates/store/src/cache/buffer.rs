@@ -205,7 +205,7 @@ impl BufferCache {
         Ok(frame)
     }
 
-    /// Gives pages up that nobody holds, for another cache. What cannot be written back stays.
+    /// Gives pages up that are not in use, for another cache. Pages that cannot be written back stay.
     pub(crate) fn give_way(&self) {
         for _ in 0..SHARDS {
             let next = self.next_shard.fetch_add(1, Ordering::Relaxed);
@@ -313,7 +313,7 @@ impl BufferCache {
         &self.shards[(id.page as usize ^ (usize::from(id.file) << 2)) % SHARDS]
     }
 
-    /// Makes room in a shard: frames that nobody holds and that were not used since the last look, or else any that nobody holds.
+    /// Makes room in a shard. Frames not used since the last look go first, then any that are not in use.
     fn evict(&self, frames: &mut HashMap<PageId, Arc<Frame>>) -> Result<(), EngineError> {
         let free = |frame: &Arc<Frame>| Arc::strong_count(frame) == 1;
         let mut victims: Vec<Arc<Frame>> = frames

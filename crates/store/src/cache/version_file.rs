@@ -76,10 +76,9 @@ impl VersionFile {
 }
 
 impl SpilledPage {
-    /// The page.
+    /// Reads the page back.
     ///
-    /// # Errors
-    /// What the disk refuses, and a page that is not the one that was written (824).
+    /// # Errors The disk refuses the read, or the page is not the one that was written (824).
     pub fn read(&self) -> Result<Page, EngineError> {
         let mut bytes = [0; PAGE_BYTES];
         self.file.read_at(self.offset_bytes(), &mut bytes).map_err(|source| EngineError::Io {

@@ -51,7 +51,7 @@ struct Version {
 /// A page as it was.
 #[derive(Debug, Clone)]
 enum Kept {
-    /// There was no such page.
+    /// The page did not exist.
     Nothing,
     Memory(Arc<InMemory>),
     File(Arc<SpilledPage>),
@@ -146,8 +146,7 @@ impl Versions {
     /// Returns the version of a page that a snapshot at `sequence` reads. None means the page itself, which a
     /// transaction that has changed it also reads.
     ///
-    /// # Errors
-    /// Those of reading the file of versions.
+    /// # Errors The file of versions cannot be read.
     pub fn read(
         &self,
         id: PageId,

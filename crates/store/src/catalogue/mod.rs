@@ -54,7 +54,9 @@ impl Table {
         self.all_units().map(|unit| unit.extents.len() as u64).sum()
     }
 
-    /// A copier of wire rows of a form into its pages. # Errors Why rows of this form must be decoded instead.
+    /// Makes a copier of wire rows of a form into the table's pages.
+    ///
+    /// # Errors The reason why rows of this form must be decoded instead.
     pub fn wire_row_copier(&self, form: WireForm<'_>) -> Result<WireRowCopier, CopyRefusal> {
         // Rows of a heap are decoded before they have addresses, if any of its indexes needs their columns.
         let is_copied = |index: &Index| index.entry_copier(&self.layout).is_some();
@@ -181,7 +183,7 @@ pub struct Filled {
     pub(crate) rows: i64,
 }
 
-/// All tables as of one commit.
+/// Tables as of one commit.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     /// Number of the last commit in it.

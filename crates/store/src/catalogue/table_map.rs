@@ -68,7 +68,7 @@ impl<V: Clone, const SHIFT: u32> Chunked<V, SHIFT> {
         self.chunks.is_empty()
     }
 
-    /// In the order of their numbers.
+    /// Lists the entries in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         self.chunks.values().flat_map(|chunk| chunk.iter().map(|(key, value)| (*key, value)))
     }
@@ -174,7 +174,7 @@ impl TableMap {
         tables.filter(move |table| table.refers_to.iter().any(|own| **own == *name))
     }
 
-    /// All entries, in the order of the numbers.
+    /// Lists the entries in the order of the numbers; None: a table that is gone.
     pub fn entries(&self) -> impl Iterator<Item = (u32, Option<&Arc<Table>>)> {
         self.tables.iter().map(|(object, table)| (object as u32, table.as_ref()))
     }

@@ -1,4 +1,4 @@
-//! What a structural check finds.
+//! Findings of a structural check.
 
 use crate::page::{PageId, UnitId};
 

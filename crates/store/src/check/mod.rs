@@ -216,7 +216,7 @@ impl<'a> Check<'a> {
             let reason = format!("its indexes cannot be checked: {error}");
             self.find(kind_of(&error, FindingKind::IndexEntries), Some(&table.name), first, reason);
         }
-        // What cannot be read cannot be counted.
+        // Rows of a page that cannot be read cannot be counted.
         let lost = |finding: &Finding| {
             matches!(finding.kind, FindingKind::UnreadablePage | FindingKind::ForeignPage)
                 && finding.table.as_deref() == Some(&table.name)
@@ -341,7 +341,7 @@ impl<'a> Check<'a> {
         let (pfs, entry) = maps::pfs_of(id);
         match self.shared.pager.cache.read(pfs) {
             Ok(map) => {
-                // How full pages of a tree are is not noted: nobody looks for room there.
+                // The PFS does not note the fullness of a tree's pages: nobody looks for room there.
                 let in_tree = table.tree(kind).is_some();
                 let fullness = if in_tree { 0 } else { maps::fullness(page.free_bytes()) };
                 let (found, expected) = (maps::free_space(&map, entry), maps::ALLOCATED | fullness);

@@ -23,7 +23,7 @@ pub(crate) struct CheckpointState {
 }
 
 impl CheckpointState {
-    /// As a control file has it.
+    /// Begins with the state that a control file has.
     pub fn after(control: &Control) -> Self {
         Self {
             log_bytes: 0,

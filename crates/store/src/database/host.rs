@@ -1,4 +1,4 @@
-//! What the databases of one server share: one limit for cached pages, and one table of locks.
+//! State that the databases of one server share: one limit for cached pages, and one table of locks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,13 +35,13 @@ impl Host {
         }
     }
 
-    /// This host, which calls `on_recovery` with the progress of a database's opening.
+    /// Sets a function that is called with the progress of a database's opening.
     pub fn telling(mut self, on_recovery: Option<OnRecovery>) -> Host {
         self.on_recovery = on_recovery;
         self
     }
 
-    /// This host, with a quota for databases in memory: they are full when the quota has no room.
+    /// Sets a quota for databases in memory: they are full when the quota has no room.
     pub fn with_memory_quota(mut self, quota: Option<Arc<dyn MemoryQuota>>) -> Host {
         self.quota = quota;
         self

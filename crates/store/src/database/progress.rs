@@ -37,12 +37,12 @@ impl fmt::Debug for OnRecovery {
     }
 }
 
-/// From one word to the next.
+/// Time between two reports of progress.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// Records between two looks at the clock.
 const RECORDS: u64 = 1024;
 
-/// Counts records, and tells every few seconds.
+/// Counts records, and reports progress every few seconds.
 pub(crate) struct Teller<'a> {
     on: Option<&'a OnRecovery>,
     path: PathBuf,
@@ -51,7 +51,7 @@ pub(crate) struct Teller<'a> {
 }
 
 impl<'a> Teller<'a> {
-    /// Tells about a database at `path`.
+    /// Begins to report on a database at `path`.
     pub fn new(on: Option<&'a OnRecovery>, path: PathBuf) -> Teller<'a> {
         Teller { on, path, told: Instant::now(), records: 0 }
     }

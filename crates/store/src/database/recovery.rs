@@ -122,8 +122,8 @@ fn redo(pager: &Pager, lsn: Lsn, change: &Change) -> Result<(), EngineError> {
     let frame = pager.cache.frame(id)?;
     let mut state = frame.lock();
     let mut page = if change.is_whole() {
-        // What is on disk may be torn; but if it is whole and newer, the log need not know its content (a page that was given
-        // to a minimally logged load since).
+        // The page on disk may be torn. If it is whole and newer, the log need not know its content (a page
+        // that was given to a minimally logged load since).
         let present = match &state.page {
             Some(page) => Some((**page).clone()),
             None => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::disk::volume::Volume;
 use crate::error::EngineError;
 
-/// There while a restore is not complete.
+/// Name of the file that is there while a restore is not complete.
 pub(crate) const MARKER: &str = "restoring";
 
 /// Refuses a directory in which a restore was cut short; forgets one that was complete.

@@ -1,4 +1,4 @@
-//! What the threads of an open database share.
+//! State that the threads of an open database share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +44,8 @@ pub(crate) struct Shared {
     pub row_counts: Mutex<BTreeMap<u32, u64>>,
     /// Extents and pages that committed transactions have freed, with the last commit whose snapshots may read them.
     pub given_up: Mutex<Vec<GivenUp>>,
-    /// Extents of undone loads, and what must be durable before anybody else is given them.
+    /// Extents of undone loads, each with the log position that must be durable before they are given out
+    /// again.
     undone: Mutex<Vec<(Lsn, Vec<ExtentId>)>>,
     /// The order of commits to tables that several transactions change at the same time.
     pub turns: Arc<Turns>,

@@ -37,7 +37,7 @@ impl Snapshot {
         self.held.catalogue.sequence
     }
 
-    /// All tables.
+    /// Lists the snapshot's tables.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.held.catalogue.tables()
     }

@@ -22,7 +22,7 @@ pub struct HeldDirectory {
     lock: File,
 }
 
-/// Why a directory could not be taken.
+/// Reason why a directory could not be taken.
 #[derive(Debug)]
 pub enum OpenDirectoryError {
     /// Another process holds the lock.

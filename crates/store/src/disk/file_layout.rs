@@ -22,17 +22,17 @@ pub struct FileGroup {
     pub grows_together: bool,
 }
 
-/// By how much a data file grows when nothing is free in its group (`FILEGROWTH`).
+/// Growth of a data file when nothing is free in its group (`FILEGROWTH`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FileGrowth {
-    /// By an eighth, 1 to 64 MB.
+    /// Growth by an eighth, 1 to 64 MB.
     #[default]
     Automatic,
-    /// Not at all.
+    /// No growth.
     None,
-    /// By this many bytes, rounded up to extents.
+    /// Growth by this many bytes, rounded up to extents.
     Bytes(u64),
-    /// By this share of its size.
+    /// Growth by this percentage of the file's size.
     Percent(u16),
 }
 

@@ -61,7 +61,8 @@ impl DataFile {
         Ok(())
     }
 
-    /// Reads `out.len()` bytes, whole pages, from page `first` on. What lies beyond the end of the file reads as zeros.
+    /// Reads `out.len()` bytes, whole pages, from page `first` on. Bytes beyond the end of the file read as
+    /// zeros.
     pub fn read(&self, first: u32, out: &mut [u8], wait: WaitType) -> Result<(), EngineError> {
         let offset = u64::from(first) * PAGE_BYTES as u64;
         let length = out.len();
@@ -128,7 +129,7 @@ impl DataFile {
     }
 }
 
-/// All data files.
+/// Data files of a database.
 #[derive(Debug)]
 pub struct DataFiles {
     volume: Arc<dyn Volume>,
@@ -139,7 +140,7 @@ pub struct DataFiles {
 }
 
 impl DataFiles {
-    /// No files yet.
+    /// Creates the list without files.
     pub fn new(volume: &Arc<dyn Volume>, waits: &Arc<Waits>, layout: &FileLayout) -> Self {
         Self {
             volume: Arc::clone(volume),
@@ -196,7 +197,7 @@ impl DataFiles {
         layout.files.sort_by_key(|file| file.number);
     }
 
-    /// All groups, with the declarations of the files.
+    /// Returns all groups, with the declarations of the files.
     pub fn layout(&self) -> FileLayout {
         self.layout.read().clone()
     }
@@ -226,7 +227,7 @@ impl DataFiles {
         })
     }
 
-    /// All files in order.
+    /// Lists all files in order.
     pub fn all(&self) -> Vec<Arc<DataFile>> {
         self.files.read().clone()
     }

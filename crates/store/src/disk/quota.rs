@@ -17,12 +17,12 @@ pub trait MemoryQuota: fmt::Debug + Send + Sync {
 
 const NO_MEMORY_LEFT: &str = "the memory for databases is used up";
 
-/// Why a volume in memory is full.
+/// Reason of a full volume in memory: the quota has no room.
 #[derive(Debug, thiserror::Error)]
 #[error("{NO_MEMORY_LEFT}")]
 pub(crate) struct NoMemoryLeft;
 
-/// Why a volume has no room, for a message.
+/// Names for a message the reason why a volume has no room.
 pub(crate) fn shortage(error: &io::Error) -> &'static str {
     match error.get_ref().is_some_and(|source| source.is::<NoMemoryLeft>()) {
         true => NO_MEMORY_LEFT,
@@ -38,7 +38,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Nothing yet.
+    /// Creates the count of a store that holds nothing yet.
     pub fn new(quota: Option<Arc<dyn MemoryQuota>>) -> Counted {
         Counted { quota, bytes: AtomicUsize::new(0) }
     }

@@ -1,4 +1,4 @@
-//! What another compression would save (`sp_estimate_data_compression_savings`).
+//! Estimates of the space that another compression would save (`sp_estimate_data_compression_savings`).
 
 use std::sync::Arc;
 

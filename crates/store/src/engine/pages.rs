@@ -1,4 +1,5 @@
-//! How full a table's pages are, and their order on disk: `sys.dm_db_index_physical_stats` and `DBCC SHOWCONTIG`.
+//! Fullness of a table's pages, and their order on disk: `sys.dm_db_index_physical_stats` and `DBCC
+//! SHOWCONTIG`.
 
 use std::collections::BTreeSet;
 
@@ -95,7 +96,7 @@ impl PageStatistics {
 }
 
 impl UnitKind {
-    /// As `sys.allocation_units.type_desc` shows it.
+    /// Returns the name in `sys.allocation_units.type_desc`.
     pub fn name(self) -> &'static str {
         match self {
             Self::InRow | Self::Index(_) => "IN_ROW_DATA",
@@ -144,7 +145,7 @@ pub(crate) fn upper_pages(reader: &PageReader, tree: &Tree) -> Result<u64, Engin
     Ok(upper.iter().map(|pages| pages.len() as u64).sum())
 }
 
-/// In what order pages are read.
+/// Order in which pages are read.
 #[derive(Clone, Copy)]
 enum Order {
     /// Order of the keys: pages in the order in which they are linked.

@@ -40,7 +40,8 @@ pub fn lock_usage(engine: &Engine) -> LockUsage {
     engine.shared.locks.usage()
 }
 
-/// Why nothing can be written to the log of a database now; None if it can. Where space was wanting, it is asked for again.
+/// Returns the reason why nothing can be written to the log of a database now; None if it can. If space was
+/// wanting, it is asked for again.
 pub fn log_obstacle(engine: &Engine) -> Option<String> {
     engine.shared.pager.log.obstacle()
 }

@@ -45,7 +45,7 @@ pub enum LogReuseWait {
 }
 
 impl LogReuseWait {
-    /// As `log_reuse_wait_desc` shows it.
+    /// Returns the name in `log_reuse_wait_desc`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Nothing => "NOTHING",

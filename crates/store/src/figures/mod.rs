@@ -1,5 +1,5 @@
-//! What is counted while a database is open: reads and writes, waits, transactions. Counting costs a few counters per block of a
-//! megabyte, and reading the clock twice per read or write.
+//! Counts of an open database: reads and writes, waits, transactions. Counting costs a few counters per block
+//! of a megabyte, and reading the clock twice per read or write.
 
 mod counters;
 mod io;

@@ -43,7 +43,7 @@ impl SessionWaits {
         work()
     }
 
-    /// All types that it has waited for.
+    /// Lists the types for which the session has waited.
     pub fn counts(&self) -> Vec<WaitCount> {
         self.waits.counts()
     }

@@ -21,21 +21,21 @@ pub enum WaitType {
     PageLatchExclusive,
     /// An allocation for the maps' other user.
     PageLatchUpdate,
-    /// For pages to be written.
+    /// Wait for pages to be written.
     WriteCompletion,
-    /// For written pages to be on disk.
+    /// Wait for written pages to be on disk.
     FlushFileBuffers,
-    /// For a file to grow.
+    /// Wait for a file to grow.
     WriteFileGather,
-    /// For the database's log rate to allow more.
+    /// Wait for the database's log rate to allow more.
     LogRateGovernor,
-    /// For the database's share of the processor.
+    /// Wait for the database's share of the processor.
     ResourceGovernorIdle,
-    /// For the program that takes a backup.
+    /// Wait for the program that takes a backup.
     BackupIo,
-    /// For the session's row rate to allow more.
+    /// Wait for the session's row rate to allow more.
     SessionRowRate,
-    /// For a lock in this mode.
+    /// Wait for a lock in this mode.
     Lock(LockMode),
 }
 
@@ -57,12 +57,12 @@ const PLAIN: [WaitType; 13] = [
 const TYPES: usize = PLAIN.len() + LockMode::ALL.len();
 
 impl WaitType {
-    /// All of them.
+    /// Lists all types.
     pub fn all() -> impl Iterator<Item = Self> {
         PLAIN.into_iter().chain(LockMode::ALL.map(Self::Lock))
     }
 
-    /// As `sys.dm_os_wait_stats.wait_type` shows it.
+    /// Returns the name in `sys.dm_os_wait_stats.wait_type`.
     pub fn name(self) -> &'static str {
         match self {
             Self::WriteLog => "WRITELOG",
@@ -97,7 +97,7 @@ pub struct WaitCount {
     pub wait: WaitType,
     /// Number of waits.
     pub count: u64,
-    /// All of them together, with the signal wait.
+    /// Total time of the waits, with the signal wait.
     pub total: Duration,
     /// The longest.
     pub longest: Duration,
@@ -151,7 +151,7 @@ impl Waits {
         result
     }
 
-    /// All types with waits.
+    /// Lists the types with waits.
     pub fn counts(&self) -> Vec<WaitCount> {
         let counts = WaitType::all().zip(&self.cells).map(|(wait, cell)| WaitCount {
             wait,

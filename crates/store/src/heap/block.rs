@@ -311,7 +311,7 @@ impl PageBlock {
         let Some(last) = self.pages.checked_sub(1) else { return };
         let Some(bytes) = self.bytes.as_chunks_mut::<PAGE_BYTES>().0.get_mut(last) else { return };
         page::format(bytes, PageId::NONE, self.page_type, 0, self.unit, self.fixed_length);
-        // What neither rows nor slots take may be left from the block before.
+        // Bytes between rows and slots may be left from the block before.
         bytes.get_mut(self.used..PAGE_BYTES - self.slots * SLOT_BYTES).unwrap_or_default().fill(0);
         let free = CAPACITY_BYTES - (self.used - HEADER_BYTES) - self.slots * SLOT_BYTES;
         page::set_fill(bytes, self.slots as u16, self.used, free);

@@ -45,7 +45,7 @@ pub(crate) struct TreeBuilder {
     /// Large values of its rows.
     pub fragments: FragmentWriter,
     rows: u64,
-    /// Key of the last row, and the number that tells it from others of its key.
+    /// Key of the last row, and the number that distinguishes it from others of its key.
     last: Option<(Vec<u8>, Option<u32>)>,
 }
 
@@ -146,8 +146,8 @@ impl TreeBuilder {
         Ok(batch)
     }
 
-    /// Adds records with their keys, which must ascend within and between calls. Where rows of a clustered table have the key of the row
-    /// before, the number that tells them apart is put into their records.
+    /// Adds records with their keys, which must ascend within and between calls. If a row of a clustered
+    /// table has the key of the row before, the number that distinguishes them is put into its record.
     pub fn append_rows(&mut self, rows: &mut KeyedRows) -> Result<(), EngineError> {
         let tree = Arc::clone(&self.tree);
         let before = self.last.take();
@@ -298,7 +298,7 @@ impl TreeBuilder {
         self.write_upper(level, full, own, follower)
     }
 
-    /// Writes a page above the leaves and tells the level above of it.
+    /// Writes a page above the leaves and adds its entry to the level above.
     fn write_upper(&mut self, level: usize, page: Page, id: PageId, next: PageId) -> Result<(), EngineError> {
         let mut bytes = [*page.bytes()];
         bytes.iter_mut().for_each(|bytes| page::set_address(bytes, id, page.previous(), next));

@@ -41,7 +41,7 @@ pub(crate) struct HeapLoad {
 #[derive(Debug)]
 enum Waiting {
     Batch(RecordBatch),
-    /// So many that came as records, which are in the block.
+    /// Number of rows that came as records, which are in the block.
     Records(usize),
 }
 

@@ -17,7 +17,7 @@ use crate::tree::{Place, child, descend, find, stored};
 
 /// Page locks of one table from which on the whole table is locked instead, if no other transaction is in the way.
 const ESCALATION_PAGES: usize = 5000;
-/// After so many more it is tried again.
+/// Further pages after which escalation is tried again.
 const ESCALATION_STEP: usize = 1250;
 
 impl<'a> HeapWriter<'a> {
@@ -97,7 +97,8 @@ impl<'a> HeapWriter<'a> {
         self.shared.pager.change(self.transaction, change).map_err(|error| named(self.table, error))
     }
 
-    /// The leaf in which a key belongs, which is this transaction's from now on: nobody else changes it, or what belongs there.
+    /// Locks the leaf in which a key belongs for this transaction. From then on no other transaction changes
+    /// it, or what belongs there.
     pub(crate) fn leaf(&mut self, tree: &Tree, key: &[u8]) -> Result<Arc<Page>, EngineError> {
         let shared = self.shared;
         let read = |id| shared.pager.cache.read(id);
@@ -152,7 +153,8 @@ impl<'a> HeapWriter<'a> {
                     self.claim(upper.id())?;
                     return Ok(None);
                 }
-                // What it passes on if it splits itself is not known yet: then all that is above may be needed.
+                // The entry that a split of this page would pass on is not known yet: then all pages above
+                // may be needed.
                 entry = (record.is_empty() || !upper.fits(stored(&upper, &record)?.len())).then(Vec::new);
             }
         }

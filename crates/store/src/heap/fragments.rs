@@ -136,8 +136,8 @@ impl FragmentSink for FragmentWriter {
     }
 }
 
-/// Stamps, logs if need be, seals and writes neighbouring pages that have their addresses. `notes_fullness`: the PFS says how full they
-/// are, as it does for pages that somebody may look for room in, which are not those of trees.
+/// Stamps, logs if need be, seals and writes neighbouring pages that have their addresses. `notes_fullness`:
+/// the PFS gets their fullness, as for pages in which room is looked for; in trees it is not.
 pub(crate) fn write_pages(
     shared: &Shared,
     transaction: u64,

@@ -337,7 +337,7 @@ impl HeapWriter<'_> {
     }
 }
 
-/// So many extents at the end of a unit are looked at for an unused page.
+/// Extents at the end of a unit that are searched for an unused page.
 const LAST_EXTENTS: usize = 8;
 
 impl FragmentSource for HeapWriter<'_> {

@@ -386,7 +386,8 @@ pub(crate) fn note_records(
     others.into_iter().try_for_each(|load| load.push(&columns, addresses, batch.num_rows()))
 }
 
-/// Keys of whole rows (all columns that callers see) without the number that tells equal ones apart.
+/// Makes the keys of whole rows (all columns that callers see) without the number that distinguishes equal
+/// ones.
 pub(crate) fn declared_keys(tree: &Tree, batch: &RecordBatch) -> Result<BinaryArray, EngineError> {
     let columns: Vec<usize> = tree.definition.key.iter().map(|key| key.column).collect();
     tree::keys_of(tree, &batch.project(&columns)?)

@@ -27,7 +27,7 @@ impl Latches {
         self.stripes.get(stripe(unit)).map(RwLock::read)
     }
 
-    /// Takes exclusive latches: nobody follows these trees.
+    /// Takes exclusive latches, so that nobody follows these trees.
     pub fn take(&self, units: impl Iterator<Item = UnitId>) -> Vec<RwLockWriteGuard<'_, ()>> {
         // In one order, or two would wait for each other.
         let stripes: BTreeSet<usize> = units.map(stripe).collect();

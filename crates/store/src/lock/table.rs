@@ -46,7 +46,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// As `sys.dm_tran_locks.resource_type` shows it.
+    /// Returns the name in `sys.dm_tran_locks.resource_type`.
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Database => "DATABASE",
@@ -105,7 +105,7 @@ pub struct LockRow {
     pub mode: LockMode,
     /// Held, waited for, or being converted.
     pub status: LockStatus,
-    /// Whom it waits for.
+    /// Transactions that this one waits for.
     pub blockers: Vec<u64>,
     /// Time waited so far.
     pub waited: Duration,
@@ -140,8 +140,8 @@ pub(crate) struct Request<'a> {
     pub cost: u64,
 }
 
-/// Requests are granted in their order, but those who hold a lock and want more go first, and nobody waits behind a
-/// request that is compatible with theirs. The release of a lock grants what can be granted.
+/// Table of locks. Requests are granted in their order, except that holders who want more go first. Nobody
+/// waits behind a request that is compatible with theirs. The release of a lock grants what can be granted.
 #[derive(Debug)]
 pub(crate) struct LockTable {
     space: LockSpace,
@@ -456,7 +456,7 @@ impl State {
         self.owners.get(&holder).map_or(Node::Alone(holder), |owner| Node::Owner(*owner))
     }
 
-    /// While a transaction waits for itself, somebody in the circle gives way.
+    /// Lets waiters give way, until no circle leads from the transaction back to itself.
     fn break_circles(&mut self, transaction: Holder) {
         while let Some(circle) = self.circle(self.node(transaction)) {
             let waiters = self
@@ -509,7 +509,8 @@ impl Queue {
         self.granted.iter().find(|(holder, _)| *holder == transaction).map(|(_, mode)| *mode)
     }
 
-    /// Whom the waiter at a place waits for: holders and earlier waiters whose modes are not compatible with its own.
+    /// Lists the transactions that the waiter at a place waits for: holders and earlier waiters whose modes
+    /// are not compatible with its own.
     fn blockers(&self, place: usize) -> impl Iterator<Item = u64> {
         let waiter = self.waiters.get(place);
         let holders = self.granted.iter().copied();

@@ -38,7 +38,7 @@ pub enum LogOperation {
 }
 
 impl LogOperation {
-    /// All of them.
+    /// Lists all operations.
     pub const ALL: [Self; 14] = [
         Self::BeginTransaction,
         Self::CommitTransaction,
@@ -137,7 +137,7 @@ pub enum LogContext {
 }
 
 impl LogContext {
-    /// All contexts, in the order of their numbers.
+    /// Lists all contexts, in the order of their numbers.
     pub const ALL: [Self; 15] = [
         Self::None,
         Self::Heap,

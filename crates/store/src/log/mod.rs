@@ -59,7 +59,7 @@ pub enum Space {
 
 /// Written but unsynced bytes are handed to the file when there are so many.
 const SPILL_BYTES: usize = 1 << 20;
-/// Kept for undoing a record beside its own length: the header of the compensation.
+/// Bytes kept for undoing a record besides its own length: the header of the compensation.
 const UNDO_OVERHEAD_BYTES: u64 = 96;
 
 /// The log of a database. Shared by all transactions.
@@ -119,7 +119,7 @@ pub struct LogFlushes {
 pub struct VirtualLogFile {
     /// Sequence number.
     pub number: u32,
-    /// Its size, or the size that it may grow to.
+    /// Size of the file, or the size that it may grow to.
     pub size_bytes: u64,
     /// Bytes in use.
     pub used_bytes: u64,
@@ -165,7 +165,8 @@ impl Log {
     ) -> Result<Self, EngineError> {
         let number = end.file + 1;
         let current = match create_file(volume, number, end.block) {
-            // What is there can be read, and what recovery undoes is kept in memory until there is room.
+            // The log that is there can be read. The records of recovery's undo are kept in memory until
+            // there is room.
             Err(EngineError::Io { source, .. }) if wants_space(&source) && end != Lsn::ZERO => {
                 Arc::new(DeferredFile::new(volume, number, end.block))
             }
@@ -231,7 +232,7 @@ impl Log {
             state.block.close();
             if state.block.closed().len() >= SPILL_BYTES {
                 match self.waits.during(WaitType::LogBuffer, || state.write_closed(self)) {
-                    // What ends or undoes something waits in memory until there is space.
+                    // A record that ends or undoes something waits in memory until there is space.
                     Err(error) if space == Space::Reserved && error.is_log_full() => {}
                     written => written?,
                 }
@@ -302,7 +303,7 @@ impl Log {
         }
     }
 
-    /// Makes everything durable, and returns where the next block begins. Nobody may append meanwhile.
+    /// Makes all records durable, and returns the start of the next block. Nobody may append meanwhile.
     pub(crate) fn close_block(&self) -> Result<Lsn, EngineError> {
         self.flush(self.position())?;
         Ok(self.state.lock().block.start())
@@ -436,7 +437,7 @@ impl Log {
         self.state.lock().failed.get_or_insert(reason);
     }
 
-    /// Why the log is shut; None if it is not.
+    /// Returns the reason why the log is shut; None if it is not.
     pub fn is_shut(&self) -> Option<String> {
         self.state.lock().failed.clone()
     }
@@ -454,7 +455,8 @@ impl State {
         }
     }
 
-    /// After a failed write nobody knows what the file holds: no more is written to it.
+    /// Shuts the log after a failed write: the content of the file is unknown, so nothing more is written to
+    /// it.
     fn fail(
         &mut self,
         log: &Log,

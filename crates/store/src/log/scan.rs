@@ -50,7 +50,7 @@ impl LogScan {
                 if previous_end > *end {
                     return Err(damaged(*last, *end, "the next file says that this one is longer"));
                 }
-                // What lies behind was cut off by an earlier recovery.
+                // An earlier recovery cut off the records behind.
                 *end = previous_end;
             }
             files.push((number, end_of(&bytes, number)));

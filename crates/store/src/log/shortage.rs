@@ -1,5 +1,5 @@
-//! What the log does when the disk is full. It reserves room before it needs it, also for undoing. A write that fails
-//! only for lack of space is repeated later, since its content is still in memory.
+//! Behaviour of the log when the disk is full. It reserves room before it needs it, also for undoing. A write
+//! that fails only for lack of space is repeated later, since its content is still in memory.
 
 use super::block::{BLOCK_LIMIT_BYTES, UNIT_BYTES};
 use super::record::{LogRecord, Operation};
@@ -7,14 +7,15 @@ use super::{Log, State, create_file, file_name};
 use crate::error::{EngineError, wants_space};
 use crate::page::lsn::Lsn;
 
-/// Room that ordinary records leave beside what undoing takes: for commits, and for pages logged as a whole when a rollback comes after a
-/// checkpoint.
+/// Room that ordinary records leave besides the one for undoing: for commits, and for pages logged as a whole
+/// when a rollback comes after a checkpoint.
 const LEFT_BYTES: u64 = 4 * BLOCK_LIMIT_BYTES as u64;
 /// Room is asked for in steps of this, if virtual log files are not smaller.
 const STEP_BYTES: u64 = 8 << 20;
 
 impl Log {
-    /// Makes sure that the disk has room for everything in memory, so many bytes more, and undoing whatever is open.
+    /// Makes sure that the disk has room for everything in memory, for `bytes` more, and for undoing the open
+    /// transactions.
     pub(super) fn make_room(&self, state: &mut State, bytes: u64) -> Result<(), EngineError> {
         let block_end =
             u64::from(state.block.position()) * UNIT_BYTES as u64 + state.block.length_bytes() as u64;
@@ -57,7 +58,7 @@ impl Log {
         });
         match created {
             Ok((file, allocated_bytes)) => {
-                // What is left of the old one is given back.
+                // The unused rest of the old file is given back.
                 let length = u64::from(end.block) * UNIT_BYTES as u64;
                 state.current.set_length(length).ok();
                 state.begin(file, number, end, allocated_bytes);
@@ -108,7 +109,7 @@ impl Log {
         let cut = state.current.set_length(end).and_then(|()| state.current.sync());
         cut.map_err(|source| state.fail(self, "cut", number, source))?;
         state.allocated_bytes = end;
-        // What is not there is no commit record, as the error below says.
+        // A record that is not there is no commit record, as the error below says.
         let bytes = state.in_memory(lsn).unwrap_or_default();
         let decoded = LogRecord::decode(&bytes).ok().and_then(|record| match record.operation {
             Operation::Commit { row_counts } => {
@@ -136,7 +137,7 @@ impl Log {
     pub fn give_up_room(&self) {
         let mut state = self.state.lock();
         let end = u64::from(state.block.unwritten()) * UNIT_BYTES as u64;
-        // What was written beyond that is written again.
+        // Bytes beyond that end are written again.
         if state.current.set_length(end).is_ok() {
             state.allocated_bytes = end;
         }
@@ -147,7 +148,8 @@ impl Log {
         self.state.lock().lacks_space
     }
 
-    /// Why nothing can be written now, if that is so. Where the last operation failed for lack of space, room is asked for again.
+    /// Returns the reason why nothing can be written now; None if it can. If the last operation failed for
+    /// lack of space, room is asked for again.
     pub fn obstacle(&self) -> Option<String> {
         let mut state = self.state.lock();
         if let Some(reason) = &state.failed {
@@ -168,8 +170,8 @@ impl Log {
 }
 
 impl State {
-    /// The error of an operation that failed: that the log is full, if only space was wanting, and nothing is lost. After any other nobody
-    /// knows what the file holds.
+    /// Returns the error of an operation that failed. It is that of a full log if only space was wanting, and
+    /// nothing is lost. After any other error the content of the file is unknown.
     pub(super) fn short_of_space(
         &mut self,
         log: &Log,

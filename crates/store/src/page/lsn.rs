@@ -15,7 +15,7 @@ pub struct Lsn {
 }
 
 impl Lsn {
-    /// Before every record.
+    /// Position before every record.
     pub const ZERO: Self = Self { file: 0, block: 0, record: 0 };
 
     /// Ten bytes as a page header holds them.
@@ -36,7 +36,7 @@ impl Lsn {
     }
 }
 
-/// As `fn_dblog` prints it: `00000020:000001a8:0001`.
+/// Prints the position as `fn_dblog` does: `00000020:000001a8:0001`.
 impl fmt::Display for Lsn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:08x}:{:08x}:{:04x}", self.file, self.block, self.record)

@@ -77,7 +77,7 @@ pub fn is_system_extent(extent: u32) -> bool {
         || (first..first.saturating_add(EXTENT_PAGES)).any(|page| page.is_multiple_of(PFS_PAGES))
 }
 
-/// The map pages that lie in extents `from..to` of a file, with their types.
+/// Lists the map pages in extents `from..to` of a file, with their types.
 pub fn map_pages(from: u32, to: u32) -> Vec<(u32, PageType)> {
     let pages = from.saturating_mul(EXTENT_PAGES)..to.saturating_mul(EXTENT_PAGES);
     let mut found = Vec::new();

@@ -240,7 +240,7 @@ impl Page {
         Self { bytes }
     }
 
-    /// All bytes.
+    /// Returns the bytes of the page.
     pub fn bytes(&self) -> &[u8; PAGE_BYTES] {
         &self.bytes
     }
@@ -373,7 +373,7 @@ impl Page {
         self.bytes.get(offset..offset.checked_add(length)?)
     }
 
-    /// All rows with their slots.
+    /// Lists the rows with their slots.
     pub fn rows(&self) -> impl Iterator<Item = (u16, &[u8])> {
         (0..self.slot_count()).filter_map(|slot| Some((slot, self.row(slot)?)))
     }
@@ -527,7 +527,7 @@ impl fmt::Debug for Page {
     }
 }
 
-/// Moves all rows together, in the order in which they lie.
+/// Moves all rows together, in the order of their offsets.
 fn compact(page: &mut Page) {
     let mut rows: Vec<(usize, u16, usize)> = (0..page.slot_count())
         .filter_map(|slot| {

@@ -58,7 +58,8 @@ impl Run {
     }
 }
 
-/// Extents in rising order as runs, each of which lies in one interval of every map if no extent is one of maps.
+/// Joins extents in rising order to runs. Each run is within one interval of every map, if no extent is one
+/// of maps.
 pub(crate) fn runs(extents: impl IntoIterator<Item = ExtentId>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for extent in extents {

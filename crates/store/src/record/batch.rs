@@ -47,7 +47,7 @@ enum Columns {
 }
 
 impl<'a> BatchBuilder<'a> {
-    /// For columns by their indexes from 0.
+    /// Creates a builder for columns, given by their indexes from 0.
     pub fn new(
         layout: &'a Layout,
         projection: &'a [usize],

@@ -16,7 +16,7 @@ use crate::record::compress::grid::CellView;
 use crate::record::compress::scsu;
 use crate::record::compress::value::expand_fixed;
 
-/// Why a column cannot be read.
+/// Reason why a column cannot be read.
 #[derive(Debug)]
 pub enum ColumnError {
     /// A cell that is invalid for the column.
@@ -127,7 +127,7 @@ impl<'a> Cells<'a> {
                 _ => return Err(ColumnError::Damaged { row }),
             };
             let read = match self.kind {
-                // What is elsewhere is not compressed.
+                // A value outside its record is not compressed.
                 Kind::NVarChar(Some(_)) if scsu::is_compressed(bytes) && !cell.is_complex() => {
                     scsu::expand_utf8(bytes, &mut data)
                 }

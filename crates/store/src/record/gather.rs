@@ -28,7 +28,7 @@ pub struct RowGatherer<'a> {
     /// For each page, the NULL bitmaps of its records together; none if records are compressed.
     nulls: Vec<u8>,
     bitmap_bytes: usize,
-    /// Some value is elsewhere.
+    /// A value of the rows is stored outside its record.
     has_pointers: bool,
 }
 

@@ -32,7 +32,7 @@ impl Keys {
         self.bytes.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// All of them.
+    /// Lists the keys in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |end| {

@@ -14,7 +14,7 @@ pub enum Kind {
     Bit,
     /// Unsigned integer of one byte.
     TinyInt,
-    /// Two bytes.
+    /// Signed integer of two bytes.
     SmallInt,
     /// Four bytes.
     Int,
@@ -77,9 +77,9 @@ pub enum Kind {
 /// Place of a value in its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the fixed part, with this many bytes.
+    /// Place in the fixed part, with this many bytes.
     Fixed(usize),
-    /// In the fixed part, one bit.
+    /// Place in the fixed part, one bit.
     Bit,
     /// In the variable part. `limit_bytes` None: a large value that may move to pages of its own.
     Variable {

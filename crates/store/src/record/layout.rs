@@ -54,7 +54,7 @@ impl RecordForm {
     }
 }
 
-/// Name of the hidden column that tells rows with equal keys apart.
+/// Name of the hidden column that distinguishes rows with equal keys.
 const UNIQUIFIER: &str = "uniquifier";
 
 /// Position of a column in its record.

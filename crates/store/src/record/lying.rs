@@ -98,7 +98,7 @@ pub enum FixedPlace {
 pub enum LyingValue {
     /// NULL.
     Null,
-    /// These bytes of the record, from one offset to another.
+    /// A range of the record's bytes, from one offset to another.
     Bytes(usize, usize),
     /// A `bit`.
     Bit(bool),
@@ -145,7 +145,7 @@ impl ValuePlace {
         self.null.map(|(place, mask)| (place.into(), mask))
     }
 
-    /// The value in a record; what lies beyond the record's end is null.
+    /// Returns the value in a record; a value beyond the record's end is null.
     #[inline]
     pub fn value(&self, record: &[u8]) -> LyingValue {
         let byte = |place: u16| record.get(usize::from(place)).copied().unwrap_or(0);

@@ -221,7 +221,7 @@ pub trait LargeValueSink {
     fn store(&mut self, purpose: LargeUse, value: &[u8]) -> Result<Vec<u8>, EngineError>;
 }
 
-/// For rows that are known to fit.
+/// Creates a sink for rows that are known to fit.
 pub(crate) fn no_large_values() -> impl LargeValueSink {
     struct None;
     impl LargeValueSink for None {

@@ -225,7 +225,7 @@ impl<'a> BoundBatch<'a> {
 
     fn write_variable(&self, rows: Range<usize>, offsets: &[u32], out: &mut [u8]) {
         let array = self.layout.bitmap_end();
-        // Where each row's next value goes, from the start of `out`.
+        // Offset in `out` of each row's next value.
         let mut cursors: Vec<usize> = Vec::with_capacity(offsets.len());
         for (row, start) in rows.clone().zip(offsets) {
             let (start, count) = (*start as usize, self.variable_counts.get(row).copied().unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Single values of rows in pages, whatever the form of the rows and whatever the page information omits from them.
+//! Single values of rows in pages, for every form of row and page.
 
 use std::borrow::Cow;
 
@@ -238,7 +238,7 @@ pub(crate) struct PageRows<'p> {
 }
 
 impl<'p> PageRows<'p> {
-    /// None: the page's compression information cannot be read.
+    /// Prepares the reading of a page; None: its compression information cannot be read.
     pub fn new(page: &'p Page) -> Option<Self> {
         let information = match page.is_compressed() {
             true => Some(PageInformation::read(page.bytes())?),

@@ -1,4 +1,4 @@
-//! The hidden column that tells rows with equal keys apart, put into records that were made without it.
+//! The hidden column that distinguishes rows with equal keys, put into records that were made without it.
 
 use super::compress::cell::Cell;
 use super::compress::grid::Grid;
@@ -11,7 +11,7 @@ use super::{COMPLEX, HAS_VARIABLE, u16_at};
 /// Bytes of the number.
 const NUMBER_BYTES: usize = 4;
 
-/// By how much a record may grow. Nothing if the layout has no such column.
+/// Returns the bytes by which a record may grow; 0 if the layout has no such column.
 pub(super) fn growth_bytes(layout: &Layout) -> usize {
     match layout.hidden {
         0 => 0,

@@ -10,7 +10,7 @@ pub(super) const SHORT_BYTES: usize = 64;
 /// Requirement for the bytes of a value of variable length.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Text {
-    /// No text.
+    /// Bytes that are no text.
     Bytes,
     Ascii,
     Utf16,

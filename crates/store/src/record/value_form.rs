@@ -16,7 +16,7 @@ pub struct ValueForm {
 /// Encoding of a value's length in front of the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LengthPrefix {
-    /// It has no length: it is never null, and as wide as its column.
+    /// The value has no length: it is never null, and as wide as its column.
     None,
     /// In one byte before it; 0: it is null.
     Byte,

@@ -47,7 +47,7 @@ pub enum Values {
     Bytes16(Vec<[u8; 16]>),
     /// Text and bytes: row r is `data[ends[r]..ends[r + 1]]`.
     Variable {
-        /// All values.
+        /// Bytes of all values.
         data: Vec<u8>,
         /// End of each value in `data`, behind a zero.
         ends: Vec<i32>,

@@ -18,7 +18,7 @@ pub struct WireForm<'a> {
     pub values: &'a [(usize, ValueForm)],
 }
 
-/// Why a table takes no wire rows of a form, so that they must be decoded.
+/// Reason why a table takes no wire rows of a form, so that they must be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyRefusal {
     /// Rows go into trees whose records are not copied from theirs.
@@ -126,7 +126,7 @@ enum Action {
 /// Records that were made.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// All records, one after the other.
+    /// Bytes of all records, one after the other.
     pub bytes: Vec<u8>,
     /// The length of each.
     pub lengths: Vec<u16>,
@@ -146,7 +146,7 @@ impl Records {
         self.lengths.push(record.len() as u16);
     }
 
-    /// All of them in order.
+    /// Lists the records in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.lengths.iter().map(move |length| {
@@ -169,7 +169,7 @@ const RECORDS_BYTES: usize = 16 << 10;
 pub(crate) const RECORD_ROOM_BYTES: usize = 9 << 10;
 
 impl WireRowCopier {
-    /// For the records of a layout.
+    /// Creates a copier for the records of a layout.
     pub(crate) fn new(layout: &Arc<Layout>, form: WireForm<'_>) -> Result<Self, CopyRefusal> {
         if layout.is_compressed() {
             return Err(CopyRefusal::Compression);

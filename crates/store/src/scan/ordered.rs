@@ -26,7 +26,8 @@ pub struct KeySpan {
     pub from: Option<KeyBound>,
     /// Upper bound; None: to the end.
     pub to: Option<KeyBound>,
-    /// The last column is text or bytes, and a row that begins with the bound's value lies within, too.
+    /// The last column is text or bytes, and a row that begins with the bound's value is within the span,
+    /// too.
     pub begins: bool,
 }
 
@@ -40,7 +41,7 @@ pub struct KeyBound {
 }
 
 impl KeyBound {
-    /// A bound that lies within.
+    /// Creates a bound that belongs to the span.
     pub fn included(columns: RecordBatch) -> Self {
         Self { columns, included: true }
     }
@@ -53,7 +54,7 @@ impl KeySpan {
         Self { from: from.map(bound), to: to.map(bound), begins: false }
     }
 
-    /// The span as bytes of keys; None: no key can lie in it.
+    /// Converts the span to bytes of keys; None: no key can be in it.
     fn of(&self, tree: &Tree) -> Result<Option<Span>, EngineError> {
         let key = |bound: &KeyBound| {
             let keys = tree::keys_of(tree, &bound.columns)?;
@@ -111,10 +112,10 @@ fn disjoint(mut spans: Vec<Span>) -> VecDeque<Span> {
 /// Direction of a scan along the leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
-    /// In the order of the tree.
+    /// Rows in the order of the tree.
     #[default]
     Forward,
-    /// In the opposite order.
+    /// Rows in the opposite order.
     Backward,
 }
 

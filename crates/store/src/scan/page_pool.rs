@@ -1,4 +1,4 @@
-//! Memory of pages that a scan reads past the cache, used again when nobody holds a page any more.
+//! Memory of pages that a scan reads past the cache, used again when no reader holds a page any more.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

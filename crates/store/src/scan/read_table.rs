@@ -62,7 +62,7 @@ impl ReadTable {
         OrderedScan::new(self.reader, self.table, index, projection, spans, Direction::Forward)
     }
 
-    /// The same from the last row to the first.
+    /// Scans in the order of a key, from the last row to the first.
     pub fn backward_scan(
         self,
         index: Option<&str>,

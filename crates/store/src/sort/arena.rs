@@ -69,7 +69,7 @@ impl Arena {
         frame::read(self.from(place)).unwrap_or_default()
     }
 
-    /// All rows, each with its place.
+    /// Lists the rows, each with its place.
     fn places(&self) -> impl Iterator<Item = (u32, &[u8])> {
         self.chunks.iter().enumerate().flat_map(|(number, chunk)| {
             let mut at = 0;

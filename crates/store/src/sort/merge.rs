@@ -65,7 +65,7 @@ impl Ord for Head {
 #[derive(Debug)]
 pub(super) struct Merge {
     runs: Vec<Source>,
-    /// Those of the runs that are not at their end; none if there is only one run.
+    /// First rows of the runs that are not at their end; none if there is only one run.
     heads: BinaryHeap<Reverse<Head>>,
 }
 

@@ -114,7 +114,7 @@ impl Sorted {
         self.0.next(rows, ROWS_BYTES)
     }
 
-    /// The same with more rows, for a caller that looks for those that belong together.
+    /// Reads more rows at once than `next`, for a caller that looks for those that belong together.
     pub fn next_many(&mut self, rows: &mut KeyedRows) -> Result<bool, EngineError> {
         self.0.next(rows, CHUNK_BYTES)
     }

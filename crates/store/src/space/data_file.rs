@@ -17,7 +17,7 @@ pub struct DataFileSpace {
     pub group_name: String,
     /// Size in pages.
     pub size_pages: u64,
-    /// Pages of extents that belong to nobody.
+    /// Pages of free extents.
     pub free_pages: u64,
     /// Pages of mixed extents that have a free page.
     pub mixed_pages: u64,

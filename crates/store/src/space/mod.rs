@@ -61,7 +61,7 @@ impl Allocator {
             }
             if file.extents() < size {
                 match file.grow(size) {
-                    // What is missing reads as zeros, and nothing is in it but what the log has.
+                    // Missing bytes read as zeros, and hold nothing that the log lacks.
                     Err(EngineError::Io { source, .. }) if wants_space(&source) => {}
                     grown => grown?,
                 }
@@ -141,7 +141,8 @@ impl Allocator {
         let run = state.files.get_mut(index).and_then(|file| file.take_run(wanted.max(1)));
         let run = run.ok_or_else(|| full(&self.pager, unit.group, owner, "no free extent"))?;
         for extent in run.extents() {
-            // What the cache may still have of an earlier owner must never be written over what the new one writes.
+            // A page that the cache may still have of an earlier owner must never be written over one of the
+            // new owner.
             self.pager.cache.discard(extent);
             (0..EXTENT_PAGES).for_each(|index| self.pager.versions.forget(extent.page(index)));
             allocated.push(extent);
@@ -438,7 +439,7 @@ impl Allocator {
         (total, state.files.iter().map(|file| u64::from(file.free_count)).sum())
     }
 
-    /// All files.
+    /// Lists the files with their sizes and free pages.
     pub fn files(&self) -> Vec<DataFileSpace> {
         let layout = self.pager.files.layout();
         let state = self.state.lock();

@@ -16,7 +16,7 @@ const MOST_PAGES: usize = 1024;
 /// Pages among which a transaction looks for one that no other has locked.
 const SOME_PAGES: usize = 16;
 
-/// Pages with room, by unit. Only hints: a page may be full, or somebody else's by now.
+/// Pages with room, by unit. Only hints: by now a page may be full, or belong to another unit.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
     units: Mutex<HashMap<UnitId, UnitRoom>>,
@@ -33,7 +33,7 @@ struct UnitRoom {
 }
 
 impl Default for UnitRoom {
-    /// Nothing is known, as after an opening.
+    /// Begins without knowledge, as after an opening.
     fn default() -> Self {
         Self { pages: Vec::new(), unsearched: [true; maps::FULLNESS_WITH_ROOM.len()], found: true }
     }

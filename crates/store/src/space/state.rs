@@ -119,7 +119,7 @@ impl FileSpace {
         self.cursor = self.cursor.min(self.free.len());
     }
 
-    /// Takes the first free extents from the cursor on, as many as lie together.
+    /// Takes the first run of free extents from the cursor on, `wanted` at most.
     pub fn take_run(&mut self, wanted: u32) -> Option<Run> {
         let from_cursor =
             self.free.iter().skip(self.cursor).position(|free| *free).map(|at| at + self.cursor);
@@ -132,7 +132,8 @@ impl FileSpace {
     }
 }
 
-/// By how many extents a file grows when `wanted` are needed; zero if it does not grow. A new file gets what it needs.
+/// Returns the extents by which a file grows when `wanted` are needed; zero if it does not grow. A new file
+/// gets what it needs.
 pub fn growth(extents: u32, wanted: u32, declared: FileGrowth) -> u32 {
     let automatic = || (extents / 8).clamp(LEAST_EXTENTS, MOST_EXTENTS).max(wanted.saturating_add(2));
     match declared {

@@ -297,7 +297,7 @@ pub(crate) struct Reload {
     pub key: Option<IndexDefinition>,
     pub indexes: Vec<IndexDefinition>,
     pub compression: Compression,
-    /// Another file group for its rows.
+    /// New file group of the rows; None: unchanged.
     pub group: Option<u16>,
 }
 

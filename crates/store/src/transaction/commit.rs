@@ -152,7 +152,7 @@ impl Ready {
         })
     }
 
-    /// Shows everybody what is committed.
+    /// Publishes the committed changes.
     fn publish(&mut self, changed: bool) -> u64 {
         let Self { transaction, _turn: turn, .. } = self;
         let shared = Arc::clone(&transaction.shared);

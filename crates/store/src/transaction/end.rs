@@ -1,4 +1,4 @@
-//! How a transaction ends: what its commit still has to write and to show, and how it is undone.
+//! End of a transaction: the writing and publishing of its commit, and its undoing.
 
 use std::sync::Arc;
 

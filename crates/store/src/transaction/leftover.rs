@@ -1,4 +1,4 @@
-//! What is left of bulk writers that were dropped before they had finished.
+//! Remains of bulk writers that were dropped before they had finished.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Leftovers {
         if let Some(waiting) = &mut *waiting {
             return waiting.push(leftover);
         }
-        // What undid them must be known before somebody else fills them.
+        // The log must have the undoing of these extents before they are given out again.
         let log = &self.shared.pager.log;
         match log.flush(log.position()) {
             Ok(()) => self.shared.allocator.release(leftover.allocated),

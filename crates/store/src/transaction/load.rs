@@ -46,7 +46,8 @@ impl Default for BulkOptions {
     }
 }
 
-/// Why pages of a load are logged as a whole (the conditions are those of "Prerequisites for minimal logging in bulk import").
+/// Reason why pages of a load are logged as a whole (the conditions are those of "Prerequisites for minimal
+/// logging in bulk import").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MinimalLoggingCondition {
     /// The recovery model is SIMPLE or BULK_LOGGED.
@@ -411,7 +412,8 @@ pub(super) fn attach_finished(
     Ok(rows)
 }
 
-/// Rows of a load from which on it locks the table as a whole, if nobody else has it: SQL Server escalates at about as many locks.
+/// Rows of a load from which on it locks the table as a whole, if no other transaction holds it: SQL Server
+/// escalates at about as many locks.
 const ESCALATION_ROWS: u64 = 5000;
 
 /// Has the table alone from now on, unless another transaction is in the way.

@@ -81,7 +81,8 @@ pub(super) fn lock(transaction: &Transaction, object: u32, mode: LockMode) -> Re
     Ok(transaction.lock_table(object, mode, transaction.waiting.timeout)?)
 }
 
-/// For adding rows beside others who do: IX, unless the table is locked for bulk loads, which is enough.
+/// Locks a table for adding rows while others add too: in IX, unless the table is locked for bulk loads,
+/// which is enough.
 pub(super) fn lock_for_adding(transaction: &Transaction, object: u32) -> Result<(), EngineError> {
     match transaction.shared.locks.held(transaction.id, &Resource::Object(object)) {
         Some(LockMode::BU) => Ok(()),

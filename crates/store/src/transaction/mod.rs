@@ -138,7 +138,7 @@ impl Transaction {
         })
     }
 
-    /// Checks the structure of one table, which nobody changes meanwhile (it is locked in S). Errors: 208, and those of locks.
+    /// Checks the structure of one table, which is locked in S meanwhile. Errors: 208, and those of locks.
     pub fn check_table(&mut self, object: u32) -> Result<Vec<Finding>, EngineError> {
         lock(self, object, LockMode::S)?;
         let table = self.catalogue().tables.get(object).cloned();

@@ -1,4 +1,4 @@
-//! Which state the statements of a transaction read.
+//! State that the statements of a transaction read.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct Reads {
     transaction: u64,
     /// Snapshot that the running statement reads.
     pinned: Option<Snapshot>,
-    /// All statements read the same.
+    /// True if all statements read the same state.
     keeps: bool,
     /// Rows in pages that others have locked are left out.
     passes: bool,

@@ -37,7 +37,7 @@ pub(super) fn with_heap<T>(
     change(&mut HeapWriter { shared, transaction: *id, table, allocated, beside: None })
 }
 
-/// Changes rows of a table that is held alone, or beside others.
+/// Changes rows of a table that is held alone, or together with other transactions.
 pub(super) fn with_rows<T>(
     transaction: &mut Transaction,
     object: u32,

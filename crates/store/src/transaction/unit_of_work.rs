@@ -1,4 +1,4 @@
-//! What a transaction has done so far, and how it is undone: as a whole, or back to a savepoint.
+//! Changes of a transaction so far, and their undoing: as a whole, or back to a savepoint.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -253,7 +253,7 @@ impl Drop for Transaction {
 }
 
 impl Work {
-    /// By how many rows the commit makes each table longer.
+    /// Returns the number of rows by which the commit makes each table longer.
     pub(super) fn row_differences(&self, catalogue: &Catalogue) -> Vec<(u32, i64)> {
         let committed = |object: u32| catalogue.tables.get(object).map_or(0, |table| table.rows as i64);
         let changed = self

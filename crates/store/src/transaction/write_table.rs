@@ -86,7 +86,7 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Locks the table for changing rows of it beside others who do, or finds that it is held alone.
+    /// Locks the table for changing rows while others change it too, or finds that it is held alone.
     pub(super) fn beside(&mut self) -> Result<u32, EngineError> {
         let Self { transaction, object, .. } = self;
         let object = *object;

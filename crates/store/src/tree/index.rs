@@ -346,7 +346,7 @@ impl Index {
     }
 }
 
-/// A batch in the form of a layout, whatever its columns were called.
+/// Makes a batch in the form of a layout of columns with any names.
 pub(crate) fn index_batch(
     layout: &Layout,
     columns: Vec<ArrayRef>,

@@ -67,7 +67,7 @@ impl KeyColumn {
         Self { descending: true, ..Self::new(column) }
     }
 
-    /// All these columns, ascending.
+    /// Creates key columns of these columns, all ascending.
     pub fn all(columns: &[usize]) -> Vec<Self> {
         columns.iter().map(|column| Self::new(*column)).collect()
     }

@@ -27,9 +27,9 @@ use key::{KeyColumn, KeyLayout};
 
 /// Slot of a key in a leaf, or the slot before which it would be.
 pub(crate) enum Place {
-    /// In this slot.
+    /// The slot that has the key.
     At(u16),
-    /// Before this slot.
+    /// The slot before which the key would be.
     Before(u16),
 }
 

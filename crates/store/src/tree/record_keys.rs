@@ -36,7 +36,8 @@ impl RecordKeys {
         Self::first(tree, tree.key.columns.len())
     }
 
-    /// Keys as declared: without the number that tells equal ones apart, and without the locator of an index's row.
+    /// Makes keys as declared: without the number that distinguishes equal ones, and without the locator of
+    /// an index's row.
     pub fn declared(tree: &Tree) -> Self {
         Self::first(tree, tree.definition.key.len())
     }
@@ -84,7 +85,7 @@ impl IntegerColumn {
         Some(Self { offset, width, null, descending: column.descending })
     }
 
-    /// As [`KeyLayout::write_of_row`] does it.
+    /// Appends the column's part of a record's key, as [`KeyLayout::write_of_row`] does.
     #[inline]
     fn write(&self, record: &[u8], key: &mut Vec<u8>) -> Option<()> {
         let flip = if self.descending { 0xFF } else { 0 };

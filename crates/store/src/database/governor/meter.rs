@@ -32,7 +32,7 @@ impl ResourceSample {
     }
 }
 
-/// Why work is delayed.
+/// Limit that delays work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     Log,

@@ -24,7 +24,7 @@ pub enum ServiceTier {
 }
 
 impl ServiceTier {
-    /// All of them.
+    /// Lists all tiers.
     pub const ALL: [Self; 9] = [
         Self::Basic,
         Self::S0,
@@ -37,7 +37,7 @@ impl ServiceTier {
         Self::WebBusiness,
     ];
 
-    /// As `sys.database_service_objectives` names it.
+    /// Returns the name in `sys.database_service_objectives`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Basic => "Basic",

@@ -45,7 +45,7 @@ pub struct CodedCells<'c> {
 }
 
 impl<'p> Anchor<'p> {
-    /// From its bytes.
+    /// Creates an anchor of its bytes.
     pub fn new(bytes: Cow<'p, [u8]>) -> Self {
         let words = [cell::pack(&bytes), cell::pack(bytes.get(8..).unwrap_or_default())];
         Self { bytes, words }
@@ -100,7 +100,7 @@ impl<'p> Anchor<'p> {
         let CodedCells { codes, words, heads, costs } = out;
         let own = codes.iter_mut().zip(words).zip(heads).zip(costs);
         let each = own.zip(view.codes.iter().zip(view.words));
-        // What the column has decides which loop it takes.
+        // The codes of the column decide which loop it takes.
         let least = view.codes.iter().fold(u8::MAX, |least, code| (*code).min(least));
         let most = view.codes.iter().fold(0, |most: u8, code| (*code).max(most));
         if most < LONG && least > NULL {

@@ -1,6 +1,6 @@
 //! One value of a CD record: the four bits of its descriptor, and its bytes.
 
-/// No value.
+/// Code of NULL.
 pub const NULL: u8 = 0;
 /// A value of no bytes: zero, an empty text, a bit that is 0.
 pub const EMPTY: u8 = 1;
@@ -29,7 +29,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// No value.
+    /// The cell of NULL.
     pub const NULL: Self = Self { code: NULL, word: 0 };
     /// A value of no bytes.
     pub const EMPTY: Self = Self { code: EMPTY, word: 0 };
@@ -150,7 +150,7 @@ pub fn place(word: u64) -> (usize, usize) {
     ((word & 0xFFFF_FFFF) as usize, ((word & !COMPLEX) >> 32) as usize)
 }
 
-/// Up to eight bytes, the first lowest.
+/// Packs up to eight bytes into a word, the first lowest.
 #[inline]
 pub fn pack(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<8>() {

@@ -35,7 +35,7 @@ struct Entry {
     /// Column in which it was found first: where its bytes are.
     column: u16,
     count: u16,
-    /// Its symbol and one; 0: it has none.
+    /// Symbol of the value, plus one; 0: it has none.
     symbol: u16,
 }
 
@@ -53,7 +53,7 @@ impl Entry {
 struct Stored {
     /// The bytes of a short value, or the hash of a long one.
     key: u64,
-    /// Its length in bytes, and its head in the upper half; see [`CellView::heads`].
+    /// Length of the value in bytes, and its head in the upper half; see [`CellView::heads`].
     tag: u32,
     /// Of a long value: where the bytes behind the head are.
     start: u32,

@@ -201,7 +201,8 @@ pub fn compress_page(page: &Page, columns: usize, counts: &mut CompressionCounts
     let fill = Limits::NONE.fitting(planner.lengths().iter().map(|length| usize::from(*length)));
     let bytes = fill.record_bytes + SLOT_BYTES * count;
     let room = CAPACITY_BYTES.checked_sub(bytes + planner.information().len())?;
-    // How many rows the page could hold before and after, from what its rows take now.
+    // Number of rows that the page could hold before and after, computed from the bytes that its rows take
+    // now.
     let before = CAPACITY_BYTES.saturating_sub(information.map_or(0, |information| information.bytes()))
         * count
         / plain_bytes.max(1);
@@ -312,7 +313,7 @@ fn lay_out(
         }
         at
     });
-    // What neither rows nor slots take may be left from another page.
+    // Bytes between rows and slots may be left from another page.
     bytes.get_mut(at..PAGE_BYTES.saturating_sub(SLOT_BYTES * fill.rows)).unwrap_or_default().fill(0);
     let free = CAPACITY_BYTES.saturating_sub(at - HEADER_BYTES + SLOT_BYTES * fill.rows);
     page::set_fill(bytes, fill.rows as u16, at, free);

@@ -37,7 +37,7 @@ impl<'a> CellView<'a> {
         }
     }
 
-    /// Some of its rows.
+    /// Returns the cells of a range of rows.
     #[inline]
     pub fn slice(&self, rows: Range<usize>) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl Grid {
         self.columns.first().map_or(0, |column| column.codes.len()) - self.first
     }
 
-    /// No rows.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         for column in &mut self.columns {
             column.codes.clear();
@@ -128,7 +128,7 @@ impl Grid {
         }
     }
 
-    /// All columns.
+    /// Returns the cells of all columns.
     pub fn views(&self) -> Vec<CellView<'_>> {
         (0..self.columns.len()).map(|column| self.view(column)).collect()
     }

@@ -46,7 +46,7 @@ impl Compression {
     }
 }
 
-/// As T-SQL writes it.
+/// Prints the compression as T-SQL writes it.
 impl fmt::Display for Compression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

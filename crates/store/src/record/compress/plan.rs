@@ -37,7 +37,7 @@ struct CodedColumn {
     /// Number of the column's rows that have symbols.
     symbols: usize,
     cells: Cells,
-    /// Other memory for them.
+    /// Spare memory, swapped with `cells`.
     spare: Cells,
     /// If it has few values: which, and whose place they take while the page is planned.
     distinct: Distinct,
@@ -245,7 +245,7 @@ impl CodedColumn {
         }
     }
 
-    /// Its cells, of those that they were made of.
+    /// Returns the column's cells; `of` has those that they were made of.
     fn view<'v>(&'v self, of: &CellView<'v>, rows: usize) -> CellView<'v> {
         let Cells { codes, words, heads, costs } = &self.cells;
         match self.changed {

@@ -38,7 +38,7 @@ pub struct CdRecord<'a> {
     short: &'a [u8],
     ends: &'a [u8],
     long: &'a [u8],
-    /// All of its bytes.
+    /// Bytes of the record.
     pub bytes: &'a [u8],
 }
 
