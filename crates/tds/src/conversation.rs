@@ -58,7 +58,7 @@ pub enum ConversationError {
     /// A version that is not supported.
     #[error("TDS version 0x{number:08X}")]
     Version {
-        /// As LOGIN7 has it.
+        /// Number of the version in LOGIN7.
         number: u32,
     },
     /// A packet size that the protocol does not allow.

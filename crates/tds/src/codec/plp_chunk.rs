@@ -1,4 +1,4 @@
-//! Where the chunks of partially length-prefixed values lie in encoded bytes.
+//! Positions of the chunks of partially length-prefixed values in encoded bytes.
 
 use std::ops::Range;
 
@@ -11,12 +11,13 @@ pub struct PlpChunk {
     /// Offset of the four bytes of the chunk's length. It is the offset of the data if the length has been
     /// sent before.
     pub head_at: usize,
-    /// Its data, behind which four bytes of zero end the value. No data: only those are left.
+    /// Range of the chunk's data, behind which four bytes of zero end the value. Empty: only those four are
+    /// left.
     pub data: Range<usize>,
 }
 
 impl PlpChunk {
-    /// The one chunk of a value whose total length lies at `at`.
+    /// Returns the single chunk of a value whose total length is at `at`.
     pub fn of_value(at: usize, data_len: usize) -> PlpChunk {
         let head_at = at.saturating_add(8);
         let data_at = if data_len == 0 { head_at } else { head_at.saturating_add(4) };

@@ -125,12 +125,12 @@ impl<'a> Reader<'a> {
         self.array(field).map(i8::from_le_bytes)
     }
 
-    /// Two bytes, little-endian.
+    /// Reads an unsigned number of two bytes, little-endian.
     pub fn u16(&mut self, field: &'static str) -> Result<u16, DecodeError> {
         self.array(field).map(u16::from_le_bytes)
     }
 
-    /// Two bytes, little-endian, signed.
+    /// Reads a signed number of two bytes, little-endian.
     pub fn i16(&mut self, field: &'static str) -> Result<i16, DecodeError> {
         self.array(field).map(i16::from_le_bytes)
     }
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
         self.array(field).map(i64::from_le_bytes)
     }
 
-    /// Two bytes, big-endian.
+    /// Reads an unsigned number of two bytes, big-endian.
     pub fn u16_be(&mut self, field: &'static str) -> Result<u16, DecodeError> {
         self.array(field).map(u16::from_be_bytes)
     }

@@ -109,12 +109,12 @@ impl Writer {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Two bytes, little-endian.
+    /// Appends an unsigned number of two bytes, little-endian.
     pub fn u16(&mut self, value: u16) {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Two bytes, little-endian, signed.
+    /// Appends a signed number of two bytes, little-endian.
     pub fn i16(&mut self, value: i16) {
         self.bytes(&value.to_le_bytes());
     }
@@ -139,7 +139,7 @@ impl Writer {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Two bytes, big-endian.
+    /// Appends an unsigned number of two bytes, big-endian.
     pub fn u16_be(&mut self, value: u16) {
         self.bytes(&value.to_be_bytes());
     }

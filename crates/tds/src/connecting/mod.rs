@@ -1,4 +1,4 @@
-//! What is said before the first request.
+//! Messages before the first request.
 
 pub mod feature;
 pub mod fed_auth;

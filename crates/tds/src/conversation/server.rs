@@ -59,7 +59,7 @@ pub struct Conversation {
 
 #[derive(Debug, Clone, PartialEq)]
 enum State {
-    /// Nothing has come.
+    /// No bytes have come.
     Initial,
     /// TLS is being established: before PRELOGIN (`strict`), or after it.
     Tls { strict: bool, outcome: EncryptionOutcome },
@@ -83,7 +83,7 @@ enum State {
     Bulk,
     /// A request must be answered, and an attention too, if one has arrived.
     Answering { attention: bool },
-    /// Over.
+    /// The conversation is over.
     Closed,
 }
 
@@ -471,7 +471,7 @@ impl Conversation {
         attention
     }
 
-    /// Nothing more is taken.
+    /// Ends the conversation: no more bytes are taken.
     pub fn close(&mut self) {
         self.state = State::Closed;
     }
@@ -479,9 +479,9 @@ impl Conversation {
 
 /// Outcome of gathering the packets of one message.
 enum Gathered {
-    /// All of it, with its last packet.
+    /// The whole message, with its last packet.
     Whole { consumed: usize, packet: Packet },
-    /// Not yet all of it.
+    /// The message is not complete yet.
     Partly(Step),
 }
 

@@ -34,7 +34,7 @@ pub struct Unwrapper {
 }
 
 impl Unwrapper {
-    /// For the packets of `sender`.
+    /// Creates an unwrapper for the packets of `sender`.
     pub fn new(sender: Sender) -> Self {
         Self { sender, header: [0; HEADER_LEN_BYTES], header_len: 0, payload_left: 0 }
     }

@@ -43,13 +43,13 @@ pub enum BulkEvent {
     },
     /// Complete rows, at least one.
     Rows(RowSpan),
-    /// Nothing complete; show more of the message.
+    /// No complete item; show more of the message.
     MoreNeeded,
     /// The message is over: nothing, or a DONE, followed the last row.
     End,
 }
 
-/// Why a bulk load message is refused.
+/// Reason why a bulk load message is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BulkError {
     /// The message does not start with COLMETADATA (SQL Server's error 4894).

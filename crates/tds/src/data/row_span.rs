@@ -17,7 +17,7 @@ pub const NBCROW: u8 = 0xD2;
 pub struct RowLayout {
     /// The walk over a ROW.
     runs: Vec<Run>,
-    /// For NBCROW, where any column can be missing.
+    /// Length classes of all columns, for NBCROW, where any column can be missing.
     columns: Vec<LengthClass>,
     bitmap_bytes: usize,
 }
@@ -25,7 +25,7 @@ pub struct RowLayout {
 /// Consecutive columns that are walked alike.
 #[derive(Debug, Clone, Copy)]
 enum Run {
-    /// This many bytes, of any number of fixed-length columns.
+    /// Bytes of any number of fixed-length columns together.
     Fixed(usize),
     /// Number of columns with a one-byte length.
     ByteLen(usize),

@@ -33,7 +33,7 @@ pub enum Value {
     Money(i64),
     /// `decimal` and `numeric`: `magnitude * 10^-scale`
     Decimal {
-        /// All digits, without the point. Below 10^precision.
+        /// The digits without the point, less than 10^precision.
         magnitude: u128,
         /// Sign; zero may carry one.
         negative: bool,
@@ -109,11 +109,11 @@ pub struct VariantValue {
 /// The context of a value: `text`, `ntext` and `image` have a text pointer, or room for one, in rows and none in parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ValuePlace {
-    /// In ROW and NBCROW of a result.
+    /// ROW and NBCROW of a result.
     Row,
-    /// In ROW of a bulk load, where text has no pointer yet.
+    /// ROW of a bulk load, where text has no pointer yet.
     BulkRow,
-    /// In RPC parameters and RETURNVALUE.
+    /// RPC parameters and RETURNVALUE.
     Parameter,
 }
 

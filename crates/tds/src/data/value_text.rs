@@ -39,9 +39,9 @@ impl fmt::Display for BcpText<'_> {
 /// Limits beyond which a float is printed with an exponent.
 #[derive(Clone, Copy)]
 struct Exponents {
-    /// From this exponent on.
+    /// Exponent from which on the float has one.
     large: i32,
-    /// If more decimals than this would be needed.
+    /// Number of decimals beyond which the float has an exponent.
     decimals: usize,
 }
 

@@ -24,7 +24,7 @@ pub enum VectorBase {
 }
 
 impl VectorBase {
-    /// Its number: in TYPE_INFO, in the header of values and in `sys.columns`.
+    /// Returns the number of the base: in TYPE_INFO, in the header of values and in `sys.columns`.
     pub fn number(self) -> u8 {
         match self {
             Self::Float32 => 0,
@@ -91,7 +91,7 @@ impl FromStr for VectorBase {
     }
 }
 
-/// Why something is not a vector, or not one of the type that is wanted.
+/// Reason why something is not a vector, or not one of the type that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VectorError {
     /// The bytes have no header of a vector, or their length is not the one that it implies.
@@ -100,17 +100,17 @@ pub enum VectorError {
         /// Number of bytes.
         length: usize,
     },
-    /// No such number of dimensions is allowed.
+    /// The number of dimensions is not allowed.
     #[error("a vector of {dimensions} dimensions; 1 to {max} are allowed for {base}")]
     Count {
         /// Number of dimensions.
         dimensions: usize,
-        /// Most that the base allows.
+        /// Most dimensions that the base allows.
         max: u16,
         /// The base.
         base: VectorBase,
     },
-    /// Another number of dimensions than the type has.
+    /// The number of dimensions is not that of the type.
     #[error("{found} dimensions, the column has {expected}")]
     Dimensions {
         /// Dimensions of the value.
@@ -118,7 +118,7 @@ pub enum VectorError {
         /// Dimensions of the type.
         expected: u16,
     },
-    /// Another base than the type has.
+    /// The base is not that of the type.
     #[error("elements of {found}, the column has {expected}")]
     Base {
         /// Base of the value.
@@ -276,10 +276,10 @@ pub fn split(bytes: &[u8]) -> Result<(VectorBase, &[u8]), VectorError> {
     Ok((base, elements))
 }
 
-/// The bytes of the elements, if `bytes` are a vector of this type.
+/// Returns the bytes of the elements, if `bytes` are a vector of this type.
 ///
 /// # Errors
-/// What is wrong with them. Elements are not looked at.
+/// The rule that the bytes break. Elements are not checked.
 pub fn check_type(bytes: &[u8], base: VectorBase, dimensions: u16) -> Result<&[u8], VectorError> {
     let (found, elements) = split(bytes)?;
     if found != base {
@@ -293,7 +293,8 @@ pub fn check_type(bytes: &[u8], base: VectorBase, dimensions: u16) -> Result<&[u
 
 /// Checks that `bytes` are a vector of this type with finite elements, without an allocation.
 ///
-/// # Errors The rule that the bytes break: type, length, or an element that is not finite.
+/// # Errors
+/// The rule that the bytes break: type, length, or an element that is not finite.
 pub fn check(bytes: &[u8], base: VectorBase, dimensions: u16) -> Result<(), VectorError> {
     match first_not_finite(base, check_type(bytes, base, dimensions)?) {
         Some(index) => Err(VectorError::NotFinite { index }),

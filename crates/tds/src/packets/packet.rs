@@ -75,7 +75,7 @@ impl PacketType {
 pub struct Status(pub u8);
 
 impl Status {
-    /// More packets of the message follow.
+    /// Status of a packet that more packets of its message follow.
     pub const NORMAL: Self = Self(0x00);
     /// The last packet of the message.
     pub const END_OF_MESSAGE: Self = Self(0x01);

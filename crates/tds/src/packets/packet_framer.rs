@@ -147,7 +147,8 @@ impl PacketFramer {
         Some(self.frame_from(payload, at, chunks, last, packet))
     }
 
-    /// The same for a payload that goes on: its last packet may be shorter than the others. `None`: nothing is left.
+    /// Writes the next packet of a payload that goes on: its last packet may be shorter than the others.
+    /// `None`: nothing is left.
     pub fn frame_short(
         &mut self,
         payload: &[u8],

@@ -1,4 +1,4 @@
-//! What a client asks for.
+//! Requests of a client.
 
 pub mod all_headers;
 pub mod first_words;

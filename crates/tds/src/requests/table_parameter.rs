@@ -15,7 +15,7 @@ pub struct TableParameter {
     pub schema: String,
     /// Name; may be empty, for a procedure's parameter has one type only.
     pub name: String,
-    /// Columns in the order of the type; None: no rows, whatever the columns are.
+    /// Columns in the order of the type; None: no rows, and the columns are not announced.
     pub columns: Option<Vec<Column>>,
     /// The declared order or uniqueness of the rows.
     pub order: Vec<TableOrder>,

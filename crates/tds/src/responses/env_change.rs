@@ -104,7 +104,7 @@ pub enum TransactionEvent {
     EnlistDtc,
     /// The session left a distributed transaction.
     Defect,
-    /// It ended outside of a request that names it.
+    /// The transaction ended outside of a request that names it.
     Ended,
 }
 

@@ -71,7 +71,7 @@ impl ServerMessage {
 }
 
 impl fmt::Display for ServerMessage {
-    /// As SQL Server's own tools print it.
+    /// Prints the message as SQL Server's own tools do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Msg {}, Level {}, State {}", self.number, self.class, self.state)?;
         if !self.server.is_empty() {

@@ -125,7 +125,7 @@ impl CodePage {
         true
     }
 
-    /// Most bytes one character takes.
+    /// Returns the most bytes that a character takes.
     pub fn max_char_len_bytes(self) -> usize {
         match self {
             Self::Utf8 => 4,

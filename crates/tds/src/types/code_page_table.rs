@@ -14,7 +14,7 @@ use crate::code_page::CodePage;
 /// Both directions of one code page. All characters of these code pages are in the basic multilingual plane, so a
 /// UTF-16 unit says it all.
 pub(crate) struct CodePageTable {
-    /// By byte: the character, or [`LEAD`], or [`UNDEFINED`].
+    /// Character of each byte, or [`LEAD`], or [`UNDEFINED`].
     singles: [u16; 256],
     /// By lead byte and trail byte: the character, or 0. Empty for single-byte code pages.
     doubles: Vec<u16>,

@@ -1,4 +1,4 @@
-//! What a column is, and how its type travels.
+//! Types of columns, and their form on the wire.
 
 pub mod code_page;
 pub(crate) mod code_page_table;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::sql_type::{BYTE_LENGTH_MAX, Length, PRECISION_MAX, SqlType, TIME_SCALE_MAX, UNIT_LENGTH_MAX};
 use crate::vector::VectorBase;
 
-/// Why text is not a type.
+/// Error of a text that is not a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a SQL type: {reason}")]
 pub struct ParseTypeError {
@@ -29,7 +29,7 @@ pub enum ParseTypeErrorReason {
     Arguments {
         /// Number of arguments in the text.
         given: usize,
-        /// Most that the type takes.
+        /// Greatest value that the type allows.
         allowed: usize,
     },
     /// A length, precision or scale is out of range.

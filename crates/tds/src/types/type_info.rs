@@ -51,7 +51,7 @@ pub enum LengthClass {
     Fixed(u8),
     /// A length byte; 0 is NULL.
     ByteLen,
-    /// Two length bytes; FFFF is NULL.
+    /// A length of two bytes; FFFF is NULL.
     UShortLen,
     /// Eight bytes of total length, then chunks (MS-TDS 2.2.5.2.3).
     Plp,

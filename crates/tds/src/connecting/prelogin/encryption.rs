@@ -1,4 +1,4 @@
-//! Which encryption the two PRELOGIN messages settle on (MS-TDS 2.2.6.5 and 3.2.5.1).
+//! Encryption that the two PRELOGIN messages settle on (MS-TDS 2.2.6.5 and 3.2.5.1).
 
 /// The ENCRYPTION option of PRELOGIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ impl EncryptionOption {
 /// Extent of the encryption on a TDS 7.x connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EncryptionOutcome {
-    /// Nothing.
+    /// No encryption.
     None,
     /// The login message; both sides drop TLS right after it.
     LoginOnly,
@@ -50,9 +50,9 @@ pub enum EncryptionOutcome {
 pub enum EncryptionPolicy {
     /// No TLS at all: the server has no certificate.
     Unavailable,
-    /// As much as the client asks for.
+    /// Encryption to the extent that the client asks for.
     Available,
-    /// The whole session, or no session.
+    /// Encryption of the whole session, or no session.
     Required,
 }
 

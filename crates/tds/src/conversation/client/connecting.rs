@@ -80,7 +80,7 @@ pub enum LoginStep {
     Decided(Option<Vec<u8>>),
 }
 
-/// Why a client stops, although the server keeps to the protocol.
+/// Reason why a client stops, although the server keeps to the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LoginProblem {
     /// The two ends do not agree on encryption.
@@ -107,7 +107,7 @@ pub enum LoginProblem {
         /// Breach of the agreement.
         reason: &'static str,
     },
-    /// The server sent rows, or a step of integrated authentication that nobody expects.
+    /// The server sent rows, or an unexpected step of integrated authentication.
     #[error("{what}")]
     Unexpected {
         /// Description of the unexpected content.

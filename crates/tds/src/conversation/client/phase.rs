@@ -7,7 +7,7 @@ use crate::packet_framer::frame_message;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// No request under way.
+    /// No request is under way.
     Idle = 0,
     /// A request is being written.
     Sending = 1,
