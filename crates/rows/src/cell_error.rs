@@ -42,7 +42,7 @@ pub enum CellErrorReason {
     Unmappable {
         /// The character.
         character: char,
-        /// Its position in the value, in bytes of UTF-8.
+        /// Position of the character in the value, in bytes of UTF-8.
         index: usize,
         /// The code page of the target's collation.
         code_page: CodePage,

@@ -133,9 +133,12 @@ impl Decoder {
 
     /// Decodes the complete ROW and NBCROW tokens at the head of `bytes` and returns how many bytes they took.
     ///
-    /// It stops at the first other token, at an incomplete row, or when the batch [is full](Self::is_full). The next call must
-    /// pass the unconsumed bytes again, followed by more: the walk through a long value continues where it stopped. # Errors The
-    /// first bad cell, by row and then column. The decoder then repeats this error.
+    /// It stops at the first other token, at an incomplete row, or when the batch [is full](Self::is_full).
+    /// The next call must pass the unconsumed bytes again, followed by more: the walk through a long value
+    /// continues where it stopped.
+    ///
+    /// # Errors
+    /// The first bad cell, by row and then column. The decoder then repeats this error.
     pub fn decode(&mut self, bytes: &[u8]) -> Result<usize, RowDecodeError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -167,7 +170,8 @@ impl Decoder {
 
     /// Takes the rows decoded so far as a batch, which may be empty.
     ///
-    /// # Errors None for rows that [`decode`](Self::decode) has accepted, unless Arrow itself refuses the arrays.
+    /// # Errors
+    /// None for rows that [`decode`](Self::decode) has accepted, unless Arrow itself refuses the arrays.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         let rows = self.buffered;
         let arrays =

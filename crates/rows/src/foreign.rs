@@ -32,8 +32,10 @@ pub enum UnsoundArrow {
     },
 }
 
-/// Checks a batch; `first_row` is the number of its first row, counted from 1. # Errors The first invalid column, and in it the
-/// first invalid value.
+/// Checks a batch; `first_row` is the number of its first row, counted from 1.
+///
+/// # Errors
+/// The first invalid column, and in it the first invalid value.
 pub fn check_foreign(batch: &RecordBatch, first_row: u64) -> Result<(), UnsoundArrow> {
     let schema = batch.schema_ref();
     for (field, array) in schema.fields().iter().zip(batch.columns()) {

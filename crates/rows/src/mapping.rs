@@ -319,7 +319,7 @@ fn vector_of(item: &Field, size: i32) -> Option<SqlType> {
     (1..=base.max_dimensions()).contains(&dimensions).then_some(SqlType::Vector { dimensions, base })
 }
 
-/// Why a field has no column, or a column no field.
+/// Reason why a field has no column, or a column no field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
     /// No SQL type holds the field's values.
@@ -327,7 +327,7 @@ pub enum MappingError {
     NoSqlType {
         /// Name of the field.
         field: String,
-        /// Why not.
+        /// Reason why no SQL type holds the values.
         reason: NoSqlType,
     },
     /// The field's metadata does not name a SQL type or a collation.
@@ -342,7 +342,7 @@ pub enum MappingError {
     },
 }
 
-/// Why an Arrow type has no SQL type.
+/// Reason why an Arrow type has no SQL type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSqlType {
     /// More decimal digits than `decimal(38)` has.

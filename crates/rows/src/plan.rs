@@ -1,4 +1,4 @@
-//! Which source column fills which target column, and by which cast.
+//! Pairs of source and target columns, and the cast of each.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub enum Mapping {
     ByName,
     /// The first to the first, and so on; the counts must agree.
     ByPosition,
-    /// These pairs of source and target name; every other column on either side is left out.
+    /// The given pairs of source and target name; every other column on either side is left out.
     Explicit(Vec<(String, String)>),
 }
 
@@ -206,13 +206,13 @@ impl Plan {
     }
 }
 
-/// Why a load cannot be planned.
+/// Reason why a load cannot be planned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Nothing to load.
+    /// No source column has a target column.
     #[error("no source column has a target column")]
     NoColumns,
-    /// By position, but the counts differ.
+    /// The mapping is by position, but the counts differ.
     #[error("the source has {source_columns} columns, the target {target_columns}")]
     CountMismatch {
         /// Columns of the source.
@@ -248,7 +248,7 @@ pub enum PlanError {
         source_column: String,
         /// Name of the target column.
         column: String,
-        /// Why not.
+        /// Reason for the refusal.
         refusal: Box<Refusal>,
     },
     /// The source's metadata is not understood.

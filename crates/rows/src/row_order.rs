@@ -1,4 +1,4 @@
-//! Whether rows come in the order of some of their columns.
+//! Check if rows come in the order of some of their columns.
 
 use arrow::array::{Array, ArrayRef, BooleanArray, make_comparator};
 use arrow::compute::SortOptions;

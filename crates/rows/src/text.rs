@@ -45,10 +45,10 @@ pub enum DateOrder {
     DayMonthYear,
 }
 
-/// Why a text is not a value of the target type.
+/// Reason why a text is not a value of the target type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// Nothing but blanks.
+    /// The text has nothing but blanks.
     #[error("the text is empty")]
     Empty,
     /// The text does not have the form of the type.

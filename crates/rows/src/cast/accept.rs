@@ -1,4 +1,4 @@
-//! Which Arrow types may be loaded into which SQL types, and what a load must allow for it.
+//! Arrow types that may be loaded into each SQL type, and the options that a load needs for it.
 
 use arrow::datatypes::DataType;
 use tds::{SqlType, VectorBase};
@@ -6,7 +6,7 @@ use tds::{SqlType, VectorBase};
 use super::{CastOptions, Zone};
 use crate::mapping::NoSqlType;
 
-/// Why an Arrow type cannot be loaded into a SQL type.
+/// Reason why an Arrow type cannot be loaded into a SQL type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// There is no sensible conversion.

@@ -193,7 +193,7 @@ fn float_values<T: ArrowPrimitiveType, U: Default + Clone>(
     source.map(source.primitive::<T>().values().iter().copied(), convert)
 }
 
-/// Why a number cannot be expressed in another unit.
+/// Reason why a number cannot be expressed in another unit.
 #[derive(Debug, PartialEq, Eq)]
 enum Rescaling {
     Overflow,

@@ -131,7 +131,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Values up to this many bytes lie in their views.
+/// Most bytes of a value that is stored in its view.
 const INLINE_BYTES: usize = 12;
 
 fn gathered<T: ByteViewType>(array: &ArrayRef) -> Raw<'static> {

@@ -27,7 +27,7 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 type Reason = CellErrorReason;
 
-/// Three bytes of days.
+/// Converts a column to dates: three bytes of days.
 pub(super) fn dates<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixed<'a>, Fault> {
     if text_source::is_text(source) {
         let options = text_source::options(source.options);

@@ -9,7 +9,7 @@ use crate::cell_error::CellErrorReason;
 use crate::encode::{Content, Lane, VariableLane, cells_of};
 use crate::mapping::{CreateOptions, declared_sql_type, sql_type_of};
 
-/// A decimal in a variant has a sign and sixteen bytes, whatever its precision.
+/// Bytes of a decimal in a variant: a sign and sixteen bytes, for every precision.
 const DECIMAL_DATA_BYTES: usize = 17;
 
 pub(super) fn variants<'a>(source: &Source<'a, '_>, target: &Target) -> Result<VariableLane<'a>, Fault> {

@@ -90,7 +90,7 @@ fn expect_count(found: usize, expected: u16) -> Result<(), VectorError> {
     }
 }
 
-/// Lists of any layout: one array of numbers, and where each row's lie in it.
+/// Lists of any layout: an array of numbers, and the range of each row in it.
 struct Lists<'a> {
     array: &'a ArrayRef,
     values: ArrayRef,

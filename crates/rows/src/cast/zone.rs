@@ -6,14 +6,14 @@ use chrono::{DateTime, Offset, TimeZone};
 /// The zone of a timestamp column.
 #[derive(Debug, Clone)]
 pub(crate) enum Zone {
-    /// The same offset from UTC for ever, in seconds.
+    /// A constant offset from UTC, in seconds.
     Fixed(i32),
     /// A zone of the IANA database.
     Named(Tz),
 }
 
 impl Zone {
-    /// Reads Arrow's zone string: `UTC`, `+01:00`, `Europe/Berlin`. `None` if nobody knows it.
+    /// Reads Arrow's zone string: `UTC`, `+01:00`, `Europe/Berlin`. `None` for an unknown zone.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if matches!(text, "UTC" | "Z" | "Etc/UTC" | "GMT") {
             return Some(Zone::Fixed(0));

@@ -1,4 +1,4 @@
-//! One cell's bytes, whatever its length class.
+//! Bytes of a single cell, of any length class.
 
 use tds::LengthClass;
 

@@ -1,4 +1,4 @@
-//! Why a row could not be decoded.
+//! Errors of decoding rows.
 
 use tds::{DecodeError, VectorError};
 
@@ -54,7 +54,7 @@ pub enum RowDecodeErrorReason {
         /// Sum of the chunks.
         found: u64,
     },
-    /// The row's cells lie more than 4 GiB apart.
+    /// The cells of the row are more than 4 GiB apart.
     #[error("the row exceeds 4 GiB")]
     RowTooLong,
     /// NULL in a column declared NOT NULL.
@@ -127,7 +127,7 @@ pub enum RowDecodeErrorReason {
     },
 }
 
-/// Why no decoder can be made for a stream's columns.
+/// Reason why no decoder can be made for a stream's columns.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecoderError {
     /// The mapping asks for an Arrow type that this SQL type cannot be read into.

@@ -1,4 +1,4 @@
-//! What every column of pass 2 can do.
+//! Methods that every column of pass 2 has.
 
 use arrow::array::ArrayRef;
 use arrow::error::ArrowError;

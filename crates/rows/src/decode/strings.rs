@@ -72,7 +72,7 @@ pub(super) struct CodePageColumn {
     class: LengthClass,
     limit: usize,
     charset: Charset,
-    /// Nothing beyond ASCII has come in this batch.
+    /// The batch has no characters beyond ASCII so far.
     is_ascii: bool,
     builder: ByteBuilder,
     joined: Vec<u8>,

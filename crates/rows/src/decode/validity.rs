@@ -1,4 +1,4 @@
-//! Which rows are not null, 64 at a time; no bitmap is made before the first null.
+//! Marks of rows that are not null, 64 at a time; no bitmap is made before the first null.
 
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::NullBuffer;

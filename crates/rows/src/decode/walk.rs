@@ -22,7 +22,7 @@ const REACH_MAX: usize = (u32::MAX / 2) as usize + (u32::MAX / 4) as usize;
 const ROW: u8 = 0xd1;
 const NBCROW: u8 = 0xd2;
 
-/// Rows that lie complete and one after another in the input.
+/// Complete rows, one after another in the input.
 pub(super) struct Block {
     pub rows: usize,
     /// Bytes from the start of the walk.
@@ -30,7 +30,7 @@ pub(super) struct Block {
     pub end: BlockEnd,
 }
 
-/// Why a block has no more rows.
+/// Reason why a block has no more rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockEnd {
     /// The block is full; another may follow.
@@ -43,7 +43,7 @@ pub(super) enum BlockEnd {
 
 pub(super) struct Walker {
     classes: Vec<LengthClass>,
-    /// Most rows of a block.
+    /// Greatest number of rows of a block.
     rows_max: usize,
     /// The starts of the cells in bytes from the start of the block, `rows_max` for each column.
     starts: Vec<u32>,
@@ -64,7 +64,7 @@ struct Resume {
     found: u64,
 }
 
-/// Why a row's end was not reached.
+/// Reason why a row's end was not reached.
 enum Stop {
     Incomplete,
     Malformed { column: usize, reason: Reason },

@@ -51,7 +51,7 @@ impl Validity {
         Validity(flags)
     }
 
-    /// One flag, 1 or 0, for each row.
+    /// Returns a flag, 1 or 0, for each row.
     #[inline(always)]
     pub(crate) fn flags(&self) -> &[u8; BLOCK_ROWS] {
         &self.0

@@ -1,4 +1,4 @@
-//! How a cell's length is encoded before its bytes.
+//! Encoding of a cell's length before its bytes.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub(crate) enum Frame {
     Bare,
     /// A length byte; 0 is NULL.
     Byte,
-    /// Two length bytes; FFFF is NULL.
+    /// A length of two bytes; FFFF is NULL.
     Short,
     /// Partially length-prefixed: eight bytes of total length, one chunk, terminator; eight FF are NULL.
     Chunked,
@@ -21,8 +21,8 @@ pub(crate) enum Frame {
     Total,
 }
 
-/// Bytes before the length of text, ntext and image cells: a 16-byte pointer and an 8-byte timestamp. Nobody
-/// reads them; SQL Server itself sends these placeholders.
+/// Bytes before the length of text, ntext and image cells: a 16-byte pointer and an 8-byte timestamp. Readers
+/// ignore them; SQL Server itself sends these placeholders.
 const TEXT_POINTER: &[u8; 25] = b"\x10dummy textptr\0\0\0dummyTS\0";
 
 /// Bytes that Microsoft's ODBC driver sends in place of [`TEXT_POINTER`] (docs/wire-comparison.md).

@@ -44,7 +44,7 @@ impl SharedLane {
     }
 }
 
-/// The cells of one column alone: their bytes, and where cell `i` lies: `ends[i]..ends[i + 1]`.
+/// Encodes the cells of one column alone: their bytes, and the offsets: cell `i` is `ends[i]..ends[i + 1]`.
 pub(crate) fn cells_of(lane: &Lane<'_>, rows: usize) -> (Vec<u8>, Vec<usize>) {
     let mut cells = Vec::new();
     let mut ends = Vec::with_capacity(rows + 2);

@@ -29,10 +29,12 @@ fn units_in(word: u64) -> usize {
     8 + (wide_leads.wrapping_mul(ONES) >> 56) as usize - (continuations.wrapping_mul(ONES) >> 56) as usize
 }
 
-/// Bytes of a short text. Short texts are looked at whole, whatever their length, so that no branch depends on it.
+/// Bytes of a short text. Short texts are read to this length, however short they are, so that no branch
+/// depends on the length.
 pub(crate) const SHORT_BYTES: usize = 32;
 
-/// Ones for the bytes of a short text and zeros for those behind it, from the place that its length tells.
+/// Ones for the bytes of a short text and zeros for those behind it, read from an offset that depends on its
+/// length.
 static KEPT: [u8; 2 * SHORT_BYTES] = {
     let mut kept = [0; 2 * SHORT_BYTES];
     let mut byte = 0;
@@ -132,7 +134,7 @@ fn surrogates(scalar: u32) -> [[u8; 2]; 2] {
 
 /// Writes ASCII `text` as UTF-16LE over the first `2 * text.len()` bytes of `out`.
 ///
-/// `out` must be at least that long; whatever does not fit is left out.
+/// `out` must be at least that long; text that does not fit is left out.
 #[inline]
 pub(crate) fn widen_ascii(text: &[u8], out: &mut [u8]) {
     let mut out = out.as_chunks_mut::<2>().0;

@@ -45,8 +45,8 @@ pub fn days_from_civil(year: u32, month: u32, day: u32) -> Option<i32> {
     i32::try_from(year * 365 + year / 4 - year / 100 + year / 400 + day_of_year).ok()?.checked_sub(306)
 }
 
-/// Year, month and day of a count of days since 0001-01-01, which must lie in 0..=[`DAYS_MAX`]; other
-/// counts give some other date.
+/// Returns year, month and day of a count of days since 0001-01-01 from 0 to [`DAYS_MAX`]; other counts give
+/// some other date.
 #[inline]
 pub fn civil_from_days(days: i32) -> (u32, u32, u32) {
     let shifted = days.clamp(0, DAYS_MAX).unsigned_abs() + 306;

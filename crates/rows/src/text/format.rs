@@ -45,7 +45,7 @@ impl TextOptions {
     }
 }
 
-/// Why a column could not be written as text.
+/// Reason why a column could not be written as text.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatTextError {
     /// Values of this Arrow type have no spelling.
@@ -56,7 +56,7 @@ pub enum FormatTextError {
         /// Arrow type of the column.
         data_type: DataType,
     },
-    /// A value lies outside what SQL Server's types can express.
+    /// A value is beyond the range of SQL Server's types.
     #[error("column {column}, row {}: {reason}", row.saturating_add(1))]
     Value {
         /// The field's name.

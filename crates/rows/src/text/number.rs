@@ -174,7 +174,7 @@ fn short(body: &[u8], scale: u8, allow_rounding: bool) -> Option<i128> {
     i128::from(value).checked_mul(*POWERS_OF_TEN.get(missing)?)
 }
 
-/// Any length, exponents, excess decimals.
+/// Parses a number of any length, with an exponent or excess decimals.
 fn long(body: &[u8], scale: u8, malformed: TextError, allow_rounding: bool) -> Result<i128, TextError> {
     let beyond = TextError::OutOfRange { target: "38 digits" };
     let end = body.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(body.len());
