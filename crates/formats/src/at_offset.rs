@@ -35,7 +35,8 @@ impl AtOffset {
         Self { stored: Stored::Object(windows), offset: 0, bytes }
     }
 
-    /// The same, all of which will be read. An object is fetched ahead of its readers then; `parts` are what is read together.
+    /// Returns a reader of the same file for reading all of it. An object is then fetched ahead of its
+    /// readers; `parts` are read together.
     pub(crate) fn whole(&self, parts: impl IntoIterator<Item = Range<u64>>) -> Self {
         match &self.stored {
             Stored::File(_) => self.clone(),

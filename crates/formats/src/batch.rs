@@ -45,7 +45,8 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
     /// Decides if all rows are sorted by columns of the schema, NULL before all values and numbers by size;
     /// `strictly` if no two rows may have the same key. Only formats that can find out for little know it.
     ///
-    /// # Errors The columns cannot be read.
+    /// # Errors
+    /// The columns cannot be read.
     fn sorted_by(&self, _columns: &[SortColumn], _strictly: bool) -> Result<Sorted, FormatError> {
         Ok(Sorted::Unknown)
     }
@@ -112,7 +113,7 @@ pub fn open(
     })
 }
 
-/// Starts a file. It is written under a temporary name beside the final one and renamed by
+/// Starts a file. It is written under a temporary name in the same directory, and renamed by
 /// [`BatchWriter::finish`].
 ///
 /// # Errors

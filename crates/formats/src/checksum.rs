@@ -69,7 +69,7 @@ pub struct ContentChecksum {
 }
 
 impl ContentChecksum {
-    /// Nothing seen yet.
+    /// Begins a checksum of no rows.
     pub fn new() -> Self {
         Self::default()
     }
@@ -229,7 +229,7 @@ fn runs<R: RunEndIndexType>(array: &dyn Array) -> Result<Vec<u64>, FormatError> 
     Ok((0..array.len()).map(hash).collect())
 }
 
-/// One hash a row; NULL has its own, whatever the type.
+/// Hashes each value of an array; NULL has a hash of its own, the same for every type.
 #[inline(always)]
 fn each(array: &dyn Array, hash: impl Fn(usize) -> u64) -> Vec<u64> {
     match array.nulls().filter(|nulls| nulls.null_count() > 0) {

@@ -12,7 +12,7 @@ use crate::location::Target;
 /// Compression of a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     #[default]
     None,
     /// gzip (RFC 1952), also of several members one after another.

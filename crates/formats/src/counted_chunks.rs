@@ -34,7 +34,7 @@ impl CountedChunks {
         Self { source: self.source.uncounted(), length: self.length }
     }
 
-    /// The same, all of which will be read, row group by row group.
+    /// Returns a reader of the same file for reading all of it, row group by row group.
     pub(crate) fn whole(&self, metadata: &ParquetMetaData) -> Self {
         let parts = metadata.row_groups().iter().filter_map(|group| {
             let starts = group.columns().iter().map(|column| column.byte_range().0);

@@ -1,8 +1,8 @@
-//! What the standard library does not tell portably.
+//! CPU time of a thread, which the standard library does not give.
 
 use std::time::Duration;
 
-/// CPU time that the calling thread has used since it started; zero where the platform does not tell.
+/// CPU time that the calling thread has used since it started; zero where the platform does not give it.
 #[cfg(unix)]
 pub(crate) fn thread_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -10,7 +10,7 @@ pub(crate) fn thread_cpu_time() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Not measured on this platform.
+/// Returns zero: the time is not measured on this platform.
 #[cfg(not(unix))]
 pub(crate) fn thread_cpu_time() -> Duration {
     Duration::ZERO

@@ -85,10 +85,10 @@ pub enum Reason {
     /// A value that only a quote could protect, written with quoting off.
     #[error("the value {problem} and quoting is off")]
     NeedsQuote {
-        /// Why it would be read back as something else.
+        /// Reason why it would be read back as something else.
         problem: &'static str,
     },
-    /// No header, no rows, no column names.
+    /// The file has no header, no rows and no column names.
     #[error("the file is empty: no header names its columns")]
     Empty,
     /// An option out of its range, or two that exclude each other.

@@ -10,14 +10,14 @@ use crate::location::Location;
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Size and a checksum of a file; `None` for a pipe, which can be read only once. The fingerprint of an object is what its store says
-/// of its version; `None` if that is nothing.
+/// Returns size and checksum of a file; `None` for a pipe, which can be read only once. The fingerprint of an
+/// object is the one that its store gives for its version; `None` if the store gives none.
 ///
-/// The whole file is read. Neither samples of it nor its time would do: a corrected file may have the size of the wrong one, and a file that
-/// was copied again has another time.
+/// The whole file is read. Neither samples of it nor its time would do: a corrected file may have the size of
+/// the wrong one, and a file that was copied again has another time.
 ///
 /// # Errors
-/// Those of opening and reading.
+/// The file cannot be opened or read.
 pub fn fingerprint(location: &Location) -> io::Result<Option<String>> {
     let path = match location {
         Location::Path(path) => path,

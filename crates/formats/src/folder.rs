@@ -9,8 +9,8 @@ use crate::objects::{ObjectFolder, ObjectLocation, is_object_url};
 use crate::unfinished::Unfinished;
 use crate::{FormatError, Location};
 
-/// A directory that is filled under a temporary name beside its own. If it is dropped unfinished, it is deleted with its files.
-/// The objects of a store's folder are published together, or given up.
+/// A directory that is filled under a temporary name in the same parent. If it is dropped unfinished, it is
+/// deleted with its files. The objects of a store's folder are published together, or given up.
 #[derive(Debug)]
 pub struct Folder(Place);
 

@@ -1,4 +1,4 @@
-//! Which format a file has.
+//! Format of a file.
 
 use std::path::Path;
 

@@ -38,7 +38,7 @@ pub struct IpcOptions {
 /// The two forms of Arrow IPC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IpcContainer {
-    /// With a footer, readable in any order.
+    /// A file with a footer, readable in any order.
     #[default]
     File,
     /// Messages one after another.

@@ -1,4 +1,4 @@
-//! Where a file is, how it is opened, and how it is put in place when complete.
+//! Places of files, their opening, and their renaming when complete.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -72,7 +72,7 @@ impl Location {
         }
     }
 
-    /// Its length in bytes, if that is known before it is read.
+    /// Returns the length of the file in bytes, if it is known before the file is read.
     pub fn length(&self) -> Option<u64> {
         match self {
             Self::Path(path) => path.metadata().ok().filter(|data| data.is_file()).map(|data| data.len()),
@@ -154,7 +154,7 @@ impl Location {
         }
     }
 
-    /// Starts the file under a temporary name beside the final one.
+    /// Starts the file under a temporary name in the directory of the final one.
     pub(crate) fn create_target(&self) -> Result<Target, FormatError> {
         let sink = match self {
             Self::Stdout => Sink::Direct(Box::new(io::stdout())),
@@ -277,7 +277,7 @@ impl Write for Target {
         match &mut self.sink {
             Sink::Direct(output) => output.flush(),
             Sink::Renamed { file, .. } => file.flush(),
-            // What is left is sent when the object is finished: a part has a least size.
+            // The rest is sent when the object is finished: a part has a least size.
             Sink::Upload { .. } => Ok(()),
         }
     }

@@ -13,11 +13,11 @@ use crate::damage::contained;
 use crate::infer::{Inference, infer, infer_reader};
 use crate::{BatchReader, Compression, Format, FormatError, InferredColumn, InferredSchema, Location};
 
-/// Measures a source: longest texts and binaries, NULLs. Delimited text is read by [`infer`]; Parquet columns of fixed width are
-/// not read if the file's statistics have their NULL counts.
+/// Measures a source: longest texts and binaries, NULLs. Delimited text is read by [`infer`]; Parquet columns
+/// of fixed width are not read if the file's statistics have their NULL counts.
 ///
 /// # Errors
-/// As the reader's of the format.
+/// The source cannot be opened, or the reader of its format fails.
 pub fn measure(
     location: &Location,
     format: &Format,
@@ -61,7 +61,8 @@ pub fn measure_all(
     measure_until(sources, skips_bad_rows, &|| false)
 }
 
-/// The same; between two batches of text it is asked whether to end. What was read until then is the result.
+/// Measures sources as [`measure_all`] does, but asks between two batches of text whether to end. Then the
+/// rows so far make the result.
 ///
 /// # Errors
 /// As [`measure`].

@@ -10,24 +10,24 @@ use crate::FormatError;
 pub struct SortColumn {
     /// Index of the column in the file's schema.
     pub index: usize,
-    /// From the largest value to the smallest.
+    /// True for the order from the largest value to the smallest.
     pub descending: bool,
 }
 
 /// Answer to the question if the rows of a file are sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sorted {
-    /// All of them are, and this is how it is known.
+    /// All rows are in order; the text is the evidence.
     Yes(&'static str),
     /// Some rows are out of order, for this reason.
     No(String),
-    /// Only reading the file would tell.
+    /// Unknown until the file is read.
     Unknown,
 }
 
 /// The columns of a key, which are read without the others.
 pub(crate) struct KeyColumns {
-    /// Their places in the schema, ascending, each once: so they come.
+    /// Indexes of the columns in the schema, ascending, each once, as they are read.
     pub(crate) places: Vec<usize>,
     /// Places among those, from the most significant on, each with "descending".
     compared: Vec<(usize, bool)>,

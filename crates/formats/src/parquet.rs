@@ -68,7 +68,7 @@ pub struct ParquetReader {
     schema: SchemaRef,
     batches: Batches,
     chunks: CountedChunks,
-    /// The same file for looks at single columns.
+    /// Another reader of the file, for looks at single columns.
     places: CountedChunks,
     metadata: ArrowReaderMetadata,
     batch_rows: usize,
@@ -193,7 +193,7 @@ impl BatchReader for ParquetReader {
     }
 
     fn sorted_by(&self, columns: &[SortColumn], strictly: bool) -> Result<Sorted, FormatError> {
-        // What is read here is read again with the rows.
+        // These columns are read again with the rows, so their bytes are not counted.
         let chunks = self.places.uncounted();
         let sorted = contained(|| order::sorted_by(&chunks, &self.metadata, columns, strictly));
         sorted.map_err(|error| error.in_file(&self.file))

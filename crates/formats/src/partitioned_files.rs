@@ -22,7 +22,7 @@ const NULL_NAME: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Writes each row to the directory of its value. The column itself is not in the files.
 pub struct PartitionedFiles {
     folder: Arc<Folder>,
-    /// Without the column.
+    /// Schema without the partition column.
     schema: SchemaRef,
     column: usize,
     name: String,

@@ -42,14 +42,14 @@ impl RowPositions {
         self.rows.get(index).map_or(0, |position| position.byte_len as usize)
     }
 
-    /// The bytes of row `index` in the file, terminator included; `None` unless rows are kept. For delimited text they are the
-    /// row in UTF-8, whatever the file's encoding.
+    /// Returns the bytes of row `index` in the file, terminator included; `None` unless rows are kept. For
+    /// delimited text they are the row in UTF-8, for files of every encoding.
     pub fn raw(&self, index: usize) -> Option<&[u8]> {
         let (start, end) = self.rows.get(index)?.raw;
         self.raw.as_ref()?.get(start..end)
     }
 
-    /// For rows whose bytes are kept if `keep_raw`.
+    /// Begins positions of rows, whose bytes are kept if `keep_raw`.
     pub(crate) fn keeping(keep_raw: bool) -> Self {
         Self { rows: Vec::new(), raw: keep_raw.then(Vec::new) }
     }

@@ -1,6 +1,7 @@
 //! The positions of the fields in a chunk of rows.
 
-/// The bytes of one field. Values of several chunks are gathered beside the window; the top bit of `start` says so.
+/// Bytes of one field. Values of several chunks are gathered outside the window; the top bit of `start` marks
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     start: u32,
@@ -18,7 +19,7 @@ impl Span {
         Self { start: start as u32, end: end as u32 }
     }
 
-    /// Bytes gathered beside the window.
+    /// Returns the span of bytes gathered outside the window.
     pub(super) fn gathered(start: usize, end: usize) -> Self {
         Self { start: start as u32 | GATHERED, end: end as u32 | GATHERED }
     }
@@ -73,7 +74,7 @@ impl SplitRows {
     }
 }
 
-/// One field of all rows of a chunk.
+/// Cells of one field in all rows of a chunk.
 #[derive(Clone, Copy)]
 pub(super) struct Cells<'a> {
     rows: &'a SplitRows,

@@ -51,7 +51,7 @@ pub enum Deviation {
 }
 
 impl Deviation {
-    /// All of them, in order.
+    /// Lists all deviations in order.
     pub const ALL: [Self; 21] = [
         Self::SwallowedRow,
         Self::RowEndInField,
@@ -135,7 +135,7 @@ impl fmt::Display for Deviation {
 pub struct Tolerance(u32);
 
 impl Tolerance {
-    /// All, as the original does.
+    /// Accepts all deviations, as the original does.
     pub fn vendor() -> Self {
         Self(Deviation::ALL.iter().fold(0, |set, deviation| set | deviation.bit()))
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a format file, a layout or a terminator.
+//! Errors of a format file, a layout or a terminator.
 
 use std::fmt;
 use std::io;
@@ -33,7 +33,7 @@ pub enum FormatFileProblem {
     /// The file cannot be opened or read.
     #[error("{0}")]
     Io(#[source] io::Error),
-    /// It is not text in UTF-8 (or, with a byte-order mark, in UTF-16).
+    /// The file is not text in UTF-8 (or, with a byte-order mark, in UTF-16).
     #[error("expected text in UTF-8, found byte {byte:02X} at offset {offset}")]
     NotText {
         /// The offending byte.
@@ -53,7 +53,7 @@ pub enum FormatFileProblem {
         /// Text in place of the number of fields.
         found: String,
     },
-    /// Fewer lines than the second line says.
+    /// There are fewer lines than the second line says.
     #[error("expected {expected} fields, found the end of the file after {found}")]
     MissingFields {
         /// Fields announced.
@@ -83,7 +83,7 @@ pub enum FormatFileProblem {
         /// Text in place of the host field's number.
         found: String,
     },
-    /// No such host type.
+    /// The host type is unknown.
     #[error("expected a host type such as SQLCHAR or SQLINT (upper case), found {found:?}")]
     HostType {
         /// Text in place of the host type.

@@ -78,11 +78,11 @@ impl FormConverter {
         self.with_converted(batch, exact.columns())
     }
 
-    /// The rows of the batch that fit, in the form. The others go to `refuse`, by their index in the batch, in order. They
-    /// are found by halving, so that one of them costs few checks.
+    /// Converts the rows of the batch that fit the form. The others go to `refuse`, by their index in the
+    /// batch, in order. They are found by halving, so that one of them costs few checks.
     ///
     /// # Errors
-    /// Those of `refuse`.
+    /// `refuse` returns an error.
     pub fn convert_fitting(
         &mut self,
         batch: &RecordBatch,

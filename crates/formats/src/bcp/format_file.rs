@@ -322,7 +322,7 @@ impl FromStr for FormatVersion {
 /// The text of a format file.
 struct Decoded {
     text: String,
-    /// It is in no known encoding: each byte beyond ASCII is a [`foreign`] character.
+    /// The text is in no known encoding: each byte beyond ASCII is a [`foreign`] character.
     is_foreign: bool,
 }
 

@@ -235,7 +235,7 @@ impl Attributes {
         self.take(name).ok_or_else(|| schema(&format!("the attribute {name}"), "none"))
     }
 
-    /// `xsi:type`, whatever prefix the file gives that namespace.
+    /// Takes `xsi:type`, with any prefix that the file gives its namespace.
     fn kind(&mut self) -> Result<String, FormatFileProblem> {
         let index = self.values.iter().position(|(key, _)| key.ends_with(":type"));
         match index {
@@ -266,7 +266,7 @@ fn field(attributes: &mut Attributes) -> Result<Field, FormatFileProblem> {
         .find_map(|form| Some((kind.strip_suffix(form)?, *form)))
         .unwrap_or((kind.as_str(), ""));
     let (host_type, native) = match base {
-        // What it is says the column it fills; a native field that fills none is bytes.
+        // The type is that of the column that the field fills; a native field that fills none is bytes.
         "Native" if form != "Term" => (HostType::Binary, true),
         "Char" => (HostType::Char, false),
         "NChar" => (HostType::NChar, false),

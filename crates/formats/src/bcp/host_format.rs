@@ -23,7 +23,7 @@ use crate::{BatchReader, Compression, FormatError, Location, Reason, RowPosition
 pub struct HostFormat {
     /// The fields, and the columns that they fill.
     pub format_file: FormatFile,
-    /// All columns of the table.
+    /// Columns of the whole table.
     pub columns: Vec<Column>,
     /// Options for reading.
     pub read: HostReadOptions,

@@ -92,7 +92,7 @@ const NAMES: &[(HostType, &str, &[&str])] = &[
 ];
 
 impl HostType {
-    /// All host types.
+    /// Lists the host types.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|(host_type, ..)| *host_type)
     }

@@ -6,7 +6,7 @@ use super::deviation::Deviation;
 use super::format_file::HostField;
 use super::splitter::{Blank, Stop, Terminator};
 
-/// A layout whose columns lie one behind another, the last one up to the end of the line.
+/// A layout whose columns follow one another, the last one up to the end of the line.
 pub(super) struct Lined {
     /// Lengths of all fields but the last, in bytes.
     lengths: Vec<usize>,
@@ -38,7 +38,7 @@ impl Lined {
         })
     }
 
-    /// As [`Splitter::split`](super::splitter::Splitter::split). An empty line is no row.
+    /// Splits rows as [`Splitter::split`](super::splitter::Splitter::split) does. An empty line is no row.
     pub(super) fn split(
         &self,
         window: &[u8],
@@ -73,7 +73,7 @@ impl Lined {
         (row_start, Stop::Enough)
     }
 
-    /// Appends the fields of one line. What lies behind its end is blank.
+    /// Appends the fields of one line. Fields behind its end are blank.
     fn divide(&self, window: &[u8], start: usize, line_end: usize, rows: &mut SplitRows) {
         let mut at = start;
         let ends = self.lengths.iter().map(Some).chain([None]);

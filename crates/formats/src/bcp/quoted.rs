@@ -1,4 +1,4 @@
-//! Delimited text with quotes whose fields a format file names: FORMAT = 'CSV' beside FORMATFILE.
+//! Delimited text with quotes whose fields a format file names: FORMAT = 'CSV' together with FORMATFILE.
 
 use tds::CodePage;
 
@@ -16,10 +16,11 @@ pub struct QuotedLayout {
 }
 
 impl FormatFile {
-    /// The dialect of a file of these fields in which quotes may surround values.
+    /// Returns the dialect of a file of these fields in which quotes may surround values.
     ///
     /// # Errors
-    /// What keeps the fields from being such a file's: a length in front of values, native values, different terminators.
+    /// The reason why the fields are not those of such a file: a length in front of values, native values,
+    /// different terminators.
     pub fn quoted_layout(&self) -> Result<QuotedLayout, String> {
         let Some((last, others)) = self.fields.split_last() else {
             return Err("there are no fields".to_owned());

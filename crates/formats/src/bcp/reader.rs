@@ -23,10 +23,11 @@ use super::text_column::TextForm;
 use super::window::Window;
 use crate::{Compression, FormatError, Location, Reason, RowPositions};
 
-/// Reads a host file as an iterator of batches. Rows before an error are delivered; the error is the last item.
+/// Reads a host file as an iterator of batches. Rows before an error are delivered; the error is the last
+/// item.
 ///
-/// Memory is bounded by [`HostReadOptions::batch_bytes`] and [`HostReadOptions::max_row_bytes`], whatever the size of the
-/// file.
+/// [`HostReadOptions::batch_bytes`] and [`HostReadOptions::max_row_bytes`] bound the memory, for files of any
+/// size.
 pub struct HostReader {
     file: String,
     schema: SchemaRef,
@@ -52,7 +53,7 @@ enum Work {
     Here(Box<Here>),
     /// Threads.
     Ahead(Ahead),
-    /// Nobody any more.
+    /// Reading has ended.
     Ended,
 }
 
@@ -172,7 +173,7 @@ impl HostReader {
         }
     }
 
-    /// Has so many threads read, whatever the size of the file.
+    /// Sets the number of threads that read, for files of any size.
     pub fn read_ahead(&mut self, threads: usize) {
         self.threads = threads;
     }

@@ -243,7 +243,7 @@ fn without_offset(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Signs that look alike separate alike: nobody types a narrow blank that does not break.
+/// Returns true if two signs look alike and separate alike: nobody types a narrow blank that does not break.
 fn is_same_separator(wanted: char, found: char) -> bool {
     let apostrophe = |c| matches!(c, '\'' | '’');
     wanted == found

@@ -41,7 +41,7 @@ pub enum RejectedField {
     Text(String),
 }
 
-/// Why a row is rejected.
+/// Reason why a row is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectReason {

@@ -28,7 +28,7 @@ pub(super) struct RowFinder {
 /// A chunk of rows that were found.
 pub(super) struct Chunk {
     pub(super) place: ChunkPlace,
-    /// The chunk's rows lie outside the wanted ones.
+    /// The chunk's rows are outside the wanted range.
     pub(super) is_skipped: bool,
     /// Length of its text.
     pub(super) length: usize,

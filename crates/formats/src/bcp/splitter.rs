@@ -26,11 +26,11 @@ pub(super) struct Splitter {
 
 /// Rule for finding a field's end.
 enum Shape {
-    /// At its terminator.
+    /// A field up to its terminator.
     Terminated(Box<Terminator>),
-    /// By the length in front of it; a following terminator is skipped.
+    /// A field with its length in front of it; a following terminator is skipped.
     Prefixed { width: usize, length_max: usize, behind: usize, empty_is_null: bool },
-    /// By its fixed length; a following terminator is skipped.
+    /// A field of fixed length; a following terminator is skipped.
     Fixed { length: usize, behind: usize, blank: Blank },
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Terminator {
     wide: bool,
 }
 
-/// Why splitting stopped.
+/// Reason why splitting stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
     /// As many rows as were asked for.
@@ -225,7 +225,7 @@ impl Splitter {
         (row_start, Stop::Enough)
     }
 
-    /// Field by field, whatever their kinds.
+    /// Splits rows field by field, for fields of any kinds.
     fn split_shapes(
         &self,
         window: &[u8],

@@ -152,7 +152,7 @@ impl TextColumn {
             (TextForm::Wide, Limit::Bytes(limit)) => (b" \0", *limit),
             (TextForm::Wide, Limit::Units(limit)) => (b" \0", limit * 2),
             (_, Limit::Bytes(limit)) => (b" ", *limit),
-            // How many units the bytes are is known when they are decoded.
+            // The number of units is known only when the bytes are decoded.
             (_, Limit::Units(_)) | (_, Limit::None) => return cell,
         };
         while cell.len() > limit_bytes

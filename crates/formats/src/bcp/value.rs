@@ -13,7 +13,7 @@ use tds::SqlType;
 
 use super::{Deviation, RejectReason};
 
-/// Why a value is not one of the column's type. Small, because it travels through the hot loops.
+/// Reason why a value is not one of the column's type. Small, because it travels through the hot loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     Syntax,

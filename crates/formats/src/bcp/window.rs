@@ -41,7 +41,7 @@ impl Window {
         self.ended
     }
 
-    /// Forgets what lies before `start`.
+    /// Forgets the bytes before `start`.
     pub(super) fn advance(&mut self, start: usize) {
         self.start = start.min(self.bytes.len());
     }

@@ -1,4 +1,4 @@
-//! How a host file is written.
+//! Options for writing a host file.
 
 use super::layout::NativeVersion;
 use super::options::FileCodePage;

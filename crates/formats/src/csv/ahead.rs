@@ -56,7 +56,7 @@ impl Input {
         }
     }
 
-    /// Why the text ended; none while there may be more.
+    /// Returns the reason why the text ended; None while there may be more.
     pub(super) fn end(&self) -> Option<&TextEnd> {
         match self {
             Self::Here(input) => input.end(),

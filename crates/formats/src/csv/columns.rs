@@ -8,7 +8,7 @@ use arrow::error::ArrowError;
 
 use super::splitter::{FieldForm, Span};
 
-/// One column of a batch: values, offsets, nulls.
+/// A text column of a batch: values, offsets, nulls.
 pub(super) struct TextColumn {
     values: Vec<u8>,
     offsets: Vec<i32>,

@@ -14,7 +14,7 @@ pub struct Glyph {
     pub bytes: usize,
 }
 
-/// The characters of `bytes`, whatever they hold. Of an encoding that is not known, every byte is U+FFFD.
+/// Decodes any `bytes` to characters. In an unknown encoding every byte is U+FFFD.
 pub fn glyphs(encoding: Encoding, bytes: &[u8]) -> Vec<Glyph> {
     let unknown = |bytes: usize| Glyph { character: char::REPLACEMENT_CHARACTER, bytes };
     match Decoder::new(encoding) {

@@ -1,4 +1,4 @@
-//! Which line of the file a row came from.
+//! Map from rows to the lines of the file on which they begin.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -23,7 +23,7 @@ pub(super) struct Piece {
     pub(super) text: Vec<u8>,
     /// Offset in the file of its first character.
     pub(super) offset: u64,
-    /// Why no text follows, if none does.
+    /// Reason why no text follows, if none does.
     pub(super) end: Option<TextEnd>,
 }
 
@@ -111,9 +111,9 @@ impl Cutter {
 
 /// Outcome of splitting a piece.
 pub(super) enum Outcome {
-    /// It holds whole rows if it begins with one.
+    /// The piece has whole rows, if it begins with one.
     Whole { piece: Piece, parts: Vec<Part>, lines: u64 },
-    /// It holds something else, such as a row that is wrong.
+    /// The piece has something else, such as a row that is wrong.
     Other(Piece),
     /// The text ends here.
     End(Result<TextEnd, FormatError>),
@@ -126,7 +126,7 @@ pub(super) struct Part {
     pub(super) positions: Option<RowPositions>,
     /// Lines of the piece in front of it.
     pub(super) lines_before: u64,
-    /// As in [`Rows::line_shifts`].
+    /// Shifts of line numbers as in [`Rows::line_shifts`].
     pub(super) line_shifts: Vec<(usize, u64)>,
 }
 

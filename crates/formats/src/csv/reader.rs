@@ -105,7 +105,7 @@ impl CsvReader {
         Self::with_block_bytes(Box::new(input), name, options, batch_rows, BLOCK_BYTES)
     }
 
-    /// Has so many threads split the text that follows, whatever its size. What is read stays the same.
+    /// Lets several threads split the text that follows, of any size. The rows that are read stay the same.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
@@ -262,7 +262,7 @@ impl CsvReader {
     /// Notes the rows that are not on the line right behind their predecessor's. `line` is where the block began.
     pub(super) fn record_lines(&self, line_shifts: &[(usize, u64)], line: u64) {
         let first_row = self.rows_read + self.rejected + 1;
-        // What the map would say anyway costs no entry.
+        // A row on the line that the map gives anyway costs no entry.
         let starts_shifted = line_shifts.first().is_some_and(|&(row, _)| row == 0);
         if !starts_shifted && self.lines.line_of_row(first_row) != Some(line) {
             self.lines.record(first_row, line);

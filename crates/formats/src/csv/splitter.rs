@@ -17,7 +17,7 @@ pub(super) struct Splitter {
     row_bytes_max: usize,
 }
 
-/// One field: where its text is, quotes excluded.
+/// Place of a field's text, quotes excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: u32,
@@ -66,7 +66,7 @@ pub(super) struct Split {
     pub(super) stop: Stop,
 }
 
-/// Why splitting stopped.
+/// Reason why splitting stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
     /// As many rows as were asked for.
@@ -88,7 +88,7 @@ pub(super) enum Stop {
 enum Behind {
     Delimiter,
     Terminator,
-    /// Neither.
+    /// Neither delimiter nor terminator.
     Other,
     /// More text is needed to decide.
     Unknown,
@@ -107,7 +107,7 @@ impl Splitter {
         }
     }
 
-    /// Behind the first row terminator, whatever stands before it.
+    /// Finds the end of the first row terminator in `text`.
     pub(super) fn terminator_end(&self, text: &[u8]) -> Option<usize> {
         memchr::memmem::find(text, &self.terminator).map(|at| at + self.terminator.len())
     }

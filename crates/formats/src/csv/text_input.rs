@@ -32,7 +32,7 @@ pub(super) struct TextInput {
 #[derive(Clone, Default)]
 pub(super) struct BadBytes(Arc<Mutex<VecDeque<BadSequence>>>);
 
-/// Some bytes that are no text.
+/// A run of bytes that are no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BadSequence {
     /// Offset of the bytes in the file.
@@ -44,17 +44,17 @@ pub(super) struct BadSequence {
 pub(super) const STAND_IN: u8 = 0x1A;
 
 impl BadBytes {
-    /// All of them in a range of the file.
+    /// Returns the bytes that are no text in a range of the file.
     pub(super) fn all_in(&self, range: &Range<u64>) -> Vec<BadSequence> {
         self.locked().iter().filter(|bad| range.contains(&bad.offset)).cloned().collect()
     }
 
-    /// Returns true if one lies in a range of the file.
+    /// Returns true if such bytes begin in a range of the file.
     pub(super) fn any_in(&self, range: &Range<u64>) -> bool {
         self.locked().iter().any(|bad| range.contains(&bad.offset))
     }
 
-    /// Returns true if none is known that is not forgotten.
+    /// Returns true if no such bytes are known and not forgotten.
     pub(super) fn is_empty(&self) -> bool {
         self.locked().is_empty()
     }
@@ -77,7 +77,7 @@ impl BadBytes {
     }
 }
 
-/// Why no text follows.
+/// Reason why no text follows.
 pub(super) enum TextEnd {
     /// The file ends.
     File,
@@ -135,7 +135,7 @@ impl TextInput {
         Ok(text.len() > used || self.end.is_none())
     }
 
-    /// Why the text ended; none while there may be more.
+    /// Returns the reason why the text ended; None while there may be more.
     pub(super) fn end(&self) -> Option<&TextEnd> {
         self.end.as_ref()
     }

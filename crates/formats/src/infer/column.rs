@@ -1,4 +1,4 @@
-//! What is known of one column after some of its values.
+//! Running figures of one column after some of its values.
 
 use std::collections::HashMap;
 

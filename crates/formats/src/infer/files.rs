@@ -1,4 +1,4 @@
-//! The types of files that are read to their ends while somebody listens.
+//! Types of files that are read to their ends, with reports of progress.
 
 use std::ops::ControlFlow;
 
@@ -19,11 +19,13 @@ pub struct InferProgress<'a> {
     pub refused: &'a [RejectedRow],
 }
 
-/// Reads files of text columns to their ends, by the rules of [`infer`](crate::infer()). They are for one table, which has the columns of
-/// the first. Blanks around values of files of fixed width, which are trimmed, say nothing of types. Rows that cannot be read are handed over and skipped. If `heard` breaks off, the result is that of the rows so far.
+/// Reads files of text columns to their ends, by the rules of [`infer`](crate::infer()). They are for one
+/// table, which has the columns of the first. Blanks around values of files of fixed width, which are
+/// trimmed, say nothing of types. Rows that cannot be read are handed over and skipped. If `heard` breaks
+/// off, the result is that of the rows so far.
 ///
 /// # Errors
-/// As the readers'.
+/// A file cannot be opened, or its reader fails.
 pub fn infer_files(
     files: &[(&Location, &Format, Compression)],
     heard: &mut dyn FnMut(InferProgress<'_>) -> ControlFlow<()>,

@@ -89,7 +89,7 @@ impl InferredSchema {
         Schema::new(self.columns.iter().map(|column| column.field.clone()).collect::<Vec<_>>())
     }
 
-    /// Returns the columns as text, whatever their values could be.
+    /// Returns the columns as text, in place of their inferred types.
     #[must_use]
     pub fn into_text(mut self) -> Self {
         for column in &mut self.columns {
@@ -142,7 +142,7 @@ pub(crate) struct Inference {
 }
 
 impl Inference {
-    /// Of columns of which nothing is known yet.
+    /// Begins an inference of columns of which nothing is known yet.
     pub(crate) fn of(schema: &Schema) -> Self {
         Self::of_columns(schema, false)
     }
@@ -158,7 +158,7 @@ impl Inference {
         self.read_text_until(reader, rows_max, &|| false)
     }
 
-    /// The same; between two batches it is asked whether to end.
+    /// Reads a text to its end, to `rows_max` rows, or until `is_over` asks to end, between two batches.
     pub(crate) fn read_text_until(
         &mut self,
         mut reader: CsvReader,

@@ -5,7 +5,7 @@ use super::number::{Number, digits, number};
 /// The family that all values of a column so far belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// No value yet.
+    /// No value has come yet.
     Unseen,
     /// `true` or `false`.
     Boolean,

@@ -1,6 +1,6 @@
-//! How the numbers of a column are spelled, and whether their values alone reproduce the spelling. `1` beside `1.00` is text,
-//! since no number type tells them apart. A column has numbers if all its values have equally many decimals, or if none has a
-//! needless one.
+//! Spelling of the numbers of a column, and the question if their values alone reproduce it. `1` beside
+//! `1.00` is text, since no number type distinguishes them. A column has numbers if all its values have
+//! equally many decimals, or if none has a needless one.
 
 use super::number::digits;
 

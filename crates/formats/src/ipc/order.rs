@@ -1,4 +1,4 @@
-//! Whether the rows of an Arrow file are sorted. Its footer says nothing of it: the columns are read.
+//! Check if the rows of an Arrow file are sorted. Its footer says nothing of it: the columns are read.
 
 use std::io::BufReader;
 

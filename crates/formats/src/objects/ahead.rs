@@ -36,7 +36,7 @@ impl Ahead {
     fn ask(&mut self) {
         while self.pending.len() < self.width {
             let Some(range) = self.plan.peek() else { return };
-            // What is needed now is asked for in any case.
+            // A range that is needed now is asked for in any case.
             let share = Share::take(range.end - range.start);
             if share.is_none() && !self.pending.is_empty() {
                 return;

@@ -23,14 +23,14 @@ pub(crate) use window::Windows;
 
 /// An object as it was when it was first looked at. Every read asks for that version.
 pub trait Object: Debug + Send + Sync {
-    /// Its length; `None` if the server does not say.
+    /// Returns the length of the object in bytes; `None` if the server does not say.
     fn length(&self) -> Option<u64>;
 
     /// Returns true if ranges of the object can be read.
     fn has_ranges(&self) -> bool;
 
-    /// Returns a text that tells this version from any other: entity tag, length, time of change. `None` if
-    /// the server gives none of them.
+    /// Returns a text that distinguishes this version from any other: entity tag, length, time of change.
+    /// `None` if the server gives none of them.
     fn fingerprint(&self) -> Option<String>;
 
     /// Begins to read a range in the background.

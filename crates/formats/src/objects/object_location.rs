@@ -33,7 +33,7 @@ impl ObjectLocation {
         Self { listed_length: Some(object.length), ..Self::new(&object.url) }
     }
 
-    /// Its length, which a listing has said, or else the object.
+    /// Returns the length in bytes, as a listing or else the object has said.
     pub(crate) fn length(&self) -> Option<u64> {
         self.listed_length.or_else(|| self.open().ok()?.length())
     }
@@ -43,7 +43,7 @@ impl ObjectLocation {
         Self { folder: Some(folder), ..Self::new(url) }
     }
 
-    /// The same, which must not exist yet when it is written.
+    /// Returns a location whose object must not exist yet when it is written.
     #[must_use]
     pub fn only_new(self) -> Self {
         Self { is_new: true, ..self }
@@ -67,7 +67,7 @@ impl ObjectLocation {
         Path::new(path_of(&self.url))
     }
 
-    /// The object, looked at once.
+    /// Opens the object; a second call returns the same one.
     ///
     /// # Errors
     /// As [`ObjectStores::open`](super::ObjectStores::open).
@@ -83,7 +83,8 @@ impl ObjectLocation {
 
     /// Returns true if there is such an object.
     ///
-    /// # Errors The server confirms neither that the object exists nor that it is missing.
+    /// # Errors
+    /// The server confirms neither that the object exists nor that it is missing.
     pub fn exists(&self) -> io::Result<bool> {
         match self.open() {
             Ok(_) => Ok(true),

@@ -78,7 +78,7 @@ impl Drop for Upload {
 
 /// A folder whose objects appear when all are complete.
 pub(crate) struct ObjectFolder {
-    /// With a slash at its end.
+    /// URL of the folder, with a slash at its end.
     url: String,
     sealed: Mutex<Vec<Upload>>,
 }

@@ -48,7 +48,7 @@ impl Windows {
         Self { object, bounds, is_whole: false, held: Mutex::default() }
     }
 
-    /// The same object, of which all will be read; `parts` are what is read together.
+    /// Returns windows of the same object for reading all of it; `parts` are read together.
     pub(crate) fn whole(&self, parts: impl IntoIterator<Item = Range<u64>>) -> Self {
         let bounds = bounds_of(parts, self.length());
         Self { object: Arc::clone(&self.object), bounds, is_whole: true, held: Mutex::default() }
@@ -189,7 +189,7 @@ impl Window {
         start..start.saturating_add(self.block_bytes).min(self.range.end)
     }
 
-    /// Asks for the first blocks before anybody reads them.
+    /// Asks for the first blocks before a reader needs them.
     fn begin(&self, object: &dyn Object) {
         self.ask_ahead(&mut self.state(), 0, object);
     }

@@ -1,4 +1,5 @@
-//! Whether the rows of a Parquet file are sorted: what its footer says, checked against the columns themselves.
+//! Check if the rows of a Parquet file are sorted: the claims of its footer, checked against the columns
+//! themselves.
 
 use arrow::array::{Array, make_comparator};
 use arrow::compute::SortOptions;

@@ -8,7 +8,7 @@ const SINGLE: &[char] = &[
 const ALONE: &[char] = &[',', ';', '\t', '|', '\u{1}', '\u{1F}', '~', '^', '¦', '§', ':', '\0'];
 /// Delimiters that text files most often have: in a field of another delimiter they are a bad sign.
 const USUAL: &[char] = &[',', ';', '\t', '|'];
-/// Characters beside a delimiter that is longer than one.
+/// Characters that may stand next to a divider in a delimiter of several characters.
 const COMPANIONS: &[char] = &['|', '~', '^', '#', '@', '$', '%', '&', '*', '+', '!', ':', ';', '<', '>', '='];
 /// Of those, the ones that also divide fields by themselves.
 const DIVIDERS: &[char] = &[',', ';', '\t', '|', '~', '^', '\u{1}', '\u{1F}', '¦', '§'];
@@ -18,7 +18,8 @@ const LONGEST: usize = 3;
 /// Occurrences from which on a character's constant neighbour is taken for a part of the delimiter.
 const OCCURRENCES_MIN: usize = 2;
 
-/// The divider of a delimiter that beside it has marks which may as well be parts of fields: `,` of `,+`, as in phone numbers.
+/// Returns the divider of a delimiter whose other marks may as well be parts of fields: `,` of `,+`, as in
+/// phone numbers.
 pub(super) fn without_marks(delimiter: &str) -> Option<String> {
     let mut dividers = delimiter.chars().filter(|c| DIVIDERS.contains(c));
     match (dividers.next(), dividers.next()) {
@@ -84,7 +85,7 @@ fn extended(text: &str, delimiter: &str, row_terminator: &str) -> Option<String>
     let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find(delimiter)) {
         let start = at + found;
-        // What ends the row is no delimiter.
+        // The mark that ends the row is no delimiter.
         let in_terminator = (0..row_terminator.len())
             .filter(|back| row_terminator.get(*back..).is_some_and(|rest| rest.starts_with(delimiter)))
             .any(|back| {

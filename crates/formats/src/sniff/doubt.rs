@@ -1,4 +1,4 @@
-//! Where a guess may be wrong: evidence that is weak, or that supports another guess too.
+//! Reasons why a guess may be wrong: evidence that is weak, or that supports another guess too.
 
 use arrow::datatypes::DataType;
 

@@ -38,7 +38,7 @@ pub struct Sniffed {
 /// Kind of a file's content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// Nothing.
+    /// The file is empty.
     Empty,
     /// A format with a signature: `Apache Parquet`, `gzip` and so on.
     Known(&'static str),
@@ -84,25 +84,25 @@ pub struct SniffedText {
 /// Evidence in the values of the first row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstRow {
-    /// Nothing.
+    /// The values are no evidence.
     Unclear,
-    /// It has whole numbers where the others have numbers, as a header of years has.
+    /// The first row has whole numbers where the others have numbers, as a header of years has.
     Numbers,
-    /// It has a date, an amount or the like in each column that has such values.
+    /// The first row has a date, an amount or the like in each column that has such values.
     Data,
 }
 
 /// Division of rows into fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Layout {
-    /// By text between fields.
+    /// Text between fields divides the row.
     Delimited {
         /// Text between two fields.
         delimiter: String,
         /// The quote character, if fields are quoted.
         quote: Option<u8>,
     },
-    /// By position: the start of each column but the first, and the length of a row.
+    /// Positions divide the row: the start of each column but the first, and the length of a row.
     FixedWidth {
         /// Unit of the positions.
         positions: Positions,
@@ -111,7 +111,7 @@ pub enum Layout {
         /// The length of a row.
         width: usize,
     },
-    /// Not at all.
+    /// The row is a single column.
     OneColumn,
 }
 
@@ -161,7 +161,8 @@ impl Head {
 
     /// Guesses the format of the file in this encoding. A byte-order mark takes precedence.
     ///
-    /// # Errors None that a file could cause.
+    /// # Errors
+    /// None that a file could cause.
     pub fn text_in(&self, encoding: Encoding) -> Result<Option<SniffedText>, FormatError> {
         Sample::decode(&self.bytes, self.is_complete, Some(encoding)).map(text).transpose()
     }

@@ -122,7 +122,7 @@ pub(super) fn is_json_lines(text: &str) -> bool {
     lines.peek().is_some() && lines.all(|line| line.starts_with('{') && line.ends_with('}'))
 }
 
-/// As much as is UTF-8.
+/// Returns the head of the bytes that is UTF-8.
 fn utf8_head(body: &[u8]) -> &str {
     match std::str::from_utf8(body) {
         Ok(text) => text,

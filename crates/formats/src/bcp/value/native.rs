@@ -23,7 +23,7 @@ pub(in super::super) fn sized<const W: usize>(bytes: &[u8]) -> Result<([u8; W], 
     Ok((value, Some(deviation)))
 }
 
-/// Any whole number.
+/// Reads a native whole number of any width.
 pub(in super::super) fn integer(host_type: HostType, bytes: &[u8]) -> Result<(i64, Remark), Fault> {
     Ok(match host_type {
         HostType::Bit | HostType::TinyInt => {
@@ -94,7 +94,7 @@ pub(in super::super) fn rescaled(
     if value.abs() < limit { Ok((value, remark)) } else { Err(Fault::Range) }
 }
 
-/// Any date or time.
+/// Reads a native date or time of any type.
 #[inline]
 pub(in super::super) fn instant(host_type: HostType, bytes: &[u8]) -> Result<(Instant, Remark), Fault> {
     if bytes.is_empty() {

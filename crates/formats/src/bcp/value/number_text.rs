@@ -255,7 +255,7 @@ fn ungrouped(text: &[u8]) -> Option<Vec<u8>> {
     Some(sign.into_iter().chain(groups.concat()).chain(behind.iter().copied()).collect())
 }
 
-/// Without blanks around it.
+/// Returns the text without blanks around it.
 pub(super) fn trimmed(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] = text {
         text = rest;
