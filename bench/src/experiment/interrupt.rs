@@ -46,7 +46,8 @@ impl Drop for Registered {
 impl Interrupt {
     /// Handles SIGINT and SIGTERM. The first one ends the experiment cleanly, the second one at once.
     ///
-    /// # Errors The system refuses handlers of signals.
+    /// # Errors
+    /// The system refuses handlers of signals.
     #[cfg(unix)]
     pub fn watch() -> io::Result<Interrupt> {
         use signal_hook::consts::{SIGINT, SIGTERM};

@@ -78,7 +78,8 @@ impl VersionFile {
 impl SpilledPage {
     /// Reads the page back.
     ///
-    /// # Errors The disk refuses the read, or the page is not the one that was written (824).
+    /// # Errors
+    /// The disk refuses the read, or the page is not the one that was written (824).
     pub fn read(&self) -> Result<Page, EngineError> {
         let mut bytes = [0; PAGE_BYTES];
         self.file.read_at(self.offset_bytes(), &mut bytes).map_err(|source| EngineError::Io {

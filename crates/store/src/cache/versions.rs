@@ -146,7 +146,8 @@ impl Versions {
     /// Returns the version of a page that a snapshot at `sequence` reads. None means the page itself, which a
     /// transaction that has changed it also reads.
     ///
-    /// # Errors The file of versions cannot be read.
+    /// # Errors
+    /// The file of versions cannot be read.
     pub fn read(
         &self,
         id: PageId,

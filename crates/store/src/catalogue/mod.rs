@@ -56,7 +56,8 @@ impl Table {
 
     /// Makes a copier of wire rows of a form into the table's pages.
     ///
-    /// # Errors The reason why rows of this form must be decoded instead.
+    /// # Errors
+    /// The reason why rows of this form must be decoded instead.
     pub fn wire_row_copier(&self, form: WireForm<'_>) -> Result<WireRowCopier, CopyRefusal> {
         // Rows of a heap are decoded before they have addresses, if any of its indexes needs their columns.
         let is_copied = |index: &Index| index.entry_copier(&self.layout).is_some();

@@ -13,8 +13,9 @@ use crate::transaction::{Ready, Transaction};
 /// Commits transactions of several databases as one. `coordinator` need not have a part, but is always the
 /// same for a database. The opening of a database asks it for the decision ([`Engine::open_within`]).
 ///
-/// # Errors A part cannot be committed; then nothing is. After `Shut` the outcome is known at the next
-/// opening of the databases; either all are committed or none.
+/// # Errors
+/// A part cannot be committed; then nothing is. After `Shut` the outcome is known at the next opening of the
+/// databases; either all are committed or none.
 pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> Result<(), EngineError> {
     let mut transactions = transactions;
     // Everybody in the same order, so that commits do not wait for each other in a circle.

@@ -13,7 +13,8 @@ impl Transaction {
     /// Gives each of two tables the rows of the other. They keep their names, their texts and the names of
     /// their trees.
     ///
-    /// # Errors The columns, keys and indexes of the two differ in more than the names of keys and indexes.
+    /// # Errors
+    /// The columns, keys and indexes of the two differ in more than the names of keys and indexes.
     pub fn exchange_rows(&mut self, one: &Table, other: &Table) -> Result<(), EngineError> {
         if one.object == other.object {
             return Ok(());

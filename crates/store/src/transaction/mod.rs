@@ -43,7 +43,10 @@ use unit_of_work::{no_table, roll_back_all};
 pub use write_table::WriteTable;
 
 impl Transaction {
-    /// A handle to change the table of this name. # Errors 208: there is none of this name.
+    /// A handle to change the table of this name.
+    ///
+    /// # Errors
+    /// 208: there is none of this name.
     pub fn open_table(&mut self, name: &str) -> Result<WriteTable<'_>, EngineError> {
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         Ok(self.open(&table))
@@ -54,7 +57,10 @@ impl Transaction {
         WriteTable { object: table.object, name: Arc::clone(&table.name), transaction: self }
     }
 
-    /// A handle to read the table of this name as this transaction sees it. # Errors 208: there is none of this name.
+    /// A handle to read the table of this name as this transaction sees it.
+    ///
+    /// # Errors
+    /// 208: there is none of this name.
     pub fn read_table(&self, name: &str) -> Result<ReadTable, EngineError> {
         self.read(self.table(name).ok_or_else(|| no_table(name))?)
     }
