@@ -1,4 +1,4 @@
-//! Which files the server may touch.
+//! Files that the server may touch.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl FileAccess {
             }
             Ok(real) if self.allows(&real) => Ok(real),
             Ok(_) => Err(self.denied(name)),
-            // Whether a file exists elsewhere is not revealed.
+            // The error does not reveal whether a file exists elsewhere.
             Err(_) if !self.allows_lexically(&path) => Err(self.denied(name)),
             Err(_) => Err(SqlError::new(
                 4860,

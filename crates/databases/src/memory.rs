@@ -11,17 +11,17 @@ use store::MemoryQuota;
 const PROGRAM_BYTES: usize = 48 << 20;
 /// Least that statements have, however small the limit is.
 const STATEMENTS_BYTES_MIN: usize = 32 << 20;
-/// Least of the cache of pages.
+/// Least bytes of the cache of pages.
 const CACHE_BYTES_MIN: usize = 4 << 20;
-/// Most of the cache of pages.
+/// Most bytes of the cache of pages.
 const CACHE_BYTES_MAX: usize = 256 << 20;
 
 /// Division of a server's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
-    /// For pages of databases on disk.
+    /// Bytes for pages of databases on disk.
     pub cache_bytes: usize,
-    /// For what statements hold.
+    /// Bytes for the rows that statements hold.
     pub statement_bytes: usize,
 }
 

@@ -9,10 +9,10 @@ use crate::catalogue::table::DEFAULT_COLLATION;
 /// The store's name of the table whose properties are the directory. It has no dots, so no T-SQL table has it.
 pub const DIRECTORY_KEY: &str = "directory";
 
-/// All databases.
+/// Entries of all databases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directory {
-    /// In the order of their creation.
+    /// Databases in the order of their creation.
     pub databases: Vec<DatabaseEntry>,
     /// Messages that sp_addmessage has added to sys.messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -125,7 +125,7 @@ impl DatabaseEntry {
         self.snapshot_isolation.unwrap_or(system)
     }
 
-    /// READ_COMMITTED_SNAPSHOT. Readers see versions whatever it says.
+    /// Returns the setting READ_COMMITTED_SNAPSHOT. Readers see versions in either case.
     pub fn reads_committed_snapshot(&self) -> bool {
         self.read_committed_snapshot.unwrap_or(true)
     }

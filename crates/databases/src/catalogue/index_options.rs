@@ -1,4 +1,4 @@
-//! How indexes and keys are stored.
+//! Storage options of indexes and keys.
 
 use serde::{Deserialize, Serialize};
 use tsql::index::{DataCompression, IndexSettings};

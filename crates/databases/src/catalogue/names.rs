@@ -2,7 +2,7 @@
 
 pub use tsql::same_name;
 
-/// The store's name of a table: unique whatever the case, and unambiguous for names with dots in them.
+/// Returns the store's name of a table: the same for every case, and unambiguous for names with dots in them.
 pub fn store_key(database: &str, schema: &str, name: &str) -> String {
     format!("{}.{}.{}", name_key(database), name_key(schema), name_key(name))
 }

@@ -1,4 +1,4 @@
-//! Which tables a table's text refers to, without reading all of it.
+//! Names of tables that a table's text refers to, found without reading all of it.
 
 use serde::Deserialize;
 

@@ -36,7 +36,7 @@ pub struct FilterCondition {
 pub enum ColumnTest {
     /// IS NULL, or IS NOT NULL.
     Null(bool),
-    /// It compares so with one of these values of its type.
+    /// The value compares so with one of these values of its type.
     Compare(Comparison, Vec<Datum>),
 }
 

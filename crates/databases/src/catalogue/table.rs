@@ -1,4 +1,4 @@
-//! One table as declared.
+//! A table as declared.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ pub struct TableDefinition {
     /// Extended properties of the table, its columns, constraints and indexes (sp_addextendedproperty).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extended_properties: Vec<ExtendedProperty>,
-    /// Its triggers, in the order in which they fire.
+    /// Triggers of the table, in the order in which they fire.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<Trigger>,
 }
@@ -131,7 +131,7 @@ pub struct Identity {
     /// The last value that DBCC CHECKIDENT has set.
     #[serde(default)]
     pub reseeded: Option<i64>,
-    /// It was set before the first row of all, which is to get the value itself.
+    /// `reseeded` was set before the first row of all, which is to get the value itself.
     #[serde(default)]
     pub reseeded_unused: bool,
 }
@@ -234,7 +234,7 @@ pub struct Check {
     pub object_id: i32,
     /// Condition text.
     pub text: String,
-    /// The column it was written beside, if any.
+    /// Column whose declaration has the constraint; None: a constraint of the table.
     pub column: Option<String>,
     /// True if all rows are known to satisfy the constraint; a bulk load without CHECK_CONSTRAINTS ends that.
     pub trusted: bool,

@@ -73,7 +73,7 @@ struct Held {
 
 type Resource = (String, String);
 
-/// All locks of a server.
+/// Application locks of a server.
 #[derive(Default)]
 pub struct ApplicationLocks {
     held: Mutex<HashMap<Resource, Vec<Held>>>,
@@ -94,7 +94,7 @@ pub struct LockHolder {
 pub enum Granted {
     /// No other session held the lock in a conflicting mode.
     AtOnce = 0,
-    /// Another session released it first.
+    /// Another session released the lock first.
     AfterWaiting = 1,
     /// The lock was not granted in time.
     TimedOut = -1,

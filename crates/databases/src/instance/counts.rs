@@ -1,4 +1,4 @@
-//! What a server counts of its clients since it started: connections, logins, requests, rows, bytes, errors.
+//! Counts of a server's clients since it started: connections, logins, requests, rows, bytes, errors.
 //!
 //! Views and metrics show the same numbers. Counting is an addition for a packet, a request or a few statements, never for a row.
 
@@ -35,7 +35,7 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// All of them.
+    /// Lists all kinds.
     pub const ALL: [Self; 4] = [Self::Batch, Self::Call, Self::Transaction, Self::BulkLoad];
 
     /// Returns the kind's name in metrics.
@@ -49,7 +49,7 @@ impl RequestKind {
     }
 }
 
-/// Why logins were refused.
+/// Reason why a login was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginRefusal {
     /// The name, the password or the ticket was wrong.
@@ -61,7 +61,7 @@ pub enum LoginRefusal {
 }
 
 impl LoginRefusal {
-    /// All of them.
+    /// Lists all reasons.
     pub const ALL: [Self; 3] = [Self::Credentials, Self::Database, Self::Recovering];
 
     /// Returns the refusal's name in metrics.
@@ -111,7 +111,7 @@ impl Durations {
         self.cells.iter().map(Count::get).sum()
     }
 
-    /// All of them together.
+    /// Returns the sum of the durations.
     pub fn total(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.get())
     }

@@ -18,7 +18,7 @@ const TEXT_BYTES_MAX: usize = 8 << 10;
 /// A text as its statements.
 #[derive(Debug, PartialEq)]
 pub struct Parsed {
-    /// In order.
+    /// Statements of the text, in order.
     pub statements: Vec<Statement>,
     /// Tables of the statements, if all of them are light; decided when it is first asked.
     light_tables: OnceLock<Option<Vec<ObjectName>>>,

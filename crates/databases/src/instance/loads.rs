@@ -41,7 +41,7 @@ pub struct Writing {
     pub rows: u64,
     /// Tasks that wrote them.
     pub degree: usize,
-    /// Why it was one.
+    /// Reason why a single task wrote the rows.
     pub serial: Option<SerialReason>,
     /// Pages that were minimally logged; None: the table's store has no minimal logging.
     pub logging: Option<LoadLogging>,
@@ -54,7 +54,7 @@ pub struct Writing {
 pub struct WireNote {
     /// Rows that were copied into pages.
     pub copied: u64,
-    /// Why the others were decoded; None: there were no others.
+    /// Reason why the other rows were decoded; None: all rows were copied.
     pub reason: Option<&'static str>,
 }
 
@@ -73,7 +73,7 @@ impl Writing {
 pub struct RecentLoads(Mutex<(i64, VecDeque<FinishedLoad>)>);
 
 impl RecentLoads {
-    /// All of them, oldest first.
+    /// Lists the loads, oldest first.
     pub fn all(&self) -> Vec<FinishedLoad> {
         self.0.lock().1.iter().cloned().collect()
     }
@@ -100,7 +100,7 @@ impl RecentLoads {
 pub struct LoadClock {
     /// The session.
     pub spid: u16,
-    /// As [`FinishedLoad::command`].
+    /// Statement of the load, as in [`FinishedLoad::command`].
     pub command: &'static str,
     /// Ticks of 100 ns since 0001-01-01 UTC when it began.
     pub began: i64,

@@ -1,4 +1,4 @@
-//! Who has logged in.
+//! Settings of a login.
 
 /// User, program and database of a login.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What all sessions share: the store, the engine, the catalogue's cache, counters.
+//! State that all sessions share: the store, the engine, the catalogue's cache, counters.
 
 pub mod application_locks;
 pub mod counts;
@@ -44,9 +44,9 @@ const OBJECT_ID_FIRST: i32 = 581_577_110;
 /// A text, and the value that was parsed from it.
 type ReadFrom<T> = (Arc<str>, Arc<T>);
 
-/// One server's data and everything derived from it.
+/// Data of a server, and everything derived from it.
 pub struct Instance {
-    /// Dropped before the store: its temporary files lie in the data directory.
+    /// Engine of queries. It is dropped before the store: its temporary files are in the data directory.
     engine: Engine,
     store: Databases,
     name: String,
@@ -456,8 +456,8 @@ fn read_module(server: &str, info: &TableInfo, json: &str) -> Result<Module, Sql
     Ok(Module { definition, statement })
 }
 
-/// The text of @@VERSION. Clients that parse a version (SQLAlchemy over pymssql) look for `Microsoft … - n.n.n.n` at its start;
-/// the rest tells a person what this server is.
+/// Returns the text of @@VERSION. Clients that parse a version (SQLAlchemy over pymssql) look for `Microsoft
+/// … - n.n.n.n` at its start; the rest names this server for a person.
 pub fn version_text() -> String {
     format!(
         "Microsoft TDS endpoint of bulkwire {}, an embedded server; this is not Microsoft SQL Server - {PRODUCT_VERSION} (version reported to clients)",

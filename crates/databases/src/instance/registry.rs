@@ -40,7 +40,7 @@ pub struct Activity {
     pub request_began: AtomicI64,
     /// End of the last request, in the same ticks as its start.
     pub request_ended: AtomicI64,
-    /// As sys.dm_exec_sessions numbers isolation levels.
+    /// Isolation level, as sys.dm_exec_sessions numbers it.
     pub isolation_level: AtomicU8,
     /// BEGIN TRANSACTIONs without their COMMIT.
     pub transactions: AtomicU32,
@@ -83,7 +83,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns the signal that tells that the session was killed.
+    /// Returns the signal that the session was killed.
     pub fn killed(&self) -> Killed {
         self.killed.clone()
     }

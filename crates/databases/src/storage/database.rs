@@ -21,11 +21,11 @@ use store::{Engine, EngineOptions, References};
 
 use query::KeyRange;
 
-/// One of a server's databases. Clones share it.
+/// A database of the server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Database {
     engine: Engine,
-    /// Its folder in the data directory; None: it is in memory.
+    /// Folder in the data directory; None: the database is in memory.
     folder: Option<Arc<str>>,
     forms: Arc<Forms>,
     owners: Owners,
@@ -88,7 +88,7 @@ pub struct DatabaseSnapshot {
 }
 
 impl DatabaseSnapshot {
-    /// All tables in the order of their creation.
+    /// Lists the tables in the order of their creation.
     pub fn tables(&self) -> Vec<TableInfo> {
         self.snapshot.tables().map(|table| info(table, 0, &self.forms)).collect()
     }

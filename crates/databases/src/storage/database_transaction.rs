@@ -29,7 +29,8 @@ pub struct DatabaseTransaction {
     pub(super) writers: HashMap<u32, BulkWriter>,
     /// Tables whose lock keeps other writers out, or lets bulk loads only in.
     pub(super) table_locks: HashSet<u32>,
-    /// Those that were asked to be locked as a whole, by TABLOCK, or are new: a condition for minimal logging, and for building trees.
+    /// Tables that TABLOCK locks as a whole, or that are new: a condition for minimal logging, and for
+    /// building trees.
     pub(super) bulk_locks: HashSet<u32>,
     /// Tables whose next rows are said to be sorted.
     pub(super) sorted: HashSet<u32>,
@@ -191,7 +192,7 @@ impl DatabaseTransaction {
         error.into()
     }
 
-    /// The same for the trees that the table has.
+    /// Converts an error about a table with the trees that it has.
     pub(super) fn refused(&self, table: &Table, error: EngineError) -> StoreError {
         self.in_exact_form(table, &TableTrees::present(table), error)
     }

@@ -33,10 +33,10 @@ const MASTER: &str = "master";
 const TEMPDB: &str = "tempdb";
 /// Log that tempdb keeps at most between two checkpoints.
 const TEMPDB_LOG_BYTES: u64 = 64 << 20;
-/// Those that every server has, with the folders that are called like them.
+/// System databases besides master and tempdb; each is in a folder of its own name.
 const SYSTEM: [&str; 2] = ["model", "msdb"];
 
-/// Tells how far the recovery of a database is.
+/// Writes the progress of a database's recovery to the log.
 fn tell(progress: RecoveryProgress<'_>) {
     let RecoveryProgress { path, step, done, of } = progress;
     let folder = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -47,7 +47,7 @@ fn tell(progress: RecoveryProgress<'_>) {
     log::line(format!("recovering {folder}: {done} of {of} {what}"));
 }
 
-/// All databases of a server. Clones share them.
+/// The databases of a server. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Databases {
     shared: Arc<Shared>,
@@ -244,7 +244,7 @@ impl Databases {
         self.shared.stores.read().by_number.get(&number_of(table)).cloned()
     }
 
-    /// All databases.
+    /// Lists the databases.
     pub(super) fn all(&self) -> Vec<Database> {
         self.shared.stores.read().by_number.values().cloned().collect()
     }
@@ -340,7 +340,7 @@ impl Databases {
                 Ok(folder)
             }
             Err(error) => {
-                // What cannot be removed now is by the next start.
+                // A folder that cannot be removed now is removed by the next start.
                 folders.remove(&folder).ok();
                 Err(error.into())
             }
@@ -355,8 +355,8 @@ impl Databases {
         }
     }
 
-    /// Marks a database that is about to be removed from the catalogue, and locks it exclusively: nobody else can read or change
-    /// it any more.
+    /// Marks a database that is about to be removed from the catalogue, and locks it exclusively: from then
+    /// on no other session can read or change it.
     pub fn begin_drop(
         &self,
         name: &str,
@@ -416,7 +416,8 @@ fn failed(operation: &'static str, source: std::io::Error) -> EngineError {
     EngineError::Io { operation, path: "the data directory".into(), source }
 }
 
-/// A directory that has databases has their catalogue. Errors: it has none, and something that nobody would find again.
+/// Checks a directory without a catalogue of databases. Errors: it has databases, which would be lost without
+/// a catalogue.
 fn without_master(folders: &dyn Folders, present: &[String]) -> Result<(), EngineError> {
     if present.iter().any(|folder| folder == MASTER) {
         return Ok(());

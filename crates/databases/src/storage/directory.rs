@@ -8,7 +8,7 @@ use store::{EngineError, EngineOptions};
 use crate::storage::databases::Databases;
 use crate::storage::folders::DirectoryFolders;
 
-/// Why a data directory cannot be opened. It is left as it is.
+/// Reason why a data directory cannot be opened. It is left as it is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {

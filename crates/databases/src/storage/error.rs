@@ -1,4 +1,4 @@
-//! What can go wrong with the tables of a database.
+//! Errors of the tables of a database.
 
 use arrow::error::ArrowError;
 use store::{EngineError, LockError};

@@ -1,4 +1,4 @@
-//! What the management views, DBCC and the procedures about space show of databases of pages.
+//! Figures of paged databases for the management views, DBCC and the procedures about space.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -38,7 +38,7 @@ impl DatabaseFigures {
         DatabaseFigures(databases.map(|(name, database)| (name, (database, OnceLock::new()))).collect())
     }
 
-    /// Those of one; None: there is none of that name, or it is tempdb.
+    /// Returns the figures of one database; None: there is none of that name, or it is tempdb.
     pub fn of(&self, database: &str) -> Option<&Figures> {
         let (database, figures) = self.0.get(&name_key(database))?;
         Some(figures.get_or_init(|| database.figures()))

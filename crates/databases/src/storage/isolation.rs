@@ -1,4 +1,4 @@
-//! What a statement reads, and how it locks what it reads.
+//! State that a statement reads, and the locks of reading.
 
 /// State that a scan within a transaction reads, besides the transaction's own changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,10 +18,10 @@ pub enum Reads {
 pub enum ReadLock {
     /// Waits for transactions that change the table, and keeps no lock.
     Awaited,
-    /// Nobody changes it (S).
+    /// Others may read the table and not change it (S).
     Shared,
-    /// Nobody else changes the table or reads it with UPDLOCK (U).
+    /// No other transaction changes the table or reads it with UPDLOCK (U).
     Update,
-    /// Nobody else locks the table at all (X).
+    /// No other transaction locks the table at all (X).
     Exclusive,
 }

@@ -20,7 +20,7 @@ pub struct KeyWidth {
     pub fixed_bytes: usize,
     /// Most bytes that all columns may take as declared. `None`: a column has no limit.
     declared_bytes: Option<usize>,
-    /// Most bytes of an entry.
+    /// Greatest number of bytes of an entry.
     pub limit_bytes: usize,
 }
 
@@ -85,7 +85,7 @@ pub fn is_key_column(column: &ColumnDefinition) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoredBytes(Option<CodePage>, bool);
 
-/// That of a column; `None`: its values have one length.
+/// Returns the measure of a column's values; `None`: they have one length.
 pub(crate) fn stored_bytes(column: &ColumnDefinition) -> Option<StoredBytes> {
     let (kind, code_page) = kind_of_column(&column.stored());
     matches!(kind.place(), Place::Variable { .. })

@@ -1,4 +1,4 @@
-//! How a load was logged, and why.
+//! Logging of a load, and the reasons for it.
 
 use store::{MinimalLogging, MinimalLoggingCondition, RecoveryModel};
 

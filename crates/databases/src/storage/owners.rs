@@ -1,4 +1,4 @@
-//! Which session an open transaction of the engine belongs to.
+//! Sessions to which open transactions of the engine belong.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -39,11 +39,11 @@ pub struct PageCell {
 /// Encoding of a value's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellPrefix {
-    /// Not at all.
+    /// The value has no length in front of it.
     None,
-    /// In one byte.
+    /// A length of one byte; 0: NULL.
     Byte,
-    /// In two bytes.
+    /// A length of two bytes; FFFF: NULL.
     Short,
 }
 

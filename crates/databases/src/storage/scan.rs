@@ -30,7 +30,7 @@ pub struct Scan {
     table: Arc<Table>,
     /// The rows come in the order of the clustered key, and all of them are of one range.
     by_key: bool,
-    /// They come from the last one to the first.
+    /// Rows come from the last one to the first.
     backward: bool,
     /// The rows are those of the range that was asked for, and no others.
     is_range: bool,
@@ -53,7 +53,7 @@ pub(super) enum OpenRows<'a> {
 
 /// Up to so many extents, a clustered table is read in the order of its key.
 const ORDERED_EXTENTS_MAX: u64 = 128;
-/// So many rows at least are followed from an index to the table, one by one.
+/// Number of rows that are followed from an index to the table, one by one, in a table of any size.
 const FOLLOWED_ROWS: u64 = 64;
 /// Rows that are followed from an index, as a part of the table's: at least one of so many.
 const FOLLOWED_PART: u64 = 32;

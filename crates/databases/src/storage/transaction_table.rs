@@ -1,4 +1,4 @@
-//! One table within a transaction: reads and changes.
+//! A table within a transaction: reads and changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl TransactionTable<'_> {
             ReadLock::Shared => self.part.open()?.lock_table(object, store::LockMode::S, timeout)?,
             ReadLock::Awaited => self.part.open()?.await_table(object, store::LockMode::S, timeout)?,
         }
-        // What was committed while it was waited for is to be seen.
+        // Rows that were committed during the wait are to be seen.
         self.part.renew_reads();
         Ok(())
     }
@@ -75,7 +75,7 @@ impl TransactionTable<'_> {
         self.scan_of(projection, range, reads)
     }
 
-    /// The same without the rows of writers that have not ended.
+    /// Scans as [`scan`](Self::scan) does, but without the rows of open bulk writers.
     pub fn scan_stored(
         &mut self,
         projection: Option<Vec<usize>>,
@@ -108,8 +108,8 @@ impl TransactionTable<'_> {
         scan
     }
 
-    /// The same with what leads to each row, for a statement that changes some. Unless the table is locked alone, they are to be
-    /// [claimed](Self::claim) before.
+    /// Scans with the locator of each row, for a statement that changes some. Unless the table is locked
+    /// alone, they are to be [claimed](Self::claim) before.
     pub fn located_scan(
         &mut self,
         projection: Option<Vec<usize>>,
@@ -252,7 +252,7 @@ impl TransactionTable<'_> {
         let from = self.alone()?;
         self.insert_waiting(&from)?;
         let to = TransactionTable { part: self.part, id: target }.alone()?;
-        // What only the source has stays with it, over no rows.
+        // Indexes that only the source has stay with it, over no rows.
         let mut trees = TableTrees::present(&from).indexes;
         for of_target in TableTrees::present(&to).indexes {
             if let Some(place) = trees.iter().position(|own| own.is_like(&of_target)) {
@@ -422,7 +422,7 @@ fn joined(batches: &[RecordBatch]) -> Result<RecordBatch, StoreError> {
     }
 }
 
-/// Bytes that the values of a batch take, whatever larger buffers it is a slice of.
+/// Returns the bytes that the values of a batch take, also if it is a slice of larger buffers.
 fn bytes_in(batch: &RecordBatch) -> usize {
     batch
         .columns()

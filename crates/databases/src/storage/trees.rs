@@ -186,7 +186,7 @@ pub(super) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
         unique: tree.unique,
     };
     let clustered = clustered.iter().map(|key| tree(None, key));
-    // What a filtered index leaves out is not found by it.
+    // A filtered index does not find the rows that it leaves out.
     let indexes = indexes.iter().map(|index| &index.definition).filter(|index| index.filter.is_empty());
     clustered.chain(indexes.map(|index| tree(Some(index.name.clone()), index))).collect()
 }

@@ -12,13 +12,13 @@ use crate::table::value_form::value_form;
 /// Way in which the rows of one load are stored.
 #[derive(Debug)]
 pub enum Intake {
-    /// They are copied into pages from the bytes of the wire.
+    /// Rows are copied into pages from the bytes of the wire.
     Copy(WireRowCopier),
     /// Rows are decoded into batches.
     Decode(DecodeReason),
 }
 
-/// Why rows are decoded.
+/// Reason why rows are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodeReason {
     /// Triggers read the rows.

@@ -24,7 +24,7 @@ pub(crate) struct SeenKeys {
 }
 
 impl SeenKeys {
-    /// No rows yet.
+    /// Begins with the keys of no rows.
     pub fn new(keys: Vec<UniqueKey>) -> SeenKeys {
         let sets = keys.iter().map(|_| HashSet::new()).collect();
         SeenKeys { keys, sets, hashers: (RandomState::new(), RandomState::new()) }

@@ -1,4 +1,4 @@
-//! What a write to a table must compute: defaults, computed columns, checks, bound once.
+//! Values that a write to a table must compute: defaults, computed columns, checks, bound once.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct WritePlan {
     pub computed: Vec<Option<Typed>>,
     /// CHECK constraints that look at nothing but their row.
     pub checks: Vec<(Check, BoundExpr)>,
-    /// Those that call functions, which see the table with the row in it.
+    /// CHECK constraints that call functions, which see the table with the row in it.
     pub called_checks: Vec<(Check, BoundExpr)>,
     /// A default or a computed column calls a function, which sees the table without the rows of the statement.
     pub calls: bool,

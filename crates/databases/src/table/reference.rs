@@ -40,7 +40,7 @@ pub(crate) struct PendingKeys {
 const LOOKUPS_MAX: usize = 4096;
 
 impl PendingKeys {
-    /// No key yet.
+    /// Begins a look-up of no key yet.
     pub fn new(reference: Reference) -> PendingKeys {
         PendingKeys { reference, keys: HashSet::new(), values: Vec::new() }
     }

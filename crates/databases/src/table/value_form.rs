@@ -1,4 +1,4 @@
-//! Which columns of a bulk load have the same bytes on the wire as in pages.
+//! Columns of a bulk load that have the same bytes on the wire as in pages.
 
 use tds::{Collation, Length, LengthClass, SqlType};
 

@@ -55,7 +55,7 @@ impl TransactionAccess {
         self.write(|transaction| transaction.open(table)?.scan(columns, None, Reads::Latest))
     }
 
-    /// The same without the rows of loads that have not ended: they go on.
+    /// Scans a table without the rows of loads that have not ended: they go on.
     pub fn scan_stored(
         &self,
         table: TableId,
