@@ -72,7 +72,7 @@ impl SessionContext {
 pub struct Facts {
     /// Current database.
     pub database: String,
-    /// All databases.
+    /// Entries of all databases.
     pub directory: Arc<Directory>,
     /// Login name.
     pub login: String,
@@ -222,22 +222,22 @@ impl Facts {
         self.failure.get().map_or(Ok(result), |error| Err(error.clone()))
     }
 
-    /// All tables, temporary ones included.
+    /// Returns the tables, temporary ones included.
     pub fn tables(&self) -> &[Arc<TableDefinition>] {
         self.tables.get_or_init(|| self.noted((self.reader)()))
     }
 
-    /// All views, procedures, functions, sequences and synonyms.
+    /// Returns the views, procedures, functions, sequences and synonyms.
     pub fn modules(&self) -> &[Arc<Module>] {
         self.modules.get_or_init(|| self.noted((self.module_reader)()))
     }
 
-    /// All types of users.
+    /// Returns the types of users.
     pub fn types(&self) -> &[UserType] {
         self.types.get_or_init(|| self.noted((self.type_reader)()))
     }
 
-    /// All partition functions and schemes.
+    /// Returns the partition functions and schemes.
     pub fn partitions(&self) -> &Partitions {
         self.partitions.get_or_init(|| self.noted((self.partition_reader)()))
     }

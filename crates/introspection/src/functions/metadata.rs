@@ -610,7 +610,8 @@ pub(super) const fn of_session(
     Function::new(name, required, returns, kernel)
 }
 
-/// A function of several values. It is NULL where `look` finds nothing. `key` tells it apart.
+/// Binds a function of several values. It is NULL where `look` finds nothing. `key` distinguishes it from
+/// other functions.
 fn find<const N: usize>(
     call: &Call<'_, Facts>,
     key: &str,

@@ -139,7 +139,8 @@ fn wait_stats(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Those of the sessions that are open. What a parallel query's other threads wait for is counted for the server alone.
+/// Lists the waits of the open sessions. Waits of a parallel query's other threads are counted for the server
+/// alone.
 fn session_wait_stats(context: &Context<'_>, view: &mut View) {
     for session in (context.facts.sessions)() {
         for wait in session.activity.waits.counts() {
@@ -340,7 +341,7 @@ fn waiters<'c>(context: &'c Context<'_>) -> impl Iterator<Item = LockWaiter<'c>>
     })
 }
 
-/// As `wait_resource` names what is waited for.
+/// Names the resource of a lock as `wait_resource` does.
 fn wait_resource(context: &Context<'_>, of: (i64, &Figures), lock: &LockRow) -> String {
     let (database, entity, description) = resource(context, of, lock);
     match (entity, description.is_empty()) {
@@ -362,7 +363,7 @@ fn waiting_tasks(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// The session's own request, those of others that wait for locks, and whatever else others run.
+/// Lists the session's own request, those of others that wait for locks, and all others that run.
 fn requests(context: &Context<'_>, view: &mut View) {
     let facts = context.facts;
     let current = facts.current().map_or(Datum::Null, |database| int(database.id));
@@ -383,7 +384,7 @@ fn requests(context: &Context<'_>, view: &mut View) {
         let since = facts.now - i64::try_from(lock.waited.as_micros()).unwrap_or(0).saturating_mul(10);
         view.add([
             ("session_id", int(session)),
-            // When it asked for the lock; when the request came is not kept.
+            // Time at which the lock was asked for; the time of the request is not kept.
             ("start_time", Datum::Moment(since)),
             ("status", text("suspended")),
             ("database_id", Datum::Int(database)),
@@ -408,7 +409,7 @@ fn requests(context: &Context<'_>, view: &mut View) {
             ("session_id", int(session.spid)),
             ("start_time", Datum::Moment(activity.request_began.load(Ordering::Relaxed))),
             ("status", text(if now.is_some() { "suspended" } else { "running" })),
-            // In which database it works is not kept.
+            // The database in which the session works is not kept.
             ("database_id", int(0)),
             ("wait_type", now.map_or(Datum::Null, |(wait, _)| text(wait.name()))),
             ("wait_time", milliseconds(now.map_or(Duration::ZERO, |(_, waited)| waited))),

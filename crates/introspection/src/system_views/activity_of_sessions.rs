@@ -75,7 +75,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     }),
 ];
 
-/// Name and version of the system, as /etc/os-release tells them.
+/// Reads name and version of the system from /etc/os-release.
 fn distribution() -> (Option<String>, Option<String>) {
     let told = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let field = |name: &str| {

@@ -33,7 +33,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry::new("extended_properties", EXTENDE
 
 fn variant(property: &ExtendedProperty) -> Datum {
     let (value, sql_type) = property.value.datum();
-    // What a variant cannot hold was refused when it was kept.
+    // A value that no variant can hold was refused when it was set.
     convert(value, &sql_type, &SqlType::SqlVariant, 0).unwrap_or(Datum::Null)
 }
 

@@ -174,7 +174,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         }
     }),
     Entry::standard("VIEW_TABLE_USAGE", VIEW_USAGE, |_, _| {}),
-    // What was granted, which is nothing: an owner's rights are not among it.
+    // The view lists grants, and there are none: an owner's rights are not grants.
     Entry::standard("TABLE_PRIVILEGES", PRIVILEGES, |_, _| {}),
 ];
 

@@ -125,7 +125,7 @@ pub(super) fn log_info(figures: &Figures, database_id: i32, view: &mut View) {
             ("vlf_size_mb", Datum::Float((file.size_bytes as f64 / 1_048_576.0 * 100.0).round() / 100.0)),
             ("vlf_sequence_number", int(file.number)),
             ("vlf_active", Datum::Bit(true)),
-            // What nobody needs is removed, so that all there are, are active.
+            // Files that are not needed are removed, so that all there are, are active.
             ("vlf_status", int(2)),
             ("vlf_first_lsn", Datum::Text(first.to_string())),
         ]);

@@ -45,7 +45,7 @@ pub use entry::Context;
 use crate::facts::Facts;
 use crate::system_views::entry::{Entry, PartitionRows, VIEW_ID_FIRST};
 
-/// All views.
+/// Lists all views.
 const VIEWS: &[&[Entry]] = &[
     objects::ENTRIES,
     columns::ENTRIES,

@@ -116,7 +116,7 @@ fn range_values(context: &Context<'_>, view: &mut View) {
 fn variant(value: &PropertyValue, sql_type: Option<&SqlType>) -> Datum {
     let (value, own) = value.datum();
     let from = sql_type.filter(|sql_type| sql_type.is_character()).unwrap_or(&own);
-    // What a variant cannot hold was refused when the function was made.
+    // A value that no variant can hold was refused when the function was made.
     convert(value, from, &SqlType::SqlVariant, 0).unwrap_or(Datum::Null)
 }
 

@@ -102,12 +102,12 @@ pub struct Space {
 }
 
 impl Space {
-    /// All in use.
+    /// Adds up the pages in use.
     pub fn used(self) -> u64 {
         self.in_row_used + self.lob_used + self.overflow_used
     }
 
-    /// All reserved.
+    /// Adds up the reserved pages.
     pub fn reserved(self) -> u64 {
         self.in_row_reserved + self.lob_reserved + self.overflow_reserved
     }
@@ -315,7 +315,8 @@ fn show_statistics(
     ]);
 }
 
-/// Those that hold pages, and that of the rows in any case; `group` is the column of their file group.
+/// Lists the allocation units that hold pages, and that of the rows in any case; `group` is the column of
+/// their file group.
 fn allocation_units(context: &Context<'_>, group: &str, view: &mut View) {
     for table in context.tables() {
         let Some((figures, pages)) = stored(context, &table) else { continue };

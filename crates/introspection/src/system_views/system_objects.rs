@@ -27,8 +27,8 @@ const fn queue(name: &'static str, id: i32) -> SystemObject {
     SystemObject { name, id, parent: 0, letters: "SQ" }
 }
 
-/// Objects that sys.objects lists of a new database. The tables of type S can be read by nobody, as in SQL
-/// Server without the administrator's own connection.
+/// Objects that sys.objects lists of a new database. No login can read the tables of type S, as in SQL Server
+/// without the administrator's own connection.
 const OBJECTS: &[SystemObject] = &[
     table("sysrscols", 3),
     table("sysrowsets", 5),
