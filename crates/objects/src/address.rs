@@ -87,7 +87,7 @@ impl Address {
         }
     }
 
-    /// The URL of an object beside this one.
+    /// Returns the URL of another object of the same store.
     pub(crate) fn url_of(&self, path: &Path) -> String {
         format!("{}/{path}", self.given_root)
     }

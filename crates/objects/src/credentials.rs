@@ -1,4 +1,5 @@
-//! Whether there are credentials at all: asking a cloud machine's own service for them takes long where there is none.
+//! Check if there are credentials at all: asking a cloud machine's own service for them takes long where
+//! there is none.
 
 use std::env;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a service says of a request that failed, in one line: status, the service's code, its words.
+//! Failures that a service reports, in one line: status, the service's code, its words.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};

@@ -20,7 +20,7 @@ const MISSING: [&str; 7] = [
     "no data of the requested type was found",
 ];
 
-/// Why a host has no address.
+/// Reason why a host has no address.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LookupError {
     #[error("no host has the name {host}")]

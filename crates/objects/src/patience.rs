@@ -16,7 +16,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// As long as the environment says.
+    /// Begins with the time that the environment gives.
     pub(crate) fn new() -> Self {
         Self::lasting(retry_for())
     }
@@ -40,7 +40,8 @@ impl Patience {
         Ok(())
     }
 
-    /// The same after the answer that no host has such a name, which is seldom another a minute later.
+    /// Waits as [`after`](Self::after) does, after the answer that no host has such a name. That answer is
+    /// seldom another a minute later.
     pub(crate) async fn after_unknown_host<E>(&mut self, error: E) -> Result<(), E> {
         self.unknown_hosts += 1;
         if self.unknown_hosts >= UNKNOWN_HOST_TRIES {

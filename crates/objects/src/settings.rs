@@ -1,4 +1,4 @@
-//! How long is waited, and what is allowed: from the environment.
+//! Time limits and permissions, from the environment.
 
 use std::env;
 use std::net::IpAddr;

@@ -157,7 +157,7 @@ impl Upload {
                         || told.to_string().contains("ContainerNotFound");
                     match told.kind() {
                         io::ErrorKind::NotFound if !is_bucket => Ok(()),
-                        // Who may write need not be allowed to read; an empty object has no such range.
+                        // A writer need not be allowed to read; an empty object has no such range.
                         io::ErrorKind::PermissionDenied if !told.to_string().contains("no credentials") => {
                             Ok(())
                         }
@@ -193,7 +193,8 @@ impl Upload {
         Ok(())
     }
 
-    /// A part on its way; the first one begins the upload. Nobody gives it up meanwhile.
+    /// Starts a part; the first one begins the upload. The lock keeps other threads from giving it up
+    /// meanwhile.
     fn part(&self, bytes: PutPayload) -> io::Result<UploadPart> {
         let mut state = self.parts.state();
         if matches!(*state, State::Waiting) {

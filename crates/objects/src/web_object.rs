@@ -30,7 +30,7 @@ pub(crate) struct WebObject {
     has_ranges: bool,
 }
 
-/// Marks by which a server tells one version of a file from another.
+/// Marks by which a server distinguishes one version of a file from another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Version {
     length: Option<u64>,
