@@ -1,4 +1,5 @@
-//! Where a token is got, and what for. The server names both; only places that are known or allowed are asked.
+//! Authorities that issue tokens, and the resources that tokens are for. The server names both; only places
+//! that are known or allowed are asked.
 
 use std::env;
 
@@ -104,7 +105,7 @@ struct Sts {
 
 impl Sts {
     fn read(text: &str) -> Result<Self, EntraError> {
-        // What a hostile server writes is shown as one line.
+        // Text of a hostile server is shown as one line.
         let named: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
         let unusable = || {
             EntraError::Setting(format!(

@@ -1,4 +1,4 @@
-//! What the environment offers, in the order of Azure's own libraries.
+//! Ways to sign in that the environment offers, in the order of Azure's own libraries.
 
 use std::env;
 use std::path::PathBuf;

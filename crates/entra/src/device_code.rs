@@ -95,7 +95,7 @@ fn expired(error: EntraError) -> EntraError {
     }
 }
 
-/// As it can be printed on a terminal.
+/// Returns a text that can be printed on a terminal.
 fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
 }

@@ -1,8 +1,8 @@
-//! Why there is no token.
+//! Reasons why there is no token.
 
 use sign_in::PasswordError;
 
-/// Why there is no token. No variant carries a secret, an assertion or a token.
+/// Reason why there is no token. No variant carries a secret, an assertion or a token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntraError {
@@ -12,7 +12,7 @@ pub enum EntraError {
     /// This way of signing in is not there on this machine. A chain goes on with the next one.
     #[error("{0}")]
     Unavailable(String),
-    /// The server names a place that nobody has allowed, so nothing was sent there.
+    /// The server names a place that was not allowed, so nothing was sent there.
     #[error(
         "the server names {named:?} as {what}, which is none of Microsoft's and was not allowed; nothing was sent there. If it is right, \
          allow it: {option}"
@@ -25,10 +25,10 @@ pub enum EntraError {
         /// Option that allows the place.
         option: &'static str,
     },
-    /// No answer came.
+    /// The host did not answer.
     #[error("{host} cannot be asked for a token: {reason}")]
     Unreachable {
-        /// Whom.
+        /// Host that was asked.
         host: String,
         /// Failure of the request.
         reason: String,

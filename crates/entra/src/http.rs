@@ -28,13 +28,13 @@ pub(crate) struct TokenRequest<'a> {
     pub headers: &'a [(&'a str, &'a str)],
     /// Fields of a form that is posted; a GET without.
     pub form: &'a [(&'a str, &'a str)],
-    /// Further statuses after which it is tried again.
+    /// Further statuses after which the request is tried again.
     pub passing: &'a [u16],
     /// True if a proxy may stand between.
     pub through_proxy: bool,
 }
 
-/// An answer, whatever it says.
+/// An answer of any status.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub host: String,

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::EntraError;
 
-/// The longest that one request takes, whatever the time for all.
+/// Longest time of one request, within any time for all.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(30);
 /// Sleep between two looks for an interruption.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A limit of time, and somebody who may give up before.
+/// A time limit, and a function by which the caller may give up before.
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
     end: Option<Instant>,
@@ -25,12 +25,12 @@ impl fmt::Debug for Patience<'_> {
 }
 
 impl<'a> Patience<'a> {
-    /// Until `end`, without end if absent.
+    /// Sets the end, if there is one.
     pub fn until(end: Option<Instant>, is_interrupted: &'a dyn Fn() -> bool) -> Self {
         Self { end, is_interrupted }
     }
 
-    /// At most this long from now.
+    /// Limits the time to this long from now, if that is earlier.
     pub(crate) fn at_most(self, time: Duration) -> Self {
         let end = Instant::now() + time;
         Self { end: Some(self.end.map_or(end, |own| own.min(end))), ..self }

@@ -1,4 +1,4 @@
-//! What a token endpoint says.
+//! Answers of a token endpoint.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! What a token says.
+//! Claims of a token.
 
 use serde::Deserialize;
 

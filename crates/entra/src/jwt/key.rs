@@ -23,16 +23,16 @@ const ELLIPTIC: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01];
 /// prime256v1, 1.2.840.10045.3.1.7
 const P256: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07];
 
-/// Why a file gives no keys.
+/// Reason why a file gives no keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// Neither form.
+    /// The file has neither form.
     #[error("is neither a public key in PEM form nor a JSON Web Key Set")]
     Form,
-    /// No key of it can be used.
+    /// No key of the file can be used.
     #[error("has no key for signatures with RS256 (RSA of 2048 to 8192 bits) or ES256 (P-256)")]
     Nothing,
-    /// It has the key that signs, which a server must not have.
+    /// The file has the key that signs, which a server must not have.
     #[error("has a private key; give the public one: `openssl pkey -in key.pem -pubout`")]
     Private,
 }

@@ -11,10 +11,10 @@ use super::key::{Key, KeyError, keys};
 /// Seconds by which two clocks may differ.
 const LEEWAY: f64 = 60.0;
 
-/// Why a token is refused. A client learns none of it.
+/// Reason why a token is refused. A client learns none of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// No JWT.
+    /// The text is no JWT.
     #[error("the token is no signed JWT")]
     Form,
     /// The header asks for something that is not done here.
@@ -23,22 +23,22 @@ pub enum TokenError {
     /// No key is for this algorithm; `none` and `HS256` among them.
     #[error("the token's algorithm is neither RS256 nor ES256, or no key of this server is for it")]
     Algorithm,
-    /// No key has its number.
+    /// No key has the number that the token names.
     #[error("the token is signed with a key that this server does not have")]
     UnknownKey,
     /// The signature is wrong.
     #[error("the token's signature is wrong")]
     Signature,
-    /// Another issuer.
+    /// Another issuer made the token.
     #[error("the token is of another issuer")]
     Issuer,
-    /// For somebody else.
+    /// The token is for another audience.
     #[error("the token is for another audience")]
     Audience,
-    /// Over.
+    /// The token has expired.
     #[error("the token has expired")]
     Expired,
-    /// Without an end, or not valid yet.
+    /// The token has no end, or is not valid yet.
     #[error("the token is not valid yet, or has no end")]
     Time,
     /// The token names neither a user nor an application.
@@ -100,7 +100,8 @@ impl Verifier {
         claims.names.principal().ok_or(TokenError::Principal)
     }
 
-    /// Each key is good for one algorithm, whatever the token says: a public key is never taken for a shared secret.
+    /// Checks the signature. Each key is good for one algorithm, which the token cannot change: a public key
+    /// is never taken for a shared secret.
     fn check_signature(&self, header: &Header, signed: &str, signature: &[u8]) -> Result<(), TokenError> {
         let mut fitting = self.keys.iter().filter(|key| key.algorithm() == header.alg).peekable();
         if fitting.peek().is_none() {
