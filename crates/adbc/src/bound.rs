@@ -63,7 +63,7 @@ pub(crate) fn parameters(batch: &RecordBatch, naming: Naming) -> Result<Vec<Vec<
         .collect()
 }
 
-/// The parameter's column: nullable, since a parameter may be NULL whatever its field says.
+/// Returns the parameter's column: nullable, since a parameter may be NULL even if its field says otherwise.
 fn column(field: &Field) -> Result<Column> {
     let sql_type = match field.data_type() {
         arrow::datatypes::DataType::Null => SqlType::NVarChar { length: Length::Units(1) },

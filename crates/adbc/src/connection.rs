@@ -29,7 +29,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Borrows the client. With autocommit off there is a transaction for whatever it is asked.
+    /// Borrows the client. With autocommit off, a transaction is begun if none is open.
     pub(crate) fn lend(&self) -> Result<LentClient> {
         let mut client = self.client.lend().map_err(from_unavailable)?;
         if !self.autocommit.load(Ordering::SeqCst) {
@@ -105,7 +105,8 @@ impl Connection {
         let mut client = self.lend()?;
         match (was_on, on) {
             (true, false) => client.begin(Isolation::Current).map_err(from_load)?,
-            // What is open is committed, as ADBC says. If the server has rolled it back, autocommit stays off.
+            // The open transaction is committed, as ADBC says. If the server has rolled it back, autocommit
+            // stays off.
             (false, true) => client.commit().map_err(from_load)?,
             _ => {}
         }

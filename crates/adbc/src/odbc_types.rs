@@ -7,7 +7,7 @@ pub(crate) struct OdbcCodes {
     pub(crate) concise: i16,
     /// SQL_DATA_TYPE, which is one and the same for all dates and times that ODBC knows.
     pub(crate) verbose: i16,
-    /// SQL_DATETIME_SUB, which tells those apart.
+    /// SQL_DATETIME_SUB, which distinguishes date and time types.
     pub(crate) datetime_sub: Option<i16>,
 }
 

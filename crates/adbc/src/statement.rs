@@ -233,7 +233,7 @@ impl adbc_core::Statement for Statement {
     }
 }
 
-/// Cancels whatever its connection is doing.
+/// Cancels the running work of its connection.
 pub(crate) struct Cancel(pub(crate) SharedClient);
 
 impl CancelHandle for Cancel {
