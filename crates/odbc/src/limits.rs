@@ -1,4 +1,4 @@
-//! How much memory rows may take on their way.
+//! Limits of the memory that rows take on their way.
 
 use adbc_core::error::Result;
 use adbc_core::options::OptionValue;

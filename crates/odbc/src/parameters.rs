@@ -125,7 +125,7 @@ pub(crate) fn converted(
     columns.collect()
 }
 
-/// Without dictionary and runs.
+/// Returns the values without dictionary and runs.
 fn plain_values(array: &ArrayRef) -> std::result::Result<ArrayRef, arrow::error::ArrowError> {
     match array.data_type() {
         DataType::Dictionary(_, values) => cast(array, &values.as_ref().clone()),
@@ -176,7 +176,7 @@ fn check_digits(array: &ArrayRef, refused: Refused<'_>) -> Result<()> {
     }
 }
 
-/// Dates go in structures; what lies outside SQL's years is refused here.
+/// Refuses dates outside SQL's years, which the structures of dates cannot hold.
 fn check_years(array: &ArrayRef, refused: Refused<'_>) -> Result<()> {
     let why = "a date outside the years 1 to 9999";
     let first = FIRST_DAY * MICROSECONDS_PER_DAY;
