@@ -76,7 +76,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits) {
 #[derive(Debug, Clone, Default)]
 struct Answering(Arc<AtomicBool>);
 
-/// While a request is answered.
+/// Marks a connection as being answered for as long as it lives.
 struct Answer(Answering);
 
 impl Answer {
@@ -98,7 +98,8 @@ struct Open {
     answering: Answering,
 }
 
-/// Makes room for one more connection. A few that say nothing, even opened again and again, so keep nobody out.
+/// Makes room for one more connection. So a few clients that say nothing, even if they connect again and
+/// again, keep no others out.
 fn has_room(open: &mut VecDeque<Open>, limit: usize) -> bool {
     open.retain(|connection| !connection.task.is_finished());
     if open.len() < limit {
@@ -120,7 +121,7 @@ async fn converse(stream: TcpStream, router: Router, limits: Limits) {
         .max_headers(HEADERS_LIMIT)
         .max_buf_size(limits.head_bytes.max(HEAD_BYTES_MIN));
     let stream = TokioIo::new(Patient::new(stream, limits.transfer_time));
-    // How a connection ends is its client's business; hyper has answered what can be answered.
+    // A connection may end in any way; hyper has answered what can be answered.
     let _ = builder.serve_connection(stream, TowerToHyperService::new(router)).await;
 }
 
