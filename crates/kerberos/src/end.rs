@@ -1,4 +1,4 @@
-//! What either mechanism is to the conversation with the program that asks.
+//! Interface of both mechanisms for the conversation with the program that asks.
 
 use sign_in::{Reply, decoded};
 

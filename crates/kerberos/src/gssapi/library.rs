@@ -183,8 +183,8 @@ pub(super) struct Credential {
 }
 
 impl Credential {
-    /// Finds what proves `name`, or whatever is there, for [`INITIATE`] or [`ACCEPT`]. Kerberos is used, bare or inside SPNEGO,
-    /// and nothing else, NTLM least of all.
+    /// Finds the credentials of `name`, or else the default ones, for [`INITIATE`] or [`ACCEPT`]. Only
+    /// Kerberos is used, bare or inside SPNEGO, and never NTLM.
     pub(super) fn acquire(
         library: &'static Library,
         name: Option<&Name>,
