@@ -1,4 +1,4 @@
-//! Why a transformation cannot be made, or ends.
+//! Reasons why a transformation cannot be made, or ends.
 
 use std::io;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ pub enum TransformError {
         /// The limit.
         limit: usize,
     },
-    /// Two tables of one name.
+    /// Two tables of the query have the same name.
     #[error("{0:?} is the name of two tables of the query")]
     NameTwice(String),
     /// A collation that is none.
@@ -67,10 +67,10 @@ pub enum TransformError {
     /// A column of the result that no destination could call anything.
     #[error("column {0} of the result has no name: give it one with AS")]
     Nameless(usize),
-    /// Two columns of one name.
+    /// Two columns of the result have the same name.
     #[error("two columns of the result are called {0:?}")]
     ColumnTwice(String),
-    /// `--select` or `--where` beside a whole query.
+    /// `--select` or `--where` is given together with a whole query.
     #[error("--transform has the whole query: --select and --where have no place beside it")]
     Overfull,
     /// The folder of READ_FILE and WRITE_FILE.

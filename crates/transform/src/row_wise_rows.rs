@@ -30,7 +30,7 @@ pub struct RowWiseRows {
     ready: VecDeque<SourceBatch>,
     /// Rows of the source so far.
     counted: u64,
-    /// Rows that have come out beside the first one of their row of the source.
+    /// Rows that have come out besides the first one of their row of the source.
     further: u64,
 }
 
@@ -206,7 +206,7 @@ struct TransformedOrigins {
     source: SourceBatch,
     /// The index of each row in the source's batch.
     rows: UInt32Array,
-    /// By how much each row's number is moved up, if any is.
+    /// Distance by which each row's number is moved up, if any is.
     moved: Option<Vec<u64>>,
 }
 

@@ -9,7 +9,7 @@ use copy::TransformEngine;
 /// Serves the wizard until it is no longer needed.
 ///
 /// # Errors
-/// Why it could not be started.
+/// The wizard could not be started.
 pub fn wizard(
     arguments: &WizardArgs,
     engine: Option<Arc<dyn TransformEngine>>,
