@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use formats::{CsvOptions, Format};
 use serde::Deserialize;
 
-/// Why the sample cannot be used.
+/// Reason why the sample cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
     /// A file could not be read.

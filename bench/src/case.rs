@@ -36,7 +36,7 @@ pub enum Case {
 }
 
 impl Case {
-    /// All cases.
+    /// Lists all cases.
     pub const ALL: [Case; 4] = [Case::Sink, Case::Memory, Case::Disk, Case::Export];
 }
 

@@ -1,4 +1,4 @@
-//! The rate of a bare loopback connection, measured beside every figure for comparison.
+//! The rate of a bare loopback connection, measured with every figure for comparison.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

@@ -19,7 +19,7 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts `bulkwire-server` from beside this program, on a free port, with further `arguments`.
+    /// Starts `bulkwire-server` from this program's directory, on a free port, with further `arguments`.
     pub fn start(arguments: &[&str]) -> io::Result<ServerProcess> {
         let program = beside("bulkwire-server");
         let mut child = Command::new(&program)

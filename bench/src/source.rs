@@ -38,7 +38,7 @@ impl Source {
         self.rows
     }
 
-    /// All rows.
+    /// Makes all rows.
     pub fn iter(&self) -> impl Iterator<Item = Result<RecordBatch, io::Error>> + Send + '_ {
         self.first(self.rows)
     }

@@ -1,4 +1,4 @@
-//! One verified run of a variant.
+//! Runs of a variant, each verified.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

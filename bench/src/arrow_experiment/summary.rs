@@ -1,4 +1,4 @@
-//! What the runs of all variants come to: spreads, and ratios taken round by round.
+//! Summary of the runs of all variants: spreads, and ratios taken round by round.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -63,9 +63,9 @@ type Figure = fn(&Run) -> f64;
 pub struct PublishedRatio {
     /// Name of the ratio: its dividend and divisor.
     pub name: &'static str,
-    /// As published, over ODBC's bulk-copy functions.
+    /// Published ratio, over ODBC's bulk-copy functions.
     pub published: f64,
-    /// Here, taken round by round.
+    /// Ratio measured here, taken round by round.
     pub measured: Spread,
 }
 

@@ -1,4 +1,5 @@
-//! `in -c` of bulkwire under the name bcp beside FreeTDS's freebcp: the same file into the same server, turn by turn.
+//! Comparison of `in -c` of bulkwire under the name bcp with FreeTDS's freebcp: the same file into the same
+//! server, turn by turn.
 //!
 //! Rows have the 608 bytes of an old published comparison of SQL Server's loaders: integers and varchars. Every run is
 //! verified by the server's count of rows.

@@ -117,7 +117,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// A run, and the bytes a second of the bare connection beside it.
+/// A run, and the bytes a second of the bare connection measured with it.
 type Run = (Measurement, f64);
 
 fn measure_in_a_process(case: Case, arguments: &Arguments) -> Outcome<Measurement> {

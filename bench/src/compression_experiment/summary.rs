@@ -1,4 +1,4 @@
-//! What the runs come to: spreads, ratios within a round, sizes, and the server's estimates beside them.
+//! Summary of the runs: spreads, ratios within a round, sizes, and the server's estimates of them.
 
 use load::report::grouped;
 use serde::Serialize;

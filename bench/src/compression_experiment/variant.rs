@@ -1,4 +1,4 @@
-//! What is varied: the table's shape and its compression.
+//! Variants of the experiment: the table's shape and its compression.
 
 use std::fmt;
 

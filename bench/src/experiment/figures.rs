@@ -14,15 +14,15 @@ use super::Outcome;
 pub enum Told<T> {
     /// The figure.
     Value(T),
-    /// There is none.
+    /// The server does not give the figure.
     Unavailable {
-        /// Why.
+        /// Reason why there is no figure.
         unavailable: String,
     },
 }
 
 impl<T> Told<T> {
-    /// Not there, and why.
+    /// Makes a figure that is not there, with the reason.
     pub fn unavailable(reason: impl Into<String>) -> Told<T> {
         Told::Unavailable { unavailable: reason.into() }
     }
@@ -35,7 +35,7 @@ impl<T> Told<T> {
         }
     }
 
-    /// Another figure made of this one.
+    /// Makes another figure of this one.
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Told<U> {
         match self {
             Told::Value(value) => Told::Value(make(value)),

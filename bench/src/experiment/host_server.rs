@@ -28,7 +28,7 @@ pub enum Keeping {
     Memory,
     /// The embedded server, on disk, synced at every commit.
     Disk,
-    /// Whatever the server of `--target` does.
+    /// The storage of the server of `--target`.
     Target,
 }
 

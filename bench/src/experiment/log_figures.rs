@@ -1,4 +1,4 @@
-//! How much log something takes: bytes used, and records by operation and context.
+//! Log that a statement takes: bytes used, and records by operation and context.
 
 use std::collections::BTreeMap;
 
@@ -24,16 +24,16 @@ pub struct LogUse {
     pub used_bytes: Told<f64>,
     /// Lengths of all records of `sys.fn_dblog` since the mark.
     pub record_bytes: Told<u64>,
-    /// Those records by operation and context, the longest first.
+    /// Records by operation and context, the longest first.
     pub operations: Told<Vec<LogOperation>>,
 }
 
 /// Records of one operation in one context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogOperation {
-    /// Such as `LOP_INSERT_ROWS`.
+    /// Name of the operation, such as `LOP_INSERT_ROWS`.
     pub operation: String,
-    /// Such as `LCX_CLUSTERED`.
+    /// Name of the context, such as `LCX_CLUSTERED`.
     pub context: String,
     /// Number of records.
     pub records: u64,

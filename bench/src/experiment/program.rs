@@ -1,4 +1,4 @@
-//! Programs that an experiment starts: those that are installed beside this one.
+//! Programs that an experiment starts, from the directory of this one.
 
 use std::env;
 use std::fs::File;
@@ -19,13 +19,13 @@ const LOOK: Duration = Duration::from_millis(1);
 pub struct Finished {
     /// Wall-clock time from its start to its end.
     pub seconds: f64,
-    /// Processor time, if the system tells.
+    /// Processor time, if the system gives it.
     pub cpu_seconds: Option<f64>,
     /// Text that the program wrote to standard output and, behind it, to standard error.
     pub output: String,
 }
 
-/// Path of a program beside this one, or else its name, for the search path.
+/// Returns the path of a program in this one's directory, or else its name, for the search path.
 pub fn beside(name: &str) -> PathBuf {
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
     env::current_exe()

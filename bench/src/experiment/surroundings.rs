@@ -1,4 +1,4 @@
-//! Where an experiment was run.
+//! Server and machine on which an experiment was run.
 
 use load::Client;
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub struct Surroundings {
     pub server: String,
     /// Storage in which the server keeps rows.
     pub keeping: Keeping,
-    /// Edition and service tier of a target, if it tells.
+    /// Edition and service tier of a target, if it names them.
     pub edition: Option<String>,
     /// Version of bulkwire.
     pub version: &'static str,

@@ -24,7 +24,7 @@ impl Table {
         }
     }
 
-    /// With a sentence below the title.
+    /// Puts a sentence below the title.
     #[must_use]
     pub fn with_note(mut self, note: &str) -> Table {
         self.note = note.to_owned();

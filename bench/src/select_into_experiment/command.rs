@@ -39,10 +39,11 @@ pub struct SelectIntoArguments {
 }
 
 impl SelectIntoArguments {
-    /// Runs the experiment: progress to standard error, tables to standard output, and the files that were asked for.
+    /// Runs the experiment: progress to standard error, tables to standard output, and the files that were
+    /// asked for.
     ///
     /// # Errors
-    /// What [`measure`] fails with, and files that cannot be written.
+    /// [`measure`] fails, or a file cannot be written.
     pub fn run(&self) -> Outcome<()> {
         self.report.check()?;
         let settings = Settings {

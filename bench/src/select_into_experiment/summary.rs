@@ -1,4 +1,4 @@
-//! What the runs come to: elapsed time against the degree of parallelism, waits, log records, input and output.
+//! Summary of the runs: elapsed time against the degree of parallelism, waits, log records, input and output.
 
 use load::report::grouped;
 use serde::Serialize;

@@ -57,10 +57,11 @@ enum Lock {
 }
 
 impl ShowdownArguments {
-    /// Runs the experiment: progress to standard error, tables to standard output, and the files that were asked for.
+    /// Runs the experiment: progress to standard error, tables to standard output, and the files that were
+    /// asked for.
     ///
     /// # Errors
-    /// What [`measure`] fails with, and files that cannot be written.
+    /// [`measure`] fails, or a file cannot be written.
     pub fn run(&self) -> Outcome<()> {
         self.report.check()?;
         let recoveries = match (self.recovery.as_slice(), self.target.in_place) {

@@ -1,4 +1,4 @@
-//! What the original found, as ratios, and the same ratios here.
+//! Findings of the original, as ratios, and the same ratios here.
 
 use serde::Serialize;
 
@@ -13,9 +13,9 @@ use crate::statistics::Spread;
 pub struct Finding {
     /// Name of the ratio: its dividend and divisor.
     pub name: String,
-    /// As published.
+    /// Published ratio.
     pub published: f64,
-    /// Here, taken round by round.
+    /// Ratio measured here, taken round by round.
     pub measured: Spread,
 }
 

@@ -38,7 +38,7 @@ pub struct Settings {
     pub variants: Vec<Variant>,
     /// Directory for files; None: a temporary one.
     pub file_directory: Option<PathBuf>,
-    /// That directory as the server of a target sees it.
+    /// Directory for files as the server of a target sees it.
     pub server_file_directory: Option<String>,
     /// Spoil everything before it is verified.
     pub plant_wrong_row: bool,

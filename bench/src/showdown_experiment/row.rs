@@ -23,7 +23,7 @@ const BATCH_ROWS: usize = 8192;
 pub struct Row {
     /// The identity, from 1 on.
     pub id: i32,
-    /// Any number.
+    /// A random number.
     pub number: i32,
     /// Lower-case letters.
     pub texts: [String; TEXTS],
@@ -135,7 +135,7 @@ impl RowChecksum {
         Ok(())
     }
 
-    /// The checksum of all rows.
+    /// Returns the checksum of all rows.
     ///
     /// # Errors
     /// As [`RowChecksum::add`].
@@ -145,7 +145,7 @@ impl RowChecksum {
     }
 }
 
-/// Checksum of the first rows of a seed, their texts as they are or padded with blanks.
+/// Computes the checksum of the first rows of a seed, their texts as they are or padded with blanks.
 ///
 /// # Errors
 /// As [`RowChecksum::add`].

@@ -51,9 +51,9 @@ pub struct Run {
 #[derive(Debug)]
 pub(super) struct Rows {
     pub(super) count: u32,
-    /// As they are.
+    /// Checksum of the rows as they are.
     pub(super) plain: Checksum,
-    /// With their texts padded.
+    /// Checksum of the rows with their texts padded.
     pub(super) padded: Checksum,
     /// Sizes of the files, in bytes.
     pub(super) files: BTreeMap<HostFile, u64>,

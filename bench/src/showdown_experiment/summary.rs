@@ -1,4 +1,5 @@
-//! What the runs come to: times as a percentage of the slowest, log, density, space, processor time, input and output.
+//! Summary of the runs: times as a percentage of the slowest, log, density, space, processor time, input and
+//! output.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub struct Results {
     pub seed: u64,
     /// Rounds.
     pub rounds: usize,
-    /// By number of rows.
+    /// Results for each number of rows.
     pub sizes: Vec<SizeResults>,
 }
 
@@ -77,7 +78,7 @@ impl Results {
 
 impl SizeResults {
     pub(super) fn new(settings: &Settings, rows: u32, file_bytes: BTreeMap<HostFile, u64>) -> SizeResults {
-        // What is the same everywhere is said once.
+        // A property that all variants share is said once.
         let mut models = settings.variants.iter().map(|variant| variant.recovery);
         let first = models.next();
         let one_model = models.all(|model| Some(model) == first);

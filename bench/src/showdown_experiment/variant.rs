@@ -74,7 +74,7 @@ pub struct Choice {
     pub movers: Vec<Mover>,
     /// Forms of the files.
     pub files: Vec<HostFile>,
-    /// With and without TABLOCK.
+    /// Table locks: with and without TABLOCK.
     pub table_locks: Vec<bool>,
     /// Recovery models; `None` leaves it as it is.
     pub recoveries: Vec<Option<Recovery>>,

@@ -64,10 +64,11 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 impl ThroughputArguments {
-    /// Runs the experiment: progress to standard error, tables to standard output, and the files that were asked for.
+    /// Runs the experiment: progress to standard error, tables to standard output, and the files that were
+    /// asked for.
     ///
     /// # Errors
-    /// What [`measure`] fails with, and files that cannot be written.
+    /// [`measure`] fails, or a file cannot be written.
     pub fn run(&self) -> Outcome<()> {
         self.report.check()?;
         let tiers = match (self.tier.as_slice(), &self.target.target) {

@@ -61,7 +61,7 @@ pub struct Ramp {
 /// A test: threads that send batches at a pace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Test {
-    /// The tier that it runs on, if the server tells.
+    /// Tier that the test runs on, if the server names it.
     pub tier: Option<String>,
     /// Times at which batches are sent.
     pub pace: Pace,

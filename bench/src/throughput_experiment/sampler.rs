@@ -1,4 +1,4 @@
-//! Measurements beside the workers: samples every few seconds, and the server's own resource statistics.
+//! Measurements during a test: samples every few seconds, and the server's own resource statistics.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -22,7 +22,7 @@ pub struct Sample {
     pub at_seconds: f64,
     /// Rows committed a second.
     pub rows_per_second: f64,
-    /// Megabytes (1,048,576 bytes) written to the log a minute, if the server tells.
+    /// Megabytes (1,048,576 bytes) written to the log a minute, if the server gives them.
     pub log_megabytes_per_minute: Option<f64>,
     /// Processor time of this process, as a percentage of all processors.
     pub client_cpu_percent: Option<f64>,
@@ -50,7 +50,8 @@ pub fn server_time(client: &mut Client) -> Outcome<Told<String>> {
     Ok(rows.and_then(|rows| text(rows.first()?.first()?), "the server does not tell its time"))
 }
 
-/// Rows of the current database's resource statistics whose whole interval lies between two times, the oldest first.
+/// Reads the rows of the current database's resource statistics whose whole interval is between two times,
+/// the oldest first.
 ///
 /// # Errors
 /// [`answer`]'s.

@@ -1,4 +1,4 @@
-//! Results of the tests: rates beside the published limits, and the limiting resource.
+//! Results of the tests, the published limits, and the limiting resource.
 
 use load::report::grouped;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct Results {
     pub tests: Vec<Figures>,
 }
 
-/// One test's runs, and what they come to.
+/// Runs of a test, and their spreads.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
     /// The test.
@@ -39,7 +39,7 @@ pub struct Figures {
     pub rows_per_second: Spread,
     /// Megabytes (1,048,576 bytes) of data a minute.
     pub megabytes_per_minute: Spread,
-    /// That as a multiple of the tier's published limit.
+    /// Rate as a multiple of the tier's published limit.
     pub of_published: Option<Spread>,
     /// The runs.
     pub runs: Vec<TestRun>,

@@ -1,4 +1,4 @@
-//! One test: workers for so long, samples beside them, and then every table counted and compared.
+//! Run of a test: workers for a fixed time, samples meanwhile, and then every table counted and compared.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -46,7 +46,7 @@ pub struct TestRun {
     pub server_process_cpu_percent: Option<f64>,
     /// Share of the workers' time that went into making rows.
     pub making_percent: f64,
-    /// The server's own statistics, of intervals that lie within the test.
+    /// Statistics of the server itself, of intervals within the test.
     pub resources: Told<Vec<ResourceSample>>,
     /// Samples by the clock.
     pub samples: Vec<Sample>,
@@ -71,7 +71,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// For tables.
+    /// Returns the name for tables.
     pub fn name(self) -> &'static str {
         match self {
             Limit::Client => "client",
@@ -118,7 +118,7 @@ impl TestRun {
 /// Runs a test in tables that are made for it and dropped.
 ///
 /// # Errors
-/// What workers fail with, and tables that do not have the rows that were committed.
+/// A worker fails, or a table does not have the rows that were committed.
 pub(super) fn run(
     target: &Target,
     session: &mut Session,

@@ -92,7 +92,7 @@ pub fn set(client: &mut Client, tier: Option<&str>, interrupt: &Interrupt) -> Ou
     }
 }
 
-/// The tier of the current database, if the server tells of one.
+/// Returns the tier of the current database, if the server names one.
 ///
 /// # Errors
 /// [`answer`]'s.
