@@ -1,4 +1,8 @@
 //! Bulk writers of heaps: each fills extents of its own, past the cache, and shares nothing with the others but the allocator and the log.
+//!
+//! Several writers of one transaction may fill one heap from threads of their own. If a writer is dropped unfinished, the
+//! transaction's next step undoes its load; if the transaction has done anything else since, it can only roll back. A transaction
+//! with open writers cannot commit.
 
 use std::sync::Arc;
 

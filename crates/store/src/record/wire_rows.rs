@@ -1,4 +1,8 @@
 //! Turns wire rows, which follow each other in the caller's bytes, into records. It reads each value once.
+//!
+//! Most values have the same bytes in a record as in a TDS row; `money`, `datetime` and `smalldatetime` swap halves. Copying stops
+//! before a row that needs conversion, which the caller decodes into a batch. Only tables without compression take wire rows, with
+//! columns of up to 8,000 bytes.
 
 use std::sync::Arc;
 

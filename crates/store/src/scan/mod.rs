@@ -1,4 +1,7 @@
 //! Reads tables: extents to batches, as of one commit or as a transaction sees them.
+//!
+//! A scan finds and checks the records of an extent, then each column takes its values page by page. Columns that are not asked for
+//! are not read. The error of a damaged value names its page and the place of its row.
 
 pub mod ordered;
 mod page_pool;
