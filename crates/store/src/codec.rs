@@ -65,7 +65,8 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(self.array(field)?))
     }
 
-    /// A count of elements of at least `least_bytes` each; refused if the remaining bytes cannot hold them.
+    /// Reads a count of elements of at least `least_bytes` each; refused if the remaining bytes cannot hold
+    /// them.
     pub fn count(&mut self, least_bytes: usize, field: &'static str) -> Result<usize, CodecError> {
         let count = self.u32(field)? as usize;
         match count.checked_mul(least_bytes) {
@@ -76,13 +77,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Bytes after a u32 length.
+    /// Reads bytes after a u32 length.
     pub fn bytes(&mut self, field: &'static str) -> Result<&'a [u8], CodecError> {
         let length = self.count(1, field)?;
         self.take(length, field)
     }
 
-    /// UTF-8 text after a u32 length in bytes.
+    /// Reads UTF-8 text after a u32 length in bytes.
     pub fn string(&mut self, field: &'static str) -> Result<String, CodecError> {
         let bytes = self.bytes(field)?;
         match std::str::from_utf8(bytes) {
@@ -110,7 +111,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// A writer with room for this many bytes.
+    /// Creates a writer with room for this many bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes) }
     }
@@ -131,7 +132,7 @@ impl Writer {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// A u32 count or length; saturates, so an oversized record is refused by its own length check.
+    /// Appends a u32 count or length; saturates, so an oversized record is refused by its own length check.
     pub fn count(&mut self, value: usize) {
         self.u32(u32::try_from(value).unwrap_or(u32::MAX));
     }

@@ -320,7 +320,7 @@ impl EngineError {
         }
     }
 
-    /// SQL Server's error number for this failure, where it has one.
+    /// Returns SQL Server's error number for this failure, where it has one.
     pub fn sql_error(&self) -> Option<i32> {
         Some(match self {
             Self::DamagedPage { .. } | Self::DamagedRow { .. } => 824,
@@ -378,7 +378,7 @@ pub(crate) fn wants_space(error: &io::Error) -> bool {
     )
 }
 
-/// `'table'` or `'table'.'index'`, as error 1105 spells it.
+/// Returns `'table'` or `'table'.'index'`, as error 1105 spells it.
 fn object_name(table: &str, index: Option<&str>) -> String {
     match index {
         Some(index) => format!("'{table}'.'{index}'"),

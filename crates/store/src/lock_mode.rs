@@ -47,7 +47,7 @@ impl LockMode {
         }
     }
 
-    /// The name of the wait for this mode in `sys.dm_os_wait_stats`.
+    /// Returns the name of the wait for this mode in `sys.dm_os_wait_stats`.
     pub fn wait_name(self) -> &'static str {
         match self {
             Self::SchS => "LCK_M_SCH_S",
@@ -74,8 +74,9 @@ impl LockMode {
         }
     }
 
-    /// The weakest mode that includes both: what a transaction holds after it has been granted both. S and IX make SIX, as do U and
-    /// IX (SQL Server's UIX excludes the same modes); BU with anything stronger than Sch-S makes X.
+    /// Returns the weakest mode that includes both: what a transaction holds after it has been granted both.
+    /// S and IX make SIX, as do U and IX (SQL Server's UIX excludes the same modes); BU with anything
+    /// stronger than Sch-S makes X.
     pub fn with(self, other: Self) -> Self {
         use LockMode::{BU, IS, IX, S, SIX, SchM, SchS, U, X};
         let (low, high) = if self <= other { (self, other) } else { (other, self) };

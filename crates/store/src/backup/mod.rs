@@ -117,8 +117,8 @@ fn write(
     Ok(LogBackup { from, to, pages, unreadable_pages, bytes: out.bytes })
 }
 
-/// The pages of an extent that the maps say are in use, and those of them that cannot be read. Past the cache, which must not keep a
-/// page that a load is about to write.
+/// Reads the pages of an extent that the maps say are in use, past the cache, which must not keep a page that
+/// a load is about to write. Returns also the pages that cannot be read.
 fn used_pages(shared: &Shared, extent: ExtentId) -> Result<(Vec<Page>, Vec<PageId>), EngineError> {
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for id in shared.allocator.used_pages(extent)? {

@@ -44,7 +44,8 @@ impl<'a> Sink<'a> {
         written.map_err(|source| EngineError::Backup { operation: "write", source })
     }
 
-    /// The virtual log files up to `last`, also those that hold nothing: the log would end before one that is missing.
+    /// Writes the virtual log files up to `last`, also those that hold nothing: the log would end before one
+    /// that is missing.
     fn files(&mut self, next: &mut u32, last: u32) -> Result<(), EngineError> {
         while *next <= last {
             let header = LogFileHeader::read(&self.shared.volume, *next)?;
@@ -64,14 +65,14 @@ impl<'a> Sink<'a> {
         self.put(page.bytes())
     }
 
-    /// A section with its length.
+    /// Writes a section with its length.
     pub fn section(&mut self, kind: u8, bytes: &[u8]) -> Result<(), EngineError> {
         self.put(&[kind])?;
         self.put(&(bytes.len() as u32).to_le_bytes())?;
         self.put(bytes)
     }
 
-    /// The log between two positions, of which `to` is the beginning of a block.
+    /// Writes the log between two positions, of which `to` is the beginning of a block.
     pub fn log(&mut self, from: Lsn, to: Lsn) -> Result<(), EngineError> {
         let mut reader = self.shared.pager.log.reader(from)?;
         let mut next_file = from.file;
@@ -88,7 +89,7 @@ impl<'a> Sink<'a> {
         self.files(&mut next_file, to.file)
     }
 
-    /// The last section: where the log ends, and the checksum of all.
+    /// Writes the last section: the end of the log, and the checksum of all.
     pub fn end(&mut self, to: Lsn) -> Result<(), EngineError> {
         self.put(&[END])?;
         self.put(&to.to_bytes())?;
@@ -131,7 +132,7 @@ impl<'a> Source<'a> {
         Ok(bytes)
     }
 
-    /// A section with its length.
+    /// Reads a section with its length.
     pub fn section(&mut self) -> Result<Vec<u8>, EngineError> {
         let length = u32::from_le_bytes(self.take()?) as usize;
         if length > SECTION_LIMIT_BYTES {
@@ -142,13 +143,13 @@ impl<'a> Source<'a> {
         Ok(bytes)
     }
 
-    /// The beginning of a virtual log file.
+    /// Reads the beginning of a virtual log file.
     pub fn file(&mut self) -> Result<LogFileHeader, EngineError> {
         let number = u32::from_le_bytes(self.take()?);
         Ok(LogFileHeader { number, previous_end: u32::from_le_bytes(self.take()?) })
     }
 
-    /// The rest of the last section.
+    /// Reads the rest of the last section.
     pub fn end(&mut self) -> Result<Lsn, EngineError> {
         let to = Lsn::from_bytes(self.take()?);
         let sum = self.sum.clone().finalize();

@@ -115,8 +115,8 @@ fn write(shared: &Shared, control: &Control, out: &mut dyn Write) -> Result<Data
     Ok(DatabaseBackup { from, to, pages, unreadable_pages, bytes: out.bytes })
 }
 
-/// All pages of an extent that are whole, in use or not: what an open transaction has given up may be in use again. False: one that the
-/// maps say is in use is not among them.
+/// Reads all pages of an extent that are whole, in use or not: a page that an open transaction has given up
+/// may be in use again. False: a page that the maps say is in use is not among them.
 fn pages_of(shared: &Shared, extent: ExtentId) -> Result<(Vec<Page>, bool), EngineError> {
     let mut bytes = vec![0; EXTENT_BYTES];
     shared.pager.files.file(extent.file)?.read(extent.page(0).page, &mut bytes, WaitType::BackupIo)?;

@@ -88,7 +88,7 @@ impl Frame {
 }
 
 impl BufferCache {
-    /// A cache with a limit of pages.
+    /// Creates a cache with a limit of pages.
     pub fn new(files: &Arc<DataFiles>, log: &Arc<Log>, pages: usize) -> Self {
         Self::with(None, files, log, pages)
     }
@@ -111,7 +111,7 @@ impl BufferCache {
         }
     }
 
-    /// A cache that holds pages as long as all caches of the budget together do not hold too many.
+    /// Creates a cache that holds pages as long as all caches of the budget together do not hold too many.
     pub(crate) fn within(budget: &Arc<CacheBudget>, files: &Arc<DataFiles>, log: &Arc<Log>) -> Arc<Self> {
         let pages = usize::try_from(budget.limit_pages()).unwrap_or(usize::MAX);
         let cache = Arc::new(Self::with(Some(Arc::clone(budget)), files, log, pages));
@@ -119,14 +119,14 @@ impl BufferCache {
         cache
     }
 
-    /// The page as it is now.
+    /// Returns the page as it is now.
     pub fn read(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
         let frame = self.frame(id)?;
         let mut state = frame.lock();
         self.load(&mut state, id, WaitType::PageIoLatchShared)
     }
 
-    /// The page, if it is in the cache.
+    /// Returns the page, if it is in the cache.
     pub fn peek(&self, id: PageId) -> Option<Arc<Page>> {
         let frame = self.shard(id).lock().get(&id).cloned()?;
         let page = frame.lock().page.clone()?;
@@ -136,7 +136,7 @@ impl BufferCache {
         Some(page)
     }
 
-    /// The pages if all of them are in the cache; else those that are.
+    /// Returns the pages if all of them are in the cache; else those that are.
     pub fn peek_all(&self, ids: &[PageId]) -> Result<Vec<Arc<Page>>, Vec<Option<Arc<Page>>>> {
         let found: Vec<_> = ids.iter().map(|id| self.peek(*id)).collect();
         if found.iter().any(Option::is_none) { Err(found) } else { Ok(found.into_iter().flatten().collect()) }
@@ -154,7 +154,8 @@ impl BufferCache {
         Ok(page)
     }
 
-    /// Pages of one extent, in ascending order. Missing pages are read together, and stay in the cache.
+    /// Returns pages of one extent, in ascending order. Missing pages are read together, and stay in the
+    /// cache.
     pub fn read_extent(&self, ids: &[PageId], wait: WaitType) -> Result<Vec<Arc<Page>>, EngineError> {
         // First all frames, then their locks: a thread that waits for a frame may hold its shard.
         let frames = ids.iter().map(|id| self.frame(*id)).collect::<Result<Vec<_>, _>>()?;
@@ -177,12 +178,12 @@ impl BufferCache {
         Ok(states.iter().filter_map(|state| state.page.clone()).collect())
     }
 
-    /// The limit of pages, besides those in use.
+    /// Returns the limit of pages, besides those in use.
     pub fn limit_pages(&self) -> usize {
         self.frames_per_shard * SHARDS
     }
 
-    /// The frame for a page, empty if it is new. It stays in the cache as long as it is held.
+    /// Returns the frame for a page, empty if it is new. It stays in the cache as long as it is held.
     pub fn frame(&self, id: PageId) -> Result<Arc<Frame>, EngineError> {
         self.note_use();
         let mut frames = self.shard(id).lock();
@@ -288,12 +289,12 @@ impl BufferCache {
         dropped
     }
 
-    /// Pages in the cache.
+    /// Counts the pages in the cache.
     pub fn pages(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
-    /// Figures of the cache.
+    /// Returns figures of the cache.
     pub fn counts(&self) -> CacheCounts {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         CacheCounts {

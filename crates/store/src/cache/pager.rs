@@ -62,7 +62,7 @@ pub const NO_TRANSACTION: u64 = 0;
 pub const FIRST_SYSTEM_TRANSACTION: u64 = 1 << 63;
 
 impl Pager {
-    /// A pager over these files, this log, and a cache.
+    /// Creates a pager over these files, this log, and a cache.
     pub fn new(
         files: &Arc<DataFiles>,
         log: &Arc<Log>,
@@ -313,12 +313,12 @@ impl Pager {
         Ok(lsn)
     }
 
-    /// The log position of a transaction; zero if it has changed nothing.
+    /// Returns the log position of a transaction; zero if it has changed nothing.
     pub fn log_position(&self, transaction: u64) -> LogPosition {
         self.state.lock().active.get(&transaction).copied().unwrap_or_default()
     }
 
-    /// The first record of the transaction that has been open longest.
+    /// Returns the first record of the transaction that has been open longest.
     pub fn oldest_open(&self) -> Option<Lsn> {
         self.state.lock().active.values().map(|position| position.first).min()
     }
@@ -387,8 +387,8 @@ impl Pager {
         Ok(())
     }
 
-    /// A page as a snapshot at `sequence` reads it. `current` reads the page itself, which transaction `own` also gets if it has
-    /// changed the page.
+    /// Returns a page as a snapshot at `sequence` reads it. `current` reads the page itself, which
+    /// transaction `own` also gets if it has changed the page.
     pub fn read_version(
         &self,
         id: PageId,

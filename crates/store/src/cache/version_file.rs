@@ -69,7 +69,7 @@ impl VersionFile {
         Some(spilled)
     }
 
-    /// Pages in it.
+    /// Counts the pages in the file.
     pub fn pages(&self) -> usize {
         self.places.lock().used as usize
     }

@@ -81,7 +81,8 @@ impl Kept {
 }
 
 impl Versions {
-    /// No versions yet. Up to a limit of bytes they are kept in memory, the others in a file of this volume.
+    /// Creates the store of versions, which is empty. Up to a limit of bytes versions are kept in memory, the
+    /// others in a file of this volume.
     pub fn new(volume: &Arc<dyn Volume>, memory_bytes: usize) -> Self {
         Self {
             state: Mutex::default(),
@@ -138,7 +139,7 @@ impl Versions {
         Kept::Memory(Arc::new(InMemory { page: Arc::clone(page), count }))
     }
 
-    /// A number that changes whenever a page begins to change or a change is undone.
+    /// Returns a number that changes whenever a page begins to change or a change is undone.
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
@@ -270,7 +271,7 @@ impl Versions {
         state.snapshots.keys().next().copied()
     }
 
-    /// The oldest open snapshot.
+    /// Returns the oldest open snapshot.
     pub fn oldest_snapshot(&self) -> Option<u64> {
         self.state.lock().snapshots.keys().next().copied()
     }

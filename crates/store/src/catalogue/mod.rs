@@ -44,12 +44,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// Pages in use by its rows.
+    /// Counts the pages in use by the table's rows.
     pub fn data_pages(&self) -> u64 {
         self.unit(UnitKind::InRow).pages()
     }
 
-    /// Extents that belong to it.
+    /// Counts the extents that belong to the table.
     pub fn extents(&self) -> u64 {
         self.all_units().map(|unit| unit.extents.len() as u64).sum()
     }
@@ -67,12 +67,13 @@ impl Table {
         WireRowCopier::new(&self.layout, form)
     }
 
-    /// The nonclustered index of this name.
+    /// Returns the nonclustered index of this name.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name() == name)
     }
 
-    /// One of its allocation units. Asking for that of an index that does not exist is a fault of the caller.
+    /// Returns an allocation unit of the table. Asking for that of an index that does not exist is a fault of
+    /// the caller.
     pub fn unit(&self, kind: UnitKind) -> &Unit {
         let index = match kind {
             UnitKind::Index(id) => self.indexes.iter().find(|index| index.id == id),
@@ -98,7 +99,7 @@ impl Table {
         }
     }
 
-    /// All of its allocation units, those of its indexes last.
+    /// Lists the table's allocation units, those of its indexes last.
     pub fn all_units(&self) -> impl Iterator<Item = &Unit> {
         self.units.iter().chain(self.indexes.iter().map(|index| &index.unit))
     }
@@ -109,7 +110,7 @@ impl Table {
         UnitKind::ALL.into_iter().chain(indexes).collect()
     }
 
-    /// The tree in one of its units.
+    /// Returns the tree in an allocation unit; None: a heap.
     pub(crate) fn tree(&self, kind: UnitKind) -> Option<&Arc<Tree>> {
         match kind {
             UnitKind::InRow => self.clustered.as_ref(),
@@ -131,7 +132,7 @@ impl Table {
         }
     }
 
-    /// A new table without extents.
+    /// Creates a new table without extents.
     pub(crate) fn new(
         object: u32,
         name: &str,
@@ -193,23 +194,23 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The table of this name.
+    /// Returns the table of this name.
     pub fn named(&self, name: &str) -> Option<&Arc<Table>> {
         self.tables.named(name).filter(|table| table.object != CATALOGUE)
     }
 
-    /// All tables but the catalogue's own, in the order of their creation.
+    /// Lists all tables but the catalogue's own, in the order of their creation.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.tables.tables().filter(|table| table.object != CATALOGUE)
     }
 
-    /// The tables whose text refers to a name, in no order.
+    /// Lists the tables whose text refers to a name, in no order.
     pub fn referring(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
         self.tables.referring(name)
     }
 }
 
-/// The form of the catalogue's own rows: object, number of the part, part of the definition.
+/// Returns the form of the catalogue's own rows: object, number of the part, part of the definition.
 pub(crate) fn catalogue_layout() -> Result<Layout, EngineError> {
     Layout::new(vec![
         Column::required("object_id", Kind::Int),
@@ -218,7 +219,7 @@ pub(crate) fn catalogue_layout() -> Result<Layout, EngineError> {
     ])
 }
 
-/// The table's tree, or an error that it has none.
+/// Returns the table's tree, or an error that it has none.
 pub(crate) fn tree_of(table: &Table) -> Result<Arc<Tree>, EngineError> {
     table
         .clustered

@@ -73,7 +73,7 @@ impl<V: Clone, const SHIFT: u32> Chunked<V, SHIFT> {
         self.chunks.values().flat_map(|chunk| chunk.iter().map(|(key, value)| (*key, value)))
     }
 
-    /// Numbers from `first` to `last`, which are in one chunk.
+    /// Lists numbers from `first` to `last`, which are in one chunk.
     fn keys_between(&self, first: u64, last: u64) -> impl Iterator<Item = u64> {
         let chunk = self.chunks.get(&(first >> SHIFT));
         chunk.into_iter().flat_map(move |chunk| chunk.range(first..=last).map(|(key, _)| *key))
@@ -99,7 +99,7 @@ impl Names {
         self.0.remove(Self::number(name, object));
     }
 
-    /// Tables that may have the name.
+    /// Lists tables that may have the name.
     fn of(&self, name: &str) -> impl Iterator<Item = u32> {
         self.0.keys_between(Self::number(name, 0), Self::number(name, u32::MAX)).map(|number| number as u32)
     }
@@ -119,17 +119,17 @@ impl TableMap {
         self.tables.get(u64::from(object)).is_some()
     }
 
-    /// The table of a number; `Some(None)`: it is gone.
+    /// Returns the table of a number; `Some(None)`: it is gone.
     pub fn entry(&self, object: u32) -> Option<Option<&Arc<Table>>> {
         self.tables.get(u64::from(object)).map(Option::as_ref)
     }
 
-    /// The table of a number.
+    /// Returns the table of a number.
     pub fn get(&self, object: u32) -> Option<&Arc<Table>> {
         self.tables.get(u64::from(object))?.as_ref()
     }
 
-    /// The table of a number, for changes of anything but its name and its text.
+    /// Returns the table of a number, for changes of anything but its name and its text.
     pub fn get_mut(&mut self, object: u32) -> Option<&mut Table> {
         self.tables.get_mut(u64::from(object))?.as_mut().map(Arc::make_mut)
     }
@@ -163,12 +163,12 @@ impl TableMap {
         old.refers_to.iter().for_each(|name| self.referring.remove(name, old.object));
     }
 
-    /// The table of a name.
+    /// Returns the table of a name.
     pub fn named(&self, name: &str) -> Option<&Arc<Table>> {
         self.names.of(name).filter_map(|object| self.get(object)).find(|table| &*table.name == name)
     }
 
-    /// The tables whose text refers to a name.
+    /// Lists the tables whose text refers to a name.
     pub fn referring(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
         let tables = self.referring.of(name).filter_map(|object| self.get(object));
         tables.filter(move |table| table.refers_to.iter().any(|own| **own == *name))
@@ -179,7 +179,7 @@ impl TableMap {
         self.tables.iter().map(|(object, table)| (object as u32, table.as_ref()))
     }
 
-    /// The tables in the order of their numbers.
+    /// Lists the tables in the order of their numbers.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.tables.iter().filter_map(|(_, table)| table.as_ref())
     }

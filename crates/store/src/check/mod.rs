@@ -71,7 +71,8 @@ impl FragmentSource for Check<'_> {
     }
 }
 
-/// A failure to read is of the page that could not be read, whatever was looked for.
+/// Returns the kind of a finding: a failure to read belongs to the page that could not be read, else
+/// `otherwise`.
 fn kind_of(error: &EngineError, otherwise: FindingKind) -> FindingKind {
     match error {
         EngineError::DamagedPage { .. } | EngineError::Io { .. } => FindingKind::UnreadablePage,
@@ -228,7 +229,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Every row has its entry in every index, and no entry is without a row: numbers and sums over all bytes of entries are equal.
+    /// Checks that every row has its entry in every index, and that no entry is without a row: numbers and
+    /// sums over all bytes of entries are equal.
     fn indexes(&mut self, table: &Table) -> Result<(), EngineError> {
         let mut expected = vec![Entries::default(); table.indexes.len()];
         let columns: Vec<usize> = (0..table.layout.columns.len()).collect();
@@ -273,7 +275,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// One page of a table: its header, its space, its rows, its PFS entry.
+    /// Checks one page of a table: its header, its space, its rows, its PFS entry.
     fn unit_page(&mut self, table: &Table, kind: UnitKind, id: PageId) -> Option<Arc<Page>> {
         let unit = table.unit(kind).id;
         let name = Some(&*table.name);
@@ -355,7 +357,7 @@ impl<'a> Check<'a> {
         Some(page)
     }
 
-    /// Every extent is free, or has exactly one owner that its maps name.
+    /// Checks that every extent is free, or has exactly one owner that its maps name.
     fn maps(&mut self) -> Result<(), EngineError> {
         let cache = &self.shared.pager.cache;
         for file in self.shared.pager.files.all() {

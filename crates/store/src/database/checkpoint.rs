@@ -39,8 +39,8 @@ impl Shared {
         self.checkpoint_with(false).map(drop)
     }
 
-    /// The checkpoint with which a copy of the database begins. The log that the copy needs is kept until
-    /// [`end_copy`](Self::end_copy). Returns the contents of its control file.
+    /// Makes the checkpoint with which a copy of the database begins. The log that the copy needs is kept
+    /// until [`end_copy`](Self::end_copy). Returns the contents of the copy's control file.
     pub fn checkpoint_for_copy(&self) -> Result<Control, EngineError> {
         self.checkpoint_with(true)
     }
@@ -118,13 +118,13 @@ impl Shared {
         self.checkpoint.lock().last_log_backup = to;
     }
 
-    /// Bytes of records that were written since the last checkpoint.
+    /// Counts the bytes of records that were written since the last checkpoint.
     pub fn since_checkpoint_bytes(&self) -> u64 {
         let state = self.checkpoint.lock();
         self.pager.log.written_bytes() - state.log_bytes
     }
 
-    /// A checkpoint if enough log was written since the last.
+    /// Makes a checkpoint if enough log was written since the last.
     pub fn checkpoint_if_due(&self) -> Result<(), EngineError> {
         let since = self.since_checkpoint_bytes();
         // A log with a limit is given up before it is reached.
@@ -134,7 +134,8 @@ impl Shared {
         if due { self.checkpoint() } else { Ok(()) }
     }
 
-    /// Work that is due after a commit. Failures do not affect the commit; the work is tried again after a later one.
+    /// Does the work that is due after a commit. Failures do not affect the commit; the work is tried again
+    /// after a later one.
     pub fn after_commit(&self) {
         self.release_given_up().and_then(|()| self.checkpoint_if_due()).ok();
     }

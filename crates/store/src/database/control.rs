@@ -54,7 +54,7 @@ impl Control {
         Self::from_bytes(&bytes).map(Some).map_err(damaged)
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&self.encode());
@@ -63,7 +63,7 @@ impl Control {
         bytes
     }
 
-    /// The reverse of [`to_bytes`](Self::to_bytes); the error says what is wrong.
+    /// Parses the bytes of the file; the error says what is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let (body, sum) = bytes.split_last_chunk::<4>().ok_or("it is too short")?;
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {

@@ -24,7 +24,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// For databases whose cached pages take up to `cache_bytes`, besides those in use.
+    /// Creates a host of databases whose cached pages take up to `cache_bytes`, besides those in use.
     pub fn new(cache_bytes: usize) -> Host {
         Host {
             budget: Arc::new(CacheBudget::new((cache_bytes / PAGE_BYTES) as u64)),
@@ -47,12 +47,12 @@ impl Host {
         self
     }
 
-    /// A number for the transactions of one unit of work in several databases.
+    /// Returns a number for the transactions of one unit of work in several databases.
     pub fn new_owner(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Pages that all caches hold.
+    /// Counts the pages that all caches hold.
     pub fn cached_pages(&self) -> u64 {
         self.budget.used_pages()
     }

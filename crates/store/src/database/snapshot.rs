@@ -32,7 +32,7 @@ impl Snapshot {
         &self.held.shared
     }
 
-    /// Number of the last commit that it contains.
+    /// Returns the number of the last commit in the snapshot.
     pub fn sequence(&self) -> u64 {
         self.held.catalogue.sequence
     }
@@ -42,22 +42,22 @@ impl Snapshot {
         self.held.catalogue.tables()
     }
 
-    /// The table of this name.
+    /// Returns the table of this name.
     pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
         self.held.catalogue.named(name)
     }
 
-    /// The table of this id.
+    /// Returns the table of this id.
     pub fn table_of(&self, object: u32) -> Option<&Arc<Table>> {
         self.held.catalogue.tables.get(object)
     }
 
-    /// The tables whose text refers to a name.
+    /// Lists the tables whose text refers to a name.
     pub fn referring(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
         self.held.catalogue.referring(name)
     }
 
-    /// The table of this name, or error 208.
+    /// Returns the table of this name, or error 208.
     pub(crate) fn existing(&self, name: &str) -> Result<&Arc<Table>, EngineError> {
         self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })
     }

@@ -67,7 +67,7 @@ impl HeldDirectory {
         self.directory.join(name)
     }
 
-    /// Names of all files.
+    /// Lists the names of the files.
     pub(crate) fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.directory)? {

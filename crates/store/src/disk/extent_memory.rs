@@ -20,7 +20,7 @@ impl ExtentMemory {
         Self::Allocated(vec![0; EXTENT_BYTES].into())
     }
 
-    /// A copy of a whole extent.
+    /// Copies a whole extent.
     pub fn of(bytes: &[u8]) -> Self {
         #[cfg(target_os = "linux")]
         if let Some(memory) = mapping::Mapping::of(bytes, &mapping::LIVE) {
@@ -77,7 +77,8 @@ mod mapping {
     }
 
     impl Mapping {
-        /// A copy of some bytes. `None`: there are as many as there may be, or the system gives out no more.
+        /// Copies some bytes. `None`: there are as many mappings as there may be, or the system gives out no
+        /// more.
         pub fn of(bytes: &[u8], live: &'static Live) -> Option<Self> {
             let one_more = |count| (count < live.most).then_some(count + 1);
             live.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;

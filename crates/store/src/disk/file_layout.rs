@@ -65,7 +65,7 @@ pub struct DataFileDefinition {
 }
 
 impl DataFileDefinition {
-    /// A file that is only numbered.
+    /// Declares a file that is only numbered.
     pub fn numbered(number: u16, group: u16) -> Self {
         let name = format!("data-{number}");
         Self { number, group, name, limit_bytes: None, growth: FileGrowth::Automatic }
@@ -124,7 +124,7 @@ impl FileLayout {
         }
     }
 
-    /// The reverse of [`encode`](Self::encode).
+    /// Reads a layout that [`encode`](Self::encode) has written.
     pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let count = reader.count(7, "file groups")?;
         let mut layout = Self::default();

@@ -32,7 +32,7 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Length in extents.
+    /// Returns the length in extents.
     pub fn extents(&self) -> u32 {
         self.extents.load(Ordering::Acquire)
     }
@@ -207,18 +207,18 @@ impl DataFiles {
         *self.layout.write() = layout;
     }
 
-    /// The declaration of file `number`.
+    /// Returns the declaration of file `number`.
     pub fn definition(&self, number: u16) -> Option<DataFileDefinition> {
         self.layout.read().files.iter().find(|file| file.number == number).cloned()
     }
 
-    /// Name of a file group.
+    /// Returns the name of a file group.
     pub fn group_name(&self, id: u16) -> String {
         let layout = self.layout.read();
         layout.groups.iter().find(|group| group.id == id).map(|group| group.name.clone()).unwrap_or_default()
     }
 
-    /// File `number`.
+    /// Returns file `number`.
     pub fn file(&self, number: u16) -> Result<Arc<DataFile>, EngineError> {
         let files = self.files.read();
         files.iter().find(|file| file.number == number).cloned().ok_or_else(|| EngineError::DamagedPage {
@@ -276,7 +276,7 @@ pub(crate) fn remove_left_over(volume: &Arc<dyn Volume>, layout: &FileLayout) ->
     Ok(())
 }
 
-/// Name of data file `number`: `data-<number>.pages`.
+/// Returns the name of data file `number`: `data-<number>.pages`.
 pub fn file_name(number: u16) -> String {
     format!("data-{number}.pages")
 }

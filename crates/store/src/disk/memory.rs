@@ -20,7 +20,7 @@ pub struct MemoryVolume {
 }
 
 impl MemoryVolume {
-    /// A volume that is full when a quota has no room.
+    /// Creates a volume that is full when a quota has no room.
     pub fn within(quota: Option<Arc<dyn MemoryQuota>>) -> MemoryVolume {
         MemoryVolume { quota, ..MemoryVolume::default() }
     }

@@ -12,9 +12,9 @@ use super::directory::{HeldDirectory, OpenDirectoryError, open_private};
 
 /// A flat directory of files. `docs/store-engine.md`, "What is assumed of the disk", has its guarantees.
 pub trait Volume: fmt::Debug + Send + Sync {
-    /// Full path of a file, for messages only.
+    /// Returns the full path of a file, for messages only.
     fn path(&self, name: &str) -> PathBuf;
-    /// Names of all files.
+    /// Lists the names of the files.
     fn list(&self) -> io::Result<Vec<String>>;
     /// Opens an existing file for reading and writing.
     fn open(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>>;
@@ -30,7 +30,7 @@ pub trait Volume: fmt::Debug + Send + Sync {
 
 /// An open file. All methods may be called from several threads at once.
 pub trait VolumeFile: fmt::Debug + Send + Sync {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     fn length_bytes(&self) -> io::Result<u64>;
     /// Fills `buffer` from `offset`; `UnexpectedEof` if the file is shorter.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
@@ -45,8 +45,8 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
     }
     /// Makes content and length durable.
     fn sync(&self) -> io::Result<()>;
-    /// Has the disk begin with what was written so far, while others go on. The next [`sync`](Self::sync) and all
-    /// later ones report its failure.
+    /// Tells the disk to begin with the bytes written so far, while others go on. The next
+    /// [`sync`](Self::sync) and all later ones report its failure.
     fn start_sync(&self) {}
     /// Declares the contents of a range useless: it may then read as anything. Whole extents in memory are
     /// given back.

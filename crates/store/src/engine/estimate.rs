@@ -63,7 +63,7 @@ impl Snapshot {
         self.estimate_tree(&found.tree, found.pages(), compression)
     }
 
-    /// From runs of leaves in the order of the key: neighbours share most.
+    /// Estimates from runs of leaves in the order of the key: neighbours share most.
     fn estimate_tree(
         &self,
         tree: &Tree,

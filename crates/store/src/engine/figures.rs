@@ -12,12 +12,13 @@ use crate::page::lsn::Lsn;
 use crate::space::DataFileSpace;
 
 impl Engine {
-    /// Log records since the database was opened, by operation and context.
+    /// Counts the log records since the database was opened, by operation and context.
     pub fn log_counts(&self) -> Vec<LogCount> {
         self.shared.pager.log.counts()
     }
 
-    /// The records of the log that is not truncated, from `from` on (`sys.fn_dblog`). They are made durable first.
+    /// Opens a reader of the log that is not truncated, from `from` on (`sys.fn_dblog`). Its records are made
+    /// durable first.
     pub fn log_records(&self, from: Lsn) -> Result<LogReader, EngineError> {
         self.shared.pager.log.reader(from)
     }
@@ -27,7 +28,7 @@ impl Engine {
         space::log_space(&self.shared)
     }
 
-    /// The virtual log files (`sys.dm_db_log_info`).
+    /// Lists the virtual log files (`sys.dm_db_log_info`).
     pub fn log_files(&self) -> Vec<VirtualLogFile> {
         self.shared.pager.log.files()
     }
@@ -49,25 +50,25 @@ impl Engine {
         files
     }
 
-    /// The buffer cache.
+    /// Returns figures of the buffer cache.
     pub fn cache_counts(&self) -> CacheCounts {
         self.shared.pager.cache.counts()
     }
 
-    /// Transactions and bulk rows.
+    /// Counts transactions and bulk rows.
     pub fn counters(&self) -> Counters {
         self.shared.counters.figures()
     }
 
-    /// The data files and how full they are (`sys.database_files`, `sys.dm_db_file_space_usage`).
+    /// Lists the data files with their free space (`sys.database_files`, `sys.dm_db_file_space_usage`).
     pub fn data_files(&self) -> Vec<DataFileSpace> {
         space::data_files(&self.shared)
     }
 }
 
 impl Snapshot {
-    /// Density, fragmentation and records of a table's pages, one row per allocation unit and level of a tree, leaf first
-    /// (`sys.dm_db_index_physical_stats`, `DBCC SHOWCONTIG`).
+    /// Measures density, fragmentation and records of a table's pages, one row per allocation unit and level
+    /// of a tree, leaf first (`sys.dm_db_index_physical_stats`, `DBCC SHOWCONTIG`).
     pub fn physical_statistics(
         &self,
         name: &str,
@@ -76,7 +77,7 @@ impl Snapshot {
         pages::statistics(self, name, detail)
     }
 
-    /// Pages of a table's allocation units (`sys.allocation_units`, `sys.dm_db_partition_stats`).
+    /// Counts the pages of a table's allocation units (`sys.allocation_units`, `sys.dm_db_partition_stats`).
     pub fn allocation_units(&self, name: &str) -> Result<Vec<AllocationUnitSpace>, EngineError> {
         space::allocation_units(self, name)
     }

@@ -11,7 +11,7 @@ use crate::disk::files;
 use crate::error::EngineError;
 
 impl Shared {
-    /// The group of this name; None: the default.
+    /// Returns the group of this name; None: the default.
     pub(crate) fn group_named(&self, name: Option<&str>) -> Result<u16, EngineError> {
         let layout = self.pager.files.layout();
         let found = layout.groups.iter().find(|group| match name {
@@ -39,14 +39,14 @@ pub struct EngineFiles<'e> {
 }
 
 impl Engine {
-    /// The data files and their groups, for reading and changing.
+    /// Returns a handle to the data files and their groups, for reading and changing.
     pub fn files(&self) -> EngineFiles<'_> {
         EngineFiles { engine: self }
     }
 }
 
 impl EngineFiles<'_> {
-    /// The file groups, PRIMARY first (`sys.filegroups`).
+    /// Lists the file groups, PRIMARY first (`sys.filegroups`).
     pub fn file_groups(&self) -> Vec<FileGroup> {
         self.engine.shared.pager.files.layout().groups
     }

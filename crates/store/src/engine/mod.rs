@@ -72,12 +72,13 @@ impl Engine {
         Self::open_on(Arc::new(volume), options)
     }
 
-    /// A database in memory, which goes with its last clone. Its log is truncated early, since there is no recovery.
+    /// Creates a database in memory, which goes with its last clone. Its log is truncated early, since there
+    /// is no recovery.
     pub fn in_memory(options: EngineOptions) -> Result<Self, EngineError> {
         Self::open_on(Arc::new(MemoryVolume::default()), memory_options(options))
     }
 
-    /// A database in memory as one of several, which share the cache.
+    /// Creates a database in memory as one of several, which share the cache.
     pub fn in_memory_within(host: &Host, options: EngineOptions) -> Result<Self, EngineError> {
         let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::within(host.quota.clone()));
         Self::open_within(host, volume, memory_options(options), &|_| false)
@@ -137,7 +138,7 @@ impl Engine {
         self.shared.pager.log.shut(reason.to_owned());
     }
 
-    /// Everything committed, frozen.
+    /// Returns a snapshot of everything committed.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::open(&self.shared)
     }
@@ -147,7 +148,7 @@ impl Engine {
         self.shared.checkpoint()
     }
 
-    /// The recovery model.
+    /// Returns the recovery model.
     pub fn recovery_model(&self) -> RecoveryModel {
         self.shared.recovery_model()
     }
@@ -186,7 +187,7 @@ impl Engine {
         self.shared.compression_counts(UnitKind::Index(index).id(storage_of(&self.shared, object)))
     }
 
-    /// Current sizes of log and cache.
+    /// Returns the current sizes of log and cache.
     pub fn usage(&self) -> Usage {
         let (extents, free_extents) = self.shared.allocator.totals();
         let (versions_in_memory, spilled_page_versions) = self.shared.pager.versions.counts();
@@ -329,7 +330,7 @@ pub struct Usage {
     pub free_extents: u64,
 }
 
-/// A cache of its own, or one that gives way to those of other databases.
+/// Creates a cache of the database's own, or one that gives way to those of other databases.
 fn cache_of(
     host: Option<&Host>,
     options: &EngineOptions,
@@ -342,7 +343,7 @@ fn cache_of(
     }
 }
 
-/// The number that the pages of a table carry.
+/// Returns the number that the pages of a table carry.
 fn storage_of(shared: &Shared, object: u32) -> u32 {
     shared.catalogue.read().tables.get(object).map_or(object, |table| table.storage)
 }

@@ -76,17 +76,18 @@ pub struct PageContents {
 }
 
 impl PageStatistics {
-    /// Extent changes that a perfect order would need, counted as `DBCC SHOWCONTIG` counts them ("Best Count").
+    /// Counts the extent changes that a perfect order would need, as `DBCC SHOWCONTIG` counts them ("Best
+    /// Count").
     pub fn best_count(&self) -> u64 {
         self.pages.div_ceil(u64::from(EXTENT_PAGES))
     }
 
-    /// Actual extent changes ("Actual Count").
+    /// Counts the actual extent changes ("Actual Count").
     pub fn actual_count(&self) -> u64 {
         if self.pages == 0 { 0 } else { self.extent_switches + 1 }
     }
 
-    /// The best count as a percentage of the actual count.
+    /// Returns the best count as a percentage of the actual count.
     pub fn scan_density_percent(&self) -> f64 {
         match self.actual_count() {
             0 => 100.0,
@@ -138,7 +139,7 @@ pub(crate) fn statistics(
     Ok(rows)
 }
 
-/// Pages of a tree above its leaves.
+/// Counts the pages of a tree above its leaves.
 pub(crate) fn upper_pages(reader: &PageReader, tree: &Tree) -> Result<u64, EngineError> {
     let levels = levels(reader, tree)?;
     let upper = levels.split_last().map_or(&[][..], |(_, upper)| upper);
@@ -154,7 +155,7 @@ enum Order {
     Allocated,
 }
 
-/// The pages of each level in the order of their keys, the root's first. Leaves are not read.
+/// Lists the pages of each level in the order of their keys, the root's first. Leaves are not read.
 pub(crate) fn levels(reader: &PageReader, tree: &Tree) -> Result<Vec<Vec<PageId>>, EngineError> {
     let mut levels = vec![vec![tree.root]];
     let mut height = reader.read(tree.root)?.level();

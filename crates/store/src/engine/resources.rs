@@ -12,12 +12,13 @@ impl Engine {
         self.shared.governor.set_limits(limits, self.shared.pager.log.written_bytes());
     }
 
-    /// The limits of the database.
+    /// Returns the limits of the database.
     pub fn resource_limits(&self) -> Option<ResourceLimits> {
         self.shared.governor.limits()
     }
 
-    /// Utilisation of the last hour, a row for every 15 seconds, newest first (`sys.dm_db_resource_stats`); empty without limits.
+    /// Returns the utilisation of the last hour, a row for every 15 seconds, newest first
+    /// (`sys.dm_db_resource_stats`); empty without limits.
     pub fn resource_samples(&self) -> Vec<ResourceSample> {
         let counts = self.cache_counts();
         let memory_percent = 100.0 * counts.pages as f64 / counts.limit_pages.max(1) as f64;
@@ -29,7 +30,8 @@ impl Engine {
         self.shared.governor.charge_processor(time);
     }
 
-    /// Locks that are held or waited for (`sys.dm_tran_locks`); each waiter has its blocker (`blocking_session_id`).
+    /// Lists the locks that are held or waited for (`sys.dm_tran_locks`); each waiter has its blocker
+    /// (`blocking_session_id`).
     pub fn locks(&self) -> Vec<LockRow> {
         self.shared.locks.rows()
     }

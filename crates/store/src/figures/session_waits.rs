@@ -48,23 +48,23 @@ impl SessionWaits {
         self.waits.counts()
     }
 
-    /// The current wait and its duration so far.
+    /// Returns the current wait and its duration so far.
     pub fn now(&self) -> Option<(WaitType, Duration)> {
         self.state.lock().now.map(|(wait, since)| (wait, since.elapsed()))
     }
 
-    /// The type of the last wait.
+    /// Returns the type of the last wait.
     pub fn last(&self) -> Option<WaitType> {
         self.state.lock().last
     }
 }
 
-/// The session that this thread works for begins to wait, until [`ended`].
+/// Notes that the session that this thread works for begins to wait, until [`ended`].
 pub(crate) fn began(wait: WaitType) {
     of_current(|session| session.state.lock().now = Some((wait, Instant::now())));
 }
 
-/// A wait of the session that this thread works for has ended.
+/// Notes that a wait of the session that this thread works for has ended.
 pub(super) fn ended(wait: WaitType, total: Duration, signal: Duration) {
     of_current(|session| {
         session.waits.add_here(wait, total, signal);

@@ -41,13 +41,14 @@ pub struct PageBlock {
 }
 
 impl PageBlock {
-    /// A block for rows of a heap. `fill_percent`, 1 to 100, is how full a page is made.
+    /// Creates a block for rows of a heap. `fill_percent`, 1 to 100, is how full a page is made.
     pub fn new(unit: UnitId, layout: &Layout, capacity_pages: usize, fill_percent: u8) -> Self {
         let least_bytes = if layout.compression == Compression::None { 0 } else { STUB_BYTES };
         Self::with_least(unit, layout, capacity_pages, fill_percent, least_bytes)
     }
 
-    /// A block for the leaves of a tree, pages of this type, whose rows never become forwarding stubs.
+    /// Creates a block for the leaves of a tree, pages of this type, whose rows never become forwarding
+    /// stubs.
     pub fn of_tree(
         unit: UnitId,
         layout: &Layout,
@@ -226,7 +227,7 @@ impl PageBlock {
         self.append_cells(&grid, lengths, 0)
     }
 
-    /// Rows wait until they are enough for a page; those of the block's last page go on waiting.
+    /// Lets rows wait until they are enough for a page; those of the block's last page go on waiting.
     fn compress_rows(&mut self, rows: Rows<'_>, first: usize) -> usize {
         let mut taken = 0;
         while first + taken < rows.lengths.len() && self.pages < self.capacity_pages {
@@ -254,13 +255,13 @@ impl PageBlock {
         self.compressor.as_ref().map_or(CompressionCounts::default(), |compressor| compressor.counts)
     }
 
-    /// Pages that hold rows.
+    /// Counts the pages that hold rows.
     #[cfg(test)]
     pub fn pages(&self) -> usize {
         self.pages
     }
 
-    /// Bytes that it takes.
+    /// Returns the bytes that the block takes.
     pub fn buffer_bytes(&self) -> usize {
         self.bytes.capacity()
     }
@@ -270,8 +271,8 @@ impl PageBlock {
         self.pages == 0 && self.compressor.as_ref().is_none_or(|compressor| compressor.waiting() == 0)
     }
 
-    /// The pages of a full block. With PAGE compression, rows that do not fill a page yet keep waiting. Otherwise no rows wait,
-    /// and this is [`finish`](Self::finish).
+    /// Returns the pages of a full block. With PAGE compression, rows that do not fill a page yet keep
+    /// waiting. Otherwise no rows wait, and this is [`finish`](Self::finish).
     pub fn full_pages(&mut self) -> Result<&mut [[u8; PAGE_BYTES]], EngineError> {
         if self.compressor.is_none() {
             return self.finish();
@@ -328,7 +329,7 @@ fn costs_of(views: &[CellView<'_>]) -> Vec<Vec<u16>> {
     costs.collect()
 }
 
-/// Bytes of rows and slots that a page is to have at most with this fill factor.
+/// Returns the most bytes of rows and slots that a page is to have with this fill factor.
 pub(crate) fn fill_limit_bytes(fill_percent: u8) -> usize {
     let free_percent = 100 - usize::from(fill_percent.clamp(1, 100));
     CAPACITY_BYTES - CAPACITY_BYTES * free_percent / 100

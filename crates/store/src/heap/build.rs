@@ -80,7 +80,8 @@ impl Fill {
 }
 
 impl TreeBuilder {
-    /// A builder for a tree of `table` whose root is a leaf without rows. `fill` says how full pages are made.
+    /// Creates a builder for a tree of `table` whose root is a leaf without rows. `fill` says how full pages
+    /// are made.
     pub fn new(
         shared: &Arc<Shared>,
         table: &Arc<Table>,
@@ -205,7 +206,7 @@ impl TreeBuilder {
         Ok(())
     }
 
-    /// Bytes of leaves and of large values that are not written yet.
+    /// Counts the bytes of leaves and of large values that are not written yet.
     pub fn buffer_bytes(&self) -> usize {
         self.block.buffer_bytes() + self.fragments.buffer_bytes()
     }
@@ -360,7 +361,7 @@ impl TreeBuilder {
     }
 }
 
-/// Runs of neighbouring pages.
+/// Finds the runs of neighbouring pages.
 fn neighbours(ids: &[PageId]) -> Vec<Range<usize>> {
     let mut start = 0;
     ids.chunk_by(|a, b| a.file == b.file && a.page + 1 == b.page)

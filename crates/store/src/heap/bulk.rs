@@ -57,7 +57,7 @@ pub(crate) enum LocatedRows {
 }
 
 impl HeapLoad {
-    /// A writer for a heap. With `locates` it collects the rows' addresses.
+    /// Creates a writer for a heap. With `locates` it collects the rows' addresses.
     pub fn new(
         shared: &Arc<Shared>,
         table: &Arc<Table>,
@@ -86,17 +86,17 @@ impl HeapLoad {
         LargeValueReader { source: &self.shared.pager }
     }
 
-    /// The form of its rows.
+    /// Returns the form of the heap's rows.
     pub fn layout(&self) -> &Layout {
         &self.table.layout
     }
 
-    /// Rows added so far.
+    /// Counts the rows added so far.
     pub fn rows(&self) -> u64 {
         self.filled.rows as u64 + self.rows_in_block
     }
 
-    /// Bytes of pages that are not written yet.
+    /// Counts the bytes of pages that are not written yet.
     pub fn buffer_bytes(&self) -> usize {
         self.block.buffer_bytes() + self.fragments.buffer_bytes()
     }
@@ -152,7 +152,7 @@ impl HeapLoad {
         }
     }
 
-    /// Rows that have got their addresses since the last call.
+    /// Takes the rows that have got their addresses since the last call.
     pub fn take_located(&mut self) -> Vec<(LocatedRows, Vec<RowId>)> {
         std::mem::take(&mut self.located)
     }

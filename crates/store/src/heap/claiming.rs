@@ -26,7 +26,7 @@ impl<'a> HeapWriter<'a> {
         self.beside.as_ref().is_none_or(|beside| beside.claims.has(self.table.object, page))
     }
 
-    /// Locks a page, after waiting for its owner. Returns whether it was not locked before.
+    /// Locks a page, after waiting for its owner. Returns true if it was not locked before.
     pub(crate) fn claim(&mut self, page: PageId) -> Result<bool, EngineError> {
         if self.has_claimed(page) {
             return Ok(false);
@@ -201,7 +201,8 @@ impl<'a> HeapWriter<'a> {
         }
     }
 
-    /// The leaf with the last row before `end`, and its slot; that leaf and those behind it up to `end` are this transaction's.
+    /// Finds the leaf with the last row before `end`, and the row's slot. That leaf and those behind it up to
+    /// `end` are locked for this transaction.
     pub(crate) fn last_before(
         &mut self,
         tree: &Tree,
@@ -239,7 +240,7 @@ pub(crate) fn claim_root(heap: &mut HeapWriter<'_>) -> Result<(), EngineError> {
     root.map_or(Ok(()), |root| heap.claim(root).map(drop))
 }
 
-/// A conflict with the table that it is about.
+/// Adds to a conflict the table that it is about.
 fn named(table: &Table, error: EngineError) -> EngineError {
     match error {
         EngineError::UpdateConflict { .. } => EngineError::UpdateConflict { table: table.name.to_string() },

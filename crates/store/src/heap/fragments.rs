@@ -52,7 +52,7 @@ impl FragmentWriter {
         }
     }
 
-    /// Bytes of pages that are not written yet.
+    /// Counts the bytes of pages that are not written yet.
     pub fn buffer_bytes(&self) -> usize {
         (self.open.len() + self.done.len()) * PAGE_BYTES
     }

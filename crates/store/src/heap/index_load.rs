@@ -60,7 +60,7 @@ impl IndexLoad {
         Ok(true)
     }
 
-    /// The entries in order.
+    /// Returns the entries in order.
     pub fn finish(self) -> Result<Sorted, EngineError> {
         self.sorter.finish()
     }

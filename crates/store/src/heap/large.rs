@@ -68,7 +68,7 @@ impl<S: FragmentSink> LargeValueSink for LargeValueWriter<'_, S> {
 
 /// Reads pages of large values.
 pub trait FragmentSource {
-    /// The page.
+    /// Reads a page of fragments.
     fn page(&self, id: PageId) -> Result<Arc<Page>, EngineError>;
 }
 

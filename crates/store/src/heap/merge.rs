@@ -137,7 +137,8 @@ impl TreeWriter<'_, '_> {
         self.heap.must_change(Change::Links { page, before, after: change(before) })
     }
 
-    /// The leaf in which a key belongs, which is this transaction's from now on, and the least key that does not belong there.
+    /// Locks the leaf in which a key belongs for this transaction. Returns it with the least key that does
+    /// not belong there.
     fn leaf_for(&mut self, key: &[u8]) -> Result<(PageId, Option<Vec<u8>>), EngineError> {
         if self.heap.beside.is_none() {
             return self.follow(key);
@@ -177,7 +178,7 @@ impl TreeWriter<'_, '_> {
     }
 }
 
-/// The rows from `first` on that come before `end`, if they are enough for a page; else none.
+/// Returns the rows from `first` on that come before `end`, if they are enough for a page; else none.
 fn run(rows: &[&[u8]], keys: &Keys, first: usize, end: Option<&[u8]>) -> Range<usize> {
     let belongs = |row: usize| row < rows.len() && end.is_none_or(|end| keys.get(row) < end);
     let (mut last, mut bytes) = (first, 0);

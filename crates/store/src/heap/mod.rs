@@ -280,7 +280,7 @@ impl HeapWriter<'_> {
         Ok(id)
     }
 
-    /// A page of an extent that the unit did not have, claimed.
+    /// Claims a page of an extent that is new to the unit.
     fn page_of_new_extent(&mut self, kind: UnitKind, unit: &Unit) -> Result<PageId, EngineError> {
         loop {
             let (id, owner) = (self.transaction, self.table.owner(kind));
@@ -294,7 +294,7 @@ impl HeapWriter<'_> {
         }
     }
 
-    /// A page of an extent that is in use in part, claimed.
+    /// Claims a page of an extent that is in use in part.
     fn unused_page(&mut self, unit: &Unit) -> Result<Option<PageId>, EngineError> {
         if self.beside.is_none() {
             let last = unit.extents.last().filter(|last| last.used != 0xFF);

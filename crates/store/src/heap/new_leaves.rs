@@ -26,8 +26,8 @@ const EVEN_PAGES: usize = 16;
 const COMPRESSED_PAGES: usize = 8;
 
 impl TreeWriter<'_, '_> {
-    /// The rows from `first` on that belong into a leaf before `end`, if they are too many for its room, and some come between
-    /// its own. Else none.
+    /// Returns the rows from `first` on that belong into a leaf before `end`, if they are too many for its
+    /// room, and some come between its own. Else none.
     pub(crate) fn crowd(
         &self,
         page: &Page,
@@ -258,7 +258,7 @@ impl Merged {
         self.push(StoredRow::whole(record)).ok_or_else(|| damaged(tree.root, "a row to add cannot be read"))
     }
 
-    /// The length of each row's record.
+    /// Returns the length of each row's record.
     fn lengths(&self) -> Cow<'_, [u16]> {
         match &self.grid {
             Some(grid) => Cow::Owned(row::lengths(&grid.views(), grid.rows())),

@@ -244,7 +244,8 @@ impl HeapWriter<'_> {
         Ok(count)
     }
 
-    /// Numbers that tell new rows with these declared keys from each other and from those that are there; None: the first of its key.
+    /// Gives numbers that distinguish new rows with these declared keys from each other and from those that
+    /// are there; None: the first of its key.
     pub(crate) fn uniquifiers<'k>(
         &mut self,
         tree: &Tree,
@@ -264,7 +265,7 @@ impl HeapWriter<'_> {
         Ok(numbers)
     }
 
-    /// The greatest number among the rows with a declared key; None: there is no such row.
+    /// Returns the greatest number among the rows with a declared key; None: there is no such row.
     pub(crate) fn last_uniquifier(
         &mut self,
         tree: &Tree,
@@ -285,7 +286,8 @@ impl HeapWriter<'_> {
     }
 }
 
-/// The error that a row of a batch in the form of a tree (the hidden column may be missing) has a key that exists.
+/// Makes the error that a row of a batch in the form of a tree (the hidden column may be missing) has a key
+/// that exists.
 pub(crate) fn duplicate_in(tree: &Tree, batch: &RecordBatch, row: usize) -> EngineError {
     let columns: Vec<usize> = tree.key.column_indexes().into_iter().take(tree.definition.key.len()).collect();
     match batch.slice(row, 1).project(&columns) {
@@ -294,14 +296,14 @@ pub(crate) fn duplicate_in(tree: &Tree, batch: &RecordBatch, row: usize) -> Engi
     }
 }
 
-/// The number after that of a row with the same key.
+/// Returns the number after that of a row with the same key.
 pub(crate) fn next_uniquifier(before: Option<u32>) -> Result<u32, EngineError> {
     before.unwrap_or(0).checked_add(1).ok_or_else(|| EngineError::Schema {
         reason: "more rows with one key than the numbers that tell them apart".to_owned(),
     })
 }
 
-/// The batch with the hidden column.
+/// Adds the hidden column to a batch.
 pub(crate) fn with_hidden(
     layout: &Layout,
     batch: &RecordBatch,
@@ -397,7 +399,7 @@ pub(crate) fn columns_of(batch: &RecordBatch) -> Columns {
     batch.columns().iter().cloned().enumerate().collect()
 }
 
-/// The rows of an index for rows of its table.
+/// Makes the rows of an index for rows of its table.
 pub(crate) fn index_rows(
     index: &Index,
     columns: &Columns,
@@ -407,7 +409,8 @@ pub(crate) fn index_rows(
     index.rows_of(|column| columns.get(&column).cloned(), addresses, rows)
 }
 
-/// For each row of the table the place of its entry among [those of the index](index_rows); None: its filter keeps it out.
+/// Returns for each row of the table the place of its entry among [those of the index](index_rows); None: its
+/// filter keeps it out.
 fn places(index: &Index, columns: &Columns, rows: usize) -> Result<Vec<Option<usize>>, EngineError> {
     let mask = index.mask(|column| columns.get(&column).cloned(), rows)?;
     let mut entries = 0_usize..;
@@ -415,7 +418,7 @@ fn places(index: &Index, columns: &Columns, rows: usize) -> Result<Vec<Option<us
     Ok((0..rows).map(|row| if has(row) { entries.next() } else { None }).collect())
 }
 
-/// Keys of rows in the form of a tree.
+/// Makes the keys of rows in the form of a tree.
 pub(crate) fn keys_of_rows(tree: &Tree, rows: &RecordBatch) -> Result<BinaryArray, EngineError> {
     let bound = BoundBatch::new(&tree.layout, rows, &mut no_large_values())?;
     tree::keys_of_bound(&tree.key, &tree.layout, &bound)

@@ -45,7 +45,7 @@ impl<'a> TreeWriter<'_, 'a> {
             .claim_path(tree, key, |heap| heap.tree(tree).entry_for(page, first, row, PageId::NONE).map(Some))
     }
 
-    /// The entry for the new page that gets the rows from slot `first` on.
+    /// Makes the entry for the new page that gets the rows from slot `first` on.
     fn entry_for(&self, page: &Page, first: u16, row: &[u8], new: PageId) -> Result<Vec<u8>, EngineError> {
         let tree = self.tree;
         let entry = match (first == page.slot_count(), page.level()) {
@@ -63,7 +63,7 @@ impl<'a> TreeWriter<'_, 'a> {
         Ok(true)
     }
 
-    /// A full leaf with its rows compressed together, likewise.
+    /// Compresses the rows of a full leaf together. None if that saves too little.
     pub(crate) fn compressed(&self, page: &Page) -> Option<Page> {
         let tree = self.tree;
         let mut counts = CompressionCounts::default();
@@ -72,7 +72,7 @@ impl<'a> TreeWriter<'_, 'a> {
         compressed
     }
 
-    /// Without rows, what a compressed page has kept of those that it had makes way.
+    /// Discards the compression information of a page without rows, to make way for a row.
     fn discard_information(&self, page: &Arc<Page>, row: &[u8]) -> Result<(), EngineError> {
         let mut after = (**page).clone();
         match after.discard_information() {
@@ -147,9 +147,9 @@ impl<'a> TreeWriter<'_, 'a> {
     }
 }
 
-/// The slot from which on the rows of a full page move to a new one: half of its bytes. Nothing moves if the row that
-/// did not fit belongs at the very end of the tree, so that ascending keys leave full pages behind. Where nothing
-/// moves, the row's own key divides the two.
+/// Returns the slot from which on the rows of a full page move to a new one: half of its bytes. Nothing moves
+/// if the row that did not fit belongs at the very end of the tree, so that ascending keys leave full pages
+/// behind. Where nothing moves, the row's own key divides the two.
 pub(crate) fn first_of_split(page: &Page, slot: u16) -> u16 {
     match page.slot_count() {
         // A single row makes way for one before it, and stays for one behind it.
@@ -159,7 +159,7 @@ pub(crate) fn first_of_split(page: &Page, slot: u16) -> u16 {
     }
 }
 
-/// The first slot of the upper half of a page, by bytes; at least one row stays, and one goes.
+/// Returns the first slot of the upper half of a page, by bytes; at least one row stays, and one goes.
 fn middle(page: &Page) -> u16 {
     let lengths: Vec<usize> = page.rows().map(|(_, row)| row.len()).collect();
     let half = lengths.iter().sum::<usize>() / 2;

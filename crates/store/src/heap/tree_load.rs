@@ -42,7 +42,8 @@ pub(crate) struct TreeLoad {
 pub(crate) type Ended = (Result<Filled, EngineError>, Vec<ExtentId>, Option<Sorted>);
 
 impl TreeLoad {
-    /// A load into `tree`, which `builder` builds. It sorts in up to `sort_memory_bytes`; rows that are `sorted` are verified.
+    /// Begins a load into `tree`, which `builder` builds. It sorts in up to `sort_memory_bytes`; rows that
+    /// are `sorted` are verified.
     pub fn new(
         shared: &Arc<Shared>,
         table: &Arc<Table>,
@@ -65,12 +66,12 @@ impl TreeLoad {
         }
     }
 
-    /// Rows added so far.
+    /// Counts the rows added so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Bytes of pages that are not written yet.
+    /// Counts the bytes of pages that are not written yet.
     pub fn buffer_bytes(&self) -> usize {
         self.fragments.buffer_bytes() + self.builder.as_ref().map_or(0, TreeBuilder::buffer_bytes)
     }

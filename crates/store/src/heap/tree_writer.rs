@@ -22,7 +22,7 @@ pub(crate) struct TreeWriter<'w, 'a> {
 }
 
 impl<'a> HeapWriter<'a> {
-    /// A writer for one of the table's trees.
+    /// Creates a writer for one of the table's trees.
     pub fn tree<'w>(&'w mut self, tree: &'w Tree) -> TreeWriter<'w, 'a> {
         TreeWriter { heap: self, tree }
     }
@@ -68,7 +68,7 @@ impl<'a> HeapWriter<'a> {
 }
 
 impl TreeWriter<'_, '_> {
-    /// An empty page for the root of a new tree.
+    /// Makes an empty page for the root of a new tree.
     pub fn new_root(&mut self) -> Result<PageId, EngineError> {
         let root = self.new_tree_page(0)?;
         let image = Box::new(self.empty_page(root, 0));
@@ -136,7 +136,7 @@ impl TreeWriter<'_, '_> {
         self.insert_at(0, key, row)
     }
 
-    /// The bytes and the place of the row with a key.
+    /// Finds the row with a key: its place and its bytes.
     pub fn find_keyed(&mut self, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
         let tree = self.tree;
         let page = self.heap.leaf(tree, key)?;

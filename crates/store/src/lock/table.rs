@@ -84,7 +84,7 @@ pub enum LockStatus {
 }
 
 impl LockStatus {
-    /// `GRANT`, `WAIT` or `CONVERT`.
+    /// Returns `GRANT`, `WAIT` or `CONVERT`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Granted => "GRANT",
@@ -312,7 +312,7 @@ impl LockTable {
         }
     }
 
-    /// The mode in which a transaction has locked a resource.
+    /// Returns the mode in which a transaction has locked a resource.
     pub fn held(&self, transaction: u64, resource: &Resource) -> Option<LockMode> {
         self.space.0.lock().queues.get(&(self.database, resource.clone()))?.held(transaction)
     }
@@ -355,7 +355,7 @@ impl LockTable {
         usage
     }
 
-    /// Everything held or waited for.
+    /// Lists the locks that are held or waited for.
     pub fn rows(&self) -> Vec<LockRow> {
         let state = self.space.0.lock();
         let mut rows = Vec::new();
@@ -476,7 +476,7 @@ impl State {
         }
     }
 
-    /// Transactions each of which waits for the next, and the last for the first, which is `start`.
+    /// Finds transactions each of which waits for the next, and the last for the first, which is `start`.
     fn circle(&self, start: Node) -> Option<Vec<Node>> {
         let mut edges: HashMap<Node, Vec<Node>> = HashMap::new();
         for ((database, _), queue) in &self.queues {

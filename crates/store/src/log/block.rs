@@ -17,7 +17,8 @@ const HEADER_BYTES: usize = 32;
 const MAGIC: &[u8; 4] = b"BWLB";
 const FILE_MAGIC: &[u8; 8] = b"BWVLF1\r\n";
 
-/// The first 512 bytes of a virtual log file: magic, number, where the file before it ends, checksum of the first 16 bytes.
+/// Makes the first 512 bytes of a virtual log file: magic, number, end of the file before it, checksum of the
+/// first 16 bytes.
 pub fn file_header(number: u32, previous_end: u32) -> Vec<u8> {
     let mut header = Vec::with_capacity(UNIT_BYTES);
     header.extend_from_slice(FILE_MAGIC);
@@ -55,12 +56,12 @@ impl OpenBlock {
         Self { file, position, bytes: vec![0; HEADER_BYTES], closed: 0, records: 0, durable }
     }
 
-    /// Position of the block being filled in units.
+    /// Returns the position of the block being filled, in units.
     pub fn position(&self) -> u32 {
         self.position
     }
 
-    /// Position of the first block that is not written.
+    /// Returns the position of the first block that is not written.
     pub fn unwritten(&self) -> u32 {
         self.position - (self.closed / UNIT_BYTES) as u32
     }
@@ -73,7 +74,7 @@ impl OpenBlock {
         Lsn { file: self.file, block: self.position, record: self.records + 1 }
     }
 
-    /// Bytes of the block being filled.
+    /// Counts the bytes of the block being filled.
     pub fn length_bytes(&self) -> usize {
         self.bytes.len() - self.closed
     }
@@ -95,7 +96,7 @@ impl OpenBlock {
         lsn
     }
 
-    /// A record of a block that is not written.
+    /// Returns a record of a block that is not written.
     pub fn record(&self, block: u32, number: u16) -> Option<Vec<u8>> {
         let (start, length) = self.place_of(block)?;
         nth_record(self.bytes.get(start..start + length)?, number)
@@ -156,7 +157,7 @@ impl OpenBlock {
         self.records = 0;
     }
 
-    /// The closed blocks that are not written, one after the other.
+    /// Returns the closed blocks that are not written, one after the other.
     pub fn closed(&self) -> &[u8] {
         self.bytes.get(..self.closed).unwrap_or_default()
     }
@@ -181,7 +182,8 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The block of `file` at `position`, at the start of `bytes`. None if there is no block, or a torn one.
+    /// Parses the block of `file` at `position`, at the start of `bytes`. None if there is no block, or a
+    /// torn one.
     pub fn parse(bytes: &'a [u8], file: u32, position: u32) -> Option<Self> {
         let block = Self::parse_checked(bytes, file, position)?;
         let checked = bytes.get(8..block.units as usize * UNIT_BYTES)?;
@@ -203,7 +205,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// The positions of the records in the block's bytes, in order.
+    /// Lists the positions of the records in the block's bytes, in order.
     pub fn places(&self) -> Vec<Range<usize>> {
         let mut next = HEADER_BYTES;
         let places = self.records().map(|record| {
@@ -214,7 +216,7 @@ impl<'a> Block<'a> {
         places.collect()
     }
 
-    /// The records in order.
+    /// Lists the records in order.
     pub fn records(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut rest = self.records;
         std::iter::from_fn(move || {

@@ -45,7 +45,7 @@ impl Decisions {
         });
     }
 
-    /// The decisions that are still needed.
+    /// Lists the decisions that are still needed.
     pub fn remembered(&self) -> Vec<u64> {
         self.forget();
         self.open.lock().keys().copied().collect()

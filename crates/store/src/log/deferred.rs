@@ -21,12 +21,13 @@ pub struct DeferredFile {
 }
 
 impl DeferredFile {
-    /// File `number`, to be made later. Its header will say that the file before ends at `previous_end`.
+    /// Prepares file `number`, to be made later. Its header will say that the file before ends at
+    /// `previous_end`.
     pub fn new(volume: &Arc<dyn Volume>, number: u32, previous_end: u32) -> Self {
         Self { volume: Arc::clone(volume), number, previous_end, file: Mutex::default() }
     }
 
-    /// The file, made now if it is not there.
+    /// Returns the file, and makes it if it is not there.
     fn made(&self) -> io::Result<Arc<dyn VolumeFile>> {
         let mut made = self.file.lock();
         if let Some(file) = &*made {

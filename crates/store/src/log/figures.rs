@@ -56,7 +56,7 @@ impl LogOperation {
         Self::SetFreeSpace,
     ];
 
-    /// `LOP_…`
+    /// Returns the name in `sys.fn_dblog`: `LOP_…`
     pub fn name(self) -> &'static str {
         match self {
             Self::BeginTransaction => "LOP_BEGIN_XACT",
@@ -76,7 +76,7 @@ impl LogOperation {
         }
     }
 
-    /// The kind of a record; a compensation counts as what it does.
+    /// Returns the operation of a record; a compensation counts as the change that it makes.
     pub fn of(record: &LogRecord) -> Self {
         match &record.operation {
             Operation::Begin => Self::BeginTransaction,
@@ -156,7 +156,7 @@ impl LogContext {
         Self::MinimallyLoggedMap,
     ];
 
-    /// `LCX_…`
+    /// Returns the name in `sys.fn_dblog`: `LCX_…`
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "LCX_NULL",
@@ -177,7 +177,7 @@ impl LogContext {
         }
     }
 
-    /// The kind of a page; `in_tree` says whether its table is a clustered tree.
+    /// Returns the kind of a page; `in_tree` says whether its table is a clustered tree.
     pub fn of(bytes: &[u8; PAGE_BYTES], in_tree: impl FnOnce(u32) -> bool) -> Self {
         let unit = page::unit(bytes);
         match page::page_type(bytes) {
@@ -245,7 +245,7 @@ impl LogCounts {
         }
     }
 
-    /// The counts that are not zero.
+    /// Lists the counts that are not zero.
     pub fn rows(&self) -> Vec<LogCount> {
         let rows = LogOperation::ALL.into_iter().zip(&self.counts);
         rows.flat_map(|(operation, row)| {

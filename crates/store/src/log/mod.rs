@@ -147,7 +147,7 @@ impl Log {
         Self::start(volume, options, files, end, waits)
     }
 
-    /// The log of a new database.
+    /// Creates the log of a new database.
     pub fn create(
         volume: &Arc<dyn Volume>,
         options: LogOptions,
@@ -256,7 +256,7 @@ impl Log {
         state.reserved_bytes = state.reserved_bytes.saturating_sub(reserved_bytes);
     }
 
-    /// The position of the next record.
+    /// Returns the position of the next record.
     pub fn position(&self) -> Lsn {
         self.state.lock().block.next_lsn()
     }
@@ -309,7 +309,7 @@ impl Log {
         Ok(self.state.lock().block.start())
     }
 
-    /// The record at `lsn`, which must not have been truncated.
+    /// Reads the record at `lsn`, which must not have been truncated.
     pub fn read(&self, lsn: Lsn) -> Result<LogRecord, EngineError> {
         let bytes = {
             let state = self.state.lock();
@@ -354,12 +354,12 @@ impl Log {
         Ok(())
     }
 
-    /// Bytes of the log that are in use.
+    /// Counts the bytes of the log that are in use.
     pub fn used_bytes(&self) -> u64 {
         self.state.lock().used_bytes()
     }
 
-    /// Bytes of records appended since the database was opened.
+    /// Counts the bytes of records appended since the database was opened.
     pub fn written_bytes(&self) -> u64 {
         self.state.lock().written_bytes
     }
@@ -369,17 +369,17 @@ impl Log {
         self.state.lock().kept_for = reason;
     }
 
-    /// Records appended since the database was opened, by operation and context.
+    /// Counts the records appended since the database was opened, by operation and context.
     pub fn counts(&self) -> Vec<LogCount> {
         self.state.lock().counts.rows()
     }
 
-    /// Bytes kept free for undoing open transactions.
+    /// Returns the bytes kept free for undoing open transactions.
     pub fn reserved_bytes(&self) -> u64 {
         self.state.lock().reserved_bytes
     }
 
-    /// Bytes of the log from `lsn` on.
+    /// Counts the bytes of the log from `lsn` on.
     pub fn bytes_since(&self, lsn: Lsn) -> u64 {
         let after: u64 =
             self.files().iter().filter(|file| file.number >= lsn.file).map(|file| file.used_bytes).sum();
@@ -391,7 +391,7 @@ impl Log {
         self.state.lock().flushes
     }
 
-    /// The virtual log files that are not truncated, oldest first.
+    /// Lists the virtual log files that are not truncated, oldest first.
     pub fn files(&self) -> Vec<VirtualLogFile> {
         let state = self.state.lock();
         let current = state.block.start().file;
@@ -405,7 +405,7 @@ impl Log {
         files.collect()
     }
 
-    /// The sizes with which the log was opened.
+    /// Returns the sizes with which the log was opened.
     pub fn options(&self) -> LogOptions {
         self.options
     }
@@ -417,8 +417,8 @@ impl Log {
         self.io.figures(None, name, size_bytes)
     }
 
-    /// A reader of the records that are in the log now, from `from` on. They are made durable first, except those for which a
-    /// full disk has no room.
+    /// Opens a reader of the records that are in the log now, from `from` on. They are made durable first,
+    /// except those for which a full disk has no room.
     pub fn reader(&self, from: Lsn) -> Result<LogReader, EngineError> {
         match self.flush(self.position()) {
             Err(error) if error.is_log_full() => {}
@@ -515,12 +515,12 @@ impl State {
     }
 }
 
-/// `log-<number>.vlf`, eight hexadecimal digits.
+/// Returns the name of a virtual log file: `log-<number>.vlf`, eight hexadecimal digits.
 pub(crate) fn file_name(number: u32) -> String {
     format!("log-{number:08x}.vlf")
 }
 
-/// Number of the virtual log file of this name.
+/// Returns the number of the virtual log file of this name.
 pub(crate) fn file_number(name: &str) -> Option<u32> {
     let number = u32::from_str_radix(name.strip_prefix("log-")?.strip_suffix(".vlf")?, 16).ok()?;
     (file_name(number) == name).then_some(number)

@@ -30,7 +30,7 @@ struct ReadBlock {
 }
 
 impl ReadBack {
-    /// The record at `lsn`, decoded by `decode`; `open` opens a file by its number.
+    /// Reads the record at `lsn`, decoded by `decode`; `open` opens a file by its number.
     pub fn record<T>(
         &mut self,
         lsn: Lsn,

@@ -91,7 +91,7 @@ impl LogReader {
         reader
     }
 
-    /// The next block: its position, its bytes with header and padding.
+    /// Reads the next block: its position, its bytes with header and padding.
     pub(crate) fn next_block(&mut self) -> Result<Option<(Lsn, Vec<u8>)>, EngineError> {
         loop {
             let Some((number, used_bytes)) = self.files.front().copied() else { return Ok(None) };

@@ -167,7 +167,7 @@ impl LogRecord {
         matches!(&self.operation, Operation::Change(change) if self.transaction != 0 && change.has_inverse())
     }
 
-    /// The record's bytes.
+    /// Returns the record's bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();
         put_head(&mut out, self.transaction, self.previous, self.place);
@@ -201,7 +201,7 @@ impl LogRecord {
         out.into_bytes()
     }
 
-    /// The reverse of [`encode`](Self::encode).
+    /// Parses a record that [`encode`](Self::encode) has made.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, CodecError> {
         let mut reader = Reader::new(bytes);
         let transaction = reader.u64("transaction")?;
@@ -239,7 +239,7 @@ impl LogRecord {
 }
 
 impl Change {
-    /// The page that changes.
+    /// Returns the page that changes.
     pub fn page(&self) -> PageId {
         match self {
             Self::Image { page, .. }
@@ -312,7 +312,7 @@ impl Change {
         !self.is_whole()
     }
 
-    /// The change that undoes this one; None if none is needed, since the page itself is freed.
+    /// Returns the change that undoes this one; None if none is needed, since the page itself is freed.
     pub fn inverse(&self) -> Option<Self> {
         if !self.has_inverse() {
             return None;
@@ -454,7 +454,7 @@ pub struct FormatRecord {
 }
 
 impl FormatRecord {
-    /// The [`Change::Format`] of a page with these bytes.
+    /// Makes the [`Change::Format`] of a page with these bytes.
     pub fn new(transaction: u64, place: LogPlace, page: PageId, bytes: &[u8; PAGE_BYTES]) -> Self {
         let mut out = Writer::with_capacity(PAGE_BYTES + 256);
         put_head(&mut out, transaction, Lsn::ZERO, place);
@@ -511,7 +511,7 @@ fn take_u16(reader: &mut Reader<'_>, field: &'static str) -> Result<u16, CodecEr
     u16::try_from(value).map_err(|_| reader.invalid(field, format!("{value} is too large")))
 }
 
-/// The page without its long runs of zeros: pieces of offset, length, bytes.
+/// Writes the page without its long runs of zeros: pieces of offset, length, bytes.
 fn put_image(out: &mut Writer, bytes: &[u8; PAGE_BYTES]) {
     /// Words that are looked at together.
     const GROUP: usize = 8;
@@ -552,7 +552,7 @@ fn take_image(reader: &mut Reader<'_>) -> Result<Page, CodecError> {
     Ok(Page::from_bytes(bytes))
 }
 
-/// Two versions of a row: what they begin and end with in common, then what differs.
+/// Writes two versions of a row: the lengths of their common beginning and end, then the bytes that differ.
 fn put_difference(out: &mut Writer, before: &[u8], after: &[u8]) {
     let head = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let (rest_before, rest_after) =
@@ -570,7 +570,7 @@ fn take_difference(reader: &mut Reader<'_>) -> Result<(Vec<u8>, Vec<u8>), CodecE
     Ok(([head, before, tail].concat(), [head, after, tail].concat()))
 }
 
-/// Bytes in which the same value stands many times in a row: pairs of count and value.
+/// Writes bytes in which the same value stands many times in a row: pairs of count and value.
 fn put_runs(out: &mut Writer, bytes: &[u8]) {
     let runs: Vec<&[u8]> = bytes.chunk_by(|a, b| a == b).collect();
     out.count(runs.len());

@@ -108,13 +108,13 @@ impl LogScan {
         (before + u64::from(lsn.block) * UNIT_BYTES as u64, all)
     }
 
-    /// The position behind the last record.
+    /// Returns the position behind the last record.
     pub(crate) fn end(&self) -> Result<Lsn, EngineError> {
         let (file, block) = self.files.last().copied().unwrap_or((0, 0));
         Ok(Lsn { file, block, record: 0 })
     }
 
-    /// Number and used bytes of each file.
+    /// Lists number and used bytes of each file.
     pub(super) fn files(&self) -> impl Iterator<Item = (u32, u64)> {
         self.files.iter().map(|(number, end)| (*number, u64::from(*end) * UNIT_BYTES as u64))
     }
@@ -133,7 +133,7 @@ fn read_file(volume: &Arc<dyn Volume>, number: u32) -> Result<Vec<u8>, EngineErr
     Ok(bytes)
 }
 
-/// Position behind the last whole block.
+/// Returns the position behind the last whole block.
 fn end_of(bytes: &[u8], number: u32) -> u32 {
     let mut position = 1_u32;
     while let Some(block) =

@@ -163,7 +163,7 @@ impl Log {
         made.err().map(|error| error.to_string())
     }
 
-    /// Everything before this position is durable.
+    /// Returns the position before which all records are durable.
     pub fn durable(&self) -> Lsn {
         self.state.lock().durable
     }

@@ -18,14 +18,14 @@ impl Lsn {
     /// Position before every record.
     pub const ZERO: Self = Self { file: 0, block: 0, record: 0 };
 
-    /// Ten bytes as a page header holds them.
+    /// Returns ten bytes as a page header holds them.
     pub fn to_bytes(self) -> [u8; 10] {
         let ([a, b, c, d], [e, f, g, h]) = (self.file.to_le_bytes(), self.block.to_le_bytes());
         let [i, j] = self.record.to_le_bytes();
         [a, b, c, d, e, f, g, h, i, j]
     }
 
-    /// The reverse of [`to_bytes`](Self::to_bytes).
+    /// Reads a position from the ten bytes of a page header.
     pub fn from_bytes(bytes: [u8; 10]) -> Self {
         let [a, b, c, d, e, f, g, h, i, j] = bytes;
         Self {

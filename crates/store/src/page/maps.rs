@@ -30,7 +30,7 @@ pub const FULLNESS: u8 = 0x07;
 pub const FULLNESS_WITH_ROOM: [usize; 4] =
     [super::CAPACITY_BYTES, super::CAPACITY_BYTES / 2, super::CAPACITY_BYTES / 5, super::CAPACITY_BYTES / 20];
 
-/// The fullness of a page in a PFS entry: 0 empty, 1 to 50 %, 2 to 80 %, 3 to 95 %, 4 more.
+/// Returns the fullness of a page in a PFS entry: 0 empty, 1 to 50 %, 2 to 80 %, 3 to 95 %, 4 more.
 pub fn fullness(free_bytes: usize) -> u8 {
     let used = super::CAPACITY_BYTES.saturating_sub(free_bytes) * 100;
     let capacity = super::CAPACITY_BYTES;
@@ -43,27 +43,28 @@ pub fn fullness(free_bytes: usize) -> u8 {
     }
 }
 
-/// The PFS page for a page, and its entry there.
+/// Returns the PFS page for a page, and the number of its entry there.
 pub fn pfs_of(page: PageId) -> (PageId, u32) {
     let interval = page.page / PFS_PAGES;
     let place = if interval == 0 { 1 } else { interval * PFS_PAGES };
     (PageId { file: page.file, page: place }, page.page % PFS_PAGES)
 }
 
-/// The GAM page for an extent, and its bit there.
+/// Returns the GAM page for an extent, and its bit there.
 pub fn gam_of(extent: ExtentId) -> (PageId, u32) {
     let interval = extent.extent / MAP_EXTENTS;
     let place = if interval == 0 { 2 } else { interval * MAP_PAGES };
     (PageId { file: extent.file, page: place }, extent.extent % MAP_EXTENTS)
 }
 
-/// The SGAM page for an extent: the page after the GAM.
+/// Returns the SGAM page for an extent, the page after the GAM, and its bit there.
 pub fn sgam_of(extent: ExtentId) -> (PageId, u32) {
     let (gam, bit) = gam_of(extent);
     (PageId { page: gam.page + 1, ..gam }, bit)
 }
 
-/// The map of minimally logged extents: the eighth page of the first extent of each interval.
+/// Returns the map page of minimally logged extents, the eighth page of the first extent of each interval,
+/// and the extent's bit there.
 pub fn minimally_logged_of(extent: ExtentId) -> (PageId, u32) {
     let interval = extent.extent / MAP_EXTENTS;
     (PageId { file: extent.file, page: interval * MAP_PAGES + 7 }, extent.extent % MAP_EXTENTS)
@@ -114,7 +115,7 @@ pub fn map_pages(from: u32, to: u32) -> Vec<(u32, PageType)> {
     found
 }
 
-/// An empty IAM page: number in its chain, and the first extent of the range that it covers.
+/// Makes an empty IAM page: number in its chain, and the first extent of the range that it covers.
 pub fn iam_page(id: PageId, unit: UnitId, sequence: u32, first_extent: ExtentId) -> Page {
     let mut page = Page::formatted(id, PageType::Iam, 0, unit, 90);
     let bytes = page.bytes_mut();
@@ -123,19 +124,19 @@ pub fn iam_page(id: PageId, unit: UnitId, sequence: u32, first_extent: ExtentId)
     page
 }
 
-/// The first extent of the range that an IAM page covers.
+/// Returns the first extent of the range that an IAM page covers.
 pub fn iam_start(page: &Page) -> ExtentId {
     let start = page.bytes().get(IAM_START..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default();
     PageId::from_bytes(start).extent()
 }
 
-/// Bit `bit` of a bitmap page.
+/// Reads bit `bit` of a bitmap page.
 pub fn bit(page: &Page, bit: u32) -> bool {
     bit < MAP_EXTENTS
         && page.bytes().get(BITS + bit as usize / 8).is_some_and(|byte| byte & (1 << (bit % 8)) != 0)
 }
 
-/// The bits of a bitmap page that are set.
+/// Lists the bits of a bitmap page that are set.
 pub fn bits(page: &Page) -> impl Iterator<Item = u32> {
     let bytes = page.bytes().get(BITS..BITS + MAP_EXTENTS as usize / 8).unwrap_or_default();
     (0..).zip(bytes).filter(|(_, byte)| **byte != 0).flat_map(|(index, byte)| {
@@ -157,7 +158,7 @@ pub fn set_bits(page: &mut Page, first: u32, count: u32, value: bool) -> bool {
     true
 }
 
-/// The entry of a page on its PFS page.
+/// Returns the entry of a page on its PFS page.
 pub fn free_space(page: &Page, entry: u32) -> u8 {
     if entry >= PFS_PAGES { 0 } else { page.bytes().get(ENTRIES + entry as usize).copied().unwrap_or(0) }
 }

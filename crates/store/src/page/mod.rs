@@ -70,28 +70,28 @@ impl PageId {
     /// The absence of a page: the end of a chain.
     pub const NONE: Self = Self { file: 0, page: 0 };
 
-    /// Page `page` of file `file`.
+    /// Names page `page` of file `file`.
     pub fn new(file: u16, page: u32) -> Self {
         Self { file, page }
     }
 
-    /// The extent that the page is in.
+    /// Returns the extent that the page is in.
     pub fn extent(self) -> ExtentId {
         ExtentId { file: self.file, extent: self.page / EXTENT_PAGES }
     }
 
-    /// False for [`NONE`](Self::NONE).
+    /// Returns false for [`NONE`](Self::NONE).
     pub fn is_some(self) -> bool {
         self != Self::NONE
     }
 
-    /// Six bytes as they are stored: page, then file.
+    /// Returns the six bytes in which the address is stored: page, then file.
     pub fn to_bytes(self) -> [u8; 6] {
         let ([a, b, c, d], [e, f]) = (self.page.to_le_bytes(), self.file.to_le_bytes());
         [a, b, c, d, e, f]
     }
 
-    /// The reverse of [`to_bytes`](Self::to_bytes).
+    /// Reads an address from its six bytes.
     pub fn from_bytes(bytes: [u8; 6]) -> Self {
         let [a, b, c, d, e, f] = bytes;
         Self { page: u32::from_le_bytes([a, b, c, d]), file: u16::from_le_bytes([e, f]) }
@@ -120,7 +120,7 @@ pub struct ExtentId {
 }
 
 impl ExtentId {
-    /// Page `index` (0 to 7) of the extent.
+    /// Returns page `index` (0 to 7) of the extent.
     pub fn page(self, index: u32) -> PageId {
         PageId { file: self.file, page: self.extent.saturating_mul(EXTENT_PAGES).saturating_add(index) }
     }
@@ -136,14 +136,14 @@ pub struct RowId {
 }
 
 impl RowId {
-    /// Eight bytes as they are stored: page, file, slot.
+    /// Returns the eight bytes in which the address is stored: page, file, slot.
     pub fn to_bytes(self) -> [u8; 8] {
         let [a, b, c, d, e, f] = self.page.to_bytes();
         let [g, h] = self.slot.to_le_bytes();
         [a, b, c, d, e, f, g, h]
     }
 
-    /// The reverse of [`to_bytes`](Self::to_bytes).
+    /// Reads an address from its eight bytes.
     pub fn from_bytes(bytes: [u8; 8]) -> Self {
         let [a, b, c, d, e, f, g, h] = bytes;
         Self { page: PageId::from_bytes([a, b, c, d, e, f]), slot: u16::from_le_bytes([g, h]) }
@@ -210,7 +210,7 @@ pub struct UnitId {
 }
 
 impl UnitId {
-    /// The id as `sys.allocation_units` shows it.
+    /// Returns the id as `sys.allocation_units` shows it.
     pub fn allocation_unit_id(self) -> u64 {
         (u64::from(self.index) << 48) | (u64::from(self.object) << 16)
     }
@@ -223,12 +223,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page of zeros, as one that was never written.
+    /// Makes a page of zeros, as one that was never written.
     pub fn zeroed() -> Self {
         Self { bytes: [0; PAGE_BYTES] }
     }
 
-    /// An empty page. `fixed_length` is the fixed part of its rows with the row header (`pminlen`).
+    /// Makes an empty page. `fixed_length` is the fixed part of its rows with the row header (`pminlen`).
     pub fn formatted(id: PageId, page_type: PageType, level: u8, unit: UnitId, fixed_length: u16) -> Self {
         let mut page = Self::zeroed();
         format(&mut page.bytes, id, page_type, level, unit, fixed_length);
@@ -245,22 +245,22 @@ impl Page {
         &self.bytes
     }
 
-    /// All bytes, for code that knows the page's format (allocation maps).
+    /// Returns the bytes of the page, for code that knows the page's format (allocation maps).
     pub fn bytes_mut(&mut self) -> &mut [u8; PAGE_BYTES] {
         &mut self.bytes
     }
 
-    /// The page's own address.
+    /// Returns the page's own address.
     pub fn id(&self) -> PageId {
         PageId::from_bytes(array_at(&self.bytes, ID))
     }
 
-    /// The type; None if the engine does not know it, or the page was never written.
+    /// Returns the type; None if the engine does not know it, or the page was never written.
     pub fn page_type(&self) -> Option<PageType> {
         page_type(&self.bytes)
     }
 
-    /// Height above the leaves of a tree; 0 for all others.
+    /// Returns the height above the leaves of a tree; 0 for all others.
     pub fn level(&self) -> u8 {
         level(&self.bytes)
     }
@@ -270,12 +270,12 @@ impl Page {
         unit(&self.bytes)
     }
 
-    /// The page before it on its level of a tree.
+    /// Returns the page before it on its level of a tree.
     pub fn previous(&self) -> PageId {
         PageId::from_bytes(array_at(&self.bytes, PREVIOUS))
     }
 
-    /// The page that follows this one in its chain.
+    /// Returns the page that follows this one in its chain.
     pub fn next(&self) -> PageId {
         PageId::from_bytes(array_at(&self.bytes, NEXT))
     }
@@ -286,7 +286,7 @@ impl Page {
         put(&mut self.bytes, NEXT, &next.to_bytes());
     }
 
-    /// Log position of the last change.
+    /// Returns the log position of the last change.
     pub fn lsn(&self) -> Lsn {
         Lsn::from_bytes(array_at(&self.bytes, LSN))
     }
@@ -296,17 +296,17 @@ impl Page {
         put(&mut self.bytes, LSN, &lsn.to_bytes());
     }
 
-    /// Number of slots, those of removed heap rows included.
+    /// Counts the slots, those of removed heap rows included.
     pub fn slot_count(&self) -> u16 {
         u16_at(&self.bytes, SLOTS).min((CAPACITY_BYTES / SLOT_BYTES) as u16)
     }
 
-    /// Bytes free for rows and slots, holes included.
+    /// Counts the bytes free for rows and slots, holes included.
     pub fn free_bytes(&self) -> usize {
         usize::from(u16_at(&self.bytes, FREE_COUNT)).min(CAPACITY_BYTES)
     }
 
-    /// Fixed part of the rows with the row header (`pminlen`).
+    /// Returns the length of the rows' fixed part with the row header (`pminlen`).
     pub fn fixed_length(&self) -> usize {
         usize::from(u16_at(&self.bytes, FIXED_LENGTH))
     }
@@ -356,7 +356,7 @@ impl Page {
         self.put_u16(FLAGS, u16_at(&self.bytes, FLAGS) & !UNLOGGED);
     }
 
-    /// Byte offset of the row in `slot`; None if there is none.
+    /// Returns the byte offset of the row in `slot`; None if there is none.
     pub fn row_offset(&self, slot: u16) -> Option<usize> {
         if slot >= self.slot_count() {
             return None;
@@ -366,7 +366,7 @@ impl Page {
         (HEADER_BYTES..PAGE_BYTES).contains(&offset).then_some(offset)
     }
 
-    /// The row in `slot`; None if there is none or its length makes no sense.
+    /// Returns the row in `slot`; None if there is none or its length makes no sense.
     pub fn row(&self, slot: u16) -> Option<&[u8]> {
         let offset = self.row_offset(slot)?;
         let length = row_length(self, offset)?;
@@ -482,7 +482,8 @@ impl Page {
         true
     }
 
-    /// Bytes that must stay free so that each row of a heap can become a forwarding stub: compressed rows may be shorter than one.
+    /// Counts the bytes that must stay free so that each row of a heap can become a forwarding stub:
+    /// compressed rows may be shorter than one.
     pub fn stub_reserve_bytes(&self) -> usize {
         self.rows().map(|(_, row)| STUB_BYTES.saturating_sub(row.len())).sum()
     }
@@ -492,7 +493,7 @@ impl Page {
         length + SLOT_BYTES <= self.free_bytes()
     }
 
-    /// A free slot of a heap page: the first empty one, else the next.
+    /// Returns a free slot of a heap page: the first empty one, else the next.
     pub fn free_slot(&self) -> u16 {
         let count = self.slot_count();
         (0..count).find(|slot| self.row_offset(*slot).is_none()).unwrap_or(count)
@@ -616,32 +617,32 @@ pub fn set_fill(bytes: &mut [u8; PAGE_BYTES], slots: u16, free_data: usize, free
     bytes[FREE_DATA..FREE_DATA + 2].copy_from_slice(&(free_data as u16).to_le_bytes());
 }
 
-/// Number of slots.
+/// Counts the slots.
 pub fn slot_count(bytes: &[u8; PAGE_BYTES]) -> u16 {
     u16_at(bytes, SLOTS).min((CAPACITY_BYTES / SLOT_BYTES) as u16)
 }
 
-/// Bytes free for rows and slots.
+/// Counts the bytes free for rows and slots.
 pub fn free_bytes(bytes: &[u8; PAGE_BYTES]) -> usize {
     usize::from(u16_at(bytes, FREE_COUNT)).min(CAPACITY_BYTES)
 }
 
-/// See [`Page::id`].
+/// Returns the page's own address, as [`Page::id`] does.
 pub fn id(bytes: &[u8; PAGE_BYTES]) -> PageId {
     PageId::from_bytes(array_at(bytes, ID))
 }
 
-/// See [`Page::unit`].
+/// Returns the page's unit, as [`Page::unit`] does.
 pub fn unit(bytes: &[u8; PAGE_BYTES]) -> UnitId {
     UnitId { object: u32::from_le_bytes(array_at(bytes, OBJECT)), index: u16_at(bytes, INDEX) }
 }
 
-/// See [`Page::level`].
+/// Returns the page's level, as [`Page::level`] does.
 pub fn level(bytes: &[u8; PAGE_BYTES]) -> u8 {
     bytes[LEVEL]
 }
 
-/// See [`Page::page_type`].
+/// Returns the page's type, as [`Page::page_type`] does.
 pub fn page_type(bytes: &[u8; PAGE_BYTES]) -> Option<PageType> {
     PageType::from_byte(bytes[TYPE])
 }
@@ -651,7 +652,8 @@ pub(crate) const HAS_DICTIONARY: u8 = 4;
 /// Offset at which compression information counts changed rows.
 pub(crate) const CHANGES: usize = HEADER_BYTES + 1;
 
-/// Bytes of a compressed page's information record; None: the page is not compressed, or the record runs over it.
+/// Returns the bytes of a compressed page's information record; None: the page is not compressed, or the
+/// record runs over it.
 pub(crate) fn information_bytes(page: &[u8; PAGE_BYTES]) -> Option<usize> {
     if !is_compressed(page) {
         return None;
@@ -663,7 +665,7 @@ pub(crate) fn information_bytes(page: &[u8; PAGE_BYTES]) -> Option<usize> {
     (size >= 5 && HEADER_BYTES + size <= PAGE_BYTES).then_some(size)
 }
 
-/// See [`Page::is_compressed`].
+/// Returns true for a compressed page, as [`Page::is_compressed`] does.
 pub fn is_compressed(bytes: &[u8; PAGE_BYTES]) -> bool {
     bytes[TYPE_FLAGS] & COMPRESSED != 0
 }
@@ -696,7 +698,7 @@ pub fn seal(bytes: &mut [u8; PAGE_BYTES]) {
     bytes[CHECKSUM..CHECKSUM + 4].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// See [`Page::verify`].
+/// Checks a page, as [`Page::verify`] does.
 pub fn verify(bytes: &[u8; PAGE_BYTES], id: PageId) -> Result<(), String> {
     let stored = u32::from_le_bytes(array_at(bytes, CHECKSUM));
     let computed = checksum(bytes);
@@ -720,7 +722,7 @@ pub fn verify(bytes: &[u8; PAGE_BYTES], id: PageId) -> Result<(), String> {
     Ok(())
 }
 
-/// CRC-32 of the page but for its checksum field.
+/// Computes the CRC-32 of the page but for its checksum field.
 fn checksum(bytes: &[u8; PAGE_BYTES]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&bytes[..CHECKSUM]);

@@ -32,7 +32,7 @@ impl UnitKind {
         UnitId { object, index }
     }
 
-    /// The place among the units that every table has.
+    /// Returns the place among the units that every table has.
     pub(crate) fn place(self) -> usize {
         match self {
             Self::InRow | Self::Index(_) => 0,
@@ -52,7 +52,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The extents one by one.
+    /// Lists the extents one by one.
     pub fn extents(self) -> impl Iterator<Item = ExtentId> {
         (0..self.count).map(move |index| ExtentId { extent: self.first.extent + index, ..self.first })
     }
@@ -85,7 +85,7 @@ pub struct ExtentUse {
 }
 
 impl ExtentUse {
-    /// The pages in use.
+    /// Lists the pages in use.
     pub fn pages(self) -> impl Iterator<Item = PageId> {
         (0..EXTENT_PAGES)
             .filter(move |index| self.used & (1 << index) != 0)
@@ -107,7 +107,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// Pages in use.
+    /// Counts the pages in use.
     pub fn pages(&self) -> u64 {
         self.extents.iter().map(|extent| u64::from(extent.used.count_ones())).sum()
     }

@@ -82,7 +82,7 @@ impl<'a> BatchBuilder<'a> {
         Ok(Self { layout, projection, fields, columns, pages: Vec::new(), starts })
     }
 
-    /// Rows so far.
+    /// Counts the rows so far.
     pub fn rows(&self) -> usize {
         self.starts.len()
     }
@@ -119,7 +119,7 @@ impl<'a> BatchBuilder<'a> {
         result.map_err(|(index, error)| self.damaged_value(index, error))
     }
 
-    /// The batch.
+    /// Builds the batch of the rows so far.
     pub fn finish(mut self, large: &dyn LargeValueSource) -> Result<RecordBatch, EngineError> {
         let layout = self.layout;
         let rows = self.rows();

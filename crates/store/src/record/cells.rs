@@ -25,7 +25,8 @@ pub struct CellColumn<'a> {
 }
 
 impl<'a> CellColumn<'a> {
-    /// From values that are known to fit; `moved` are the pointers of those that are elsewhere, by row.
+    /// Takes values that are known to fit; `moved` are the pointers of those stored outside their rows, by
+    /// row.
     pub(super) fn new<'m>(
         kind: Kind,
         source: Source<'a>,
@@ -121,7 +122,7 @@ impl<'a> CellColumn<'a> {
         column
     }
 
-    /// The cells.
+    /// Returns the cells.
     pub fn view(&self) -> CellView<'_> {
         CellView {
             codes: &self.cells.codes,
@@ -143,7 +144,8 @@ impl GridColumn {
     }
 }
 
-/// Numbers of a kind whose compressed form needs nothing but them. What cannot be kept is refused with its row.
+/// Converts values of a kind whose compressed form needs nothing but numbers. A value that cannot be kept is
+/// refused with its row.
 pub(super) fn integers<'a>(
     kind: Kind,
     array: &ArrayRef,

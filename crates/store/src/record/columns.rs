@@ -44,7 +44,8 @@ struct NullBit {
 }
 
 impl ColumnBuilder {
-    /// A builder for column `index` of a layout, with room for about this many rows and bytes of text. None if there is no such column.
+    /// Creates a builder for column `index` of a layout, with room for about this many rows and bytes of
+    /// text. None if there is no such column.
     pub fn new(layout: &Layout, index: usize, rows: usize, text_bytes: usize) -> Option<Self> {
         let (column, position) = (layout.columns.get(index)?, layout.positions.get(index)?);
         let null = column.nullable.then_some(NullBit {
@@ -63,7 +64,7 @@ impl ColumnBuilder {
         })
     }
 
-    /// Bytes of text so far.
+    /// Counts the bytes of text so far.
     pub fn text_bytes(&self) -> usize {
         if let Values::Variable { data, .. } = &self.values { data.len() } else { 0 }
     }
@@ -117,7 +118,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// The array.
+    /// Builds the array.
     pub fn finish(self) -> Result<ArrayRef, ColumnError> {
         let nulls = self.valid.map(|valid| {
             NullBuffer::new(BooleanBuffer::collect_bool(valid.len(), |row| valid.get(row) != Some(&false)))
@@ -163,7 +164,7 @@ impl FixedSource for InPage<'_> {
     }
 }
 
-/// The first row whose bytes are no value and that is not null; bytes under a null may be anything.
+/// Refuses the first row whose bytes are no value and that is not null; bytes under a null may be anything.
 fn refuse_damaged(
     kind: Kind,
     rows: CheckedRows<'_>,
@@ -219,7 +220,8 @@ fn push(data: &mut Vec<u8>, value: &[u8], utf16: bool) -> Option<()> {
     }
 }
 
-/// Value `index` of the variable part, which begins at `part`, and whether it is a pointer; None if the record has fewer.
+/// Returns value `index` of the variable part, which begins at `part`, and true if it is a pointer; None if
+/// the record has fewer.
 #[inline]
 fn variable_value(record: &[u8], part: usize, index: usize) -> Option<(&[u8], bool)> {
     let status = *record.first()?;

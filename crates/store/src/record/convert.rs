@@ -18,7 +18,7 @@ const TICKS_PER_DAY: i64 = 864_000_000_000;
 const OUTSIDE: &str = "the value is outside the range of its type";
 const FINER: &str = "the value is finer than its type";
 
-/// Ten to the power of `digits`, which is at most 9.
+/// Returns ten to the power of `digits`, which is at most 9.
 #[inline]
 pub fn power_of_ten(digits: u8) -> i64 {
     const POWERS: [i64; 10] =
@@ -26,7 +26,7 @@ pub fn power_of_ten(digits: u8) -> i64 {
     POWERS.get(usize::from(digits)).copied().unwrap_or(1_000_000_000)
 }
 
-/// Fractional digits that Arrow's unit of a time or timestamp of this scale has.
+/// Returns the number of fractional digits that Arrow's unit of a time or timestamp of this scale has.
 #[inline]
 pub fn unit_digits(scale: u8) -> u8 {
     match scale {
@@ -37,7 +37,7 @@ pub fn unit_digits(scale: u8) -> u8 {
     }
 }
 
-/// Bytes of a time of this scale.
+/// Returns the bytes of a time of this scale.
 pub fn time_bytes(scale: u8) -> usize {
     match scale {
         0..=2 => 3,
@@ -92,7 +92,8 @@ pub fn put_integer(kind: Kind, value: i64, out: &mut [u8]) -> Result<(), &'stati
     }
 }
 
-/// A `datetime` from milliseconds since 1970: days since 1900 in the upper half, ticks of 1/300 second in the lower.
+/// Makes a `datetime` of milliseconds since 1970: days since 1900 in the upper half, ticks of 1/300 second in
+/// the lower.
 #[inline]
 pub fn date_time(milliseconds: i64) -> Result<i64, &'static str> {
     let days = milliseconds.div_euclid(DAY_SECONDS * 1000) + DAYS_TO_1970 - DAYS_TO_1900;
@@ -124,7 +125,7 @@ pub fn date(bytes: [u8; 3]) -> Option<i32> {
     Some((days - DAYS_TO_1970) as i32)
 }
 
-/// Arrow's units since midnight of a time's bytes; None for a day or more.
+/// Converts a time's bytes to Arrow's units since midnight; None for a day or more.
 #[inline]
 pub fn time<const WIDTH: usize>(scale: u8, bytes: [u8; WIDTH]) -> Option<i64> {
     let units = unsigned(&bytes) as i64;
@@ -137,7 +138,7 @@ pub fn is_time(scale: u8, bytes: &[u8]) -> bool {
     (unsigned(bytes) as i64) < DAY_SECONDS * power_of_ten(scale)
 }
 
-/// Units of a time of this scale in a day.
+/// Returns the number of units of a time of this scale in a day.
 pub fn day_units(scale: u8) -> i64 {
     DAY_SECONDS * power_of_ten(scale)
 }
@@ -148,7 +149,8 @@ pub fn is_day(days: u64) -> bool {
     days < CALENDAR_DAYS as u64
 }
 
-/// Arrow's units since 1970 of the bytes of a `datetime2` of a scale below 7; None for bytes that are never written.
+/// Converts the bytes of a `datetime2` of a scale below 7 to Arrow's units since 1970; None for bytes that
+/// are never written.
 #[inline]
 pub fn datetime2<const WIDTH: usize>(scale: u8, bytes: [u8; WIDTH]) -> Option<i64> {
     let (units, days) = units_and_days(&bytes)?;
@@ -157,22 +159,22 @@ pub fn datetime2<const WIDTH: usize>(scale: u8, bytes: [u8; WIDTH]) -> Option<i6
     (units < day).then(|| ((days - DAYS_TO_1970) * day + units).checked_mul(factor))?
 }
 
-/// Seconds since 1970 of the bytes of a `smalldatetime`.
+/// Converts the bytes of a `smalldatetime` to seconds since 1970.
 #[inline]
 pub fn small_datetime([a, b, c, d]: [u8; 4]) -> i64 {
     let days = i64::from(u16::from_le_bytes([c, d])) + DAYS_TO_1900 - DAYS_TO_1970;
     days * DAY_SECONDS + i64::from(u16::from_le_bytes([a, b])) * 60
 }
 
-/// Milliseconds since 1970 of the bytes of a `datetime`.
+/// Converts the bytes of a `datetime` to milliseconds since 1970.
 #[inline]
 pub fn datetime([a, b, c, d, e, f, g, h]: [u8; 8]) -> i64 {
     let days = i64::from(i32::from_le_bytes([e, f, g, h])) + DAYS_TO_1900 - DAYS_TO_1970;
     days * DAY_SECONDS * 1000 + tick_milliseconds(u32::from_le_bytes([a, b, c, d]).into())
 }
 
-/// `datetime2(7)` and `datetimeoffset` from the exact form: a big-endian count of 100 ns since 0001-01-01, then for the latter the
-/// offset in minutes with its sign bit flipped.
+/// Writes a `datetime2(7)` or `datetimeoffset` from the exact form: a big-endian count of 100 ns since
+/// 0001-01-01, then for the latter the offset in minutes with its sign bit flipped.
 pub fn put_ticks(kind: Kind, value: &[u8], out: &mut [u8]) -> Result<(), &'static str> {
     let count =
         value.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes)).ok_or("the value is too short")?;
@@ -196,8 +198,8 @@ pub fn put_ticks(kind: Kind, value: &[u8], out: &mut [u8]) -> Result<(), &'stati
     Ok(())
 }
 
-/// The reverse of [`put_ticks`] without an offset: 100 ns since 0001-01-01, big-endian, of a time and a date. None for bytes that are
-/// never written.
+/// Reads what [`put_ticks`] has written, without an offset: 100 ns since 0001-01-01, big-endian, of a time
+/// and a date. None for bytes that are never written.
 #[inline]
 pub fn ticks(scale: u8, time_and_date: &[u8]) -> Option<[u8; 8]> {
     let (units, days) = units_and_days(time_and_date)?;
@@ -205,7 +207,8 @@ pub fn ticks(scale: u8, time_and_date: &[u8]) -> Option<[u8; 8]> {
     (count < TICKS_PER_DAY).then(|| (days * TICKS_PER_DAY + count).to_be_bytes())
 }
 
-/// Like [`ticks`](fn@ticks), with the offset in minutes behind the count, its sign bit flipped.
+/// Reads a moment like [`ticks`](fn@ticks), with the offset in minutes behind the count, its sign bit
+/// flipped.
 #[inline]
 pub fn offset_ticks(scale: u8, bytes: &[u8]) -> Option<[u8; 10]> {
     let (time_and_date, [low, high]) = bytes.split_last_chunk()?;
@@ -213,7 +216,7 @@ pub fn offset_ticks(scale: u8, bytes: &[u8]) -> Option<[u8; 10]> {
     Some([a, b, c, d, e, f, g, h, high ^ 0x80, *low])
 }
 
-/// Sign byte (1: not negative) and magnitude.
+/// Writes sign byte (1: not negative) and magnitude.
 pub fn put_decimal(value: i128, out: &mut [u8]) -> Result<(), &'static str> {
     let magnitude = value.unsigned_abs().to_le_bytes();
     let Some((sign, rest)) = out.split_first_mut() else { return Err("no room for the sign") };
@@ -226,7 +229,7 @@ pub fn put_decimal(value: i128, out: &mut [u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The reverse of [`put_decimal`].
+/// Reads a decimal that [`put_decimal`] has written.
 #[inline]
 pub fn decimal(bytes: &[u8]) -> Option<i128> {
     let (sign, rest) = bytes.split_first()?;
@@ -240,14 +243,14 @@ pub fn decimal(bytes: &[u8]) -> Option<i128> {
     }
 }
 
-/// A GUID between the order of its text and the order of its storage; its own reverse.
+/// Swaps a GUID between the order of its text and the order of its storage; its own reverse.
 pub fn guid(bytes: [u8; 16]) -> [u8; 16] {
     let [a, b, c, d, e, f, g, h, rest @ ..] = bytes;
     let [i, j, k, l, m, n, o, p] = rest;
     [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
 }
 
-/// UTF-16, little-endian, appended to `out`.
+/// Appends text to `out` as UTF-16, little-endian.
 pub fn utf16(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     if bytes.is_ascii() {
@@ -260,7 +263,7 @@ pub fn utf16(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// UTF-8 from UTF-16, little-endian, appended to `out`. None, and anything may have been appended: not UTF-16.
+/// Appends UTF-16, little-endian, to `out` as UTF-8. None, and anything may have been appended: not UTF-16.
 pub fn utf8(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (mut units, rest) = bytes.as_chunks::<2>();
     if !rest.is_empty() {
@@ -305,12 +308,12 @@ pub fn utf8(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// A byte of UTF-8 behind the first of its character: the lowest six bits.
+/// Makes a byte of UTF-8 behind the first of its character: the lowest six bits.
 fn continuation(bits: u32) -> u8 {
     0x80 | (bits & 0x3F) as u8
 }
 
-/// A time and, in the last three bytes, a date: units since midnight, and days since 0001-01-01.
+/// Reads a time and, in the last three bytes, a date: units since midnight, and days since 0001-01-01.
 #[inline]
 fn units_and_days(bytes: &[u8]) -> Option<(i64, i64)> {
     let (time, date) = bytes.split_last_chunk::<3>()?;
@@ -331,7 +334,7 @@ fn days(bytes: &[u8]) -> Option<i64> {
     (0..CALENDAR_DAYS).contains(&days).then_some(days)
 }
 
-/// Little-endian in as many bytes as there are.
+/// Writes a number, little-endian, in as many bytes as there are.
 fn put_unsigned(value: u64, out: &mut [u8]) {
     out.iter_mut().zip(value.to_le_bytes()).for_each(|(place, byte)| *place = byte);
 }
@@ -343,12 +346,12 @@ fn unsigned(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(value)
 }
 
-/// Milliseconds of a 1/300 second tick, rounded as SQL Server shows them: 0, 3, 7.
+/// Converts a 1/300 second tick to milliseconds, rounded as SQL Server shows them: 0, 3, 7.
 fn tick_milliseconds(ticks: i64) -> i64 {
     (ticks * 10 + 1) / 3
 }
 
-/// Units of 10^-from seconds as units of 10^-to; None if that would drop digits.
+/// Converts units of 10^-from seconds to units of 10^-to; None if that would drop digits.
 fn rescale(value: i64, from: u8, to: u8) -> Option<i64> {
     if from <= to {
         return value.checked_mul(power_of_ten(to - from));

@@ -44,8 +44,8 @@ struct Bit {
 }
 
 impl EntryCopier {
-    /// For an index whose columns have these `sources` in the table, or the row's address where there is none. `None`: entries are
-    /// not copies, because either is compressed.
+    /// Creates a copier for an index whose columns have these `sources` in the table, or the row's address
+    /// where there is none. `None`: entries are not copies, because either is compressed.
     pub fn new(table: &Layout, entries: &Layout, sources: &[Option<usize>]) -> Option<Self> {
         if table.is_compressed() || entries.is_compressed() || sources.len() != entries.columns.len() {
             return None;

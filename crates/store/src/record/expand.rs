@@ -34,7 +34,7 @@ impl From<EngineError> for ColumnError {
     }
 }
 
-/// The array of a column's expanded cells.
+/// Builds the array of a column's expanded cells.
 pub fn column(
     kind: Kind,
     nullable: bool,
@@ -143,7 +143,7 @@ impl<'a> Cells<'a> {
         Values::Variable { data, ends }.finish(self.kind, nulls)
     }
 
-    /// Values whose uncompressed bytes are not Arrow's.
+    /// Builds the array of values whose uncompressed bytes are not Arrow's.
     fn fixed(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ColumnError> {
         let width = if let Place::Fixed(width) = self.kind.place() { width } else { 0 }.max(1);
         let rows = self.view.codes.len();

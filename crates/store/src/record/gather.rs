@@ -40,14 +40,14 @@ struct Span {
 }
 
 impl<'a> RowGatherer<'a> {
-    /// A gatherer for rows of this form.
+    /// Creates a gatherer for rows of this form.
     pub fn new(layout: &'a Layout) -> Self {
         let bitmap_bytes = if layout.is_compressed() { 0 } else { layout.bitmap_bytes() };
         let (pages, starts, slots, nulls) = Default::default();
         Self { layout, pages, starts, slots, nulls, bitmap_bytes, has_pointers: false }
     }
 
-    /// Rows that were taken and are not in a batch yet.
+    /// Counts the rows that were taken and are not in a batch yet.
     pub fn rows(&self) -> usize {
         self.starts.len()
     }
@@ -102,7 +102,7 @@ impl<'a> RowGatherer<'a> {
         Ok(())
     }
 
-    /// The address of each row, which is its first place even if it was forwarded since.
+    /// Returns the address of each row, which is its first place even if it was forwarded since.
     pub fn addresses(&self) -> Vec<RowId> {
         let mut addresses = Vec::with_capacity(self.rows());
         for (page, rows) in self.spans() {
@@ -116,7 +116,7 @@ impl<'a> RowGatherer<'a> {
         addresses
     }
 
-    /// The key of each row, as `of_row` reads it.
+    /// Computes the key of each row, as `of_row` reads it.
     pub(crate) fn keys(
         &self,
         of_row: impl Fn(&Layout, StoredRow<'_>) -> Option<Vec<u8>>,
@@ -170,7 +170,7 @@ impl<'a> RowGatherer<'a> {
         self.has_pointers = false;
     }
 
-    /// The rows as a batch of the columns in `projection`, which are indexes from 0.
+    /// Builds a batch of the rows, with the columns in `projection`, which are indexes from 0.
     pub fn finish(
         &mut self,
         projection: &[usize],
@@ -182,7 +182,7 @@ impl<'a> RowGatherer<'a> {
         batch.finish(large)
     }
 
-    /// Each page with the starts of its rows.
+    /// Lists each page with the starts of its rows.
     fn spans(&self) -> impl Iterator<Item = (&Arc<Page>, &[u16])> {
         let mut first = 0;
         self.pages.iter().map(move |span| {

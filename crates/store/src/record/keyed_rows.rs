@@ -21,7 +21,7 @@ impl Keys {
         self.ends.len()
     }
 
-    /// One of them; empty if there is none at this place.
+    /// Returns the key of a row; empty if there is no such row.
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         let start = match row.checked_sub(1) {

@@ -99,7 +99,7 @@ impl Kind {
         matches!(self, Self::Binary(_) | Self::VarBinary(_))
     }
 
-    /// The place and width of values.
+    /// Returns the place and width of values.
     pub fn place(self) -> Place {
         let time = |scale: u8| match scale {
             0..=2 => 3,
@@ -132,7 +132,7 @@ impl Kind {
         })
     }
 
-    /// The Arrow type in which values arrive and leave: the exact form of `docs/type-mapping.md`.
+    /// Returns the Arrow type in which values arrive and leave: the exact form of `docs/type-mapping.md`.
     pub fn data_type(self) -> DataType {
         use DataType::{
             Binary, Boolean, Date32, Decimal128, FixedSizeBinary, Float32, Float64, Int16, Int32, Int64,

@@ -21,12 +21,12 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column that may be null.
+    /// Declares a column that may be null.
     pub fn new(name: impl Into<String>, kind: Kind) -> Self {
         Self { name: name.into(), kind, nullable: true }
     }
 
-    /// A column that may not be null.
+    /// Declares a column that may not be null.
     pub fn required(name: impl Into<String>, kind: Kind) -> Self {
         Self { name: name.into(), kind, nullable: false }
     }
@@ -122,14 +122,15 @@ impl Layout {
         Self::with_form(columns, RecordForm::Row, 1)
     }
 
-    /// The layout of a nonclustered index's leaf rows: key columns, the locator of the row, included columns. All values stay in the row.
+    /// Creates the layout of a nonclustered index's leaf rows: key columns, the locator of the row, included
+    /// columns. All values stay in the row.
     pub fn of_index(columns: Vec<Column>) -> Result<Self, EngineError> {
         let mut layout = Self::with_form(columns, RecordForm::IndexLeaf, 0)?;
         layout.pinned = (0..layout.columns.len()).collect();
         Ok(layout)
     }
 
-    /// The hidden column. Its bytes are big-endian, so that they order as the number does.
+    /// Declares the hidden column. Its bytes are big-endian, so that they order as the number does.
     pub(crate) fn uniquifier() -> Column {
         Column::new(UNIQUIFIER, Kind::VarBinary(Some(4)))
     }
@@ -192,7 +193,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Columns that callers see.
+    /// Returns the columns that callers see.
     pub fn visible(&self) -> &[Column] {
         self.columns.get(..self.columns.len() - self.hidden).unwrap_or_default()
     }
@@ -218,18 +219,19 @@ impl Layout {
         self.compression != Compression::None
     }
 
-    /// Bytes of the NULL bitmap.
+    /// Returns the bytes of the NULL bitmap.
     pub fn bitmap_bytes(&self) -> usize {
         self.columns.len().div_ceil(8)
     }
 
-    /// Offset of the first byte behind the NULL bitmap.
+    /// Returns the offset of the first byte behind the NULL bitmap.
     pub fn bitmap_end(&self) -> usize {
         self.fixed_bytes + 2 + self.bitmap_bytes()
     }
 
-    /// Size of a record with `variable_columns` entries in its offset array and `variable_bytes` of variable data. This is the
-    /// documented estimate: Fixed_Data_Size + Variable_Data_Size + Null_Bitmap + 4.
+    /// Computes the size of a record with `variable_columns` entries in its offset array and `variable_bytes`
+    /// of variable data. This is the documented estimate: Fixed_Data_Size + Variable_Data_Size + Null_Bitmap
+    /// + 4.
     pub fn row_bytes(&self, variable_columns: usize, variable_bytes: usize) -> usize {
         let variable = if variable_columns > 0 { 2 + 2 * variable_columns + variable_bytes } else { 0 };
         self.bitmap_end() + variable

@@ -33,12 +33,12 @@ impl LyingRows {
         layout.form == RecordForm::Row && !layout.is_compressed() && !layout.positions.iter().any(large)
     }
 
-    /// Number of rows.
+    /// Counts the rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// For each page its records, each from its first byte to the end of the page.
+    /// Lists for each page its records, each from its first byte to the end of the page.
     pub fn pages(&self) -> impl Iterator<Item = impl ExactSizeIterator<Item = &[u8]>> {
         self.pages.iter().map(|LyingPage { page, starts }| {
             let bytes: &[u8; PAGE_BYTES] = page.bytes();
@@ -132,7 +132,8 @@ impl ValuePlace {
         }
     }
 
-    /// The number of the value among those of variable length, and where these begin in a record; `None`: it has a fixed place.
+    /// Returns the number of the value among those of variable length, and the offset at which these begin in
+    /// a record; `None`: it has a fixed place.
     pub fn variable(&self) -> Option<(usize, usize)> {
         match self.place {
             Place::Variable { part, index } => Some((index.into(), part.into())),
@@ -140,7 +141,7 @@ impl ValuePlace {
         }
     }
 
-    /// Byte of a record, and bit in it, that say that the value is null. `None`: it never is.
+    /// Returns the byte of a record, and the bit in it, that say that the value is null. `None`: it never is.
     pub fn null(&self) -> Option<(usize, u8)> {
         self.null.map(|(place, mask)| (place.into(), mask))
     }

@@ -74,7 +74,7 @@ pub enum RecordType {
     Fragment,
 }
 
-/// The record's type; None if the engine does not write such records.
+/// Returns the record's type; None if the engine does not write such records.
 pub fn record_type(status: u8) -> Option<RecordType> {
     if compress::record::is_compressed(&[status]) {
         return match (status >> 2) & 7 {
@@ -94,8 +94,8 @@ pub fn record_type(status: u8) -> Option<RecordType> {
     }
 }
 
-/// Length of the record at the start of `bytes`, found from the record itself. `fixed_length` is that of the page's header, which
-/// index records need.
+/// Computes the length of the record at the start of `bytes`, found from the record itself. `fixed_length` is
+/// that of the page's header, which index records need.
 pub fn length(bytes: &[u8], fixed_length: usize) -> Option<usize> {
     if compress::record::is_compressed(bytes) {
         return compress::record::length(bytes);
@@ -126,20 +126,20 @@ pub fn length(bytes: &[u8], fixed_length: usize) -> Option<usize> {
     (end > 0 && end <= bytes.len()).then_some(end)
 }
 
-/// The stub at the address of a row that moved.
+/// Makes the stub at the address of a row that moved.
 pub fn stub(target: RowId) -> Vec<u8> {
     let mut stub = vec![2 << 1];
     stub.extend_from_slice(&target.to_bytes());
     stub
 }
 
-/// The target of a stub; None if the record is not a stub.
+/// Returns the target of a stub; None if the record is not a stub.
 pub fn stub_target(record: &[u8]) -> Option<RowId> {
     let (status, target) = record.split_first()?;
     (record_type(*status)? == RecordType::ForwardingStub).then_some(RowId::from_bytes(*target.first_chunk()?))
 }
 
-/// The record of a row that moves away from `home`. One more variable column holds that address.
+/// Makes the record of a row that moves away from `home`. One more variable column holds that address.
 pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
     if compress::record::is_compressed(record) {
         return compress::record::forwarded(record, home);
@@ -164,7 +164,7 @@ pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The address under which a forwarded row is known; None if the record was not forwarded.
+/// Returns the address under which a forwarded row is known; None if the record was not forwarded.
 pub fn forwarded_from(record: &[u8]) -> Option<RowId> {
     if compress::record::is_compressed(record) {
         return compress::record::forwarded_from(record);
@@ -176,7 +176,7 @@ pub fn forwarded_from(record: &[u8]) -> Option<RowId> {
     record.get(end.checked_sub(8)?..end)?.first_chunk().map(|bytes| RowId::from_bytes(*bytes))
 }
 
-/// The pointers of a row's values that are elsewhere.
+/// Lists the pointers of a row's values that are stored outside it.
 pub fn pointers(record: &[u8]) -> Vec<&[u8]> {
     if compress::record::is_compressed(record) {
         return compress::record::pointers(record);
@@ -239,7 +239,7 @@ pub trait LargeValueSource {
     fn read(&self, pointer: &[u8], out: &mut Vec<u8>) -> Result<(), EngineError>;
 }
 
-/// For readers that do not want them: every value that is elsewhere is empty.
+/// Creates a source for readers that do not want large values: each is empty.
 pub(crate) fn empty_large_values() -> impl LargeValueSource {
     struct Empty;
     impl LargeValueSource for Empty {

@@ -117,17 +117,17 @@ impl<'a> BoundBatch<'a> {
         Ok(bound)
     }
 
-    /// Number of rows.
+    /// Counts the rows.
     pub fn rows(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Length of each row's record in bytes.
+    /// Returns the length of each row's record in bytes.
     pub fn lengths(&self) -> &[u16] {
         &self.lengths
     }
 
-    /// The columns of CD records; none if the layout is not compressed.
+    /// Returns the columns of CD records; none if the layout is not compressed.
     pub fn cells(&self) -> Vec<CellView<'_>> {
         self.cells.iter().map(CellColumn::view).collect()
     }
@@ -284,7 +284,7 @@ impl<'a> BoundBatch<'a> {
         }
     }
 
-    /// Row lengths, and who has to leave.
+    /// Computes the lengths of the rows, and moves out values of rows that are too long.
     fn measure(&mut self, rows: usize, sink: &mut dyn LargeValueSink) -> Result<(), EngineError> {
         let fixed = self.layout.bitmap_end();
         if self.layout.variable_count == 0 {
@@ -333,7 +333,7 @@ impl<'a> BoundBatch<'a> {
         Ok(())
     }
 
-    /// Bytes of a row that leave room for the number that may be put into it later.
+    /// Returns the bytes of a row that leave room for the number that may be put into it later.
     fn comfortable_bytes(&self) -> usize {
         self.layout.row_limit_bytes.saturating_sub(growth_bytes(self.layout))
     }
@@ -383,7 +383,7 @@ impl<'a> BoundBatch<'a> {
     }
 }
 
-/// The first byte of a record without variable columns.
+/// Returns the first byte of a record without variable columns.
 pub(super) fn status(layout: &Layout) -> u8 {
     match layout.form {
         RecordForm::Row => HAS_BITMAP,
@@ -406,7 +406,8 @@ pub(super) fn template(layout: &Layout) -> Vec<u8> {
     template
 }
 
-/// `width` bytes for each of `rows` rows, as `convert` writes them; rows that are null are left out. Errors: the first row that it refuses.
+/// Makes `width` bytes for each of `rows` rows, as `convert` writes them; rows that are null are left out.
+/// Errors: the first row that it refuses.
 fn converted<'a>(
     (width, rows, nulls): (usize, usize, Option<&NullBuffer>),
     convert: impl Fn(usize, &mut [u8]) -> Result<(), &'static str>,
@@ -422,7 +423,8 @@ fn converted<'a>(
     Ok(Values::Converted(out))
 }
 
-/// A column of ASCII text as UTF-16 and its ends, all at once; None: it is not, or too long for that.
+/// Converts a column of ASCII text to UTF-16 and its ends, all at once; None: it is not ASCII, or too long
+/// for that.
 fn ascii_as_utf16(values: &StringArray) -> Option<(Vec<u8>, Vec<i32>)> {
     let offsets = values.offsets();
     let (first, last) = (*offsets.first()?, *offsets.last()?);
@@ -597,7 +599,7 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
     Ok(Source { values, nulls })
 }
 
-/// Bytes of the longest value, also if it is that of a null.
+/// Returns the bytes of the longest value, also if it is that of a null.
 fn longest(ends: &[i32]) -> usize {
     let lengths = ends.iter().zip(ends.get(1..).unwrap_or_default()).map(|(start, end)| end - start);
     // Without a comparison that decides anything, so that many are made at once.

@@ -24,17 +24,17 @@ pub(crate) struct StoredRow<'a> {
 }
 
 impl<'a> StoredRow<'a> {
-    /// A row that is in no page, or in one that is not compressed.
+    /// Reads a row that is in no page, or in one that is not compressed.
     pub fn whole(record: &'a [u8]) -> Self {
         Self { record, information: None }
     }
 
-    /// A row of a page with this information; None: the page is not compressed.
+    /// Reads a row of a page with this information; None: the page is not compressed.
     pub fn within(record: &'a [u8], information: Option<&'a PageInformation<'a>>) -> Self {
         Self { record, information }
     }
 
-    /// The complete record, independent of its page. None if it is damaged.
+    /// Returns the complete record, independent of its page. None if it is damaged.
     pub fn record(self) -> Option<Cow<'a, [u8]>> {
         match self.information.filter(|_| is_compressed(self.record)) {
             Some(information) => information.expand_record(self.record).map(Cow::Owned),
@@ -62,7 +62,7 @@ impl<'a> StoredRow<'a> {
         (!is_damaged).then_some(())
     }
 
-    /// The columns. None if the record is damaged.
+    /// Returns the columns. None if the record is damaged.
     pub fn columns(self, layout: &'a Layout) -> Option<RowColumns<'a>> {
         let form = match is_compressed(self.record) {
             true => {
@@ -90,7 +90,7 @@ enum Form<'a> {
 }
 
 impl<'a> RowColumns<'a> {
-    /// The value of a column. None if the record is damaged, or the value is outside of the row.
+    /// Returns the value of a column. None if the record is damaged, or the value is outside of the row.
     pub fn value(&self, column: usize) -> Option<ValueBytes<'a>> {
         match self.form {
             Form::Fixed(record) => uncompressed(self.layout, record, column),
@@ -123,8 +123,8 @@ impl<'a> RowColumns<'a> {
         take(self.value(column)?.as_deref())
     }
 
-    /// The whole cell of a column of a CD record; bytes of a long one are appended to `data`. None if the record is damaged; the
-    /// inner None if it is not a CD record.
+    /// Reads the whole cell of a column of a CD record; bytes of a long one are appended to `data`. None if
+    /// the record is damaged; the inner None if it is not a CD record.
     pub fn cell(&self, column: usize, data: &mut Vec<u8>) -> Option<Option<Cell>> {
         let Form::Cells(record, information) = self.form else { return Some(None) };
         let (cell, long) = record.cell(column)?;
@@ -147,7 +147,7 @@ fn fixed(kind: Kind, cell: Cell, data: &[u8], out: &mut [u8]) -> Option<()> {
     expand_fixed(kind, cell, content(cell, &short, data)?, out)
 }
 
-/// The bytes of a cell from [`EMPTY`] to [`LONG`]: those of its word, or long ones in `data`.
+/// Returns the bytes of a cell from [`EMPTY`] to [`LONG`]: those of its word, or long ones in `data`.
 fn content<'c>(cell: Cell, short: &'c [u8], data: &'c [u8]) -> Option<&'c [u8]> {
     if cell.code != LONG {
         return short.get(..cell.short_bytes());
@@ -156,7 +156,8 @@ fn content<'c>(cell: Cell, short: &'c [u8], data: &'c [u8]) -> Option<&'c [u8]> 
     data.get(start..start.checked_add(length)?)
 }
 
-/// The value of a whole cell, whose long bytes are in `data`. None: the column cannot have it, or it is elsewhere.
+/// Expands a whole cell, whose long bytes are in `data`, to its value. None: the column cannot have it, or it
+/// is stored outside the row.
 pub(crate) fn expanded(kind: Kind, cell: Cell, data: &[u8]) -> Option<ValueBytes<'static>> {
     if cell.code == NULL {
         return Some(None);
@@ -192,7 +193,7 @@ pub(crate) fn expanded(kind: Kind, cell: Cell, data: &[u8]) -> Option<ValueBytes
     Some(Some(value))
 }
 
-/// The value of a column of an uncompressed record.
+/// Reads the value of a column of an uncompressed record.
 fn uncompressed<'r>(layout: &Layout, record: &'r [u8], column: usize) -> Option<ValueBytes<'r>> {
     let bitmap = record.get(layout.fixed_bytes + 2 + column / 8)?;
     if bitmap & (1 << (column % 8)) != 0 {
@@ -247,7 +248,7 @@ impl<'p> PageRows<'p> {
         Some(Self { page, information })
     }
 
-    /// The row in a slot; None if there is none, or its length is wrong.
+    /// Returns the row in a slot; None if there is none, or its length is wrong.
     pub fn row(&self, slot: u16) -> Option<StoredRow<'_>> {
         Some(StoredRow::within(self.page.row(slot)?, self.information.as_ref()))
     }

@@ -19,7 +19,8 @@ pub(super) fn growth_bytes(layout: &Layout) -> usize {
     }
 }
 
-/// The record with this number in its last column, which is null so far. `None`: it is not a record of the layout.
+/// Makes a record with this number in its last column, which is null so far. `None`: it is not a record of
+/// the layout.
 pub(crate) fn with_uniquifier(layout: &Layout, record: &[u8], number: u32) -> Option<Vec<u8>> {
     let number = number.to_be_bytes();
     let column = layout.columns.len().checked_sub(1)?;

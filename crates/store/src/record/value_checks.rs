@@ -58,7 +58,8 @@ impl Text {
     }
 }
 
-/// All bits that are set in any eight bytes, counted from the start or, for the last of them, from the end.
+/// Collects all bits that are set in any eight bytes, counted from the start or, for the last of them, from
+/// the end.
 #[inline]
 fn all_words(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
@@ -85,7 +86,7 @@ const COUNTING: [u8; 2 * SHORT_BYTES] = {
     bytes
 };
 
-/// [`all_words`] of the first `length` of some bytes.
+/// Computes [`all_words`] of the first `length` of some bytes.
 #[inline]
 fn all_of_short(bytes: &[u8; SHORT_BYTES], length: usize) -> u64 {
     let first = SHORT_BYTES - length.min(SHORT_BYTES);
@@ -143,7 +144,7 @@ pub(super) enum ValueCheck {
 }
 
 impl ValueCheck {
-    /// The check of a kind's values.
+    /// Returns the check of a kind's values.
     pub fn of(kind: Kind) -> Self {
         match kind {
             Kind::Decimal { precision, .. } => match 10_u64.checked_pow(precision.into()) {
@@ -203,7 +204,7 @@ impl ValueCheck {
     }
 }
 
-/// Sign and magnitude below `limit`; a zero with a minus sign is kept without it, and so not as it is.
+/// Checks sign and magnitude below `limit`; a zero with a minus sign is kept without it, and so not as it is.
 #[inline]
 fn is_decimal(value: &[u8], limit: u128) -> bool {
     match (value.split_first(), convert::decimal(value)) {
@@ -219,7 +220,8 @@ fn is_date_time([a, b, c, d, e, f, g, h]: [u8; 8]) -> bool {
     convert::DATETIME_DAYS.contains(&i64::from(days)) && ticks < 86_400 * 300
 }
 
-/// A moment with an offset of up to 14 hours. The calendar's first and last days, on which the local time may leave it, are not taken.
+/// Checks a moment with an offset of up to 14 hours. The calendar's first and last days, on which the local
+/// time may leave it, are not taken.
 #[inline]
 fn is_offset(scale: u8, value: &[u8]) -> bool {
     let Some((moment, [low, high])) = value.split_last_chunk::<2>() else { return false };

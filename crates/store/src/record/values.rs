@@ -56,7 +56,7 @@ pub enum Values {
 
 /// The bytes of values of a fixed width, row by row.
 pub trait FixedSource {
-    /// Each row's value, which is `WIDTH` bytes wide.
+    /// Lists each row's value, which is `WIDTH` bytes wide.
     fn values<const WIDTH: usize>(&self) -> impl Iterator<Item = [u8; WIDTH]>;
 }
 
@@ -71,7 +71,7 @@ impl FixedSource for Packed<'_> {
 }
 
 impl Values {
-    /// An empty column with room for about this many rows and bytes of text.
+    /// Creates an empty column with room for about this many rows and bytes of text.
     pub fn with_capacity(kind: Kind, rows: usize, text_bytes: usize) -> Self {
         match kind.data_type() {
             DataType::Boolean => Self::Bits(Vec::with_capacity(rows)),
@@ -142,7 +142,7 @@ impl Values {
         }
     }
 
-    /// The array. Damaged text is found here, all at once.
+    /// Builds the array. Damaged text is found here, all at once.
     pub fn finish(self, kind: Kind, nulls: Option<NullBuffer>) -> Result<ArrayRef, ColumnError> {
         Ok(match self {
             Self::Bits(bits) => {
@@ -184,7 +184,7 @@ impl Values {
     }
 }
 
-/// The first row whose bytes are not UTF-8.
+/// Finds the first row whose bytes are not UTF-8.
 fn first_without_text(data: &[u8], ends: &[i32]) -> usize {
     let is_text = |pair: &[i32]| match *pair {
         [start, end] => {

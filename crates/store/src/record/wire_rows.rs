@@ -161,7 +161,7 @@ impl Records {
         })
     }
 
-    /// Each of them at its place.
+    /// Lists the records, each at its place.
     pub(crate) fn list(&self) -> Vec<&[u8]> {
         self.iter().collect()
     }
@@ -381,7 +381,8 @@ impl WireRowCopier {
     }
 }
 
-/// The first steps whose values have fixed places in a row, and the bytes of the row up to the value behind them.
+/// Finds the first steps whose values have fixed places in a row, and the bytes of the row up to the value
+/// behind them.
 fn head_of(steps: &[Step]) -> (Vec<HeadStep>, usize) {
     let (mut head, mut end) = (Vec::new(), 1);
     for step in steps {

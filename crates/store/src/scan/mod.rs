@@ -80,7 +80,8 @@ impl PageReader {
         }
     }
 
-    /// The used pages of an extent. What is not in the cache is read at once: into the cache if it `keeps` what is read, past it otherwise.
+    /// Reads the used pages of an extent. Pages that the cache lacks are read at once: into the cache if it
+    /// `keeps` what is read, past it otherwise.
     fn extent(
         &self,
         extent: ExtentUse,
@@ -106,7 +107,7 @@ impl PageReader {
         Ok(pages)
     }
 
-    /// Pages of an extent of which the cache has some.
+    /// Reads the pages of an extent of which the cache has some.
     fn read_past_cache(
         &self,
         extent: ExtentUse,
@@ -210,7 +211,7 @@ impl Scan {
         })
     }
 
-    /// The schema of the batches.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -243,7 +244,7 @@ impl Scan {
         self
     }
 
-    /// The next batch with the address of each row.
+    /// Reads the next batch with the address of each row.
     pub fn next_with_addresses(&mut self) -> Option<Result<(RecordBatch, Vec<RowId>), EngineError>> {
         let mut addresses = Vec::new();
         let batch = self.gather(|_, rows| {
@@ -253,7 +254,7 @@ impl Scan {
         batch.transpose().map(|batch| Ok((batch?, addresses)))
     }
 
-    /// The next batch with the locator of each row, for heaps and trees.
+    /// Reads the next batch with the locator of each row, for heaps and trees.
     pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
         let mut locators = Vec::new();
         let batch = self.gather(|table, rows| {
@@ -270,7 +271,8 @@ impl Scan {
         batch.transpose().map(|batch| Ok((batch?, locators)))
     }
 
-    /// The next rows: borrowed page rows, or a batch if a value is outside of its row or records are compressed.
+    /// Reads the next rows: borrowed page rows, or a batch if a value is outside of its row or records are
+    /// compressed.
     pub fn next_rows(&mut self) -> Option<Result<ScannedRows, EngineError>> {
         let table = Arc::clone(&self.table);
         if !LyingRows::is_possible(&table.layout) {
@@ -295,7 +297,7 @@ impl Scan {
         rows.finish(&self.projection, &large).map(|batch| Some(ScannedRows::Batch(batch)))
     }
 
-    /// The pages of rows of the next extent; None: there is no more.
+    /// Reads the pages of rows of the next extent; None: there is no more.
     fn next_pages(&mut self, table: &Table) -> Result<Option<Vec<Arc<Page>>>, EngineError> {
         let Some(index) = self.extents.next() else { return Ok(None) };
         self.extents.start = self.extents.start.saturating_add(self.step - 1).min(self.extents.end);
@@ -310,7 +312,7 @@ impl Scan {
         Ok(Some(pages))
     }
 
-    /// The next batch; `note` sees the rows of each extent before they are read.
+    /// Reads the next batch; `note` sees the rows of each extent before they are read.
     fn gather(
         &mut self,
         mut note: impl FnMut(&Table, &RowGatherer<'_>) -> Result<(), EngineError>,
@@ -350,7 +352,7 @@ impl Iterator for Scan {
 }
 
 impl Snapshot {
-    /// Pages as this snapshot has them.
+    /// Creates a reader of pages as this snapshot has them.
     pub(crate) fn reader(&self) -> PageReader {
         PageReader { shared: Arc::clone(self.shared()), view: View::Snapshot(self.clone()), passes: false }
     }

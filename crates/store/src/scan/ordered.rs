@@ -48,7 +48,7 @@ impl KeyBound {
 }
 
 impl KeySpan {
-    /// The span between two bounds, both within.
+    /// Creates the span between two bounds, both of which belong to it.
     pub fn between(from: Option<&RecordBatch>, to: Option<&RecordBatch>) -> Self {
         let bound = |columns: &RecordBatch| KeyBound::included(columns.clone());
         Self { from: from.map(bound), to: to.map(bound), begins: false }
@@ -90,7 +90,7 @@ struct Span {
     end: Option<Vec<u8>>,
 }
 
-/// In the order of keys, none of them empty, none touching another.
+/// Puts spans in the order of keys, none of them empty, none touching another.
 fn disjoint(mut spans: Vec<Span>) -> VecDeque<Span> {
     spans.retain(|span| span.end.as_ref().is_none_or(|end| span.from < *end));
     spans.sort_by(|a, b| a.from.cmp(&b.from));
@@ -145,7 +145,8 @@ pub struct OrderedScan {
 }
 
 impl OrderedScan {
-    /// The rows of some spans, each once, in the order of the tree. `index` None: in the order of the clustered key.
+    /// Opens a scan of the rows of some spans, each once, in the order of the tree. `index` None: in the
+    /// order of the clustered key.
     pub(crate) fn new(
         reader: PageReader,
         table: Arc<Table>,
@@ -206,12 +207,13 @@ impl OrderedScan {
         Ok(true)
     }
 
-    /// The next batch with the locator of each row.
+    /// Reads the next batch with the locator of each row.
     pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
         self.batch(true).transpose()
     }
 
-    /// The next rows: borrowed page rows, or a batch where [`Scan::next_rows`](super::Scan::next_rows) gives one, of an index and of a backward scan.
+    /// Reads the next rows: borrowed page rows, or a batch where [`Scan::next_rows`](super::Scan::next_rows)
+    /// gives one, of an index and of a backward scan.
     pub fn next_rows(&mut self) -> Option<Result<ScannedRows, EngineError>> {
         let is_forward = self.direction == Direction::Forward;
         if !is_forward || self.index.is_some() || !LyingRows::is_possible(&self.tree.layout) {
@@ -275,7 +277,7 @@ impl OrderedScan {
         Ok(Some((batch, locators)))
     }
 
-    /// The next leaf that has rows within the bounds, and their slots.
+    /// Finds the next leaf that has rows within the bounds, and their slots.
     fn leaf(&mut self) -> Result<Option<PartOfLeaf>, EngineError> {
         let tree = Arc::clone(&self.tree);
         while self.next.is_some() || self.start_span()? {
@@ -329,7 +331,7 @@ const VALUE_END_BYTES: usize = 2;
 /// Rows of a batch are aimed at this; a batch ends with a leaf.
 const BATCH_ROWS: usize = 8192;
 
-/// Columns of the rows of a table that these lead to, in that order.
+/// Reads columns of the rows of a table that these locators lead to, in that order.
 pub(crate) fn rows_at(
     reader: &PageReader,
     table: &Table,
@@ -352,13 +354,13 @@ impl Iterator for OrderedScan {
     }
 }
 
-/// The columns of an index that are these columns of the table, if it has all of them.
+/// Returns the columns of an index that are these columns of the table, if it has all of them.
 fn covered(index: &Index, projection: &[usize]) -> Option<Vec<usize>> {
     let place = |column: &usize| index.shape.sources.iter().position(|source| *source == Some(*column));
     projection.iter().map(place).collect()
 }
 
-/// The page and slot of a row.
+/// Finds the page and slot of a row.
 fn find_row(
     reader: &PageReader,
     table: &Table,

@@ -21,7 +21,7 @@ pub(super) struct PagePool {
 pub(super) struct Pages(VecDeque<Arc<Page>>);
 
 impl Pages {
-    /// A page of these bytes.
+    /// Makes a page of these bytes.
     pub fn page(&mut self, bytes: &[u8; PAGE_BYTES]) -> Arc<Page> {
         if let Some(mut page) = self.0.pop_front() {
             if let Some(own) = Arc::get_mut(&mut page) {

@@ -19,7 +19,7 @@ pub struct ReadTable {
 }
 
 impl ReadTable {
-    /// The table that is read.
+    /// Returns the table that is read.
     pub fn definition(&self) -> &Arc<Table> {
         &self.table
     }
@@ -72,7 +72,7 @@ impl ReadTable {
         OrderedScan::new(self.reader, self.table, index, projection, spans, Direction::Backward)
     }
 
-    /// The rows of these locators, in their order, with all columns.
+    /// Reads the rows of these locators, in their order, with all columns.
     pub fn rows_at(&self, locators: &[RowLocator]) -> Result<RecordBatch, EngineError> {
         let columns: Vec<usize> = (0..self.table.layout.visible().len()).collect();
         ordered::rows_at(&self.reader, &self.table, &columns, locators)
@@ -80,7 +80,7 @@ impl ReadTable {
 }
 
 impl Snapshot {
-    /// A handle to read the table of this name.
+    /// Returns a handle to read the table of this name.
     ///
     /// # Errors
     /// 208: there is none.
@@ -88,7 +88,7 @@ impl Snapshot {
         Ok(self.read(Arc::clone(self.existing(name)?)))
     }
 
-    /// A handle to read a table of this snapshot.
+    /// Returns a handle to read a table of this snapshot.
     pub fn read(&self, table: Arc<Table>) -> ReadTable {
         ReadTable { reader: self.reader(), table }
     }

@@ -30,7 +30,7 @@ impl Arena {
         self.rows == 0
     }
 
-    /// Bytes that the rows take, with what it takes to sort them.
+    /// Counts the bytes that the rows take, and that sorting them takes.
     pub fn memory_bytes(&self) -> usize {
         self.bytes + if self.is_mixed { self.rows * ENTRY_BYTES } else { 0 }
     }
@@ -58,7 +58,7 @@ impl Arena {
         Ok(())
     }
 
-    /// The bytes from a row on.
+    /// Returns the bytes from a row on.
     #[inline]
     fn from(&self, place: u32) -> &[u8] {
         let (chunk, at) = (place as usize / CHUNK_BYTES, place as usize % CHUNK_BYTES);
@@ -82,7 +82,7 @@ impl Arena {
         })
     }
 
-    /// Places of the rows in the order of their keys; those of equal keys as they came.
+    /// Sorts the places of the rows by their keys; rows of equal keys stay in the order in which they came.
     fn sorted(&self) -> Vec<u128> {
         let shared = self.shared_bytes();
         let mut entries: Vec<u128> = Vec::with_capacity(self.rows);
@@ -112,7 +112,8 @@ impl Arena {
     }
 }
 
-/// The eight bytes behind those that all keys share. Behind a key's end come zeros: no longer key is less.
+/// Returns the eight bytes behind those that all keys share. Behind a key's end come zeros: no longer key is
+/// less.
 #[inline]
 fn prefix(key: &[u8], shared: usize) -> u64 {
     let rest = key.get(shared..).unwrap_or_default();
@@ -150,7 +151,7 @@ impl MemoryRun {
         Self { arena, next }
     }
 
-    /// The chunks of rows, if they came in order.
+    /// Returns the chunks of rows, if they came in order.
     pub fn chunks(&self) -> Option<&[Vec<u8>]> {
         match self.next {
             Next::AsCame(..) => Some(&self.arena.chunks),
@@ -158,7 +159,7 @@ impl MemoryRun {
         }
     }
 
-    /// All bytes of the rows that are left in their order, row by row.
+    /// Lists the bytes of the rows that are left in their order, row by row.
     pub fn frames(&self) -> impl Iterator<Item = &[u8]> {
         let (entries, taken): (&[u128], usize) = match &self.next {
             Next::Sorted(entries, taken) => (entries, *taken),
@@ -175,7 +176,7 @@ impl MemoryRun {
         Arena { spare, ..Arena::default() }
     }
 
-    /// The next row's key and record.
+    /// Returns the next row's key and record.
     #[inline]
     pub fn peek(&self) -> Option<(&[u8], &[u8])> {
         match &self.next {

@@ -19,7 +19,7 @@ pub(super) fn write(key: &[u8], record: &[u8], out: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-/// The row at the beginning of `bytes`.
+/// Reads the row at the beginning of `bytes`.
 #[inline]
 pub(super) fn read(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let ([a, b, c, d], rest) = bytes.split_first_chunk()?;
@@ -27,7 +27,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((key, rest.get(..usize::from(u16::from_le_bytes([*c, *d])))?))
 }
 
-/// All bytes of the row at the beginning of `bytes`.
+/// Returns all bytes of the row at the beginning of `bytes`.
 #[inline]
 pub(super) fn whole(bytes: &[u8]) -> Option<&[u8]> {
     let [a, b, c, d] = *bytes.first_chunk()?;
@@ -36,7 +36,7 @@ pub(super) fn whole(bytes: &[u8]) -> Option<&[u8]> {
     )
 }
 
-/// Bytes that a row takes.
+/// Computes the bytes that a row takes.
 #[inline]
 pub(super) fn bytes_of(key: &[u8], record: &[u8]) -> usize {
     HEADER_BYTES + key.len() + record.len()

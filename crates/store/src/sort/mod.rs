@@ -35,7 +35,8 @@ pub(crate) struct Sorter {
 }
 
 impl Sorter {
-    /// A sort that keeps up to `memory_bytes` of rows in memory, and at least those that come at once.
+    /// Creates a sort that keeps up to `memory_bytes` of rows in memory, and at least those that come at
+    /// once.
     pub fn new(shared: &Arc<Shared>, memory_bytes: usize) -> Self {
         let memory_bytes = memory_bytes.min(arena::LIMIT_BYTES);
         Self { shared: Arc::clone(shared), memory_bytes, arena: Arena::default(), runs: Vec::new() }
@@ -50,7 +51,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// The rows in order.
+    /// Returns the rows in order.
     pub fn finish(mut self) -> Result<Sorted, EngineError> {
         let merging_bytes = self.runs.len() * CHUNK_BYTES;
         if !self.runs.is_empty() && self.arena.memory_bytes() + merging_bytes > self.memory_bytes {

@@ -137,7 +137,7 @@ impl RunReader {
         Ok(())
     }
 
-    /// The next row's key and record, which were [fetched](Self::fetch).
+    /// Returns the next row's key and record, which were [fetched](Self::fetch).
     #[inline]
     pub fn peek(&self) -> Option<(&[u8], &[u8])> {
         frame::read(self.chunk.get(self.at..)?)
@@ -178,7 +178,7 @@ impl Drop for Temporary {
     }
 }
 
-/// `sort-<number>.tmp`.
+/// Returns the name of a file of sorted rows: `sort-<number>.tmp`.
 fn file_name(number: u64) -> String {
     format!("sort-{number}.tmp")
 }

@@ -26,7 +26,7 @@ pub(crate) struct MarkedExtents<'a> {
 }
 
 impl Allocator {
-    /// The extents that minimally logged operations write.
+    /// Returns a handle to the extents that minimally logged operations write.
     pub(crate) fn marked(&self) -> MarkedExtents<'_> {
         MarkedExtents { allocator: self }
     }
@@ -89,7 +89,7 @@ impl MarkedExtents<'_> {
         Ok(marked)
     }
 
-    /// The extents that were marked since the collection began or since the last call.
+    /// Takes the extents that were marked since the collection began or since the last call.
     pub fn take_collected(&self) -> BTreeSet<ExtentId> {
         self.allocator.marks.lock().collected.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -116,7 +116,7 @@ impl MarkedExtents<'_> {
         self.allocator.marks.lock().collected = Some(BTreeSet::new());
     }
 
-    /// The copy has ended.
+    /// Ends a copy of the database: writes are collected no longer.
     pub fn finish_collecting_writes(&self) {
         self.allocator.marks.lock().collected = None;
     }

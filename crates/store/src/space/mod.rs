@@ -158,8 +158,8 @@ impl Allocator {
         self.state.lock().undone = Some(undone);
     }
 
-    /// A file of a group with a free extent: `preferred`, or the next one in turn. If nothing is free, the files are made longer, one
-    /// after the other.
+    /// Finds a file of a group with a free extent: `preferred`, or the next one in turn. If nothing is free,
+    /// the files are made longer, one after the other.
     fn file_with_room(
         &self,
         state: &mut State,
@@ -204,7 +204,7 @@ impl Allocator {
         })
     }
 
-    /// Pages of an extent that are in use.
+    /// Lists the pages of an extent that are in use.
     pub fn used_pages(&self, extent: ExtentId) -> Result<Vec<PageId>, EngineError> {
         let used = used_pages(&self.pager, extent)?;
         Ok(ExtentUse { extent, used }.pages().collect())
@@ -309,7 +309,7 @@ impl Allocator {
         }
     }
 
-    /// The first IAM page of a new unit, given by its transaction.
+    /// Creates the first IAM page of a new unit, given by its transaction.
     pub fn create_unit(
         &self,
         transaction: u64,
@@ -328,7 +328,7 @@ impl Allocator {
         Ok(Unit { id, group, first_iam: page, extents: Arc::default() })
     }
 
-    /// The IAM pages of a unit, to be freed with it.
+    /// Lists the IAM pages of a unit, to be freed with it.
     pub fn iam_pages(&self, unit: &Unit) -> Vec<PageId> {
         let state = self.state.lock();
         state
@@ -426,13 +426,13 @@ impl Allocator {
         Ok(Unit { id, group, first_iam, extents: Arc::new(extents) })
     }
 
-    /// Size of a file in extents.
+    /// Returns the size of a file in extents.
     pub fn file_extents(&self, number: u16) -> u32 {
         let state = self.state.lock();
         state.files.iter().find(|file| file.number == number).map_or(0, |file| file.free.len() as u32)
     }
 
-    /// Extents of all files, and how many of them are free.
+    /// Counts the extents of all files, and how many of them are free.
     pub fn totals(&self) -> (u64, u64) {
         let state = self.state.lock();
         let total = state.files.iter().map(|file| file.free.len() as u64).sum();
@@ -466,7 +466,8 @@ impl Allocator {
         files.collect()
     }
 
-    /// The IAM page that covers an extent; added to the chain, for good, if the unit has none there.
+    /// Returns the IAM page that covers an extent. It is added to the chain, for good, if the unit has none
+    /// there.
     fn iam_for(
         &self,
         state: &mut State,
@@ -514,7 +515,8 @@ impl Allocator {
         Ok(page)
     }
 
-    /// A page of a mixed extent, marked in the PFS as an IAM page: of the preferred file, or another one of the group.
+    /// Allocates a page of a mixed extent, marked in the PFS as an IAM page: of the preferred file, or
+    /// another one of the group.
     fn allocate_mixed_page(
         &self,
         state: &mut State,
@@ -628,7 +630,7 @@ impl Allocator {
         Ok(Growth::Done)
     }
 
-    /// The state; waiting for it is what contention about allocation maps is.
+    /// Locks the state; waits for it are contention about allocation maps.
     fn lock(&self) -> MutexGuard<'_, State> {
         match self.state.try_lock() {
             Some(state) => state,
@@ -675,7 +677,7 @@ fn used_pages(pager: &Pager, extent: ExtentId) -> Result<u8, EngineError> {
     Ok(used.fold(0, |mask, index| mask | (1 << index)))
 }
 
-/// The record on page 0 of a file: its size in extents as an int column.
+/// Makes the record on page 0 of a file: its size in extents as an int column.
 fn size_record(extents: u32) -> Vec<u8> {
     let [a, b, c, d] = extents.to_le_bytes();
     vec![0x10, 0, 8, 0, a, b, c, d, 1, 0, 0xFE]

@@ -40,12 +40,13 @@ impl Default for UnitRoom {
 }
 
 impl Room {
-    /// A page of a unit that may have room.
+    /// Returns a page of a unit that may have room.
     pub fn page(&self, unit: UnitId) -> Option<PageId> {
         self.units.lock().get(&unit)?.pages.last().copied()
     }
 
-    /// Some of these pages, for one of several transactions that look for room. The first should be tried first.
+    /// Returns some pages that may have room, for one of several transactions that look for it. The first
+    /// should be tried first.
     pub fn some_pages(&self, unit: UnitId) -> Vec<PageId> {
         let units = self.units.lock();
         units
@@ -84,7 +85,7 @@ impl Room {
         self.units.lock().remove(&unit);
     }
 
-    /// The table is gone.
+    /// Forgets the pages of a table that is gone.
     pub fn forget_storage(&self, object: u32) {
         self.units.lock().retain(|unit, _| unit.object != object);
     }

@@ -45,8 +45,8 @@ pub struct FileSpace {
 }
 
 impl State {
-    /// The file of a group for the next allocation. Files with free extents take turns in proportion to their free space. None if
-    /// nothing is free.
+    /// Chooses the file of a group for the next allocation. Files with free extents take turns in proportion
+    /// to their free space. None if nothing is free.
     pub fn next_file(&mut self, group: u16) -> Option<usize> {
         let is_candidate = |file: &FileSpace| file.group == group && file.free_count > 0 && !file.is_closed;
         let most = self.files.iter().filter(|file| is_candidate(file)).map(|file| file.free_count).max()?;
@@ -65,17 +65,18 @@ impl State {
         self.files.iter().position(is_candidate)
     }
 
-    /// The place of a file that has a free extent.
+    /// Returns the place of a file that has a free extent.
     pub fn free_file(&self, number: u16) -> Option<usize> {
         self.files.iter().position(|file| file.number == number && file.free_count > 0 && !file.is_closed)
     }
 
-    /// The first file of a group.
+    /// Returns the first file of a group.
     pub fn first_file(&self, group: u16) -> Option<u16> {
         self.files.iter().find(|file| file.group == group && !file.is_closed).map(|file| file.number)
     }
 
-    /// The files of a group in the order in which they grow: the preferred one, then the others in turn.
+    /// Lists the files of a group in the order in which they grow: the preferred one, then the others in
+    /// turn.
     pub fn growing_files(&self, group: u16, preferred: Option<u16>) -> Vec<usize> {
         let turn = self.turns.get(&group).copied().unwrap_or(0);
         let of_group =
@@ -86,7 +87,7 @@ impl State {
         files
     }
 
-    /// A mixed extent of a file with a free page, and which of its pages are in use.
+    /// Finds a mixed extent of a file with a free page, and the pages of it that are in use.
     pub fn mixed_extent(&self, file: Option<u16>) -> Option<(ExtentId, u8)> {
         let closed = |number| self.files.iter().any(|file| file.number == number && file.is_closed);
         let mut found = self.mixed.iter().filter(|(extent, used)| **used != 0xFF && !closed(extent.file));
@@ -112,7 +113,7 @@ impl FileSpace {
         Self { number, group, free: Vec::new(), free_count: 0, cursor: 0, skip: 0, is_closed: false }
     }
 
-    /// The file has become shorter.
+    /// Notes that the file has become shorter.
     pub fn cut(&mut self, extents: u32) {
         let cut = self.free.split_off((extents as usize).min(self.free.len()));
         self.free_count -= cut.iter().filter(|free| **free).count() as u32;

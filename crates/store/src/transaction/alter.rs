@@ -33,12 +33,12 @@ pub struct RebuildOptions {
 }
 
 impl RebuildOptions {
-    /// Options with this fill factor; None: as declared.
+    /// Returns options with this fill factor; None: as declared.
     pub fn filled(fill_factor_percent: Option<u8>) -> Self {
         Self { fill_factor_percent, compression: None }
     }
 
-    /// Options with this compression.
+    /// Returns options with this compression.
     pub fn compressed(compression: Compression) -> Self {
         Self { fill_factor_percent: None, compression: Some(compression) }
     }

@@ -33,7 +33,7 @@ pub enum ColumnSource {
 }
 
 impl ColumnSource {
-    /// The column so far whose place in keys and indexes the new one takes.
+    /// Returns the column so far whose place in keys and indexes the new one takes.
     fn place_of(&self) -> Option<usize> {
         match self {
             Self::Kept(from) => Some(*from),
@@ -141,7 +141,8 @@ impl WriteTable<'_> {
     }
 }
 
-/// The form of a table with these columns: its key and its indexes are over the columns that take the places of theirs.
+/// Makes the form of a table with these columns: its key and its indexes are over the columns that take the
+/// places of theirs.
 fn moved(old: &Table, columns: &[NewColumn]) -> Result<Reload, EngineError> {
     let place = |column: usize| {
         columns.iter().position(|new| new.source.place_of() == Some(column)).ok_or_else(|| {
@@ -169,8 +170,9 @@ fn moved(old: &Table, columns: &[NewColumn]) -> Result<Reload, EngineError> {
     Ok(Reload { columns, key, indexes, compression: old.layout.compression, group: None })
 }
 
-/// The table's layout after a change that its rows need not follow: other names, more room in columns of variable
-/// length, nullability outside of keys and indexes, more columns. `None` if the rows must be rewritten.
+/// Makes the table's layout after a change that its rows need not follow: other names, more room in columns
+/// of variable length, nullability outside of keys and indexes, more columns. `None` if the rows must be
+/// rewritten.
 fn extended(old: &Table, columns: &[NewColumn]) -> Result<Option<Layout>, EngineError> {
     let known = old.layout.visible();
     let trees = old.clustered.iter().chain(old.indexes.iter().map(|index| &index.tree));
@@ -219,7 +221,7 @@ fn has_more_room(before: &Kind, after: &Kind) -> bool {
     }
 }
 
-/// Rows with other columns.
+/// Converts rows to other columns.
 fn altered(batch: &RecordBatch, columns: &[NewColumn]) -> Result<RecordBatch, EngineError> {
     let rows = batch.num_rows();
     let strict = CastOptions { safe: false, ..CastOptions::default() };

@@ -103,7 +103,7 @@ pub(super) fn check_locked(transaction: &Transaction, object: u32, name: &str) -
     if is_there { Ok(()) } else { Err(no_table(name)) }
 }
 
-/// A table that is to be had alone must be as the transaction reads it.
+/// Checks that a table that is to be had alone is as the transaction reads it.
 fn check_unchanged(transaction: &Transaction, object: u32) -> Result<(), EngineError> {
     let Some(base) = transaction.reads.base().filter(|_| object != CATALOGUE) else { return Ok(()) };
     let catalogue = transaction.catalogue();
@@ -116,7 +116,7 @@ fn check_unchanged(transaction: &Transaction, object: u32) -> Result<(), EngineE
     }
 }
 
-/// The commit writes the definition of a table once more.
+/// Notes that the commit writes the definition of a table once more.
 pub(super) fn redefine(transaction: &mut Transaction, object: u32) -> Result<(), EngineError> {
     share_catalogue(transaction)?;
     transaction.work.redefined.insert(u64::from(object), ());

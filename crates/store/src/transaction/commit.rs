@@ -58,7 +58,7 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// The number of the transaction's database.
+    /// Returns the number of the transaction's database.
     pub fn database(&self) -> u64 {
         self.transaction.shared.number
     }

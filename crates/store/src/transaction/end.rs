@@ -10,7 +10,7 @@ use crate::error::EngineError;
 use crate::page::unit::CATALOGUE;
 use crate::page::{ExtentId, UnitId};
 
-/// Everything that may still fail before the commit record.
+/// Does everything that may still fail before the commit record.
 pub(super) fn prepare(transaction: &Transaction) -> Result<(), EngineError> {
     for (unit, extents) in transaction.work.given_up.iter().map(|(_, given_up)| &**given_up) {
         transaction.shared.allocator.log_free(transaction.id, unit, extents)?;

@@ -69,7 +69,8 @@ fn exchange(left: &mut Table, right: &mut Table) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// For each index that `table` takes over from `other` the definition that it has in `table`. None: the two do not have the same ones.
+/// Lists for each index that `table` takes over from `other` the definition that it has in `table`. None: the
+/// two do not have the same ones.
 fn taken_over(table: &Table, other: &Table) -> Option<Vec<IndexDefinition>> {
     let mut own: Vec<&IndexDefinition> = table.indexes.iter().map(|index| &index.tree.definition).collect();
     let taken = other.indexes.iter().map(|index| {

@@ -181,7 +181,7 @@ impl BulkWriter {
         &self.minimal_logging
     }
 
-    /// Rows added so far.
+    /// Counts the rows added so far.
     pub fn rows(&self) -> u64 {
         match &self.target {
             Some(Target::Heap(load)) => load.rows(),
@@ -190,8 +190,8 @@ impl BulkWriter {
         }
     }
 
-    /// Bytes of pages that are not written yet. Rows that wait to be sorted are not counted; [`BulkOptions::sort_memory_bytes`]
-    /// limits them.
+    /// Counts the bytes of pages that are not written yet. Rows that wait to be sorted are not counted;
+    /// [`BulkOptions::sort_memory_bytes`] limits them.
     pub fn buffer_bytes(&self) -> usize {
         match &self.target {
             Some(Target::Heap(load)) => load.buffer_bytes(),
@@ -270,14 +270,15 @@ fn note_located(load: &mut HeapLoad, indexes: &mut [IndexLoad]) -> Result<(), En
 }
 
 impl WriteTable<'_> {
-    /// A writer that fills extents of its own, the table locked as a whole; [`finish_bulk`](crate::WriteTable::finish_bulk) adds them to the table.
+    /// Creates a writer that fills extents of its own, the table locked as a whole;
+    /// [`finish_bulk`](crate::WriteTable::finish_bulk) adds them to the table.
     pub fn bulk_writer(&mut self) -> Result<BulkWriter, EngineError> {
         self.bulk_writer_with(BulkOptions::default())
     }
 
-    /// A bulk writer for any table. Several can fill a heap without indexes in parallel. Without [`BulkOptions::table_lock`]
-    /// several can load any table: they collect rows in parallel, and at their ends merge them into its trees in turn. Any other
-    /// writer locks the table exclusively.
+    /// Creates a bulk writer for any table. Several can fill a heap without indexes in parallel. Without
+    /// [`BulkOptions::table_lock`] several can load any table: they collect rows in parallel, and at their
+    /// ends merge them into its trees in turn. Any other writer locks the table exclusively.
     pub fn bulk_writer_with(&mut self, options: BulkOptions) -> Result<BulkWriter, EngineError> {
         self.transaction.settle();
         self.transaction.check()?;
@@ -416,7 +417,7 @@ pub(super) fn attach_finished(
 /// escalates at about as many locks.
 const ESCALATION_ROWS: u64 = 5000;
 
-/// Has the table alone from now on, unless another transaction is in the way.
+/// Locks the table exclusively, unless another transaction is in the way.
 fn escalate(transaction: &mut Transaction, object: u32) -> Result<(), EngineError> {
     // A transaction that keeps to a snapshot changes single rows of a table that others have changed since.
     if transaction.work.changed.contains(object) || transaction.reads.base().is_some() {

@@ -19,7 +19,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// The transaction's settings for lock requests, without the cost of undoing it.
+    /// Returns the transaction's settings for lock requests, without the cost of undoing it.
     pub fn request(&self, transaction: u64) -> Request<'_> {
         Request {
             transaction,
@@ -43,7 +43,8 @@ impl Transaction {
         self.waiting.timeout
     }
 
-    /// Setting `interrupt` ends a wait for a lock with [`LockError::Interrupted`](crate::LockError::Interrupted), from any thread.
+    /// Sets a flag that ends a wait for a lock with
+    /// [`LockError::Interrupted`](crate::LockError::Interrupted), from any thread.
     pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
         self.waiting.interrupt = Some(interrupt);
     }

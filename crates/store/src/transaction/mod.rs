@@ -43,7 +43,7 @@ use unit_of_work::{no_table, roll_back_all};
 pub use write_table::WriteTable;
 
 impl Transaction {
-    /// A handle to change the table of this name.
+    /// Returns a handle to change the table of this name.
     ///
     /// # Errors
     /// 208: there is none of this name.
@@ -52,12 +52,12 @@ impl Transaction {
         Ok(self.open(&table))
     }
 
-    /// A handle to change a table that was looked up.
+    /// Returns a handle to change a table that was looked up.
     pub fn open(&mut self, table: &Table) -> WriteTable<'_> {
         WriteTable { object: table.object, name: Arc::clone(&table.name), transaction: self }
     }
 
-    /// A handle to read the table of this name as this transaction sees it.
+    /// Returns a handle to read the table of this name as this transaction sees it.
     ///
     /// # Errors
     /// 208: there is none of this name.
@@ -65,7 +65,7 @@ impl Transaction {
         self.read(self.table(name).ok_or_else(|| no_table(name))?)
     }
 
-    /// A handle to read a table that was looked up, as this transaction sees it.
+    /// Returns a handle to read a table that was looked up, as this transaction sees it.
     pub fn read(&self, table: Arc<Table>) -> Result<ReadTable, EngineError> {
         let (view, table) = match self.work.changed.contains(table.object) {
             true => (View::Current, table),

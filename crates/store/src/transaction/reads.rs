@@ -35,8 +35,9 @@ impl Reads {
         }
     }
 
-    /// From now on until [`WriteTable::claim_rows`](super::write_table::WriteTable::claim_rows), rows are read as they are committed now, and as this
-    /// transaction has made them.
+    /// Pins what is committed now: until
+    /// [`WriteTable::claim_rows`](super::write_table::WriteTable::claim_rows), rows are read as of this
+    /// moment, and as this transaction has made them.
     pub fn pin(&mut self) {
         if self.pinned.is_some() {
             return;
@@ -89,13 +90,13 @@ impl Reads {
         self.passes
     }
 
-    /// The snapshot that all statements keep to, if one has been read.
+    /// Returns the snapshot that all statements keep to, if one has been read.
     pub(super) fn base(&self) -> Option<&Snapshot> {
         self.base.as_ref()
     }
 }
 
-/// The snapshot that a scan reads, and the table as it then is.
+/// Returns the snapshot that a scan reads, and the table as it then is.
 ///
 /// # Errors
 /// The transaction keeps to a snapshot in which the table is another one.

@@ -96,17 +96,17 @@ impl Transaction {
         }
     }
 
-    /// The transaction's number in the log.
+    /// Returns the transaction's number in the log.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The recovery model that applies to its next bulk load.
+    /// Returns the recovery model that applies to the transaction's next bulk load.
     pub fn recovery_model(&self) -> RecoveryModel {
         self.shared.recovery_model()
     }
 
-    /// The table of this name as this transaction sees it, without the rows that wait for its commit.
+    /// Returns the table of this name as this transaction sees it, without the rows that wait for its commit.
     pub fn table(&self, name: &str) -> Option<Arc<Table>> {
         let catalogue = self.catalogue();
         let changed = self.work.changed.named(name).filter(|table| table.object != CATALOGUE);
@@ -117,7 +117,7 @@ impl Transaction {
         Some(self.with_filled(committed))
     }
 
-    /// The table of this id, likewise.
+    /// Returns the table of this id as this transaction sees it, without the rows that wait for its commit.
     pub fn table_of(&self, object: u32) -> Option<Arc<Table>> {
         match self.work.changed.entry(object) {
             Some(changed) => changed.cloned(),
@@ -125,7 +125,8 @@ impl Transaction {
         }
     }
 
-    /// The tables whose text refers to a name, as this transaction sees them, in the order of their creation.
+    /// Lists the tables whose text refers to a name, as this transaction sees them, in the order of their
+    /// creation.
     pub fn referring(&self, name: &str) -> Vec<Arc<Table>> {
         let catalogue = self.catalogue();
         let committed = catalogue.referring(name).filter(|table| !self.work.changed.contains(table.object));
@@ -135,7 +136,7 @@ impl Transaction {
         all
     }
 
-    /// All tables as this transaction sees them, in the order of their creation.
+    /// Lists all tables as this transaction sees them, in the order of their creation.
     pub fn tables(&self) -> Vec<Arc<Table>> {
         let catalogue = self.catalogue();
         let committed = catalogue.tables.entries().map(|(object, _)| object);
@@ -162,7 +163,7 @@ impl Transaction {
         &mut self.reads
     }
 
-    /// Rows of a table that wait for the commit.
+    /// Returns the rows of a table that wait for the commit.
     pub fn pending(&self, object: u32) -> &[RecordBatch] {
         self.work.pending.get(&object).map(Vec::as_slice).unwrap_or_default()
     }
@@ -199,7 +200,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Runs an operation; if it fails, what it did so far is undone, and the rest of the transaction stands.
+    /// Runs an operation. If it fails, its changes so far are undone, and the rest of the transaction stands.
     pub(crate) fn guarded<T>(
         &mut self,
         operation: impl FnOnce(&mut Self) -> Result<T, EngineError>,
@@ -264,7 +265,7 @@ impl Work {
         changed.chain(filled).filter(|(_, difference)| *difference != 0).collect()
     }
 
-    /// The working copy of a table that this transaction has alone.
+    /// Returns the working copy of a table that this transaction has alone.
     pub(crate) fn table(&self, object: u32) -> Result<Table, EngineError> {
         let table = self.changed.get(object).ok_or_else(|| no_table(&object.to_string()))?;
         Ok(Table::clone(table))
@@ -297,7 +298,8 @@ pub(super) fn settle_since(transaction: &mut Transaction, savepoint: &Savepoint)
     settled
 }
 
-/// The transaction is being undone as a whole: all extents of dropped writers. What is dropped later is free at once.
+/// Settles the extents of all dropped writers, since the transaction is being undone as a whole. Extents that
+/// are dropped later are free at once.
 pub(super) fn settle_all(transaction: &mut Transaction) {
     let left = transaction.leftovers.waiting.lock().take().unwrap_or_default();
     transaction.allocated.extend(left.into_iter().flat_map(|leftover| leftover.allocated));

@@ -21,7 +21,7 @@ pub struct WriteTable<'t> {
 }
 
 impl WriteTable<'_> {
-    /// The table as it is now, without the rows that wait for the commit.
+    /// Returns the table as it is now, without the rows that wait for the commit.
     ///
     /// # Errors
     /// 208: it has been dropped or renamed since the handle was made.

@@ -55,7 +55,7 @@ impl IndexDefinition {
             && self.compression.unwrap_or_default() == other.compression.unwrap_or_default()
     }
 
-    /// A unique key of a constraint over these columns, ascending, pages full.
+    /// Declares a unique key of a constraint over these columns, ascending, pages full.
     pub fn unique(name: impl Into<String>, columns: &[usize]) -> Self {
         Self {
             name: name.into(),
@@ -70,7 +70,7 @@ impl IndexDefinition {
         }
     }
 
-    /// An index that is not unique over these columns, ascending, pages full.
+    /// Declares an index that is not unique over these columns, ascending, pages full.
     pub fn new(name: impl Into<String>, columns: &[usize]) -> Self {
         Self { unique: false, is_constraint: false, ..Self::unique(name, columns) }
     }
@@ -98,7 +98,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree of a clustered table with these rows, whose compression it has.
+    /// Creates the tree of a clustered table with these rows, whose compression it has.
     pub(crate) fn clustered(
         layout: &Arc<Layout>,
         mut definition: IndexDefinition,
@@ -118,7 +118,7 @@ impl Tree {
         Ok(Self { definition, layout: Arc::clone(layout), key, root, unit: UnitKind::InRow })
     }
 
-    /// The form of the rows of a table with this key (None: a heap).
+    /// Returns the form of the rows of a table with this key (None: a heap).
     pub(crate) fn table_layout(
         columns: Vec<Column>,
         key: Option<&IndexDefinition>,
@@ -133,7 +133,7 @@ impl Tree {
         Ok(layout)
     }
 
-    /// Type of its pages at a level.
+    /// Returns the type of the tree's pages at a level.
     pub(crate) fn page_type(&self, level: u8) -> PageType {
         match (level, self.unit) {
             (0, UnitKind::InRow) => PageType::Data,
@@ -141,7 +141,7 @@ impl Tree {
         }
     }
 
-    /// Fixed part of the rows in its pages at a level.
+    /// Returns the fixed part of the rows in the tree's pages at a level.
     pub(crate) fn fixed_length(&self, level: u8) -> u16 {
         match level {
             0 => self.layout.fixed_bytes as u16,
@@ -149,7 +149,7 @@ impl Tree {
         }
     }
 
-    /// A page of it without rows.
+    /// Makes a page of the tree without rows.
     pub(crate) fn empty_page(&self, id: PageId, level: u8, unit: UnitId) -> Page {
         Page::formatted(id, self.page_type(level), level, unit, self.fixed_length(level))
     }
@@ -196,17 +196,17 @@ pub(crate) struct IndexShape {
 }
 
 impl Index {
-    /// Name, as declared.
+    /// Returns the name, as declared.
     pub fn name(&self) -> &str {
         &self.tree.definition.name
     }
 
-    /// Pages in use, of all levels.
+    /// Counts the pages in use, of all levels.
     pub fn pages(&self) -> u64 {
         self.unit.pages()
     }
 
-    /// An index of a table with these rows and this clustered tree. `unit` is its own.
+    /// Creates an index of a table with these rows and this clustered tree. `unit` is its own.
     pub(crate) fn new(
         id: u16,
         mut definition: IndexDefinition,
@@ -286,7 +286,7 @@ impl Index {
         Ok(Self { id, tree: Arc::new(tree), unit, shape: Arc::new(shape) })
     }
 
-    /// Columns of the table (the hidden one, too) that say what the index has of a row.
+    /// Lists the columns of the table (the hidden one, too) from which the index's rows are made.
     pub(crate) fn sources(&self) -> impl Iterator<Item = usize> {
         self.shape.sources.iter().flatten().copied().chain(self.shape.filter.columns())
     }
@@ -307,7 +307,8 @@ impl Index {
         self.shape.filter.mask(column, rows)
     }
 
-    /// The rows of the index for `rows` rows of the table; `column` has their columns, the hidden one, too.
+    /// Makes the rows of the index for `rows` rows of the table; `column` has their columns, the hidden one,
+    /// too.
     pub(crate) fn rows_of(
         &self,
         column: impl Fn(usize) -> Option<ArrayRef>,

@@ -44,7 +44,7 @@ pub enum FilterTest {
 }
 
 impl FilterTest {
-    /// The only value of an array, for a comparison with values of a column of this kind.
+    /// Returns the only value of an array, for a comparison with values of a column of this kind.
     pub fn value(kind: Kind, array: &ArrayRef) -> Result<Vec<u8>, EngineError> {
         let layout = one_column(kind)?;
         let batch = index_batch(&layout, vec![array.clone()], array.len())?;
@@ -91,12 +91,12 @@ impl Filter {
         Ok(Self { terms })
     }
 
-    /// Columns of the table that the filter reads.
+    /// Lists the columns of the table that the filter reads.
     pub fn columns(&self) -> impl Iterator<Item = usize> {
         self.terms.iter().map(|term| term.column)
     }
 
-    /// The rows of a batch that pass the filter; None: all.
+    /// Marks the rows of a batch that pass the filter; None: all.
     pub fn mask(
         &self,
         column: impl Fn(usize) -> Option<ArrayRef>,

@@ -57,12 +57,12 @@ pub struct KeyColumn {
 }
 
 impl KeyColumn {
-    /// Ascending, text by its bytes.
+    /// Creates an ascending column, with text ordered by its bytes.
     pub fn new(column: usize) -> Self {
         Self { column, descending: false, collation: None }
     }
 
-    /// Descending, text by its bytes.
+    /// Creates a descending column, with text ordered by its bytes.
     pub fn descending(column: usize) -> Self {
         Self { descending: true, ..Self::new(column) }
     }
@@ -93,7 +93,7 @@ enum IndexPlace {
 }
 
 impl KeyLayout {
-    /// The key over these columns of rows of this form.
+    /// Creates the key over these columns of rows of this form.
     pub fn new(
         layout: &Layout,
         columns: &[KeyColumn],
@@ -131,7 +131,7 @@ impl KeyLayout {
         Ok(Self { columns: columns.to_vec(), fixed_bytes, places, has_nullable, variable_count, order })
     }
 
-    /// The first columns of it, to read them from rows alone.
+    /// Returns the key's first columns, to read them from rows alone.
     pub(crate) fn first(&self, columns: usize) -> Self {
         Self { columns: self.columns.iter().take(columns).cloned().collect(), ..self.clone() }
     }
@@ -174,12 +174,12 @@ impl KeyLayout {
         self.order
     }
 
-    /// Indexes of its columns.
+    /// Lists the indexes of the key's columns.
     pub fn column_indexes(&self) -> Vec<usize> {
         self.columns.iter().map(|key| key.column).collect()
     }
 
-    /// The key of a row as bytes that order as the key does.
+    /// Returns the key of a row as bytes that order as the key does.
     pub(crate) fn of_row(&self, layout: &Layout, row: StoredRow<'_>) -> Option<Vec<u8>> {
         let mut key = Vec::new();
         self.write_of_row(layout, row, &mut key)?;
@@ -246,7 +246,7 @@ impl KeyLayout {
         Some(())
     }
 
-    /// The page that an index record leads to.
+    /// Returns the page that an index record leads to.
     pub fn child(&self, record: &[u8]) -> Option<PageId> {
         if is_compressed(record) {
             let (cell, _) = self.parse_entry(record)?.cell(self.columns.len())?;
@@ -257,7 +257,7 @@ impl KeyLayout {
         record.get(self.fixed_bytes - CHILD_BYTES..)?.first_chunk().map(|bytes| PageId::from_bytes(*bytes))
     }
 
-    /// The index record with the key of a row and this child, in the form of the row's own.
+    /// Makes the index record with the key of a row and this child, in the form of the row's own.
     pub(crate) fn index_record(&self, layout: &Layout, row: StoredRow<'_>, child: PageId) -> Option<Vec<u8>> {
         let row = row.columns(layout)?;
         if !layout.is_compressed() {
@@ -290,7 +290,7 @@ impl KeyLayout {
         self.build(&values.collect::<Option<Vec<_>>>()?, child)
     }
 
-    /// The CD record of an entry: the key's columns, then the child.
+    /// Parses the CD record of an entry: the key's columns, then the child.
     fn parse_entry<'r>(&self, record: &'r [u8]) -> Option<CdRecord<'r>> {
         CdRecord::parse(record).filter(|parsed| parsed.columns == self.columns.len() + 1)
     }
@@ -332,7 +332,7 @@ impl KeyLayout {
         Some(record)
     }
 
-    /// The bytes of a key column of an index record; the inner None: null.
+    /// Returns the bytes of a key column of an index record; the inner None: null.
     fn index_value<'r>(
         &self,
         record: &'r [u8],
@@ -359,7 +359,7 @@ impl KeyLayout {
     }
 }
 
-/// The CD record of an entry from the cells of its key.
+/// Makes the CD record of an entry from the cells of its key.
 fn entry(mut grid: Grid, child: PageId) -> Vec<u8> {
     if let Some(last) = grid.columns.last_mut() {
         last.push(Cell::short(&child.to_bytes()));
@@ -371,7 +371,7 @@ fn entry(mut grid: Grid, child: PageId) -> Vec<u8> {
     record
 }
 
-/// Text without trailing blanks from its bytes in a record.
+/// Decodes text without trailing blanks from its bytes in a record.
 fn text(kind: Kind, value: &[u8]) -> Option<String> {
     let text = match kind {
         Kind::NChar(_) | Kind::NVarChar(_) => {
@@ -462,7 +462,8 @@ fn normalize(kind: Kind, value: Option<&[u8]>, key: &mut Vec<u8>) -> Option<()> 
     Some(())
 }
 
-/// Bytes of any length, so that no key is the beginning of another: zero becomes 00 FF, and 00 00 ends it.
+/// Appends bytes of any length, so that no key is the beginning of another: zero becomes 00 FF, and 00 00
+/// ends it.
 fn escape(bytes: impl Iterator<Item = u8>, key: &mut Vec<u8>) {
     for byte in bytes {
         key.push(byte);

@@ -42,26 +42,26 @@ pub(crate) struct PageKeys<'a> {
 }
 
 impl<'a> PageKeys<'a> {
-    /// A reader of the keys of a leaf or an upper page.
+    /// Creates a reader of the keys of a leaf or an upper page.
     pub fn new(tree: &'a Tree, page: &'a Page) -> Result<Self, EngineError> {
         let rows = PageRows::new(page);
         let rows = rows.ok_or_else(|| damaged(page.id(), "its compression information cannot be read"))?;
         Ok(Self { tree, page, rows })
     }
 
-    /// The key in a slot.
+    /// Returns the key in a slot.
     pub fn at(&self, slot: u16) -> Result<Vec<u8>, EngineError> {
         let mut key = Vec::new();
         self.write(slot, &mut key)?;
         Ok(key)
     }
 
-    /// The row in a slot of a leaf.
+    /// Returns the row in a slot of a leaf.
     pub fn row(&self, slot: u16) -> Result<StoredRow<'_>, EngineError> {
         self.rows.row(slot).ok_or_else(|| damaged(self.page.id(), "a row cannot be read"))
     }
 
-    /// The entry that leads to `child` with the key in a slot.
+    /// Makes the entry that leads to `child` with the key in a slot.
     pub fn entry(&self, slot: u16, child: PageId) -> Result<Vec<u8>, EngineError> {
         let Tree { key, layout, .. } = self.tree;
         let entry = match self.page.level() {
@@ -116,7 +116,7 @@ pub(crate) fn find(tree: &Tree, page: &Page, key: &[u8]) -> Result<Place, Engine
     PageKeys::new(tree, page)?.find(key)
 }
 
-/// The page below an upper page in which a key belongs.
+/// Finds the page below an upper page in which a key belongs.
 pub(crate) fn child(tree: &Tree, page: &Page, key: &[u8]) -> Result<PageId, EngineError> {
     let slot = match find(tree, page, key)? {
         Place::At(slot) => slot,
@@ -126,7 +126,7 @@ pub(crate) fn child(tree: &Tree, page: &Page, key: &[u8]) -> Result<PageId, Engi
     child.ok_or_else(|| damaged(page.id(), "an entry leads nowhere"))
 }
 
-/// The page of a level in which a key belongs, as `read` has the pages.
+/// Finds the page of a level in which a key belongs, as `read` has the pages.
 pub(crate) fn descend(
     tree: &Tree,
     key: &[u8],
@@ -144,7 +144,7 @@ pub(crate) fn descend(
     Ok(page)
 }
 
-/// The leaf with the greatest keys, as `read` has the pages.
+/// Finds the leaf with the greatest keys, as `read` has the pages.
 pub(crate) fn last_leaf(
     tree: &Tree,
     read: impl Fn(PageId) -> Result<Arc<Page>, EngineError>,
@@ -162,14 +162,14 @@ pub(crate) fn last_leaf(
     Ok(page)
 }
 
-/// Keys as byte strings from a batch of the first columns of a tree's key, in their order.
+/// Makes keys as byte strings from a batch of the first columns of a tree's key, in their order.
 pub(crate) fn keys_of(tree: &Tree, batch: &RecordBatch) -> Result<BinaryArray, EngineError> {
     let (layout, key) = key_rows(tree, batch.num_columns())?;
     let bound = BoundBatch::new(&layout, batch, &mut no_large_values())?;
     keys_of_bound(&key, &layout, &bound)
 }
 
-/// The form of rows that are the first columns of a key alone, and how they order.
+/// Returns the form of rows that are the first columns of a key alone, and their order.
 fn key_rows(tree: &Tree, columns: usize) -> Result<(Layout, KeyLayout), EngineError> {
     let declared = tree.key.columns.iter().take(columns.max(1));
     let columns = declared.clone().filter_map(|key| tree.layout.columns.get(key.column).cloned());
@@ -181,7 +181,7 @@ fn key_rows(tree: &Tree, columns: usize) -> Result<(Layout, KeyLayout), EngineEr
     Ok((layout, key))
 }
 
-/// Keys of rows.
+/// Makes the keys of rows.
 pub(crate) fn keys_of_bound(
     key: &KeyLayout,
     layout: &Layout,
@@ -202,7 +202,7 @@ pub(crate) fn keys_of_bound(
     Ok(BinaryArray::try_new(offsets, Buffer::from(bytes), None)?)
 }
 
-/// The first byte string behind all that begin with `prefix`; None: there is none.
+/// Returns the first byte string behind all that begin with `prefix`; None: there is none.
 pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != 0xFF)?;
     let mut end = prefix.get(..=last)?.to_vec();
@@ -271,13 +271,13 @@ fn check_form(tree: &Tree, page: &Page) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// The bytes that a row takes in a page of a tree.
+/// Returns the bytes that a row takes in a page of a tree.
 pub(crate) fn stored(page: &Page, row: &[u8]) -> Result<Vec<u8>, EngineError> {
     let stored = page.stored(row).ok_or_else(|| damaged(page.id(), "a row cannot be compressed"))?;
     Ok(stored.into_owned())
 }
 
-/// The values of the declared key of a complete record.
+/// Reads the values of the declared key of a complete record.
 pub(crate) fn key_of_record(tree: &Tree, record: &[u8]) -> Option<RecordBatch> {
     let mut page = tree.empty_page(PageId::NONE, 0, UnitId::default());
     page.insert(0, record, true);
@@ -287,13 +287,14 @@ pub(crate) fn key_of_record(tree: &Tree, record: &[u8]) -> Option<RecordBatch> {
     gatherer.finish(&columns.collect::<Vec<_>>(), &NoLargeValues).ok()
 }
 
-/// The values of the declared key of a row of a batch in the form of the tree; its hidden column may be missing.
+/// Takes the values of the declared key from a row of a batch in the form of the tree; its hidden column may
+/// be missing.
 pub(crate) fn key_of_batch(tree: &Tree, batch: &RecordBatch, row: usize) -> Option<RecordBatch> {
     let columns = tree.key.column_indexes().into_iter().take(tree.definition.key.len());
     batch.slice(row, 1).project(&columns.collect::<Vec<_>>()).ok()
 }
 
-/// The error that a row's key exists already, with its values.
+/// Makes the error that a row's key exists already, with its values.
 pub(crate) fn duplicate(tree: &Tree, row: &[u8]) -> EngineError {
     match key_of_record(tree, row) {
         Some(key) => duplicate_key(tree, &key),
@@ -301,7 +302,7 @@ pub(crate) fn duplicate(tree: &Tree, row: &[u8]) -> EngineError {
     }
 }
 
-/// The error that a key, the first row of a batch, exists already.
+/// Makes the error that a key, the first row of a batch, exists already.
 pub(crate) fn duplicate_key(tree: &Tree, key: &RecordBatch) -> EngineError {
     let options = FormatOptions::default().with_null("<NULL>");
     let values = key.columns().iter().map(|column| {

@@ -31,7 +31,7 @@ struct IntegerColumn {
 }
 
 impl RecordKeys {
-    /// Whole keys, which tell all rows apart.
+    /// Makes whole keys, which distinguish all rows.
     pub fn whole(tree: &Tree) -> Self {
         Self::first(tree, tree.key.columns.len())
     }
@@ -71,7 +71,7 @@ impl RecordKeys {
 }
 
 impl IntegerColumn {
-    /// The column's place. `None`: it has other values than integers with a sign.
+    /// Returns the column's place. `None`: it has other values than integers with a sign.
     fn new(layout: &Layout, column: &KeyColumn) -> Option<Self> {
         let definition = layout.columns.get(column.column)?;
         let (offset, width) = match (definition.kind, layout.positions.get(column.column)?) {

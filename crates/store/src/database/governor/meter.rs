@@ -26,7 +26,7 @@ pub struct ResourceSample {
 }
 
 impl ResourceSample {
-    /// Utilisation as the published tests report it: the highest of the percentages.
+    /// Returns the utilisation as the published tests report it: the highest of the percentages.
     pub fn dtu_percent(&self) -> f64 {
         self.processor_percent.max(self.log_write_percent)
     }
@@ -40,7 +40,7 @@ pub(super) enum Cause {
 }
 
 impl Cause {
-    /// The type of this wait.
+    /// Returns the type of this wait.
     pub fn wait(self) -> WaitType {
         match self {
             Self::Log => WaitType::LogRateGovernor,
@@ -129,7 +129,7 @@ impl Meter {
         (seconds >= LEAST_SECONDS).then(|| (Duration::try_from_secs_f64(seconds).unwrap_or(SAMPLE), cause))
     }
 
-    /// The complete samples, newest first.
+    /// Returns the complete samples, newest first.
     pub fn samples(&mut self, now: Duration, memory_percent: f64) -> Vec<ResourceSample> {
         self.close_samples(now);
         self.samples.iter().rev().map(|sample| ResourceSample { memory_percent, ..*sample }).collect()

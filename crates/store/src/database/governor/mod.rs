@@ -50,7 +50,7 @@ impl Governor {
         self.on.store(limits.is_some(), Ordering::Release);
     }
 
-    /// The limits of the database.
+    /// Returns the limits of the database.
     pub fn limits(&self) -> Option<ResourceLimits> {
         self.meter.lock().as_ref().map(|(meter, _)| meter.limits())
     }
@@ -97,7 +97,7 @@ impl Governor {
         meter.delay(self.start.elapsed())
     }
 
-    /// Utilisation of the last hour, newest first.
+    /// Returns the utilisation of the last hour, newest first.
     pub fn samples(&self, log_written_bytes: u64, memory_percent: f64) -> Vec<ResourceSample> {
         self.delay(log_written_bytes);
         match &mut *self.meter.lock() {
@@ -116,7 +116,8 @@ mod processor {
         static LAST_NS: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
-    /// Processor time of the thread since the last call; zero the first time, and where the system does not provide it.
+    /// Returns the processor time of the thread since the last call; zero the first time, and where the
+    /// system does not provide it.
     pub fn since_last_time() -> Duration {
         let Some(now) = thread_ns() else { return Duration::ZERO };
         let before = LAST_NS.replace(Some(now)).unwrap_or(now);

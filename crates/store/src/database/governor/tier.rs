@@ -52,7 +52,7 @@ impl ServiceTier {
         }
     }
 
-    /// The tier of a name, in any case; `Web` and `Business` are the same.
+    /// Returns the tier of a name, in any case; `Web` and `Business` are the same.
     pub fn named(name: &str) -> Option<Self> {
         let found = Self::ALL.into_iter().find(|tier| tier.name().eq_ignore_ascii_case(name));
         found.or_else(|| match name.to_ascii_lowercase().as_str() {
@@ -61,8 +61,9 @@ impl ServiceTier {
         })
     }
 
-    /// Most megabytes of rows per minute that one load generator could write, and whether that was measured. The others are
-    /// interpolated by DTU (S0), or scaled by DTU from the next smaller tier (S3, P3).
+    /// Returns the most megabytes of rows per minute that one load generator could write, and true if that
+    /// was measured. The others are interpolated by DTU (S0), or scaled by DTU from the next smaller tier
+    /// (S3, P3).
     pub fn megabytes_per_minute(self) -> (f64, bool) {
         match self {
             Self::Basic => (9.3, true),
@@ -77,7 +78,7 @@ impl ServiceTier {
         }
     }
 
-    /// The database throughput units; None if the tier had none.
+    /// Returns the database throughput units; None if the tier had none.
     pub fn dtu(self) -> Option<u32> {
         match self {
             Self::Basic => Some(5),
@@ -91,7 +92,8 @@ impl ServiceTier {
         }
     }
 
-    /// The limits of the tier: the log rate of [`megabytes_per_minute`](Self::megabytes_per_minute), and a processor core per 100 DTU.
+    /// Returns the limits of the tier: the log rate of [`megabytes_per_minute`](Self::megabytes_per_minute),
+    /// and a processor core per 100 DTU.
     pub fn limits(self) -> ResourceLimits {
         let (megabytes, _) = self.megabytes_per_minute();
         ResourceLimits {

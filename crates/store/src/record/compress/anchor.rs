@@ -79,7 +79,7 @@ impl<'p> Anchor<'p> {
         best.1.and_then(|best| Self::of(view, best))
     }
 
-    /// An anchor from a value of a column. None if it has no bytes that could be shared.
+    /// Makes an anchor of a value of a column. None if it has no bytes that could be shared.
     pub fn of(view: &CellView<'_>, cell: Cell) -> Option<Anchor<'static>> {
         let bytes = match cell.code {
             NULL | EMPTY | TRUE => return None,
@@ -90,7 +90,7 @@ impl<'p> Anchor<'p> {
         Some(Anchor::new(Cow::Owned(bytes)))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -124,8 +124,8 @@ impl<'p> Anchor<'p> {
         }
     }
 
-    /// A value coded against this anchor: the number of bytes that it shares with the anchor, then the rest. Nothing
-    /// if it is the anchor itself. What is long stays where it is.
+    /// Codes a value against this anchor: the number of bytes that it shares with the anchor, then the rest.
+    /// Nothing if it is the anchor itself. Long bytes stay where they are.
     #[inline]
     pub fn code(&self, cell: Cell, view: &CellView<'_>) -> Coded {
         match cell.code {
@@ -177,7 +177,8 @@ impl<'p> Anchor<'p> {
         Coded { cell, head: WHOLE, cost: 1 + rest as u16 }
     }
 
-    /// A long value that shares so many bytes with the anchor, the `rest` of which is long, or a long beginning.
+    /// Codes a long value that shares `same` bytes with the anchor, the `rest` of which is long, or a long
+    /// beginning.
     #[inline(always)]
     fn code_rest(&self, start: usize, same: usize, rest: usize, view: &CellView<'_>) -> Coded {
         if rest == 0 && same == self.bytes.len() {
@@ -240,7 +241,7 @@ impl<'p> Anchor<'p> {
         Cell::long(start, data.len() - start)
     }
 
-    /// The reverse of [`shorten`](Self::shorten) for the bytes that it left.
+    /// Restores the value of bytes that [`shorten`](Self::shorten) left.
     pub fn lengthen(&self, stored: &[u8], data: &mut Vec<u8>) -> Option<Cell> {
         let (same, tail) = match stored {
             [] => (self.bytes.len(), stored),
@@ -258,7 +259,7 @@ impl<'p> Anchor<'p> {
     }
 }
 
-/// The cell of the bytes from `start` on, which are taken away again if they are few.
+/// Makes the cell of the bytes from `start` on, which are taken away again if they are few.
 pub fn from_end(data: &mut Vec<u8>, start: usize) -> Cell {
     let bytes = data.get(start..).unwrap_or_default();
     if bytes.len() > SHORT_LIMIT_BYTES {

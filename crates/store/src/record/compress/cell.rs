@@ -34,23 +34,24 @@ impl Cell {
     /// A value of no bytes.
     pub const EMPTY: Self = Self { code: EMPTY, word: 0 };
 
-    /// A value of up to eight bytes; longer ones are cut.
+    /// Makes the cell of a value of up to eight bytes; longer ones are cut.
     pub fn short(bytes: &[u8]) -> Self {
         let length = bytes.len().min(SHORT_LIMIT_BYTES);
         Self { code: EMPTY + length as u8, word: pack(bytes) }
     }
 
-    /// A value that begins at `start` of a buffer.
+    /// Makes the cell of a value that begins at `start` of a buffer.
     pub fn long(start: usize, length: usize) -> Self {
         Self { code: LONG, word: start as u64 | ((length as u64) << 32) }
     }
 
-    /// A pointer to a large value, which begins at `start` of a buffer.
+    /// Makes the cell of a pointer to a large value, which begins at `start` of a buffer.
     pub fn complex(start: usize, length: usize) -> Self {
         Self { code: LONG, word: Self::long(start, length).word | COMPLEX }
     }
 
-    /// An integer: big-endian, biased, without the leading bytes that it does not need. Zero takes none.
+    /// Makes the cell of an integer: big-endian, biased, without the leading bytes that it does not need.
+    /// Zero takes none.
     #[inline]
     pub fn integer(value: i64) -> Self {
         // One bit more than the number has, for the sign, in whole bytes.
@@ -63,7 +64,8 @@ impl Cell {
         }
     }
 
-    /// A floating-point number of `width` bytes: little-endian without the leading zeros, which are the least significant.
+    /// Makes the cell of a floating-point number of `width` bytes: little-endian without the leading zeros,
+    /// which are the least significant.
     #[inline]
     pub fn float(bits: u64, width: u32) -> Self {
         if bits == 0 {
@@ -73,7 +75,7 @@ impl Cell {
         Self { code: EMPTY + (width - dropped.min(width)) as u8, word: bits >> (8 * dropped) }
     }
 
-    /// Bytes in the short data region.
+    /// Counts the bytes in the short data region.
     #[inline]
     pub fn short_bytes(self) -> usize {
         short_bytes(self.code)
@@ -97,7 +99,7 @@ impl Cell {
         place(self.word)
     }
 
-    /// Bytes of the value wherever they are; a symbol counts as the byte that it takes.
+    /// Counts the bytes of the value wherever they are; a symbol counts as the byte that it takes.
     pub fn length(self) -> usize {
         if self.is_long() { self.place().1 } else { self.short_bytes() }
     }
@@ -108,7 +110,7 @@ impl Cell {
         if self.is_long() { self.place().1 + 2 } else { self.short_bytes() }
     }
 
-    /// The integer; None if [`integer`](Self::integer) does not make such a cell.
+    /// Returns the integer; None if [`integer`](Self::integer) does not make such a cell.
     #[inline]
     pub fn to_integer(self) -> Option<i64> {
         match self.code {
@@ -121,7 +123,7 @@ impl Cell {
         }
     }
 
-    /// The bits of a number of `width` bytes.
+    /// Returns the bits of a number of `width` bytes.
     #[inline]
     pub fn to_float(self, width: u32) -> Option<u64> {
         match (self.code, width.checked_sub(self.short_bytes() as u32)) {
@@ -132,19 +134,19 @@ impl Cell {
     }
 }
 
-/// See [`Cell::short_bytes`].
+/// Counts the bytes in the short data region of a code, as [`Cell::short_bytes`] does.
 #[inline]
 pub fn short_bytes(code: u8) -> usize {
     usize::from(SHORT_BYTES[usize::from(code & 15)])
 }
 
-/// [`Cell::short_bytes`] of a code, without a table, for many codes at once.
+/// Computes [`Cell::short_bytes`] of a code, without a table, for many codes at once.
 #[inline(always)]
 pub fn few_bytes(code: u8) -> u8 {
     if code < LONG { code.saturating_sub(1) } else { u8::from(code == SYMBOL) }
 }
 
-/// Start and length of a long cell's word.
+/// Reads start and length from a long cell's word.
 #[inline]
 pub fn place(word: u64) -> (usize, usize) {
     ((word & 0xFFFF_FFFF) as usize, ((word & !COMPLEX) >> 32) as usize)

@@ -40,7 +40,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Bytes that a symbol for it saves. None: it saves nothing.
+    /// Counts the bytes that a symbol for the value saves. None: it saves nothing.
     fn gain(&self) -> Option<usize> {
         let length = self.value.length();
         let cost = if length > SHORT_LIMIT_BYTES { length + 2 } else { length };
@@ -86,7 +86,7 @@ impl Dictionary {
         !self.ends.is_empty()
     }
 
-    /// Columns that were counted, and the symbols of their values.
+    /// Lists the columns that were counted, and the symbols of their values.
     pub fn columns(&self) -> impl Iterator<Item = (usize, Symbols<'_>)> {
         self.counted.iter().map(|(column, places)| {
             let places = self.places.get(places.clone()).unwrap_or_default();
@@ -114,7 +114,7 @@ impl Dictionary {
         }
     }
 
-    /// The symbol of a value plus one; 0 if it has none.
+    /// Returns the symbol of a value plus one; 0 if it has none.
     pub fn find(&self, view: &CellView<'_>, row: usize, views: &[CellView<'_>]) -> u16 {
         let cell = view.cell(row);
         let value = if cell.is_long() { Stored::long(cell, view, row) } else { Stored::short(cell) };
@@ -136,7 +136,7 @@ impl Dictionary {
         0
     }
 
-    /// The chosen values, by symbol.
+    /// Lists the chosen values, by symbol.
     pub fn entries(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| self.bytes.get(start..*end).unwrap_or_default())
@@ -218,14 +218,15 @@ pub struct Symbols<'d> {
 }
 
 impl Symbols<'_> {
-    /// Each symbol plus one; 0 if the value stays.
+    /// Lists each symbol plus one; 0 if the value stays.
     pub fn iter(&self) -> impl Iterator<Item = u16> + Clone {
         self.places.iter().map(|place| self.entries.get(usize::from(*place)).map_or(0, |entry| entry.symbol))
     }
 }
 
-/// The number of the entry of a value that occurs so many times more, a new one if it is the first. [`NOWHERE`]: there is no room for it.
-/// `alike`: whether an entry with the same key and length is the same value.
+/// Returns the number of the entry of a value that occurs `count` times more, a new one if it is the first.
+/// [`NOWHERE`]: there is no room for it. `alike` returns true if an entry with the same key and length is the
+/// same value.
 #[inline(always)]
 fn entry_of(
     value: Stored,
@@ -258,14 +259,14 @@ fn entry_of(
 }
 
 impl Stored {
-    /// A value in its word; None: it takes less than two bytes.
+    /// Keeps a value in its word; None: it takes less than two bytes.
     #[inline(always)]
     fn short(cell: Cell) -> Option<Self> {
         let length = cell::few_bytes(cell.code);
         (length > 1).then_some(Self::new(cell.word, length.into(), WHOLE, 0))
     }
 
-    /// A long value; None: it is a pointer.
+    /// Keeps a long value; None: it is a pointer.
     #[inline]
     fn long(cell: Cell, view: &CellView<'_>, row: usize) -> Option<Self> {
         let head = view.heads.get(row).copied().unwrap_or(WHOLE);

@@ -51,24 +51,24 @@ impl Distinct {
         found.is_some()
     }
 
-    /// The distinct values, as a view of the column in which they were found.
+    /// Returns the distinct values, as a view of the column in which they were found.
     pub fn view<'v>(&'v self, of: &CellView<'v>) -> CellView<'v> {
         let codes = self.codes.get(..self.count).unwrap_or_default();
         let words = self.words.get(..self.count).unwrap_or_default();
         CellView { codes, words, heads: &[], costs: &[], ..*of }
     }
 
-    /// Rows that have each value.
+    /// Returns the number of rows that have each value.
     pub fn counts(&self) -> &[u16] {
         self.counts.get(..self.count).unwrap_or_default()
     }
 
-    /// The value of each row.
+    /// Returns the value of each row.
     pub fn places(&self) -> &[u8] {
         &self.places
     }
 
-    /// The value that takes most bytes in all rows together.
+    /// Returns the value that takes most bytes in all rows together.
     pub fn heaviest(&self) -> Cell {
         let cells = self.codes.iter().zip(&self.words).zip(self.counts());
         let cells = cells.map(|((code, word), count)| (Cell { code: *code, word: *word }, *count));
@@ -97,7 +97,8 @@ impl Distinct {
         Some(())
     }
 
-    /// The place of a value that is not in its first slot, or long; it may be new. None: there are too many, or it is a pointer.
+    /// Finds the place of a value that is not in its first slot, or long; it may be new. None: there are too
+    /// many, or it is a pointer.
     fn search(&mut self, cell: Cell, view: &CellView<'_>, limit: usize) -> Option<u8> {
         let first = match cell.code {
             LONG if cell.is_complex() => return None,

@@ -39,7 +39,8 @@ pub struct PageCompressor {
 const FIRST_ROWS: usize = 64;
 
 impl PageCompressor {
-    /// For rows of so many columns; rows and slots take up to `page_limit_bytes` of a page, each row `least_row_bytes` or more.
+    /// Creates a compressor for rows of `columns` columns. Rows and slots take up to `page_limit_bytes` of a
+    /// page, each row `least_row_bytes` or more.
     pub fn new(columns: usize, page_limit_bytes: usize, least_row_bytes: usize) -> Self {
         Self {
             waiting: Grid::new(columns),
@@ -53,7 +54,7 @@ impl PageCompressor {
         }
     }
 
-    /// Rows that wait.
+    /// Counts the rows that wait.
     pub fn waiting(&self) -> usize {
         self.waiting.rows()
     }
@@ -177,8 +178,8 @@ impl PageCompressor {
     }
 }
 
-/// A full page of a tree with its rows compressed together; the rows stay in their slots. None if that saves too little, or if a
-/// row cannot be read.
+/// Compresses the rows of a full page of a tree together; the rows stay in their slots. None if that saves
+/// too little, or if a row cannot be read.
 pub fn compress_page(page: &Page, columns: usize, counts: &mut CompressionCounts) -> Option<Page> {
     let information = information::PageInformation::read(page.bytes());
     if information.is_some() && !page.is_worn() {
@@ -236,7 +237,7 @@ struct Fill {
 }
 
 impl Fill {
-    /// Rows like these for which there is room.
+    /// Estimates the number of rows like these for which there is room.
     fn room_rows(&self) -> usize {
         self.limit_bytes.saturating_sub(self.used_bytes) * self.rows / self.used_bytes.max(1)
     }
@@ -255,7 +256,7 @@ impl Limits {
     /// None but that of the page itself, for rows that are in it.
     const NONE: Self = Self { page_bytes: usize::MAX, row_bytes: 0 };
 
-    /// The first rows of these lengths, as many as fit together.
+    /// Takes the first rows of these lengths, as many as fit together.
     fn fitting(&self, lengths: impl Iterator<Item = usize>) -> Fill {
         let (mut rows, mut record_bytes, mut used_bytes) = (0, 0, 0);
         for length in lengths {

@@ -28,7 +28,7 @@ pub struct CellView<'a> {
 }
 
 impl<'a> CellView<'a> {
-    /// One row's cell; NULL if there is no such row.
+    /// Returns the cell of a row; NULL if there is no such row.
     #[inline]
     pub fn cell(&self, row: usize) -> Cell {
         match (self.codes.get(row), self.words.get(row)) {
@@ -55,7 +55,7 @@ impl<'a> CellView<'a> {
         has_long(self.codes)
     }
 
-    /// The bytes of a long cell, without a head.
+    /// Returns the bytes of a long cell, without a head.
     #[inline]
     pub fn long(&self, cell: Cell) -> &'a [u8] {
         let (start, length) = cell.place();
@@ -99,7 +99,7 @@ impl Grid {
         Self { columns: (0..columns).map(|_| GridColumn::default()).collect(), data: Vec::new(), first: 0 }
     }
 
-    /// Number of rows.
+    /// Counts the rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.codes.len()) - self.first
     }

@@ -63,7 +63,7 @@ impl<'p> PageInformation<'p> {
         Some(information)
     }
 
-    /// Bytes of the record.
+    /// Counts the bytes of the record.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -73,13 +73,13 @@ impl<'p> PageInformation<'p> {
         self.entries.len()
     }
 
-    /// Columns with an anchor.
+    /// Counts the columns with an anchor.
     pub fn anchors(&self) -> usize {
         self.anchors.iter().flatten().count()
     }
 
-    /// The whole value of a cell of a row of the page; bytes of a long one are appended to `data`. None if the cell refers to
-    /// something that does not exist.
+    /// Restores the whole value of a cell of a row of the page; bytes of a long one are appended to `data`.
+    /// None if the cell refers to something that does not exist.
     #[inline]
     pub fn expand(&self, column: usize, cell: Cell, long: &[u8], data: &mut Vec<u8>) -> Option<Cell> {
         let anchor = self.anchors.get(column).and_then(Option::as_ref);
@@ -103,12 +103,12 @@ impl<'p> PageInformation<'p> {
         }
     }
 
-    /// The whole record of a row of the page.
+    /// Restores the whole record of a row of the page.
     pub fn expand_record(&self, record: &[u8]) -> Option<Vec<u8>> {
         self.rewrite(record, |column, cell, long, data| self.expand(column, cell, long, data))
     }
 
-    /// The record that a row has in the page.
+    /// Makes the record that a row has in the page.
     pub fn shorten_record(&self, record: &[u8]) -> Option<Vec<u8>> {
         self.rewrite(record, |column, cell, long, data| {
             let before = data.len();
@@ -183,7 +183,7 @@ impl InformationWriter {
         done.is_some()
     }
 
-    /// The bytes of the record that was written last.
+    /// Returns the bytes of the record that was written last.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -243,8 +243,8 @@ impl InformationWriter {
 }
 
 impl Page {
-    /// The complete row in a slot, with what it shares with other rows of a compressed page. Keys and values are read from it.
-    /// None if there is no row, or it cannot be read.
+    /// Reads the complete row in a slot, with the values that it shares with other rows of a compressed page.
+    /// Keys and values are read from it. None if there is no row, or it cannot be read.
     pub fn record(&self, slot: u16) -> Option<Cow<'_, [u8]>> {
         let row = self.row(slot)?;
         if !self.is_compressed() || !is_compressed(row) {
@@ -253,7 +253,8 @@ impl Page {
         PageInformation::read(self.bytes())?.expand_record(row).map(Cow::Owned)
     }
 
-    /// The bytes of a record in this page; in a compressed page they leave out what the record shares. None if it cannot be read.
+    /// Returns the bytes of a record in this page; in a compressed page they leave out what the record
+    /// shares. None if it cannot be read.
     pub fn stored<'a>(&self, record: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         if !self.is_compressed() || !is_compressed(record) {
             return Some(Cow::Borrowed(record));

@@ -40,7 +40,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression with this number in `sys.partitions.data_compression`: 0, 1, 2.
+    /// Returns the compression with this number in `sys.partitions.data_compression`: 0, 1, 2.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::None, Self::Row, Self::Page].into_iter().find(|known| *known as u8 == number)
     }

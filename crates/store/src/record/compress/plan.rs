@@ -121,22 +121,22 @@ impl Planner {
         self.measure(views, added);
     }
 
-    /// The rows as the page would have them, from those that it was planned for.
+    /// Returns the rows as the page would have them, from those that it was planned for.
     pub fn views<'s>(&'s self, views: &'s [CellView<'s>]) -> Vec<CellView<'s>> {
         self.columns.iter().zip(views).map(|(column, view)| column.view(view, self.rows)).collect()
     }
 
-    /// Number of rows that were planned.
+    /// Counts the rows that were planned.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Bytes of each row's record in the page.
+    /// Returns the bytes of each row's record in the page.
     pub fn lengths(&self) -> &[u16] {
         &self.lengths
     }
 
-    /// The information record.
+    /// Returns the information record.
     pub fn information(&self) -> &[u8] {
         self.information.bytes()
     }
@@ -186,7 +186,7 @@ impl CodedColumn {
         push_costs(&values, &mut cells.costs);
     }
 
-    /// While the page is planned: its values, or the different ones if they are few.
+    /// Returns the values of the column while the page is planned, or the different ones if they are few.
     fn planned<'v>(&'v self, view: &CellView<'v>, rows: usize) -> CellView<'v> {
         match self.has_few {
             true => self.view(&self.distinct.view(view), self.distinct.counts().len()),

@@ -115,7 +115,7 @@ impl<'a> CdRecord<'a> {
         }
     }
 
-    /// One column's cell, and the bytes of a long one. None if there is no such column.
+    /// Reads the cell of a column, and the bytes of a long one. None if there is no such column.
     pub fn cell(&self, column: usize) -> Option<(Cell, &'a [u8])> {
         let (mut at, mut long) = (0, LongCells { ends: self.ends, data: self.long, next: 0, start: 0 });
         for before in 0..column.min(self.columns) {
@@ -185,7 +185,7 @@ fn code_at(descriptor: &[u8], column: usize) -> u8 {
         .map_or(NULL, |pair| if column.is_multiple_of(2) { pair & 15 } else { pair >> 4 })
 }
 
-/// `length` bytes, up to eight, as a word.
+/// Reads `length` bytes, up to eight, as a word.
 #[inline]
 pub(crate) fn word_at(bytes: &[u8], at: usize, length: usize) -> u64 {
     match bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
@@ -194,7 +194,7 @@ pub(crate) fn word_at(bytes: &[u8], at: usize, length: usize) -> u64 {
     }
 }
 
-/// The lowest `bytes` bytes of a word.
+/// Returns a mask of the lowest `bytes` bytes of a word.
 #[inline]
 pub(super) fn mask(bytes: usize) -> u64 {
     const MASKS: [u64; 9] = [
@@ -211,7 +211,7 @@ pub(super) fn mask(bytes: usize) -> u64 {
     MASKS.get(bytes).copied().unwrap_or(u64::MAX)
 }
 
-/// Length of the record at the beginning of `bytes`.
+/// Computes the length of the record at the beginning of `bytes`.
 pub fn length(bytes: &[u8]) -> Option<usize> {
     CdRecord::parse(bytes).map(|record| record.bytes.len())
 }
@@ -228,7 +228,7 @@ pub fn is_index(record: &[u8]) -> bool {
     record.first().is_some_and(|header| header & 0x1D == HEADER | INDEX)
 }
 
-/// The pointers of values that are elsewhere.
+/// Lists the pointers of values that are stored outside the record.
 pub fn pointers(record: &[u8]) -> Vec<&[u8]> {
     let mut pointers = Vec::new();
     if let Some(record) = CdRecord::parse(record) {
@@ -241,7 +241,7 @@ pub fn pointers(record: &[u8]) -> Vec<&[u8]> {
     pointers
 }
 
-/// The record of a row that moves away from `home`: the address is its last eight bytes.
+/// Makes the record of a row that moves away from `home`: the address is its last eight bytes.
 pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
     let length = length(record)?;
     let mut out = match forwarded_from(record) {
@@ -253,14 +253,14 @@ pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Most bytes of a record of this form without its variable values.
+/// Computes the most bytes of a record of this form without its variable values.
 pub fn most_fixed_bytes(layout: &Layout) -> usize {
     let columns = layout.columns.len();
     let fixed: usize = layout.columns.iter().map(|column| value::most_bytes(column.kind)).sum();
     fixed_bytes(columns) + long_header_bytes(columns) + fixed
 }
 
-/// The address under which a forwarded row is known; None if the record was not forwarded.
+/// Returns the address under which a forwarded row is known; None if the record was not forwarded.
 pub fn forwarded_from(record: &[u8]) -> Option<RowId> {
     if record.first()? & 0x1D != HEADER | FORWARDED {
         return None;

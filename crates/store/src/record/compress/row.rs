@@ -11,17 +11,17 @@ pub const ROW_BUFFER_BYTES: usize = 8192;
 /// Values that are longer than this are never in a row, and count as having this length.
 pub const LENGTH_LIMIT_BYTES: usize = u16::MAX as usize;
 
-/// Bytes of a record of so many columns that has no values.
+/// Counts the bytes of a record of `columns` columns that has no values.
 pub fn fixed_bytes(columns: usize) -> usize {
     1 + if columns > 127 { 2 } else { 1 } + columns.div_ceil(2) + clusters(columns)
 }
 
-/// Bytes in front of the end offsets and the values of a long data region, together.
+/// Counts the bytes in front of the end offsets and the values of a long data region, together.
 pub fn long_header_bytes(columns: usize) -> usize {
     3 + clusters(columns)
 }
 
-/// Room for a CD record of so many columns with long values of these bytes.
+/// Computes the room for a CD record of `columns` columns with long values of these bytes.
 pub fn room_bytes(columns: usize, long_bytes: usize) -> usize {
     fixed_bytes(columns) + long_header_bytes(columns) + (SHORT_LIMIT_BYTES + 2) * columns + long_bytes
 }
@@ -31,7 +31,7 @@ pub fn clusters(columns: usize) -> usize {
     columns.saturating_sub(1) / CLUSTER_COLUMNS
 }
 
-/// Bytes of each row's CD record. Columns without heads only.
+/// Computes the bytes of each row's CD record. Columns without heads only.
 pub fn lengths(views: &[CellView<'_>], rows: usize) -> Vec<u16> {
     let mut lengths = RowLengths::default();
     lengths.start(views.len(), rows);
@@ -102,7 +102,7 @@ pub fn is_pointer(cell: Cell, head: u16) -> bool {
     head == WHOLE && cell.is_complex()
 }
 
-/// Length of the count that says how many bytes of the anchor a value begins with.
+/// Encodes the count of the anchor's bytes that a value begins with. Returns its bytes and their number.
 #[inline]
 pub fn head_bytes(same: usize) -> ([u8; 2], usize) {
     match same {

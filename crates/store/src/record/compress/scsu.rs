@@ -134,7 +134,7 @@ fn expand(bytes: &[u8], mut each: impl FnMut(u16)) -> Option<()> {
     Some(())
 }
 
-/// Units that stand for themselves.
+/// Returns true for units that stand for themselves.
 fn is_plain(unit: u16) -> bool {
     matches!(unit, 0x20..=0x7F | 0x00 | 0x09 | 0x0A | 0x0D)
 }
@@ -143,7 +143,8 @@ fn in_window(offset: u16, unit: u16) -> Option<u8> {
     unit.checked_sub(offset).filter(|index| *index < WINDOW).map(|index| 0x80 + index as u8)
 }
 
-/// The byte that names a window with this unit in it; None: there is none, as for ideographs and surrogates.
+/// Returns the byte that names a window with this unit in it; None: there is none, as for ideographs and
+/// surrogates.
 fn window_name(unit: u16) -> Option<u8> {
     if let Some(special) = SPECIAL.iter().position(|window| in_window(*window, unit).is_some()) {
         return Some(FIRST_SPECIAL + special as u8);

@@ -4,7 +4,7 @@ use super::cell::{self, Cell, EMPTY, LONG, SHORT_LIMIT_BYTES, TRUE};
 use super::{scsu, vardecimal};
 use crate::record::kind::{Kind, Place};
 
-/// Most bytes that a value of a fixed width costs a CD record, an end offset included.
+/// Returns the most bytes that a value of a fixed width costs a CD record, an end offset included.
 pub fn most_bytes(kind: Kind) -> usize {
     let longest = match (kind, kind.place()) {
         (Kind::Bit, _) => 0,
@@ -15,7 +15,8 @@ pub fn most_bytes(kind: Kind) -> usize {
     if longest > SHORT_LIMIT_BYTES { longest + 2 } else { longest }
 }
 
-/// The cell of a value from its bytes in an uncompressed record; bytes of a long one are appended to `data`.
+/// Makes the cell of a value from its bytes in an uncompressed record; bytes of a long one are appended to
+/// `data`.
 pub fn shrink(kind: Kind, bytes: &[u8], data: &mut Vec<u8>) -> Cell {
     match kind {
         Kind::Bit => Cell { code: if bytes.first() == Some(&1) { TRUE } else { EMPTY }, word: 0 },
@@ -104,7 +105,7 @@ pub fn expand_fixed(kind: Kind, cell: Cell, long: &[u8], out: &mut [u8]) -> Opti
     }
 }
 
-/// A value as it is: short, or appended to `data`.
+/// Keeps a value as it is: short, or appended to `data`.
 fn keep(bytes: &[u8], data: &mut Vec<u8>) -> Cell {
     if bytes.len() <= SHORT_LIMIT_BYTES {
         return Cell::short(bytes);
@@ -129,7 +130,7 @@ fn expand_unicode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The cell of what `put` appends.
+/// Makes the cell of the bytes that `put` appends.
 fn stored(data: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) -> Cell {
     let start = data.len();
     put(data);
@@ -142,7 +143,7 @@ fn stored(data: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) -> Cell {
     cell
 }
 
-/// Little-endian with a sign, of up to eight bytes.
+/// Reads a signed little-endian number of up to eight bytes.
 fn signed(bytes: &[u8]) -> i64 {
     let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
     ((cell::pack(bytes) << unused) as i64) >> unused

@@ -59,7 +59,8 @@ pub fn put(value: i128, scale: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// The reverse of [`put`] for a number of this scale. None: bytes that it never writes, or more digits behind the point.
+/// Reads a number of this scale that [`put`] has written. None: bytes that it never writes, or more digits
+/// behind the point.
 pub fn read(bytes: &[u8], scale: u8) -> Option<i128> {
     let Some((head, digits)) = bytes.split_first() else { return Some(0) };
     let exponent = i32::from(head & 0x7F) - 64;

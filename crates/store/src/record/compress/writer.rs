@@ -39,7 +39,7 @@ struct Block {
 }
 
 impl<'v> RowWriter<'v> {
-    /// For these rows of the columns. `in_index`: they are records of a nonclustered index.
+    /// Creates a writer of these rows of the columns. `in_index`: they are records of a nonclustered index.
     pub fn new(views: &'v [CellView<'v>], rows: Range<usize>, in_index: bool) -> Self {
         let long = views.iter().enumerate().filter(|(_, view)| view.slice(rows.clone()).has_long());
         let long = long.map(|(column, view)| (column, *view)).collect();
@@ -219,7 +219,7 @@ fn stage_column<const STRIDE: usize>(
     }
 }
 
-/// The values of a block; at the end of a column what is missing is as it is in `pad`.
+/// Returns the values of a block; at the end of a column the missing ones are those of `pad`.
 #[inline(always)]
 fn chunk<'a, T: Copy>(values: &'a [T], first: usize, pad: &'a mut [T; BLOCK_ROWS]) -> &'a [T; BLOCK_ROWS] {
     let values = values.get(first..).unwrap_or_default();
