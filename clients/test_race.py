@@ -212,7 +212,8 @@ def test_pages_show_every_contestant_and_every_failure(tmp_path):
     page.write(made, tmp_path / "results" / "one.json", tmp_path / "docs")
     table = (tmp_path / "docs" / "clients-results.md").read_text()
     assert "| **bulkwire <x>** | 0.500 | 2,000 |  |" in table
-    assert "| other Copy | other 2 | 3 x 1,000 | 1.00 (1.00-1.00) |" in table
+    assert "| other Copy | 1.00 (1.00-1.00) |" in table
+    assert "- other 2: 3 x 1,000\n" in table
     assert "- broken, Loading into a sink, round 1: no | luck" in table
     assert "(../results/one.json)" in table
     shown = (tmp_path / "docs" / "clients-results.html").read_text()

@@ -65,7 +65,8 @@ def markdown(results: Results, link: str) -> str:
         summaries = results.summaries(case)
         if summaries:
             lines += [f"## {CASE_TITLES[case]}", "", CASE_TEXTS[case], ""]
-            lines += [*_table(HEADS, map(_cells, summaries)), ""]
+            lines += [*_table((HEADS[0], *HEADS[3:]), map(_figures, summaries)), ""]
+    lines += ["## Versions, runs and rows", "", *_items(_versions(results)), ""]
     for title, found in _lists(results):
         # The page of the method has it for readers of the tables.
         if title != "Method":
@@ -152,20 +153,34 @@ def _median(summary: Summary | None, figure) -> str:
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:
+    label, *figures = _figures(summary)
+    return (label, summary.client, _runs(summary), *figures)
+
+
+def _figures(summary: Summary) -> tuple[str, ...]:
+    """What was measured, without what is the same in all cases."""
     before = summary.spread("start_bytes").median / 2**20
     figures = (spread_text(figure, figure.spread(summary)) for figure in FIGURES)
-    return (
-        summary.label,
-        summary.client,
-        f"{len(summary.runs)} x {summary.rows:,}",
-        *figures,
-        f"{before:,.0f}",
-    )
+    return (summary.label, *figures, f"{before:,.0f}")
+
+
+def _runs(summary: Summary) -> str:
+    return f"{len(summary.runs)} x {summary.rows:,}"
+
+
+def _versions(results: Results) -> list[str]:
+    """The version of each client, and how often it moved how many rows in all cases."""
+    found: dict[str, list[str]] = {}
+    for case in Case:
+        for summary in results.summaries(case):
+            runs = found.setdefault(summary.client, [])
+            runs += [_runs(summary)] if _runs(summary) not in runs else []
+    return [f"{client}: {', '.join(runs)}" for client, runs in found.items()]
 
 
 def _lists(results: Results) -> Iterator[tuple[str, list[str]]]:
     notes = [
-        f"{one.name} {', '.join(one.how.values())} ({one.language}, pinned by {one.pin}): {one.note}"
+        f"{one.name} {', '.join(one.how.values())} ({one.language}): {one.note}"
         for one in results.contestants
         if one.note
     ]
