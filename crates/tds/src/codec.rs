@@ -79,17 +79,17 @@ pub enum DecodeErrorKind {
 }
 
 impl DecodeError {
-    /// An [`Invalid`](DecodeErrorKind::Invalid) error for `field` at `offset`.
+    /// Makes an [`Invalid`](DecodeErrorKind::Invalid) error for `field` at `offset`.
     pub fn invalid(field: &'static str, offset: usize, what: impl Into<Cow<'static, str>>) -> Self {
         Self { field, offset, kind: DecodeErrorKind::Invalid { what: what.into() } }
     }
 
-    /// A [`TooLong`](DecodeErrorKind::TooLong) error for `field` at `offset`.
+    /// Makes a [`TooLong`](DecodeErrorKind::TooLong) error for `field` at `offset`.
     pub fn too_long(field: &'static str, offset: usize, length: usize, limit: usize) -> Self {
         Self { field, offset, kind: DecodeErrorKind::TooLong { length, limit } }
     }
 
-    /// True if more input could complete the field: the signal for "need more bytes".
+    /// Returns true if more input could complete the field: the signal for "need more bytes".
     pub fn is_truncated(&self) -> bool {
         matches!(self.kind, DecodeErrorKind::Truncated { .. })
     }
@@ -124,7 +124,7 @@ pub enum EncodeErrorKind {
     },
 }
 
-/// UTF-16LE bytes as text; `None` for an odd length or an unpaired surrogate.
+/// Decodes UTF-16LE bytes to text; `None` for an odd length or an unpaired surrogate.
 pub fn decode_utf16(bytes: &[u8]) -> Option<String> {
     let (units, odd) = bytes.as_chunks::<2>();
     if !odd.is_empty() {
@@ -137,7 +137,7 @@ pub fn decode_utf16(bytes: &[u8]) -> Option<String> {
     Some(text)
 }
 
-/// Number of UTF-16 code units that `text` takes.
+/// Counts the UTF-16 code units that `text` takes.
 pub fn utf16_len(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }

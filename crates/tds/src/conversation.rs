@@ -73,12 +73,12 @@ pub enum ConversationError {
 }
 
 impl ConversationError {
-    /// A packet was found whole, and then was not: a defect of this crate.
+    /// Makes the error of a packet that was found whole, and then was not: a defect of this crate.
     fn missing() -> Self {
         Self::Incomplete("a packet beyond the bytes that were received")
     }
 
-    /// Names what was being read when bytes turned out not to be TDS.
+    /// Adds to an error the name of the structure that was being read.
     fn decoding(what: &'static str) -> impl Fn(DecodeError) -> Self {
         move |error| Self::Decode { what, error }
     }

@@ -28,17 +28,17 @@ impl<'a> Reader<'a> {
         Self { bytes, position: 0, base: 0, enclosed: true }
     }
 
-    /// Offset of the next byte from the start of the outermost reader.
+    /// Returns the offset of the next byte from the start of the outermost reader.
     pub fn position(&self) -> usize {
         self.base + self.position
     }
 
-    /// Number of bytes left.
+    /// Counts the bytes left.
     pub fn remaining(&self) -> usize {
         self.bytes.len() - self.position
     }
 
-    /// True if no byte is left.
+    /// Returns true if no byte is left.
     pub fn is_empty(&self) -> bool {
         self.remaining() == 0
     }
@@ -72,7 +72,8 @@ impl<'a> Reader<'a> {
         rest
     }
 
-    /// A reader over the next `n` bytes, which form a structure of their own; this reader moves behind them.
+    /// Returns a reader over the next `n` bytes, which form a structure of their own; this reader moves
+    /// behind them.
     ///
     /// Positions keep counting from the outermost start, and running out of bytes inside is an
     /// [`Overrun`](DecodeErrorKind::Overrun): more input cannot help.
@@ -81,12 +82,12 @@ impl<'a> Reader<'a> {
         Ok(Reader { bytes: self.take(n, field)?, position: 0, base, enclosed: true })
     }
 
-    /// Everything that is left, without moving.
+    /// Returns everything that is left, without moving.
     pub fn ahead(&self) -> &'a [u8] {
         self.bytes.get(self.position..).unwrap_or_default()
     }
 
-    /// The next byte, without moving.
+    /// Returns the next byte, without moving.
     pub fn peek_u8(&self, field: &'static str) -> Result<u8, DecodeError> {
         self.bytes.get(self.position).copied().ok_or_else(|| self.short(1, field))
     }
@@ -135,22 +136,22 @@ impl<'a> Reader<'a> {
         self.array(field).map(i16::from_le_bytes)
     }
 
-    /// Four bytes, little-endian.
+    /// Reads an unsigned number of four bytes, little-endian.
     pub fn u32(&mut self, field: &'static str) -> Result<u32, DecodeError> {
         self.array(field).map(u32::from_le_bytes)
     }
 
-    /// Four bytes, little-endian, signed.
+    /// Reads a signed number of four bytes, little-endian.
     pub fn i32(&mut self, field: &'static str) -> Result<i32, DecodeError> {
         self.array(field).map(i32::from_le_bytes)
     }
 
-    /// Eight bytes, little-endian.
+    /// Reads an unsigned number of eight bytes, little-endian.
     pub fn u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
         self.array(field).map(u64::from_le_bytes)
     }
 
-    /// Eight bytes, little-endian, signed.
+    /// Reads a signed number of eight bytes, little-endian.
     pub fn i64(&mut self, field: &'static str) -> Result<i64, DecodeError> {
         self.array(field).map(i64::from_le_bytes)
     }
@@ -160,12 +161,12 @@ impl<'a> Reader<'a> {
         self.array(field).map(u16::from_be_bytes)
     }
 
-    /// Four bytes, big-endian.
+    /// Reads an unsigned number of four bytes, big-endian.
     pub fn u32_be(&mut self, field: &'static str) -> Result<u32, DecodeError> {
         self.array(field).map(u32::from_be_bytes)
     }
 
-    /// `units` UTF-16LE code units. An unpaired surrogate is an error: it has no form as text.
+    /// Reads `units` UTF-16LE code units. An unpaired surrogate is an error: it has no form as text.
     pub fn utf16(&mut self, units: usize, field: &'static str) -> Result<String, DecodeError> {
         let offset = self.position();
         let bytes = self.take(units.saturating_mul(2), field)?;
@@ -173,31 +174,31 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| DecodeError::invalid(field, offset, "UTF-16 text has an unpaired surrogate"))
     }
 
-    /// Text behind a one-byte count of UTF-16 code units.
+    /// Reads text behind a one-byte count of UTF-16 code units.
     pub fn b_varchar(&mut self, field: &'static str) -> Result<String, DecodeError> {
         let units = self.u8(field)?;
         self.utf16(usize::from(units), field)
     }
 
-    /// Text behind a two-byte count of UTF-16 code units.
+    /// Reads text behind a two-byte count of UTF-16 code units.
     pub fn us_varchar(&mut self, field: &'static str) -> Result<String, DecodeError> {
         let units = self.u16(field)?;
         self.utf16(usize::from(units), field)
     }
 
-    /// Bytes behind a one-byte count.
+    /// Reads bytes behind a one-byte count.
     pub fn b_varbyte(&mut self, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let length = self.u8(field)?;
         self.take(usize::from(length), field)
     }
 
-    /// Bytes behind a two-byte count.
+    /// Reads bytes behind a two-byte count.
     pub fn us_varbyte(&mut self, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let length = self.u16(field)?;
         self.take(usize::from(length), field)
     }
 
-    /// Bytes behind a four-byte count.
+    /// Reads bytes behind a four-byte count.
     pub fn l_varbyte(&mut self, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let length = self.u32(field)?;
         self.take(usize::try_from(length).unwrap_or(usize::MAX), field)

@@ -33,17 +33,17 @@ pub struct MarkU16(usize);
 pub struct MarkU32(usize);
 
 impl Writer {
-    /// An empty writer.
+    /// Creates an empty writer.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A writer that appends to `bytes`.
+    /// Creates a writer that appends to `bytes`.
     pub fn append_to(bytes: Vec<u8>) -> Self {
         Self { bytes, chunks: Vec::new(), error: None }
     }
 
-    /// The bytes written, or the first thing that could not be expressed.
+    /// Returns the bytes written, or the first thing that could not be expressed.
     pub fn finish(self) -> Result<Vec<u8>, EncodeError> {
         match self.error {
             None => Ok(self.bytes),
@@ -51,7 +51,8 @@ impl Writer {
         }
     }
 
-    /// The chunks of values that have been written, in their order, and no more of them hereafter.
+    /// Takes the chunks of values that have been written, in their order, and collects no more of them
+    /// hereafter.
     pub fn take_chunks(&mut self) -> Vec<PlpChunk> {
         std::mem::take(&mut self.chunks)
     }
@@ -72,12 +73,12 @@ impl Writer {
         }
     }
 
-    /// Bytes in the buffer so far, including those it was created with.
+    /// Counts the bytes in the buffer so far, including those it was created with.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// True if the buffer is empty.
+    /// Returns true if the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -89,12 +90,12 @@ impl Writer {
         }
     }
 
-    /// [`fail`](Writer::fail) with an [`Invalid`](EncodeErrorKind::Invalid) reason.
+    /// Records an error as [`fail`](Writer::fail) does, with an [`Invalid`](EncodeErrorKind::Invalid) reason.
     pub fn invalid(&mut self, field: &'static str, what: impl Into<Cow<'static, str>>) {
         self.fail(field, EncodeErrorKind::Invalid { what: what.into() });
     }
 
-    /// Bytes as they are.
+    /// Appends bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -119,22 +120,22 @@ impl Writer {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Four bytes, little-endian.
+    /// Appends an unsigned number of four bytes, little-endian.
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Four bytes, little-endian, signed.
+    /// Appends a signed number of four bytes, little-endian.
     pub fn i32(&mut self, value: i32) {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Eight bytes, little-endian.
+    /// Appends an unsigned number of eight bytes, little-endian.
     pub fn u64(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Eight bytes, little-endian, signed.
+    /// Appends a signed number of eight bytes, little-endian.
     pub fn i64(&mut self, value: i64) {
         self.bytes(&value.to_le_bytes());
     }
@@ -144,12 +145,12 @@ impl Writer {
         self.bytes(&value.to_be_bytes());
     }
 
-    /// Four bytes, big-endian.
+    /// Appends an unsigned number of four bytes, big-endian.
     pub fn u32_be(&mut self, value: u32) {
         self.bytes(&value.to_be_bytes());
     }
 
-    /// `text` as UTF-16LE, without a count.
+    /// Appends `text` as UTF-16LE, without a count.
     pub fn utf16(&mut self, text: &str) {
         self.bytes.reserve(text.len().saturating_mul(2));
         if text.is_ascii() {
@@ -159,42 +160,42 @@ impl Writer {
         }
     }
 
-    /// Text behind a one-byte count of UTF-16 code units.
+    /// Appends text behind a one-byte count of UTF-16 code units.
     pub fn b_varchar(&mut self, text: &str, field: &'static str) {
         let units = self.length_u8(utf16_len(text), field);
         self.u8(units);
         self.utf16(text);
     }
 
-    /// Text behind a two-byte count of UTF-16 code units.
+    /// Appends text behind a two-byte count of UTF-16 code units.
     pub fn us_varchar(&mut self, text: &str, field: &'static str) {
         let units = self.length_u16(utf16_len(text), field);
         self.u16(units);
         self.utf16(text);
     }
 
-    /// Bytes behind a one-byte count.
+    /// Appends bytes behind a one-byte count.
     pub fn b_varbyte(&mut self, bytes: &[u8], field: &'static str) {
         let length = self.length_u8(bytes.len(), field);
         self.u8(length);
         self.bytes(bytes);
     }
 
-    /// Bytes behind a two-byte count.
+    /// Appends bytes behind a two-byte count.
     pub fn us_varbyte(&mut self, bytes: &[u8], field: &'static str) {
         let length = self.length_u16(bytes.len(), field);
         self.u16(length);
         self.bytes(bytes);
     }
 
-    /// Bytes behind a four-byte count.
+    /// Appends bytes behind a four-byte count.
     pub fn l_varbyte(&mut self, bytes: &[u8], field: &'static str) {
         let length = self.length_u32(bytes.len(), field);
         self.u32(length);
         self.bytes(bytes);
     }
 
-    /// Bytes as a partially length-prefixed value of one chunk.
+    /// Appends bytes as a partially length-prefixed value of one chunk.
     pub fn plp(&mut self, bytes: &[u8], field: &'static str) {
         self.chunks.push(PlpChunk::of_value(self.bytes.len(), bytes.len()));
         self.u64(bytes.len() as u64);
@@ -250,7 +251,7 @@ impl Writer {
         self.patch(mark.0..mark.0 + 4, &length.to_le_bytes());
     }
 
-    /// `length` as a byte; recorded as an error if it does not fit.
+    /// Returns `length` as a byte; recorded as an error if it does not fit.
     pub fn length_u8(&mut self, length: usize, field: &'static str) -> u8 {
         u8::try_from(length).unwrap_or_else(|_| {
             self.fail(field, EncodeErrorKind::TooLong { length, limit: usize::from(u8::MAX) });
@@ -258,7 +259,7 @@ impl Writer {
         })
     }
 
-    /// `length` as two bytes; recorded as an error if it does not fit.
+    /// Returns `length` as two bytes; recorded as an error if it does not fit.
     pub fn length_u16(&mut self, length: usize, field: &'static str) -> u16 {
         u16::try_from(length).unwrap_or_else(|_| {
             self.fail(field, EncodeErrorKind::TooLong { length, limit: usize::from(u16::MAX) });
@@ -266,7 +267,7 @@ impl Writer {
         })
     }
 
-    /// `length` as four bytes; recorded as an error if it does not fit.
+    /// Returns `length` as four bytes; recorded as an error if it does not fit.
     pub fn length_u32(&mut self, length: usize, field: &'static str) -> u32 {
         u32::try_from(length).unwrap_or_else(|_| {
             self.fail(field, EncodeErrorKind::TooLong { length, limit: u32::MAX as usize });

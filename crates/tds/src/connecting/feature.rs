@@ -70,7 +70,7 @@ pub enum FeatureRequest {
 }
 
 impl FeatureRequest {
-    /// Number of the feature.
+    /// Returns the number of the feature.
     pub fn id(&self) -> u8 {
         match self {
             Self::SessionRecovery(_) => feature_id::SESSION_RECOVERY,

@@ -41,7 +41,7 @@ pub enum FedAuthRequest {
 }
 
 impl FedAuthRequest {
-    /// A request that carries an access token (a JWT).
+    /// Creates a request that carries an access token (a JWT).
     pub fn with_access_token(access_token: &str, echo: bool) -> Self {
         Self::SecurityToken { echo, token: Secret::new(utf16(access_token)), nonce: None }
     }
@@ -96,12 +96,12 @@ pub struct FedAuthToken {
 }
 
 impl FedAuthToken {
-    /// A message with an access token (a JWT).
+    /// Creates a message with an access token (a JWT).
     pub fn new(access_token: &str, nonce: Option<[u8; 32]>) -> Self {
         Self { token: Secret::new(utf16(access_token)), nonce }
     }
 
-    /// The payload of the message.
+    /// Encodes the payload of the message.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut w = Writer::new();
         let mark = w.begin_u32();

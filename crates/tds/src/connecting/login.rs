@@ -113,7 +113,7 @@ pub struct Login7 {
 }
 
 impl Default for Login7 {
-    /// TDS 7.4 with the session defaults of ODBC and no names.
+    /// Returns a login of TDS 7.4 with the session defaults of ODBC and no names.
     fn default() -> Self {
         Self {
             tds_version_number: TdsVersion::V7_4.to_login(),
@@ -145,12 +145,12 @@ impl Default for Login7 {
 }
 
 impl Login7 {
-    /// The version asked for, if it is a published one.
+    /// Returns the version asked for, if it is a published one.
     pub fn version(&self) -> Option<TdsVersion> {
         TdsVersion::from_login(self.tds_version_number)
     }
 
-    /// The payload of the message.
+    /// Encodes the payload of the message.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let with_extension = !self.features.is_empty();
         let old = is_old(self.tds_version_number);
@@ -316,7 +316,7 @@ impl Login7 {
     }
 }
 
-/// True for the versions whose fixed part is the short one.
+/// Returns true for the versions whose fixed part is the short one.
 fn is_old(tds_version_number: u32) -> bool {
     TdsVersion::from_login(tds_version_number).is_some_and(|version| version < TdsVersion::V7_2)
 }

@@ -79,9 +79,9 @@ pub struct TraceId {
 }
 
 impl Prelogin {
-    /// A server's answer to `asked`: the same options, THREADID and TRACEID without data, no MARS, and federated
-    /// authentication not demanded. `encryption` is what [`negotiate_server`] said. MARS is always answered, because
-    /// FreeTDS falls back to 7.1 without it.
+    /// Makes a server's answer to `asked`: the same options, THREADID and TRACEID without data, no MARS, and
+    /// federated authentication not demanded. `encryption` is the result of [`negotiate_server`]. MARS is
+    /// always answered, because FreeTDS falls back to 7.1 without it.
     pub fn reply_to(asked: &Self, version: ProgramVersion, encryption: EncryptionOption) -> Self {
         Self {
             version,
@@ -95,8 +95,8 @@ impl Prelogin {
         }
     }
 
-    /// The payload of the message: the option table, then the data in the same order without gaps, as the strictest
-    /// readers demand.
+    /// Encodes the payload of the message: the option table, then the data in the same order without gaps, as
+    /// the strictest readers demand.
     pub fn encode(&self) -> Result<Vec<u8>, crate::codec::EncodeError> {
         let options = self.options();
         let mut w = Writer::new();

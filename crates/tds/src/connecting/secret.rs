@@ -12,7 +12,7 @@ impl<T> Secret<T> {
         Self(value)
     }
 
-    /// The value itself.
+    /// Returns the value itself.
     pub fn expose(&self) -> &T {
         &self.0
     }

@@ -20,8 +20,8 @@ pub enum TdsVersion {
 }
 
 impl TdsVersion {
-    /// The version that a LOGIN7 asks for (its `TDSVersion` field read little-endian, MS-TDS 2.2.6.4); `None` for a
-    /// number that is not of a published version.
+    /// Returns the version that a LOGIN7 asks for (its `TDSVersion` field read little-endian, MS-TDS
+    /// 2.2.6.4); `None` for a number that is not of a published version.
     pub fn from_login(number: u32) -> Option<Self> {
         match number {
             0x7000_0000 => Some(Self::V7_0),
@@ -35,7 +35,7 @@ impl TdsVersion {
         }
     }
 
-    /// The number that a client puts in LOGIN7.
+    /// Returns the number that a client puts in LOGIN7.
     pub fn to_login(self) -> u32 {
         match self {
             Self::V7_0 => 0x7000_0000,
@@ -48,7 +48,7 @@ impl TdsVersion {
         }
     }
 
-    /// The version that a LOGINACK grants (MS-TDS 2.2.7.14).
+    /// Returns the version that a LOGINACK grants (MS-TDS 2.2.7.14).
     pub fn from_login_ack(bytes: [u8; 4]) -> Option<Self> {
         match bytes {
             [0x07, 0x00, 0x00, 0x00] => Some(Self::V7_0),
@@ -57,23 +57,23 @@ impl TdsVersion {
         }
     }
 
-    /// The four bytes of LOGINACK, which carries the number big-endian.
+    /// Returns the four bytes of LOGINACK, which carries the number big-endian.
     pub fn to_login_ack(self) -> [u8; 4] {
         self.to_login().to_be_bytes()
     }
 
-    /// True if SQL batches, RPCs and transaction requests start with ALL_HEADERS (7.2 and later).
+    /// Returns true if SQL batches, RPCs and transaction requests start with ALL_HEADERS (7.2 and later).
     pub fn has_all_headers(self) -> bool {
         self >= Self::V7_2
     }
 
-    /// True for the layouts of 7.2 and later: four-byte line numbers and user types, eight-byte row counts, table names
-    /// in parts.
+    /// Returns true for the layouts of 7.2 and later: four-byte line numbers and user types, eight-byte row
+    /// counts, table names in parts.
     pub fn has_wide_fields(self) -> bool {
         self >= Self::V7_2
     }
 
-    /// True if rows may travel as NBCROW (7.3B and later).
+    /// Returns true if rows may travel as NBCROW (7.3B and later).
     pub fn has_nbc_row(self) -> bool {
         self >= Self::V7_3B
     }

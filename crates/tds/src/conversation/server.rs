@@ -161,7 +161,7 @@ pub enum AfterPrelogin {
 }
 
 impl Conversation {
-    /// A new connection. Requests longer than `message_max_bytes` are refused, except bulk loads.
+    /// Begins a new connection. Requests longer than `message_max_bytes` are refused, except bulk loads.
     pub fn new(offer: Offer, message_max_bytes: usize) -> Self {
         Self {
             state: State::Initial,
@@ -284,7 +284,7 @@ impl Conversation {
         }
     }
 
-    /// A request, or an attention that finds nothing to stop.
+    /// Reads a request, or an attention that finds nothing to stop.
     fn request(&mut self, bytes: &[u8]) -> Result<Step, ConversationError> {
         let (consumed, packet) = match self.gather(bytes, None)? {
             Gathered::Whole { consumed, packet } => (consumed, packet),
@@ -313,7 +313,7 @@ impl Conversation {
         Ok(Step { consumed, event: Event::Request(message) })
     }
 
-    /// One packet of a bulk load, whose payload stays where it is.
+    /// Reads one packet of a bulk load, whose payload stays where it is.
     fn bulk(&mut self, bytes: &[u8]) -> Result<Step, ConversationError> {
         let packet = match self.packet(bytes)? {
             message_reader::Event::NeedBytes(needed) => return Ok(Step::need(0, needed)),
@@ -380,7 +380,7 @@ impl Conversation {
         }
     }
 
-    /// An event after which the client has to wait: nothing may follow it.
+    /// Makes a step of an event after which the client has to wait: nothing may follow it.
     fn alone(bytes: &[u8], consumed: usize, event: Event) -> Result<Step, ConversationError> {
         match bytes.len() == consumed {
             true => Ok(Step { consumed, event }),
@@ -491,15 +491,15 @@ impl Step {
     }
 }
 
-/// The version that a login asks for. Before 7.2 the layout of several tokens differs: such clients are refused rather than
-/// misread.
+/// Returns the version that a login asks for. Before 7.2 the layout of several tokens differs: such clients
+/// are refused rather than misread.
 pub fn spoken_version(login: &Login7) -> Result<TdsVersion, ConversationError> {
     let spoken = login.version().filter(|version| version.has_wide_fields());
     spoken.ok_or(ConversationError::Version { number: login.tds_version_number })
 }
 
-/// The packet size that a server grants to a client that asks for `asked` bytes; 0 asks for the server's own. It applies from the
-/// first packet after the answer to the login.
+/// Returns the packet size that a server grants to a client that asks for `asked` bytes; 0 asks for the
+/// server's own. It applies from the first packet after the answer to the login.
 pub fn granted_packet_size(asked: u32, is_encrypted: bool) -> u32 {
     let largest = if is_encrypted { PACKET_SIZE_ENCRYPTED_MAX_BYTES } else { PACKET_SIZE_CLEAR_MAX_BYTES };
     let asked = if asked == 0 { PACKET_SIZE_INITIAL_BYTES as u32 } else { asked };

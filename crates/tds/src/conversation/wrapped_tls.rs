@@ -39,7 +39,7 @@ impl Unwrapper {
         Self { sender, header: [0; HEADER_LEN_BYTES], header_len: 0, payload_left: 0 }
     }
 
-    /// Room for the rest of a header, if that is to be read next; `None` during payload.
+    /// Returns room for the rest of a header, if that is to be read next; `None` during payload.
     pub fn header_room(&mut self) -> Option<&mut [u8]> {
         match self.payload_left {
             0 => self.header.get_mut(self.header_len..),
@@ -72,7 +72,7 @@ impl Unwrapper {
         Ok(())
     }
 
-    /// Bytes of TLS records that may be read next.
+    /// Counts the bytes of TLS records that may be read next.
     pub fn payload_left(&self) -> usize {
         self.payload_left
     }

@@ -85,22 +85,22 @@ const DONE: u8 = 0xFD;
 const DONE_LENGTHS: [usize; 2] = [13, 9];
 
 impl BulkStream {
-    /// A stream at its start.
+    /// Creates a stream at its start.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The columns; empty before [`BulkEvent::Columns`].
+    /// Returns the columns; empty before [`BulkEvent::Columns`].
     pub fn columns(&self) -> &[Column] {
         self.metadata.as_ref().map_or(&[], |(columns, _)| columns)
     }
 
-    /// The walk over the rows, once the columns are known.
+    /// Returns the walk over the rows, once the columns are known.
     pub fn layout(&self) -> Option<&RowLayout> {
         self.metadata.as_ref().map(|(_, layout)| layout)
     }
 
-    /// Number of rows seen.
+    /// Counts the rows seen.
     pub fn rows(&self) -> u64 {
         self.rows
     }

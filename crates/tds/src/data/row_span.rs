@@ -45,7 +45,7 @@ pub struct RowSpan {
 }
 
 impl RowLayout {
-    /// The walk over rows of these columns.
+    /// Prepares the walk over rows of these columns.
     pub fn new(columns: &[Column]) -> Self {
         let columns: Vec<LengthClass> =
             columns.iter().map(|column| column.type_info.length_class()).collect();
@@ -65,17 +65,18 @@ impl RowLayout {
         Self { runs, columns, bitmap_bytes }
     }
 
-    /// Number of columns.
+    /// Counts the columns.
     pub fn column_count(&self) -> usize {
         self.columns.len()
     }
 
-    /// Bytes of the NULL bitmap of an NBCROW.
+    /// Returns the bytes of the NULL bitmap of an NBCROW.
     pub fn bitmap_bytes(&self) -> usize {
         self.bitmap_bytes
     }
 
-    /// Length in bytes of the ROW or NBCROW at the head of `bytes`, token byte included; `None` if it is not all there.
+    /// Computes the length in bytes of the ROW or NBCROW at the head of `bytes`, token byte included; `None`
+    /// if it is not all there.
     ///
     /// # Errors
     /// Another token, or a chunked value whose chunks do not add up to the announced length.
@@ -91,7 +92,8 @@ impl RowLayout {
         }
     }
 
-    /// Length in bytes of a row with values of all columns behind one token byte, whichever it is; `None` if it is not all there.
+    /// Computes the length in bytes of a row with values of all columns behind any token byte; `None` if it
+    /// is not all there.
     ///
     /// # Errors
     /// A chunked value whose chunks do not add up to the announced length.
@@ -99,7 +101,8 @@ impl RowLayout {
         self.walk_row(bytes, 1)
     }
 
-    /// The complete rows at the head of `bytes`, up to another token, an incomplete row or a malformed one.
+    /// Finds the complete rows at the head of `bytes`, up to another token, an incomplete row or a malformed
+    /// one.
     ///
     /// # Errors
     /// As [`row_len`](Self::row_len), once the malformed row is at the head: what comes before it is the same however
@@ -125,8 +128,8 @@ impl RowLayout {
         Ok(span)
     }
 
-    /// Length in bytes of the value of `column` at the head of `bytes`, its length prefix included; `None` if it is not
-    /// all there.
+    /// Computes the length in bytes of the value of `column` at the head of `bytes`, its length prefix
+    /// included; `None` if it is not all there.
     ///
     /// # Errors
     /// A column that does not exist, or a chunked value that does not add up.
@@ -230,7 +233,7 @@ fn skip_plp(bytes: &[u8], at: usize) -> Result<Option<usize>, DecodeError> {
     Ok(Some(end))
 }
 
-/// End of a value behind a four-byte length at `at`.
+/// Returns the end of a value behind a four-byte length at `at`.
 fn long_end(bytes: &[u8], at: usize) -> Option<usize> {
     array(bytes, at).map(|length| (at + 4).saturating_add(u32::from_le_bytes(length) as usize))
 }

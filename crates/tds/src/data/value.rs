@@ -118,7 +118,7 @@ pub enum ValuePlace {
 }
 
 impl Value {
-    /// True for [`Value::Null`].
+    /// Returns true for [`Value::Null`].
     pub fn is_null(&self) -> bool {
         *self == Self::Null
     }
@@ -278,7 +278,7 @@ fn decode_long<'a>(r: &mut Reader<'a>, place: ValuePlace) -> Result<Option<&'a [
 }
 
 impl TypeInfo {
-    /// True for the pre-7.0 string types, whose one-byte length is declared.
+    /// Returns true for the pre-7.0 string types, whose one-byte length is declared.
     fn is_legacy_short(&self) -> bool {
         self.form == crate::type_info::Form::Legacy && !self.sql_type.is_decimal()
     }

@@ -126,7 +126,7 @@ pub(crate) fn decode_data(
     value.ok_or_else(|| fail(format!("{} bytes are no {sql_type}", data.len()).into()))
 }
 
-/// The data of a value that is not NULL, or why it is none of `sql_type`.
+/// Encodes the data of a value that is not NULL. The error says why it is no value of `sql_type`.
 pub(crate) fn encode_data<'a>(
     value: &'a Value,
     sql_type: &SqlType,
@@ -236,7 +236,7 @@ fn encode_days(days: i32) -> Result<[u8; 3], String> {
     }
 }
 
-/// Units of 10^-scale s in a day.
+/// Returns the units of 10^-scale s in a day.
 pub(crate) fn ticks_per_day(scale: u8) -> u64 {
     SECONDS_PER_DAY * 10_u64.pow(u32::from(scale.min(7)))
 }
@@ -258,12 +258,12 @@ fn encode_ticks(ticks: u64, scale: u8) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// 10^precision, for precisions up to 38.
+/// Returns 10^precision, for precisions up to 38.
 pub(crate) fn power_of_ten(precision: u8) -> u128 {
     10_u128.checked_pow(u32::from(precision)).unwrap_or(u128::MAX)
 }
 
-/// Sign byte and 1 to 16 bytes of magnitude.
+/// Decodes a sign byte and 1 to 16 bytes of magnitude.
 fn decode_decimal(data: &[u8], precision: u8, scale: u8) -> Result<Option<Value>, Cow<'static, str>> {
     let [sign, digits @ ..] = data else { return Ok(None) };
     if digits.is_empty() || digits.len() > 16 {

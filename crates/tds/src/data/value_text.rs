@@ -50,7 +50,7 @@ const SERVER_FLOAT: Exponents = Exponents { large: 16, decimals: 21 };
 const BCP_REAL: Exponents = Exponents { large: 7, decimals: 8 };
 const BCP_FLOAT: Exponents = Exponents { large: 16, decimals: 17 };
 
-/// `zero` stands before the point of a number below one.
+/// Prints a value; `zero` stands before the point of a number below one.
 fn fmt_common(f: &mut fmt::Formatter<'_>, value: &Value, zero: &str) -> fmt::Result {
     match value {
         // Printed by the callers.
@@ -153,7 +153,7 @@ fn fmt_float(f: &mut fmt::Formatter<'_>, text: &str, exponents: Exponents, whole
     }
 }
 
-/// `yyyy-mm-dd` of days since 0001-01-01, by the proleptic Gregorian calendar.
+/// Prints days since 0001-01-01 as `yyyy-mm-dd`, by the proleptic Gregorian calendar.
 fn fmt_date(f: &mut fmt::Formatter<'_>, days: i64) -> fmt::Result {
     // Years start in March here, so that the leap day is the last of its year. 306 days lead from March to January.
     let days = days + 306;

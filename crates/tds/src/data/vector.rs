@@ -32,7 +32,7 @@ impl VectorBase {
         }
     }
 
-    /// The base of this number.
+    /// Returns the base of this number.
     pub fn from_number(number: u8) -> Option<Self> {
         match number {
             0 => Some(Self::Float32),
@@ -41,7 +41,7 @@ impl VectorBase {
         }
     }
 
-    /// T-SQL's name of it.
+    /// Returns T-SQL's name of the base.
     pub fn name(self) -> &'static str {
         match self {
             Self::Float32 => "float32",
@@ -49,7 +49,7 @@ impl VectorBase {
         }
     }
 
-    /// Bytes of one element.
+    /// Returns the bytes of one element.
     pub fn element_bytes(self) -> usize {
         match self {
             Self::Float32 => 4,
@@ -57,7 +57,7 @@ impl VectorBase {
         }
     }
 
-    /// Most dimensions that a vector can have: header and elements fit 8000 bytes.
+    /// Returns the most dimensions that a vector can have: header and elements fit 8000 bytes.
     pub fn max_dimensions(self) -> u16 {
         match self {
             Self::Float32 => 1998,
@@ -65,7 +65,7 @@ impl VectorBase {
         }
     }
 
-    /// The lowest version of the vector feature under which such vectors travel as vectors.
+    /// Returns the lowest version of the vector feature under which such vectors travel as vectors.
     pub fn feature_version(self) -> u8 {
         match self {
             Self::Float32 => 1,
@@ -158,7 +158,7 @@ pub struct Vector {
 }
 
 impl Vector {
-    /// A vector of these elements, each rounded to the base.
+    /// Makes a vector of these elements, each rounded to the base.
     ///
     /// # Errors
     /// No or too many elements, and elements that the base cannot hold.
@@ -180,7 +180,7 @@ impl Vector {
         &self.elements
     }
 
-    /// Number of elements.
+    /// Counts the elements.
     pub fn dimensions(&self) -> u16 {
         u16::try_from(self.elements.len()).unwrap_or(u16::MAX)
     }
@@ -202,7 +202,7 @@ impl Vector {
         Ok(Self { base, elements })
     }
 
-    /// Header and elements.
+    /// Encodes header and elements.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = header(self.base, self.dimensions()).to_vec();
         append_elements(self.base, &self.elements, &mut bytes);
@@ -242,7 +242,7 @@ impl fmt::Display for Vector {
     }
 }
 
-/// The bytes in front of the elements.
+/// Makes the bytes in front of the elements.
 pub fn header(base: VectorBase, dimensions: u16) -> [u8; HEADER_BYTES] {
     let [low, high] = dimensions.to_le_bytes();
     [LAYOUT[0], LAYOUT[1], low, high, base.number(), 0, 0, 0]
@@ -259,10 +259,10 @@ pub fn append_elements(base: VectorBase, elements: &[f32], bytes: &mut Vec<u8>) 
     }
 }
 
-/// The base and the bytes of the elements.
+/// Splits a vector's bytes into the base and the bytes of the elements.
 ///
 /// # Errors
-/// Bytes that are no vector. Elements are not looked at.
+/// Bytes that are no vector. Elements are not checked.
 pub fn split(bytes: &[u8]) -> Result<(VectorBase, &[u8]), VectorError> {
     let malformed = || VectorError::Malformed { length: bytes.len() };
     let (head, elements) = bytes.split_first_chunk::<HEADER_BYTES>().ok_or_else(malformed)?;
@@ -302,7 +302,7 @@ pub fn check(bytes: &[u8], base: VectorBase, dimensions: u16) -> Result<(), Vect
     }
 }
 
-/// The first element, among elements as they travel, that is NaN or infinite.
+/// Finds the first element, among elements as they travel, that is NaN or infinite.
 pub fn first_not_finite(base: VectorBase, elements: &[u8]) -> Option<usize> {
     // All bits of the exponent are set. A whole pass without an exit first: the compiler can vectorise it.
     match base {
@@ -321,7 +321,7 @@ pub fn first_not_finite(base: VectorBase, elements: &[u8]) -> Option<usize> {
     }
 }
 
-/// `element` as the base holds it.
+/// Rounds `element` to the form in which the base holds it.
 ///
 /// # Errors
 /// It is not finite, or too large for the base.
@@ -416,7 +416,7 @@ impl JsonArray<'_> {
         }
     }
 
-    /// The range of a JSON number.
+    /// Reads the range of a JSON number.
     fn number(&mut self) -> Result<std::ops::Range<usize>, VectorError> {
         let start = self.at;
         self.take(b'-');

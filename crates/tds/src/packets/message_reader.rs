@@ -37,17 +37,17 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Bytes of header and payload, to be dropped from the head.
+    /// Counts the bytes of header and payload, to be dropped from the head.
     pub fn consumed(&self) -> usize {
         self.payload.end
     }
 
-    /// True for the last packet of a message.
+    /// Returns true for the last packet of a message.
     pub fn ends_message(&self) -> bool {
         self.header.ends_message()
     }
 
-    /// True if the sender asks to ignore the whole message.
+    /// Returns true if the sender asks to ignore the whole message.
     pub fn is_ignored(&self) -> bool {
         self.ends_message() && self.header.status.contains(Status::IGNORE)
     }
@@ -65,8 +65,9 @@ pub struct MessageHead {
 }
 
 impl MessageReader {
-    /// A reader that refuses packets longer than `packet_size_max_bytes` (header included) and messages whose payload
-    /// exceeds `message_size_max_bytes`. The latter does not apply to bulk loads and results, which are streams.
+    /// Creates a reader that refuses packets longer than `packet_size_max_bytes` (header included) and
+    /// messages whose payload exceeds `message_size_max_bytes`. The latter does not apply to bulk loads and
+    /// results, which are streams.
     pub fn new(packet_size_max_bytes: usize, message_size_max_bytes: usize) -> Self {
         Self { packet_size_max_bytes, message_size_max_bytes, message: None }
     }
@@ -81,7 +82,7 @@ impl MessageReader {
         self.message_size_max_bytes = message_size_max_bytes;
     }
 
-    /// True between the first and the last packet of a message.
+    /// Returns true between the first and the last packet of a message.
     pub fn is_inside_message(&self) -> bool {
         self.message.is_some()
     }

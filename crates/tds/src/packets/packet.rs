@@ -46,7 +46,7 @@ pub enum PacketType {
 }
 
 impl PacketType {
-    /// The type with this number, if it is one.
+    /// Returns the type with this number, if it is one.
     pub fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             0x01 => Self::SqlBatch,
@@ -64,7 +64,7 @@ impl PacketType {
         })
     }
 
-    /// True for messages that are processed while they arrive and may be of any length.
+    /// Returns true for messages that are processed while they arrive and may be of any length.
     pub fn is_stream(self) -> bool {
         matches!(self, Self::TabularResult | Self::BulkLoad)
     }
@@ -86,12 +86,12 @@ impl Status {
     /// Like `RESET_CONNECTION`, but an open transaction stays.
     pub const RESET_CONNECTION_SKIP_TRAN: Self = Self(0x10);
 
-    /// True if all bits of `other` are set.
+    /// Returns true if all bits of `other` are set.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// True if the session is to be reset, with or without its transaction.
+    /// Returns true if the session is to be reset, with or without its transaction.
     pub fn resets(self) -> bool {
         self.contains(Self::RESET_CONNECTION) || self.contains(Self::RESET_CONNECTION_SKIP_TRAN)
     }
@@ -147,7 +147,7 @@ impl PacketHeader {
         Ok(Self { packet_type, status: Status(status), length, spid, packet_id, window })
     }
 
-    /// The eight bytes of the header.
+    /// Encodes the eight bytes of the header.
     pub fn encode(&self) -> [u8; HEADER_LEN_BYTES] {
         let [length_high, length_low] = self.length.to_be_bytes();
         let [spid_high, spid_low] = self.spid.to_be_bytes();
@@ -163,12 +163,12 @@ impl PacketHeader {
         ]
     }
 
-    /// Bytes that follow the header.
+    /// Counts the bytes that follow the header.
     pub fn payload_len(&self) -> usize {
         usize::from(self.length).saturating_sub(HEADER_LEN_BYTES)
     }
 
-    /// True if the packet is the last of its message.
+    /// Returns true if the packet is the last of its message.
     pub fn ends_message(&self) -> bool {
         self.status.contains(Status::END_OF_MESSAGE)
     }

@@ -43,8 +43,8 @@ pub struct PlannedPacket {
 }
 
 impl PacketFramer {
-    /// A framer for one message. `packet_size_bytes` counts the header and is brought into the protocol's limits,
-    /// 512 to 32767. A client's `spid` is 0.
+    /// Creates a framer for one message. `packet_size_bytes` counts the header and is brought into the
+    /// protocol's limits, 512 to 32767. A client's `spid` is 0.
     pub fn new(packet_type: PacketType, packet_size_bytes: usize, spid: u16) -> Self {
         let packet_size_bytes = packet_size_bytes.clamp(PACKET_SIZE_MIN_BYTES, PACKET_SIZE_MAX_BYTES);
         Self {
@@ -63,12 +63,12 @@ impl PacketFramer {
         self
     }
 
-    /// Payload bytes of a full packet.
+    /// Returns the payload bytes of a full packet.
     pub fn payload_max(&self) -> usize {
         self.payload_max
     }
 
-    /// Bytes that `payload_len` bytes take as a whole message, headers included.
+    /// Computes the bytes that `payload_len` bytes take as a whole message, headers included.
     pub fn framed_len(&self, payload_len: usize) -> usize {
         payload_len + payload_len.div_ceil(self.payload_max).max(1) * HEADER_LEN_BYTES
     }
@@ -261,7 +261,7 @@ fn fill(
     at
 }
 
-/// A whole message as packets.
+/// Frames a whole message as packets.
 pub fn frame_message(
     packet_type: PacketType,
     packet_size_bytes: usize,

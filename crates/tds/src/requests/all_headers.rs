@@ -35,7 +35,7 @@ impl Default for AllHeaders {
 }
 
 impl AllHeaders {
-    /// The headers of a request in a transaction, or in autocommit mode if the descriptor is 0.
+    /// Makes the headers of a request in a transaction, or in autocommit mode if the descriptor is 0.
     pub fn in_transaction(transaction_descriptor: u64) -> Self {
         Self {
             transaction_descriptor,
@@ -97,7 +97,7 @@ impl AllHeaders {
     }
 }
 
-/// The content of a structure whose four-byte length counts itself.
+/// Reads the content of a structure whose four-byte length counts itself.
 fn sized<'a>(r: &mut Reader<'a>, field: &'static str) -> Result<Reader<'a>, DecodeError> {
     let offset = r.position();
     let length = r.u32(field)? as usize;

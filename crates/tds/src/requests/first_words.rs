@@ -60,7 +60,7 @@ impl fmt::Display for FirstWords<'_> {
     }
 }
 
-/// The word at the head, and what follows it. `None` for anything that is not wholly a name or a keyword.
+/// Splits the word at the head from the rest. `None` for anything that is not wholly a name or a keyword.
 fn word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     if !text.starts_with(|ch: char| ch.is_ascii_alphabetic() || matches!(ch, '_' | '#')) {

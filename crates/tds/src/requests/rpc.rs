@@ -106,13 +106,14 @@ const BATCH_FLAG_7_1: u8 = 0x80;
 const NO_EXEC_FLAG: u8 = 0xFE;
 
 impl RpcMessage {
-    /// A message with one call, for a connection of this version, in the transaction (0 is autocommit).
+    /// Creates a message with one call, for a connection of this version, in the transaction (0 is
+    /// autocommit).
     pub fn new(request: RpcRequest, version: TdsVersion, transaction_descriptor: u64) -> Self {
         let headers = version.has_all_headers().then(|| AllHeaders::in_transaction(transaction_descriptor));
         Self { headers, requests: vec![request] }
     }
 
-    /// The payload of the message for a connection of this version.
+    /// Encodes the payload of the message for a connection of this version.
     pub fn encode(&self, version: TdsVersion) -> Result<Vec<u8>, EncodeError> {
         let mut w = Writer::new();
         if let Some(headers) = &self.headers {
@@ -146,7 +147,7 @@ impl RpcMessage {
 }
 
 impl RpcRequest {
-    /// A call that is executed, without flags.
+    /// Creates a call that is executed, without flags.
     pub fn new(procedure: Procedure, parameters: Vec<Parameter>) -> Self {
         Self { procedure, flags: 0, parameters, no_execute: false }
     }
@@ -216,7 +217,7 @@ impl Procedure {
 }
 
 impl ProcId {
-    /// The procedure with this number.
+    /// Returns the procedure with this number.
     pub fn from_number(number: u16) -> Option<Self> {
         Some(match number {
             1 => Self::Cursor,
@@ -238,7 +239,7 @@ impl ProcId {
         })
     }
 
-    /// The procedure's name.
+    /// Returns the procedure's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cursor => "sp_cursor",
@@ -261,23 +262,23 @@ impl ProcId {
 }
 
 impl Parameter {
-    /// An input parameter.
+    /// Creates an input parameter.
     pub fn input(name: impl Into<String>, type_info: TypeInfo, value: Value) -> Self {
         Self { name: name.into(), status: 0, type_info, value, table: None }
     }
 
-    /// A table-valued parameter.
+    /// Creates a table-valued parameter.
     pub fn table(name: impl Into<String>, status: u8, table: TableParameter) -> Self {
         let type_info = TypeInfo::new(SqlType::Int, true, None);
         Self { name: name.into(), status, type_info, value: Value::Null, table: Some(Box::new(table)) }
     }
 
-    /// True if the argument is an output parameter.
+    /// Returns true if the argument is an output parameter.
     pub fn is_output(&self) -> bool {
         self.status & parameter_status::BY_REFERENCE != 0
     }
 
-    /// True if the parameter's default is meant.
+    /// Returns true if the parameter's default is meant.
     pub fn is_default(&self) -> bool {
         self.status & parameter_status::DEFAULT_VALUE != 0
     }
@@ -312,7 +313,8 @@ impl Parameter {
     }
 }
 
-/// The error of a declaration, with whose it is. What is cut off stays so.
+/// Makes the error of a declaration, with the parameter that it belongs to. A truncated message stays
+/// truncated.
 fn misdeclared(error: DecodeError, parameter: usize, name: &str, token: u8) -> DecodeError {
     let DecodeErrorKind::Invalid { what } = error.kind else { return error };
     let kind = DecodeErrorKind::Declaration { parameter, name: name.to_owned(), token, what };

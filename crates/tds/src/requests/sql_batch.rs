@@ -14,13 +14,13 @@ pub struct SqlBatch {
 }
 
 impl SqlBatch {
-    /// A batch for a connection of this version, in the transaction (0 is autocommit).
+    /// Creates a batch for a connection of this version, in the transaction (0 is autocommit).
     pub fn new(text: impl Into<String>, version: TdsVersion, transaction_descriptor: u64) -> Self {
         let headers = version.has_all_headers().then(|| AllHeaders::in_transaction(transaction_descriptor));
         Self { headers, text: text.into() }
     }
 
-    /// The payload of the message.
+    /// Encodes the payload of the message.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut w = Writer::new();
         if let Some(headers) = &self.headers {

@@ -45,7 +45,7 @@ const ORDER_UNIQUE: u8 = 0x10;
 const COLUMN_ORDERING: u8 = 0x11;
 
 impl TableParameter {
-    /// The columns that rows have values for.
+    /// Lists the columns that rows have values for.
     pub fn sent_columns(&self) -> Vec<Column> {
         let columns = self.columns.iter().flatten();
         columns.filter(|column| !is_default(column)).cloned().collect()

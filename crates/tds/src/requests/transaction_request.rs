@@ -85,13 +85,13 @@ const SAVE: u16 = 9;
 const BEGIN_NEXT: u8 = 0x01;
 
 impl TransactionMessage {
-    /// A request for a connection of this version, in the transaction (0 is none).
+    /// Creates a request for a connection of this version, in the transaction (0 is none).
     pub fn new(request: TransactionRequest, version: TdsVersion, transaction_descriptor: u64) -> Self {
         let headers = version.has_all_headers().then(|| AllHeaders::in_transaction(transaction_descriptor));
         Self { headers, request }
     }
 
-    /// The payload of the message.
+    /// Encodes the payload of the message.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut w = Writer::new();
         if let Some(headers) = &self.headers {
@@ -190,7 +190,7 @@ impl BeginTransaction {
 }
 
 impl Isolation {
-    /// The level with this number.
+    /// Returns the level with this number.
     pub fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             0 => Self::Current,
@@ -223,7 +223,7 @@ fn decode_end(r: &mut Reader<'_>) -> Result<(String, Option<BeginTransaction>), 
     Ok((name, begin))
 }
 
-/// Names are counted in bytes here, unlike everywhere else.
+/// Writes a name, whose length is counted in bytes here, unlike everywhere else.
 fn encode_name(name: &str, w: &mut Writer) {
     let mark = w.begin_u8();
     w.utf16(name);

@@ -65,7 +65,7 @@ impl DoneStatus {
     /// The server cannot continue the connection.
     pub const SERVER_ERROR: Self = Self(0x0100);
 
-    /// True if all bits of `other` are set.
+    /// Returns true if all bits of `other` are set.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -86,17 +86,17 @@ impl fmt::Debug for DoneStatus {
 }
 
 impl Done {
-    /// Bytes after the token byte.
+    /// Returns the bytes after the token byte.
     pub fn len_bytes(version: TdsVersion) -> usize {
         if version.has_wide_fields() { 12 } else { 8 }
     }
 
-    /// True if this is the last DONE of the response.
+    /// Returns true if this is the last DONE of the response.
     pub fn is_final(&self) -> bool {
         !self.status.contains(DoneStatus::MORE)
     }
 
-    /// The row count, if the status says that it is one.
+    /// Returns the row count, if the status says that it is one.
     pub fn rows(&self) -> Option<u64> {
         self.status.contains(DoneStatus::COUNT).then_some(self.row_count)
     }

@@ -109,7 +109,7 @@ pub enum TransactionEvent {
 }
 
 impl EnvChange {
-    /// A text change, for the kinds that are one.
+    /// Reads a text change, for the kinds that are one.
     fn text(r: &mut Reader<'_>) -> Result<TextChange, DecodeError> {
         Ok(TextChange { new: r.b_varchar("ENVCHANGE new value")?, old: r.b_varchar("ENVCHANGE old value")? })
     }
@@ -268,7 +268,7 @@ fn descriptor(r: &mut Reader<'_>) -> Result<Option<u64>, DecodeError> {
     Ok(sized(r, "ENVCHANGE transaction descriptor")?.map(u64::from_le_bytes))
 }
 
-/// A counted value of `N` bytes or none.
+/// Reads a counted value of `N` bytes or none.
 fn sized<const N: usize>(r: &mut Reader<'_>, field: &'static str) -> Result<Option<[u8; N]>, DecodeError> {
     let offset = r.position();
     match r.b_varbyte(field)? {
@@ -279,7 +279,7 @@ fn sized<const N: usize>(r: &mut Reader<'_>, field: &'static str) -> Result<Opti
     }
 }
 
-/// A value that is always empty.
+/// Reads a value that is always empty.
 fn empty(r: &mut Reader<'_>) -> Result<(), DecodeError> {
     let offset = r.position();
     match r.b_varbyte("ENVCHANGE empty value")? {

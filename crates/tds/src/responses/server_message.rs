@@ -25,7 +25,7 @@ pub struct ServerMessage {
 }
 
 impl ServerMessage {
-    /// True if the connection is dead after this message.
+    /// Returns true if the connection is dead after this message.
     pub fn is_fatal(&self) -> bool {
         self.class >= 20
     }

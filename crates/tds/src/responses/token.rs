@@ -139,7 +139,7 @@ pub struct TokenReader {
 }
 
 impl TokenReader {
-    /// A reader for a connection of this version. Before LOGINACK that is the version asked for.
+    /// Creates a reader for a connection of this version. Before LOGINACK that is the version asked for.
     pub fn new(version: TdsVersion) -> Self {
         Self { version }
     }
@@ -149,7 +149,8 @@ impl TokenReader {
         self.version = version;
     }
 
-    /// The token at the head of `bytes` and the bytes that it takes; `None` if it is not complete yet.
+    /// Reads the token at the head of `bytes`. Returns it with the bytes that it takes; `None` if it is not
+    /// complete yet.
     ///
     /// [`Token::Row`] and [`Token::NbcRow`] take 0 bytes: the row decoder takes the token byte too.
     pub fn next(&self, bytes: &[u8]) -> Result<Option<(Token, usize)>, DecodeError> {
@@ -346,7 +347,7 @@ impl ReturnValue {
     }
 }
 
-/// The content of a token with a two-byte length, which must account for all of it.
+/// Reads the content of a token with a two-byte length, which must account for all of it.
 fn short<'a, T>(
     r: &mut Reader<'a>,
     field: &'static str,

@@ -91,7 +91,7 @@ impl CodePage {
         Self::Cp1258,
     ];
 
-    /// The Windows number: 65001, 437, ….
+    /// Returns the Windows number: 65001, 437, ….
     pub fn number(self) -> u16 {
         match self {
             Self::Utf8 => 65001,
@@ -114,13 +114,13 @@ impl CodePage {
         }
     }
 
-    /// The code page with this Windows number.
+    /// Returns the code page with this Windows number.
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|code_page| code_page.number() == number)
     }
 
-    /// True if the bytes 00–7F are ASCII, and ASCII text is encoded as itself. That holds for every code page here; in 932, 936,
-    /// 949 and 950 a byte below 80 can also be the second half of a character.
+    /// Returns true if the bytes 00–7F are ASCII, and ASCII text is encoded as itself. That holds for every
+    /// code page here; in 932, 936, 949 and 950 a byte below 80 can also be the second half of a character.
     pub fn is_ascii_superset(self) -> bool {
         true
     }
@@ -134,7 +134,7 @@ impl CodePage {
         }
     }
 
-    /// The text of `bytes`; borrowed if they are ASCII or UTF-8.
+    /// Returns the text of `bytes`; borrowed if they are ASCII or UTF-8.
     ///
     /// # Errors
     /// A byte sequence that the code page does not define.
@@ -161,7 +161,7 @@ impl CodePage {
         Ok(())
     }
 
-    /// `text` in this code page; borrowed if it is ASCII or the code page is UTF-8.
+    /// Encodes `text` in this code page; borrowed if it is ASCII or the code page is UTF-8.
     ///
     /// # Errors
     /// A character that the code page does not have.
@@ -188,7 +188,7 @@ impl CodePage {
         Ok(())
     }
 
-    /// Number of bytes `text` takes in this code page.
+    /// Counts the bytes that `text` takes in this code page.
     ///
     /// # Errors
     /// A character that the code page does not have.
@@ -201,7 +201,7 @@ impl CodePage {
         }
     }
 
-    /// `bytes` as text if they need no conversion.
+    /// Returns `bytes` as text if they need no conversion.
     fn borrow_text<'a>(&self, bytes: &'a [u8]) -> Result<Option<&'a str>, CodePageError> {
         if *self != Self::Utf8 && !bytes.is_ascii() {
             return Ok(None);

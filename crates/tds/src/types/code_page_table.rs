@@ -27,7 +27,8 @@ const LEAD: u16 = 0xFFFF;
 const UNDEFINED: u16 = 0xFFFE;
 
 impl CodePageTable {
-    /// The table of a code page, built on first use (about 260 KiB for a double-byte one); `None` for UTF-8.
+    /// Returns the table of a code page, built on first use (about 260 KiB for a double-byte one); `None` for
+    /// UTF-8.
     pub(crate) fn of(code_page: CodePage) -> Option<&'static Self> {
         static TABLES: [OnceLock<CodePageTable>; CodePage::ALL.len()] =
             [const { OnceLock::new() }; CodePage::ALL.len()];
@@ -95,7 +96,7 @@ impl CodePageTable {
         Ok(())
     }
 
-    /// Bytes that `text` takes; the error as for [`encode`](Self::encode).
+    /// Counts the bytes that `text` takes; the error is that of [`encode`](Self::encode).
     pub(crate) fn encoded_len(&self, text: &str) -> Result<usize, (usize, char)> {
         let mut len = 0;
         for (index, ch) in text.char_indices() {
@@ -176,7 +177,8 @@ fn push_utf8(text: &mut String, buffer: &[u8], filled: usize) {
     text.push_str(written.unwrap_or_default());
 }
 
-/// Length of the ASCII text at the head of `bytes`. Runs between foreign letters are short, so eight bytes at a time.
+/// Measures the ASCII text at the head of `bytes`. Runs between foreign letters are short, so eight bytes at
+/// a time.
 fn ascii_run(bytes: &[u8]) -> usize {
     let (chunks, _) = bytes.as_chunks::<8>();
     for (index, chunk) in chunks.iter().enumerate() {
@@ -265,7 +267,7 @@ impl UserDefined {
     }
 }
 
-/// The one character that `bytes` stand for.
+/// Decodes the one character that `bytes` stand for.
 fn decode_one(encoding: &'static Encoding, bytes: &[u8]) -> Option<u16> {
     let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
     let mut chars = text.chars();

@@ -32,13 +32,14 @@ impl Collation {
     pub(crate) const UTF8: u32 = 1 << 26;
     pub(crate) const VERSION_SHIFT: u32 = 28;
 
-    /// The collation of five wire bytes. Every pattern is accepted: a locale without a known name still determines the code page.
+    /// Reads the collation of five wire bytes. Every pattern is accepted: a locale without a known name still
+    /// determines the code page.
     pub fn from_bytes(bytes: [u8; 5]) -> Self {
         let [a, b, c, d, sort_id] = bytes;
         Self { info: u32::from_le_bytes([a, b, c, d]), sort_id }
     }
 
-    /// The five wire bytes.
+    /// Returns the five wire bytes.
     pub fn to_bytes(self) -> [u8; 5] {
         let [a, b, c, d] = self.info.to_le_bytes();
         [a, b, c, d, self.sort_id]
@@ -49,43 +50,45 @@ impl Collation {
         self.info & Self::LCID
     }
 
-    /// Version of the sorting rules: 0 for names without a version, then 1 `_90`, 2 `_100`, 3 `_140`, 4 `_160`.
+    /// Returns the version of the sorting rules: 0 for names without a version, then 1 `_90`, 2 `_100`, 3
+    /// `_140`, 4 `_160`.
     pub fn version(self) -> u8 {
         // Four bits.
         (self.info >> Self::VERSION_SHIFT) as u8
     }
 
-    /// True if text that differs in case only is different.
+    /// Returns true if text that differs in case only is different.
     pub fn case_sensitive(self) -> bool {
         self.info & Self::IGNORE_CASE == 0
     }
 
-    /// True if text that differs in accents only is different.
+    /// Returns true if text that differs in accents only is different.
     pub fn accent_sensitive(self) -> bool {
         self.info & Self::IGNORE_ACCENT == 0
     }
 
-    /// True if half-width and full-width forms are different.
+    /// Returns true if half-width and full-width forms are different.
     pub fn width_sensitive(self) -> bool {
         self.info & Self::IGNORE_WIDTH == 0
     }
 
-    /// True if hiragana and katakana are different.
+    /// Returns true if hiragana and katakana are different.
     pub fn kana_sensitive(self) -> bool {
         self.info & Self::IGNORE_KANA == 0
     }
 
-    /// True for `_BIN` and `_BIN2`: text compares by code value. `_BIN2_UTF8` collations lack this bit on the wire.
+    /// Returns true for `_BIN` and `_BIN2`: text compares by code value. `_BIN2_UTF8` collations lack this
+    /// bit on the wire.
     pub fn is_binary(self) -> bool {
         self.info & (Self::BIN | Self::BIN2) != 0
     }
 
-    /// True if `char`, `varchar` and `text` hold UTF-8.
+    /// Returns true if `char`, `varchar` and `text` hold UTF-8.
     pub fn is_utf8(self) -> bool {
         self.info & Self::UTF8 != 0
     }
 
-    /// Code page of `char`, `varchar` and `text` data.
+    /// Returns the code page of `char`, `varchar` and `text` data.
     ///
     /// The UTF-8 bit decides first, then the sort id, then the locale. Locales that exist for Unicode types only (Hindi, Khmer,
     /// …) have no code page. No single-byte column can have them, and UTF-8 is returned.

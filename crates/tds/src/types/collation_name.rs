@@ -6,7 +6,7 @@
 use crate::collation::Collation;
 
 impl Collation {
-    /// The collation with this name, in any case; `None` if the name is unknown.
+    /// Returns the collation with this name, in any case; `None` if the name is unknown.
     ///
     /// `_SC` and `_VSS` are checked but have no bit on the wire.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -25,7 +25,7 @@ impl Collation {
         })
     }
 
-    /// The name of this collation; `None` if its locale, version or sort id is unknown.
+    /// Returns the name of this collation; `None` if its locale, version or sort id is unknown.
     ///
     /// Some names share their wire bytes; of those the plain one is returned: without `_SC` (except before `_UTF8`,
     /// which needs it), without `_VSS`, and `_CS_AS_KS_WS_SC_UTF8` rather than `_BIN2_UTF8`.
@@ -80,7 +80,7 @@ fn from_sql_name(name: &str) -> Option<Collation> {
     Some(Collation { info: sql.lcid? | flags, sort_id: sql.sort_id })
 }
 
-/// Every collation with its description in words, as `sys.fn_helpcollations` lists them.
+/// Lists every collation with its description in words, as `sys.fn_helpcollations` lists them.
 pub fn collations() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for designator in WINDOWS.iter().filter(|designator| !DEPRECATED.contains(&designator.name)) {
@@ -107,7 +107,7 @@ pub fn collations() -> Vec<(String, String)> {
     all
 }
 
-/// The endings of a designator's names in a version.
+/// Lists the endings of a designator's names in a version.
 fn styles(version: u8) -> Vec<String> {
     let mut styles = vec!["BIN".to_owned(), "BIN2".to_owned()];
     for case in ["CI", "CS"] {
@@ -176,7 +176,7 @@ fn version_suffix(version: u8) -> Option<&'static str> {
     ["", "_90", "_100", "_140", "_160"].get(usize::from(version)).copied()
 }
 
-/// The flag bits of the part of a Windows name after designator and version.
+/// Parses the flag bits of the part of a Windows name after designator and version.
 fn parse_style(style: &str, version: u8) -> Option<u32> {
     let mut parts = style.split('_').peekable();
     let mut take = |word: &str| parts.next_if(|part| part.eq_ignore_ascii_case(word)).is_some();

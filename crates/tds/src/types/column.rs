@@ -30,7 +30,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column of a table as a server describes it, with unknown updateability as on real servers.
+    /// Describes a column of a table as a server does, with unknown updateability as on real servers.
     pub fn new(
         name: impl Into<String>,
         sql_type: SqlType,
@@ -46,7 +46,7 @@ impl Column {
         Self { name: name.into(), user_type, flags, type_info, table_name: Vec::new() }
     }
 
-    /// The type, in T-SQL's view.
+    /// Returns the type, in T-SQL's view.
     pub fn sql_type(&self) -> &SqlType {
         &self.type_info.sql_type
     }
@@ -82,27 +82,27 @@ impl ColumnFlags {
     /// The sender does not know whether the column may be NULL.
     pub const NULLABILITY_UNKNOWN: u16 = 0x8000;
 
-    /// True if all bits of `flag` are set.
+    /// Returns true if all bits of `flag` are set.
     pub fn has(self, flag: u16) -> bool {
         self.0 & flag == flag
     }
 
-    /// True if the column may be NULL, or if that is unknown.
+    /// Returns true if the column may be NULL, or if that is unknown.
     pub fn is_nullable(self) -> bool {
         self.0 & (Self::NULLABLE | Self::NULLABILITY_UNKNOWN) != 0
     }
 
-    /// True for an identity column.
+    /// Returns true for an identity column.
     pub fn is_identity(self) -> bool {
         self.has(Self::IDENTITY)
     }
 
-    /// True for a computed column or an expression.
+    /// Returns true for a computed column or an expression.
     pub fn is_computed(self) -> bool {
         self.has(Self::COMPUTED)
     }
 
-    /// True for a column that browse mode added.
+    /// Returns true for a column that browse mode added.
     pub fn is_hidden(self) -> bool {
         self.has(Self::HIDDEN)
     }
@@ -126,8 +126,8 @@ pub fn decode_columns(r: &mut Reader<'_>, direction: Direction) -> Result<Option
     decode_columns_of(r, direction, TdsVersion::V7_4)
 }
 
-/// [`decode_columns`] on a connection of this version: before 7.2 the UserType has two bytes and the table name is one
-/// text in both directions.
+/// Decodes columns as [`decode_columns`] does, on a connection of this version: before 7.2 the UserType has
+/// two bytes and the table name is one text in both directions.
 pub fn decode_columns_of(
     r: &mut Reader<'_>,
     direction: Direction,
@@ -146,7 +146,7 @@ pub fn encode_columns(columns: Option<&[Column]>, w: &mut Writer, direction: Dir
     encode_columns_of(columns, w, direction, TdsVersion::V7_4);
 }
 
-/// [`encode_columns`] on a connection of this version; see [`decode_columns_of`].
+/// Encodes columns as [`encode_columns`] does, on a connection of this version; see [`decode_columns_of`].
 pub fn encode_columns_of(
     columns: Option<&[Column]>,
     w: &mut Writer,
@@ -209,7 +209,8 @@ fn decode_column(
     Ok(Column { name, user_type, flags, type_info, table_name })
 }
 
-/// The direction whose form the table name has: 7.1 knows only the single text that bulk clients send.
+/// Returns the direction whose form the table name has: 7.1 knows only the single text that bulk clients
+/// send.
 fn table_name_form(direction: Direction, version: TdsVersion) -> Direction {
     if version.has_wide_fields() { direction } else { Direction::ClientToServer }
 }

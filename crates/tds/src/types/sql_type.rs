@@ -147,23 +147,24 @@ pub const PRECISION_MAX: u8 = 38;
 pub const TIME_SCALE_MAX: u8 = 7;
 
 impl SqlType {
-    /// True for text of any kind that has a collation: `char`, `varchar`, `text` and their Unicode forms.
+    /// Returns true for text of any kind that has a collation: `char`, `varchar`, `text` and their Unicode
+    /// forms.
     pub fn is_character(&self) -> bool {
         matches!(self, Self::Char { .. } | Self::VarChar { .. } | Self::Text) || self.is_unicode()
     }
 
-    /// True for text stored as UTF-16: `nchar`, `nvarchar`, `ntext`.
+    /// Returns true for text stored as UTF-16: `nchar`, `nvarchar`, `ntext`.
     pub fn is_unicode(&self) -> bool {
         matches!(self, Self::NChar { .. } | Self::NVarChar { .. } | Self::NText)
     }
 
-    /// True for plain bytes: `binary`, `varbinary`, `image`, `rowversion`.
+    /// Returns true for plain bytes: `binary`, `varbinary`, `image`, `rowversion`.
     pub fn is_binary(&self) -> bool {
         matches!(self, Self::Binary { .. } | Self::VarBinary { .. } | Self::Image | Self::RowVersion)
     }
 
-    /// True if values travel in chunks (partially length-prefixed, MS-TDS 2.2.5.2.3): the `max` types, `xml`, `json`
-    /// and CLR types.
+    /// Returns true if values travel in chunks (partially length-prefixed, MS-TDS 2.2.5.2.3): the `max`
+    /// types, `xml`, `json` and CLR types.
     pub fn is_plp(&self) -> bool {
         match self {
             Self::VarChar { length } | Self::NVarChar { length } | Self::VarBinary { length } => {
@@ -174,17 +175,17 @@ impl SqlType {
         }
     }
 
-    /// True for `text`, `ntext` and `image`, which travel behind a text pointer.
+    /// Returns true for `text`, `ntext` and `image`, which travel behind a text pointer.
     pub fn is_legacy_lob(&self) -> bool {
         matches!(self, Self::Text | Self::NText | Self::Image)
     }
 
-    /// True for `decimal` and `numeric`.
+    /// Returns true for `decimal` and `numeric`.
     pub fn is_decimal(&self) -> bool {
         matches!(self, Self::Decimal { .. } | Self::Numeric { .. })
     }
 
-    /// True for every type with a date or a time of day.
+    /// Returns true for every type with a date or a time of day.
     pub fn is_temporal(&self) -> bool {
         matches!(
             self,
@@ -197,8 +198,8 @@ impl SqlType {
         )
     }
 
-    /// Largest number of data bytes one value takes on the wire, without its length prefix; `None` for types that
-    /// have no limit below 2 GB.
+    /// Returns the largest number of data bytes that a value takes on the wire, without its length prefix;
+    /// `None` for types that have no limit below 2 GB.
     pub fn max_length_bytes(&self) -> Option<u32> {
         let bytes = match self {
             Self::Bit | Self::TinyInt => 1,
@@ -237,7 +238,8 @@ impl SqlType {
 /// Largest length of a `sql_variant` value including its base type and properties, in bytes (MS-TDS 2.2.5.5.4).
 pub const VARIANT_LENGTH_MAX: u32 = 8009;
 
-/// Bytes of the time-of-day part for a scale: 3 for 0–2, 4 for 3–4, 5 for 5–7 (MS-TDS 2.2.5.5.1.8).
+/// Returns the bytes of the time-of-day part for a scale: 3 for 0–2, 4 for 3–4, 5 for 5–7 (MS-TDS
+/// 2.2.5.5.1.8).
 pub fn time_len_bytes(scale: u8) -> u8 {
     match scale {
         0..=2 => 3,
@@ -246,7 +248,7 @@ pub fn time_len_bytes(scale: u8) -> u8 {
     }
 }
 
-/// Bytes of a decimal value, sign included, for a precision: 5, 9, 13 or 17 (MS-TDS 2.2.5.5.1.6).
+/// Returns the bytes of a decimal value, sign included, for a precision: 5, 9, 13 or 17 (MS-TDS 2.2.5.5.1.6).
 pub fn decimal_len_bytes(precision: u8) -> u8 {
     match precision {
         0..=9 => 5,
@@ -256,7 +258,7 @@ pub fn decimal_len_bytes(precision: u8) -> u8 {
     }
 }
 
-/// Bytes of a vector, its header included (MS-TDS 2.2.5.5.7).
+/// Returns the bytes of a vector, its header included (MS-TDS 2.2.5.5.7).
 fn vector_len_bytes(dimensions: u16, base: VectorBase) -> u32 {
     let bytes = HEADER_BYTES + usize::from(dimensions) * base.element_bytes();
     u32::try_from(bytes).unwrap_or(u32::MAX)

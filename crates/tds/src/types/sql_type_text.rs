@@ -162,7 +162,7 @@ impl Arguments<'_> {
         self.at_most(0).map(|()| sql_type)
     }
 
-    /// The number at `index` of at most `allowed` arguments, `default` if it is not there.
+    /// Returns the number at `index` of at most `allowed` arguments, `default` if it is not there.
     fn number(&self, index: usize, allowed: usize, min: u32, max: u32, default: u32) -> Result<u32, Reason> {
         self.at_most(allowed)?;
         let Some(text) = self.0.get(index) else { return Ok(default) };

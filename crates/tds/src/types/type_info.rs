@@ -79,7 +79,8 @@ pub const PLP_LENGTH: u32 = 0xFFFF;
 const DECIMAL_ADVERTISED_BYTES: u32 = 17;
 
 impl TypeInfo {
-    /// The TYPE_INFO a server sends for a column: the fixed token if the column is not nullable and its type has one.
+    /// Returns the TYPE_INFO a server sends for a column: the fixed token if the column is not nullable and
+    /// its type has one.
     ///
     /// `collation` is dropped for types that have none. A character type without one travels with five zero bytes.
     pub fn new(sql_type: SqlType, nullable: bool, collation: Option<Collation>) -> Self {
@@ -377,7 +378,7 @@ impl TypeInfo {
     }
 }
 
-/// The token and data length of types that have a fixed-length token.
+/// Returns the token and data length of types that have a fixed-length token.
 fn fixed_token(sql_type: &SqlType) -> Option<(u8, u8)> {
     Some(match sql_type {
         SqlType::Bit => (token::BIT, 1),
@@ -412,7 +413,7 @@ pub(crate) fn type_of_fixed_token(type_token: u8) -> Option<SqlType> {
     })
 }
 
-/// The type of a nullable token whose declared length picks the member of its family.
+/// Returns the type of a nullable token whose declared length picks the member of its family.
 fn type_of_sized_token(type_token: u8, length: u8) -> Option<SqlType> {
     Some(match (type_token, length) {
         // Length 0 can carry only NULL.
@@ -432,7 +433,7 @@ fn type_of_sized_token(type_token: u8, length: u8) -> Option<SqlType> {
     })
 }
 
-/// The type of a two-byte-length token; `None` if it is declared longer than T-SQL allows.
+/// Returns the type of a two-byte-length token; `None` if it is declared longer than T-SQL allows.
 pub(crate) fn type_of_short_token(type_token: u8, length: u16) -> Option<SqlType> {
     let bytes = (length <= BYTE_LENGTH_MAX).then_some(length);
     let bytes_or_max = match length {
@@ -454,7 +455,7 @@ pub(crate) fn type_of_short_token(type_token: u8, length: u16) -> Option<SqlType
     })
 }
 
-/// The vector whose values take `length` bytes. One without dimensions can carry only NULL.
+/// Returns the vector whose values take `length` bytes. One without dimensions can carry only NULL.
 fn vector_type(length: u16, base: u8) -> Option<SqlType> {
     let base = VectorBase::from_number(base)?;
     let elements = usize::from(length).checked_sub(HEADER_BYTES)?;
@@ -468,7 +469,8 @@ fn vector_type(length: u16, base: u8) -> Option<SqlType> {
 /// Precision that T-SQL gives a `decimal` without one.
 const NULLS_PRECISION: u8 = 18;
 
-/// As [`decode_precision_and_scale`]. Clients that have only NULLs to send declare `decimal(0, 0)`, which SQL Server takes.
+/// Decodes precision and scale as [`decode_precision_and_scale`] does. Clients that have only NULLs to send
+/// declare `decimal(0, 0)`, which SQL Server takes.
 fn decode_declared_precision(r: &mut Reader<'_>, direction: Direction) -> Result<(u8, u8), DecodeError> {
     if direction == Direction::ClientToServer && r.ahead().starts_with(&[0, 0]) {
         r.take(2, "decimal precision")?;

@@ -21,7 +21,7 @@ impl EncryptionOption {
     /// Set in the option's byte if the client offers a certificate.
     pub const CLIENT_CERTIFICATE_BIT: u8 = 0x80;
 
-    /// The option with this number, without the certificate bit.
+    /// Returns the option with this number, without the certificate bit.
     pub fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             0x00 => Self::Off,
@@ -116,7 +116,7 @@ pub fn negotiate_server(
 }
 
 impl NegotiationError {
-    /// The option that a server that cannot agree replies with before it closes.
+    /// Returns the option that a server that cannot agree replies with before it closes.
     pub fn server_reply(&self) -> EncryptionOption {
         match self {
             Self::ServerRequires => EncryptionOption::Required,

@@ -62,7 +62,7 @@ impl AnswerPackets {
         }
     }
 
-    /// The size of the server's packets, once a message of several has shown it.
+    /// Returns the size of the server's packets, once a message of several has shown it.
     pub fn packet_size_bytes(&self) -> Option<usize> {
         self.packet_size_bytes
     }
@@ -111,7 +111,7 @@ pub enum AnswerEnd {
 }
 
 impl Answer {
-    /// A reader for answers in tokens of `version`.
+    /// Creates a reader for answers in tokens of `version`.
     pub fn new(version: TdsVersion) -> Self {
         Self {
             tokens: TokenReader::new(version),
@@ -156,8 +156,8 @@ impl Answer {
         self.attention_acknowledged
     }
 
-    /// The next token. With an attention out (`attention`) the answer ends with its acknowledgement, which may be a message
-    /// of its own.
+    /// Reads the next token. With an attention out (`attention`) the answer ends with its acknowledgement,
+    /// which may be a message of its own.
     pub fn next(&mut self, attention: bool) -> Result<AnswerStep, ConversationError> {
         if self.unread().is_empty() && self.complete {
             // The answer was complete before the attention came; the acknowledgement is a message of its own.
@@ -181,7 +181,8 @@ impl Answer {
         }
     }
 
-    /// The buffer to which the payload of more packets is appended. An error if the answer is complete.
+    /// Returns the buffer to which the payload of more packets is appended. An error if the answer is
+    /// complete.
     pub fn room(&mut self) -> Result<&mut Vec<u8>, ConversationError> {
         if self.complete {
             return Err(ConversationError::Incomplete("the answer ends inside a token"));
@@ -201,7 +202,7 @@ impl Answer {
         self.complete = complete;
     }
 
-    /// The bytes that are not yet read; after a row's token they begin with the row.
+    /// Returns the bytes that are not yet read; after a row's token they begin with the row.
     pub fn unread(&self) -> &[u8] {
         self.buffer.get(self.used..).unwrap_or_default()
     }

@@ -164,7 +164,8 @@ enum State {
 }
 
 impl Connecting {
-    /// A new connection. `question` describes the client; the wanted encryption and authentication are added.
+    /// Begins a new connection. `question` describes the client; the wanted encryption and authentication are
+    /// added.
     pub fn new(wanted: WantedEncryption, credential: Credential, question: Prelogin) -> Self {
         let encryption = match wanted {
             // Inside of TLS the option has no meaning.
@@ -195,7 +196,7 @@ impl Connecting {
         }
     }
 
-    /// The next action. It stays the same until it is done.
+    /// Returns the next action. It stays the same until it is done.
     pub fn next_action(&mut self) -> Result<Action, EncodeError> {
         Ok(match self.state {
             State::TlsFirst => Action::EstablishTls(Tls::First),
@@ -210,7 +211,7 @@ impl Connecting {
         })
     }
 
-    /// TLS stands.
+    /// Notes that TLS is established.
     pub fn tls_established(&mut self) {
         match self.state {
             State::TlsFirst => self.state = State::Prelogin,
@@ -261,12 +262,12 @@ impl Connecting {
         }
     }
 
-    /// The server's answer to PRELOGIN.
+    /// Returns the server's answer to PRELOGIN.
     pub fn prelogin_answer(&self) -> &Prelogin {
         &self.answer
     }
 
-    /// The payload of the login that [`Action::LogIn`] asked for.
+    /// Encodes the payload of the login that [`Action::LogIn`] asked for.
     pub fn log_in(&mut self, login: &Login7) -> Result<Vec<u8>, EncodeError> {
         let payload = login.encode()?;
         if let State::LogIn(outcome) = self.state {
@@ -324,7 +325,7 @@ impl Connecting {
         }
     }
 
-    /// The result of the login. Call it after a complete answer without an error.
+    /// Returns the result of the login. Call it after a complete answer without an error.
     pub fn outcome(self) -> Result<LoginOutcome, LoginProblem> {
         if let Some(routing) = self.routing {
             return Ok(LoginOutcome::Routed(routing));
@@ -340,7 +341,8 @@ impl Connecting {
     }
 }
 
-/// The acknowledgement of the FEDAUTH feature repeats the nonce, if there was one (MS-TDS 2.2.7.11).
+/// Checks that the acknowledgement of the FEDAUTH feature repeats the nonce, if there was one (MS-TDS
+/// 2.2.7.11).
 fn check_federated(features: &[FeatureAck], nonce: Option<[u8; 32]>) -> Result<(), LoginProblem> {
     let Some(ack) = features.iter().find(|ack| ack.id == feature_id::FED_AUTH) else {
         return Err(LoginProblem::FederatedSignIn { reason: "the server did not acknowledge the token" });

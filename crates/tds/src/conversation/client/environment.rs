@@ -24,7 +24,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The environment before the server has reported anything.
+    /// Creates the environment before the server has reported anything.
     pub fn new(version: TdsVersion) -> Self {
         Self { version, database: String::new(), collation: None, transaction: 0, transaction_end: None }
     }
@@ -78,7 +78,7 @@ impl Default for PacketSize {
 }
 
 impl PacketSize {
-    /// Bytes of a packet, header included.
+    /// Returns the bytes of a packet, header included.
     pub fn bytes(self) -> usize {
         self.bytes
     }

@@ -29,7 +29,7 @@ pub enum Cancel {
 }
 
 impl Phase {
-    /// The phase with this number; `Idle` for one that has none.
+    /// Returns the phase with this number; `Idle` for one that has none.
     pub fn from_number(number: u8) -> Self {
         match number {
             1 => Self::Sending,
@@ -48,7 +48,7 @@ impl Phase {
         }
     }
 
-    /// The packet of an attention, after which the phase is [`Attention`](Self::Attention).
+    /// Makes the packet of an attention, after which the phase is [`Attention`](Self::Attention).
     pub fn attention_packet() -> Vec<u8> {
         frame_message(PacketType::Attention, PACKET_SIZE_INITIAL_BYTES, 0, Status::NORMAL, &[])
     }

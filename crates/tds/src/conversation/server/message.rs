@@ -58,7 +58,8 @@ impl Message {
         }
     }
 
-    /// The reset before the request, if there is one. Its acknowledgement, an ENVCHANGE, begins the answer.
+    /// Returns the reset before the request, if there is one. Its acknowledgement, an ENVCHANGE, begins the
+    /// answer.
     pub fn reset(&self) -> Option<Reset> {
         let keeps_transaction = self.status.contains(Status::RESET_CONNECTION_SKIP_TRAN);
         self.status.resets().then_some(Reset { keeps_transaction })
