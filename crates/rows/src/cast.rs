@@ -121,7 +121,7 @@ impl Cast {
     }
 }
 
-/// Rows of the column that are NULL, if any is.
+/// Marks the rows of the column that are NULL, if any is.
 fn nulls(array: &ArrayRef, options: &CastOptions) -> Option<NullBuffer> {
     let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
     if !options.empty_as_null {

@@ -69,7 +69,8 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder for rows of `columns`, whose batches have the schema that [`field_for`] gives in `form`.
+    /// Creates a decoder for rows of `columns`, whose batches have the schema that [`field_for`] gives in
+    /// `form`.
     ///
     /// # Errors
     /// No columns; a column of the untyped NULL.
@@ -106,17 +107,17 @@ impl Decoder {
         self
     }
 
-    /// The schema of the batches.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    /// Rows decoded and not yet taken.
+    /// Counts the rows decoded and not yet taken.
     pub fn rows_buffered(&self) -> usize {
         self.buffered
     }
 
-    /// Rows decoded or [passed](Self::pass_rows) since the start, taken or not.
+    /// Counts the rows decoded or [passed](Self::pass_rows) since the start, taken or not.
     pub fn rows_decoded(&self) -> u64 {
         self.taken + self.buffered as u64
     }
@@ -126,7 +127,7 @@ impl Decoder {
         self.taken += rows;
     }
 
-    /// True if decoding stopped because the batch must be taken first; rows may follow in the input.
+    /// Returns true if decoding stopped because the batch must be taken first; rows may follow in the input.
     pub fn is_full(&self) -> bool {
         self.full
     }
@@ -217,7 +218,7 @@ impl Decoder {
         error
     }
 
-    /// Data of the fullest column.
+    /// Counts the bytes of the fullest column's data.
     fn data_bytes(&self) -> usize {
         self.columns.iter().map(|column| column.data_bytes()).max().unwrap_or(0)
     }

@@ -45,7 +45,7 @@ impl<'a> BoundBatch<'a> {
         BoundBatch { lanes, rows, constant_len }
     }
 
-    /// Number of rows.
+    /// Counts the rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -62,7 +62,8 @@ impl<'a> BoundBatch<'a> {
         });
     }
 
-    /// [`encode`](Self::encode), and appends to `chunks` where those of partially length-prefixed values are in `out`.
+    /// Encodes rows as [`encode`](Self::encode) does. Appends to `chunks` the places in `out` of the chunks
+    /// of partially length-prefixed values.
     pub fn encode_in_chunks(
         &self,
         rows: Range<usize>,
@@ -76,14 +77,14 @@ impl<'a> BoundBatch<'a> {
         }
     }
 
-    /// Length in bytes of what [`encode`](Self::encode) appends.
+    /// Computes the bytes that [`encode`](Self::encode) appends.
     pub fn encoded_len(&self, rows: Range<usize>) -> usize {
         let mut total = 0;
         self.for_blocks(rows, |_, lengths| total += lengths.iter().sum::<usize>());
         total
     }
 
-    /// The length of each row from `first` on.
+    /// Adds up the length of each row from `first` on.
     fn sum_lengths(&self, lengths: &mut [usize], first: usize) {
         // Narrow sums first: more of them fit a vector register.
         let mut narrow = [0; BLOCK_ROWS];
@@ -141,7 +142,7 @@ impl Lane<'_> {
         }
     }
 
-    /// Length in bytes of the column's cells if they are all equally long.
+    /// Returns the length in bytes of the column's cells if they are all equally long.
     fn constant_len(&self) -> Option<usize> {
         match &self.cells {
             Cells::Null(frame) => Some(frame.null().len()),

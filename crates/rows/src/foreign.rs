@@ -51,7 +51,7 @@ pub fn check_foreign(batch: &RecordBatch, first_row: u64) -> Result<(), UnsoundA
     Ok(())
 }
 
-/// The first value that is unsound while those around it are not to blame.
+/// Finds the first value that is unsound while those around it are not to blame.
 fn first_unsound(array: &ArrayRef) -> Option<(usize, ArrowError)> {
     // Text alone is looked at value by value: with broken offsets there is no value to cut out.
     if !array.data_type().is_string() || array.to_data().validate().is_err() {
@@ -67,7 +67,7 @@ pub struct CheckedReader<R> {
 }
 
 impl<R: RecordBatchReader> CheckedReader<R> {
-    /// A reader that checks the batches of `inner`.
+    /// Creates a reader that checks the batches of `inner`.
     pub fn new(inner: R) -> CheckedReader<R> {
         CheckedReader { inner, rows: 0 }
     }

@@ -25,7 +25,7 @@ pub struct BulkHints {
     pub as_written: Option<String>,
 }
 
-/// `INSERT BULK` for `table` and the columns as they are declared in the table.
+/// Writes `INSERT BULK` for `table` and the columns as they are declared in the table.
 ///
 /// `table` is a name of one to three parts, and is put into the statement unchanged. Types are
 /// spelled with their lengths; text columns carry the name of their collation, if it has one.
@@ -51,12 +51,13 @@ pub fn insert_bulk_statement(table: &str, columns: &[Column], hints: &BulkHints)
     text
 }
 
-/// A name in brackets; `]` is doubled.
+/// Puts a name in brackets; `]` is doubled.
 pub fn quote_name(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// The spelling that servers accept in INSERT BULK: CLR types and JSON travel, and are declared, as what carries them.
+/// Returns the spelling that servers accept in INSERT BULK: CLR types and JSON travel, and are declared, as
+/// the types that carry them.
 fn declared_type(sql_type: &SqlType) -> String {
     match sql_type {
         SqlType::Udt { .. } => "varbinary(max)".to_owned(),

@@ -95,7 +95,7 @@ pub fn note_of_offsets(schema: &arrow::datatypes::Schema) -> Option<String> {
         .then(|| format!("{}: datetimeoffset as instants in UTC, without the offsets", names.join(", ")))
 }
 
-/// Arrow type of values of `sql_type`.
+/// Returns the Arrow type of values of `sql_type`.
 pub fn data_type_for(sql_type: &SqlType, form: &Form) -> DataType {
     use DataType::*;
     let exact = *form == Form::Exact;
@@ -158,7 +158,7 @@ pub fn data_type_for(sql_type: &SqlType, form: &Form) -> DataType {
     }
 }
 
-/// Unit of a timestamp with `scale` fractional digits; `None` for text.
+/// Returns the unit of a timestamp with `scale` fractional digits; `None` for text.
 fn timestamp_unit(scale: u8, scale_7: Scale7) -> Option<TimeUnit> {
     match (scale, scale_7) {
         (0, _) => Some(TimeUnit::Second),
@@ -169,7 +169,7 @@ fn timestamp_unit(scale: u8, scale_7: Scale7) -> Option<TimeUnit> {
     }
 }
 
-/// Arrow field of a column as it is read.
+/// Makes the Arrow field of a column as it is read.
 ///
 /// Its metadata carries the SQL type ([`SQL_TYPE_KEY`]) and, for text, the collation's name ([`COLLATION_KEY`]), so that
 /// [`sql_type_of`] and [`column_for`] restore the same column.
@@ -220,7 +220,7 @@ fn sized(max_length: Option<u64>, limit: u16) -> Length {
     }
 }
 
-/// SQL type of a new column that holds `field`.
+/// Returns the SQL type of a new column that holds `field`.
 ///
 /// A type in the field's metadata takes precedence; a dictionary or run-end encoded field has the type of its values.
 pub fn sql_type_of(field: &Field, options: &CreateOptions) -> Result<SqlType, MappingError> {
@@ -234,8 +234,8 @@ pub fn sql_type_of(field: &Field, options: &CreateOptions) -> Result<SqlType, Ma
         .map_err(|reason| MappingError::NoSqlType { field: field.name().clone(), reason })
 }
 
-/// Column of a result set that shows `field`: its SQL type by [`sql_type_of`] without known lengths, its collation
-/// from the metadata or else `SQL_Latin1_General_CP1_CI_AS`.
+/// Makes the column of a result set that shows `field`: its SQL type by [`sql_type_of`] without known
+/// lengths, its collation from the metadata or else `SQL_Latin1_General_CP1_CI_AS`.
 pub fn column_for(field: &Field) -> Result<Column, MappingError> {
     let options = CreateOptions { nested_as_json: true, ..CreateOptions::default() };
     let sql_type = sql_type_of(field, &options)?;
@@ -247,7 +247,7 @@ pub fn column_for(field: &Field) -> Result<Column, MappingError> {
     Ok(Column::new(field.name(), sql_type, field.is_nullable(), collation))
 }
 
-/// The SQL type that holds every value of `data_type`.
+/// Returns the SQL type that holds every value of `data_type`.
 fn default_sql_type(data_type: &DataType, options: &CreateOptions) -> Result<SqlType, NoSqlType> {
     use DataType::*;
     let decimal = |precision: u8, scale: i8| {
@@ -308,7 +308,7 @@ fn default_sql_type(data_type: &DataType, options: &CreateOptions) -> Result<Sql
     })
 }
 
-/// The vector type of lists of `size` floats.
+/// Returns the vector type of lists of `size` floats.
 fn vector_of(item: &Field, size: i32) -> Option<SqlType> {
     let base = match item.data_type() {
         DataType::Float32 => VectorBase::Float32,

@@ -154,7 +154,7 @@ impl Plan {
         })
     }
 
-    /// The columns of the stream, in target order: the COLMETADATA to send.
+    /// Returns the columns of the stream, in target order: the COLMETADATA to send.
     ///
     /// In a load, `xml` and `json` travel as `nvarchar(max)` and CLR types as `varbinary(max)`;
     /// [`declared_columns`](Self::declared_columns) are the table's own.
@@ -162,12 +162,12 @@ impl Plan {
         &self.columns
     }
 
-    /// The mapped columns as the table declares them, in the same order: what INSERT BULK names.
+    /// Returns the mapped columns as the table declares them, in the same order: INSERT BULK names these.
     pub fn declared_columns(&self) -> &[Column] {
         &self.declared
     }
 
-    /// For every column of the stream the index of its source column.
+    /// Lists for every column of the stream the index of its source column.
     pub fn source_indexes(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.casts.iter().map(|(index, _)| *index)
     }
@@ -256,7 +256,7 @@ pub enum PlanError {
     Mapping(#[from] MappingError),
 }
 
-/// Pairs of source and target index, in target order.
+/// Pairs source and target indexes, in target order.
 fn pairs(source: &Schema, target: &[Column], mapping: &Mapping) -> Result<Vec<(usize, usize)>, PlanError> {
     let target_names: Vec<&str> = target.iter().map(|column| column.name.as_str()).collect();
     let source_names: Vec<&str> = source.fields().iter().map(|field| field.name().as_str()).collect();
@@ -290,7 +290,7 @@ fn pairs(source: &Schema, target: &[Column], mapping: &Mapping) -> Result<Vec<(u
     Ok(pairs)
 }
 
-/// The column of this name, or else the only one that differs in case alone.
+/// Finds the column of this name, or else the only one that differs in case alone.
 fn find(names: &[&str], name: &str) -> Result<Option<usize>, PlanError> {
     let only = |mut found: Vec<usize>| match found.len() {
         0 | 1 => Ok(found.pop()),
@@ -330,7 +330,7 @@ fn zone_of(data_type: &DataType) -> Option<Zone> {
     }
 }
 
-/// A value for an error message.
+/// Formats a value for an error message.
 fn value_text(array: &ArrayRef, index: usize) -> String {
     if array.logical_nulls().is_some_and(|nulls| index < nulls.len() && nulls.is_null(index)) {
         return "NULL".to_owned();

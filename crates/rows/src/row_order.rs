@@ -17,7 +17,8 @@ pub struct RowOrder {
 }
 
 impl RowOrder {
-    /// The order by columns at these places, each with "descending". `strictly`: no two rows may be equal.
+    /// Creates the order by columns at these places, each with "descending". `strictly`: no two rows may be
+    /// equal.
     pub fn new(columns: impl IntoIterator<Item = (usize, bool)>, strictly: bool) -> Self {
         // SQL Server sorts NULL before all values.
         let options = |descending| SortOptions { descending, nulls_first: !descending };
@@ -25,7 +26,7 @@ impl RowOrder {
         Self { columns: columns.collect(), strictly, last: Vec::new(), rows: 0 }
     }
 
-    /// The number, from 1, of the first row that does not follow the one before it.
+    /// Finds the number, from 1, of the first row that does not follow the one before it.
     ///
     /// # Errors
     /// Values of these types cannot be compared.
@@ -53,7 +54,7 @@ impl RowOrder {
         Ok(None)
     }
 
-    /// The first index at which a row of `after` does not come behind that of `before`.
+    /// Finds the first index at which a row of `after` does not come behind that of `before`.
     fn first_not_after(&self, before: &[ArrayRef], after: &[ArrayRef]) -> Result<Option<usize>, ArrowError> {
         if let ([before], [after], [(_, options)]) = (before, after, self.columns.as_slice())
             && before.null_count() + after.null_count() == 0

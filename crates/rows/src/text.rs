@@ -115,7 +115,7 @@ pub enum TextError {
     },
 }
 
-/// The text without the blanks (spaces and tabs) around it.
+/// Returns the text without the blanks (spaces and tabs) around it.
 pub(crate) fn trim_blanks(text: &str) -> &[u8] {
     let mut bytes = text.as_bytes();
     while let [b' ' | b'\t', rest @ ..] = bytes {
@@ -127,7 +127,7 @@ pub(crate) fn trim_blanks(text: &str) -> &[u8] {
     bytes
 }
 
-/// The sign and what follows it.
+/// Splits the sign from the rest.
 pub(crate) fn split_sign(bytes: &[u8]) -> (bool, &[u8]) {
     match bytes {
         [b'-', rest @ ..] => (true, rest),

@@ -176,7 +176,7 @@ fn is_list(source: &DataType) -> bool {
     element_of(source).is_some()
 }
 
-/// Type of the elements of a list.
+/// Returns the type of the elements of a list.
 fn element_of(source: &DataType) -> Option<&DataType> {
     match source {
         DataType::FixedSizeList(item, _)
@@ -188,7 +188,7 @@ fn element_of(source: &DataType) -> Option<&DataType> {
     }
 }
 
-/// Lists of numbers as vectors.
+/// Accepts lists of numbers as vectors.
 fn accept_vector(source: &DataType, target: &SqlType) -> Result<Acceptance, Refusal> {
     let element = element_of(source);
     let numbers = element.is_some_and(|element| {

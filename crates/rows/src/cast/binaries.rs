@@ -29,7 +29,7 @@ pub(super) fn binaries<'a>(source: &Source<'a, '_>, target: &Target) -> Result<V
     Ok(VariableLane { bytes: raw.bytes, offsets: raw.offsets, content: Content::Bytes, frame: target.frame })
 }
 
-/// The first value longer than `limit` bytes that is not NULL.
+/// Finds the first value longer than `limit` bytes that is not NULL.
 pub(super) fn first_longer(source: &Source<'_, '_>, raw: &Raw<'_>, limit: u64) -> Option<usize> {
     let suspect = raw.first_longer(limit)?;
     (suspect..raw.len).find(|&index| source.is_valid(index) && raw.span(index).len() as u64 > limit)
@@ -53,7 +53,7 @@ fn from_hex(source: &Source<'_, '_>) -> Result<Raw<'static>, Fault> {
     Ok(Raw::owned(bytes, offsets))
 }
 
-/// Every value cut to `limit` bytes.
+/// Cuts every value to `limit` bytes.
 fn cut(raw: &Raw<'_>, limit: u64) -> Raw<'static> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
@@ -67,7 +67,7 @@ fn cut(raw: &Raw<'_>, limit: u64) -> Raw<'static> {
     Raw::owned(bytes, offsets)
 }
 
-/// GUIDs in wire order, from text or from 16 bytes in the order of the text.
+/// Converts a column to GUIDs in wire order, from text or from 16 bytes in the order of the text.
 pub(super) fn guids<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixed<'a>, Fault> {
     if text_source::is_text(source) {
         return text_source::map(source, |text| guid::guid(text).map(guid::swap_order))
@@ -78,7 +78,7 @@ pub(super) fn guids<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixe
     Ok(Fixed::Sixteen(Cow::Owned(guids)))
 }
 
-/// Big-endian counters, from `UInt64` or from the eight bytes themselves.
+/// Converts a column to big-endian counters, from `UInt64` or from the eight bytes themselves.
 pub(super) fn row_versions<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixed<'a>, Fault> {
     if *source.data_type() == DataType::UInt64 {
         let values = source.primitive::<UInt64Type>().values();

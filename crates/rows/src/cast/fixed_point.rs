@@ -127,7 +127,7 @@ pub(super) fn decimals<'a>(
         .map(|values| Fixed::Decimal(values.into()))
 }
 
-/// Every value in units of 10^-`scale`, checked against `range`, as `convert` makes it.
+/// Converts every value to units of 10^-`scale`, checked against `range`, as `convert` makes it.
 fn numbers<U: Default + Clone>(
     source: &Source<'_, '_>,
     target: &Target,
@@ -201,7 +201,7 @@ enum Rescaling {
     NotFinite,
 }
 
-/// `value` * 10^-`from` in units of 10^-`to`, rounded half away from zero if `rounding`.
+/// Converts `value` * 10^-`from` to units of 10^-`to`, rounded half away from zero if `rounding`.
 fn rescale(value: i128, from: i8, to: i8, rounding: bool) -> Result<i128, Rescaling> {
     let places = i32::from(to) - i32::from(from);
     if places == 0 {
@@ -263,7 +263,7 @@ fn rescale_wide(value: i256, from: i8, to: i8, rounding: bool) -> Result<i128, R
         })
 }
 
-/// The shortest decimal that reads back as `value`, in units of 10^-`scale`.
+/// Returns the shortest decimal that reads back as `value`, in units of 10^-`scale`.
 fn from_float(
     value: impl Into<f64> + std::fmt::LowerExp + Copy,
     scale: i8,

@@ -86,7 +86,7 @@ pub(super) fn reals<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixe
     .map(|values| Fixed::Four(values.into()))
 }
 
-/// Every value as a double of at least `digits` decimal digits, as `finish` makes it.
+/// Converts every value to a double of at least `digits` decimal digits, as `finish` makes it.
 fn convert<U: Default + Clone>(
     source: &Source<'_, '_>,
     target: &Target,
@@ -166,7 +166,7 @@ fn convert<U: Default + Clone>(
     }
 }
 
-/// Decimal digits of `value` without the zeros at its end.
+/// Counts the decimal digits of `value` without the zeros at its end.
 fn significant_digits(mut value: u128) -> u32 {
     if value == 0 {
         return 0;

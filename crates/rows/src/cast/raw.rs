@@ -58,7 +58,7 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Values made by a cast.
+    /// Takes values made by a cast.
     pub(crate) fn owned(bytes: Vec<u8>, offsets: Vec<i64>) -> Raw<'static> {
         let len = offsets.len().saturating_sub(1);
         Raw { bytes: Cow::Owned(bytes), offsets: Offsets::Wide(Cow::Owned(offsets)), len }
@@ -73,7 +73,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The bytes of value `index`.
+    /// Returns the bytes of value `index`.
     pub(crate) fn value(&self, index: usize) -> &[u8] {
         &self.bytes[self.span(index)]
     }
@@ -90,7 +90,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// All bytes from the first value's to the last value's.
+    /// Returns all bytes from the first value's to the last value's.
     pub(crate) fn used_bytes(&self) -> &[u8] {
         match self.len {
             0 => &[],
@@ -98,7 +98,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The first value that is longer than `limit` bytes, by its offsets alone: it may be NULL.
+    /// Finds the first value that is longer than `limit` bytes, by its offsets alone: it may be NULL.
     pub(crate) fn first_longer(&self, limit: u64) -> Option<usize> {
         if self.used_bytes().len() as u64 <= limit {
             return None;
@@ -118,7 +118,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// A copy that borrows nothing.
+    /// Makes a copy that borrows nothing.
     pub(crate) fn into_owned(self) -> Raw<'static> {
         let offsets = match self.offsets {
             Offsets::Narrow(offsets) => {
@@ -173,7 +173,7 @@ fn view_offsets(views: &[u128], nulls: Option<&NullBuffer>) -> Vec<i64> {
     offsets
 }
 
-/// Rows whose text is not empty, if the array is text and some are.
+/// Marks the rows whose text is not empty, if the array is text and some are.
 pub(crate) fn empty_texts(array: &ArrayRef) -> Option<NullBuffer> {
     let not_empty = match array.data_type() {
         DataType::Utf8 => {

@@ -36,7 +36,7 @@ impl<'a> Source<'a, '_> {
         self.array.as_primitive()
     }
 
-    /// `convert` of every value of `values`; of no use where the row is NULL.
+    /// Applies `convert` to every value of `values`; the result is of no use where the row is NULL.
     pub(crate) fn map<T: Copy, U: Default + Clone>(
         &self,
         values: impl ExactSizeIterator<Item = T>,
@@ -55,7 +55,7 @@ impl<'a> Source<'a, '_> {
     }
 }
 
-/// Values that need no conversion: the column's own buffer, in groups of the value's width.
+/// Borrows values that need no conversion: the column's own buffer, in groups of the value's width.
 pub(crate) fn borrowed<'a, T: ArrowPrimitiveType, const W: usize>(
     array: &'a PrimitiveArray<T>,
 ) -> Cow<'a, [[u8; W]]> {

@@ -43,7 +43,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// A target column as it travels.
+    /// Creates a target column as it travels.
     pub(crate) fn new(type_info: TypeInfo, nullable: bool) -> Self {
         let (frame, expresses_null) = match type_info.length_class() {
             LengthClass::Fixed(_) => (Frame::Bare, false),
@@ -56,7 +56,7 @@ impl Target {
         Target { type_info, nullable: nullable && expresses_null, frame }
     }
 
-    /// A target column of a load.
+    /// Creates a target column of a load.
     pub(crate) fn for_load(type_info: TypeInfo, nullable: bool) -> Self {
         let target = Self::new(type_info, nullable);
         match target.frame {

@@ -306,7 +306,7 @@ fn checked_days(days_since_1970: i64, target: &Target) -> Result<i32, Reason> {
     }
 }
 
-/// The stored form of a moment: big-endian count of 100 ns since 0001-01-01.
+/// Reads the stored form of a moment: big-endian count of 100 ns since 0001-01-01.
 fn exact_moment(bytes: [u8; 8], target: &Target) -> Result<Moment, Reason> {
     let ticks = u64::from_be_bytes(bytes);
     let day = ticks_per_day(EXACT_SCALE);
@@ -316,7 +316,7 @@ fn exact_moment(bytes: [u8; 8], target: &Target) -> Result<Moment, Reason> {
     }
 }
 
-/// Rounding may have filled up the day.
+/// Carries a day that rounding has filled up.
 #[inline]
 fn carry(days: i32, ticks: u64, day: u64, target: &Target) -> Result<(i32, u64), Reason> {
     if ticks < day {
@@ -325,7 +325,7 @@ fn carry(days: i32, ticks: u64, day: u64, target: &Target) -> Result<(i32, u64),
     if days == DAYS_MAX { Err(target.out_of_range()) } else { Ok((days + 1, 0)) }
 }
 
-/// Fractional digits of a source of moments.
+/// Returns the fractional digits of a source of moments.
 fn digits(source: &Source<'_, '_>) -> u8 {
     match source.data_type() {
         DataType::Timestamp(unit, _) => digits_of(unit),

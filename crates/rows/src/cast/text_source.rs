@@ -12,7 +12,7 @@ pub(super) fn is_text(source: &Source<'_, '_>) -> bool {
     matches!(source.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-/// The load's options as the parsers take them.
+/// Returns the load's options as the parsers take them.
 pub(super) fn options(options: &CastOptions) -> ParseOptions {
     ParseOptions {
         allow_rounding: options.allow_rounding,
@@ -21,7 +21,7 @@ pub(super) fn options(options: &CastOptions) -> ParseOptions {
     }
 }
 
-/// `parse` of every value, the default where the row is NULL.
+/// Applies `parse` to every value; the result is the default where the row is NULL.
 pub(super) fn map<U: Default>(
     source: &Source<'_, '_>,
     parse: impl Fn(&str) -> Result<U, TextError>,

@@ -23,7 +23,8 @@ pub(super) fn texts<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Vari
     encode(source, raw, target)
 }
 
-/// UTF-8 text as the target wants it: UTF-16, UTF-8 or a code page, and no longer than the target allows.
+/// Encodes UTF-8 text as the target wants it: UTF-16, UTF-8 or a code page, and no longer than the target
+/// allows.
 fn encode<'a>(source: &Source<'_, '_>, raw: Raw<'a>, target: &Target) -> Result<VariableLane<'a>, Fault> {
     let encoding = Encoding::of(target);
     let limit = target.sql_type().max_length_bytes().map_or(LOB_BYTES_MAX, u64::from) / encoding.unit_bytes();
@@ -98,7 +99,8 @@ impl Encoding {
         }
     }
 
-    /// Units that `character` takes, in the encodings whose lengths follow from the scalar value alone.
+    /// Counts the units that `character` takes, in the encodings whose lengths follow from the scalar value
+    /// alone.
     fn char_len(self, character: char) -> u64 {
         match self {
             Encoding::Utf16 => character.len_utf16() as u64,
@@ -107,7 +109,8 @@ impl Encoding {
     }
 }
 
-/// `raw` if no value is longer than `limit` by `measure`, or else, if that is allowed, a copy with the long ones cut.
+/// Returns `raw` if no value is longer than `limit` by `measure`, or else, if that is allowed, a copy with
+/// the long ones cut.
 fn within<'a>(
     source: &Source<'_, '_>,
     raw: Raw<'a>,
@@ -136,7 +139,7 @@ fn within<'a>(
     Ok(Raw::owned(bytes, offsets))
 }
 
-/// The longest head of `text` whose characters take no more than `limit` units.
+/// Returns the longest head of `text` whose characters take no more than `limit` units.
 fn head(text: &str, limit: u64, char_len: impl Fn(char) -> u64) -> &str {
     let mut used = 0;
     for (index, character) in text.char_indices() {
@@ -148,7 +151,7 @@ fn head(text: &str, limit: u64, char_len: impl Fn(char) -> u64) -> &str {
     text
 }
 
-/// Text in a legacy code page.
+/// Encodes text in a legacy code page.
 fn transcoded(
     source: &Source<'_, '_>,
     raw: &Raw<'_>,
@@ -258,7 +261,7 @@ impl SingleByteTable {
         Some(length - surplus)
     }
 
-    /// The byte of a character of two.
+    /// Returns the byte of a character of two bytes of UTF-8.
     #[inline(always)]
     fn byte(&self, &[lead, next]: &[u8; 2]) -> Option<u8> {
         let byte = self.0[(usize::from(lead & 0x1F) << 6 | usize::from(next & 0x3F)) % 0x800];
@@ -317,7 +320,7 @@ fn append_encoded(
     Ok(())
 }
 
-/// As many whole characters of `text` as fit `limit` bytes.
+/// Appends as many whole characters of `text` as fit `limit` bytes.
 fn append_cut(
     text: &str,
     code_page: CodePage,
@@ -338,12 +341,12 @@ fn append_cut(
     Ok(())
 }
 
-/// Value `index`; Arrow's text arrays are valid UTF-8 by construction.
+/// Returns value `index`; Arrow's text arrays are valid UTF-8 by construction.
 fn text_of<'r>(raw: &'r Raw<'_>, index: usize) -> &'r str {
     std::str::from_utf8(raw.value(index)).unwrap_or_default()
 }
 
-/// Values that are not text, in SQL Server's spelling.
+/// Formats values that are not text, in SQL Server's spelling.
 pub(super) fn formatted(source: &Source<'_, '_>) -> Result<Raw<'static>, Fault> {
     let strings = format_column(source.array, source.field, &TextOptions::default()).map_err(|error| {
         let index = match &error {
@@ -356,7 +359,7 @@ pub(super) fn formatted(source: &Source<'_, '_>) -> Result<Raw<'static>, Fault> 
     Ok(Raw::new(&strings).map_or_else(|| Raw::owned(Vec::new(), vec![0; source.len() + 1]), Raw::into_owned))
 }
 
-/// Nested values as JSON text.
+/// Formats nested values as JSON text.
 fn json(source: &Source<'_, '_>) -> Result<Raw<'static>, Fault> {
     let failed = |error: arrow::error::ArrowError| Fault {
         index: 0,

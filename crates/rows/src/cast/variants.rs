@@ -45,7 +45,7 @@ fn stored<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Raw<'a>, Fault
     Ok(raw)
 }
 
-/// Each value behind the base type that its Arrow type maps to.
+/// Encodes each value behind the base type that its Arrow type maps to.
 fn wrapped(source: &Source<'_, '_>, target: &Target) -> Result<Raw<'static>, Fault> {
     let out_of_range = || Fault { index: 0, reason: target.out_of_range() };
     let declared = sql_type_of(source.field, &CreateOptions::default()).map_err(|_| out_of_range())?;
@@ -82,7 +82,7 @@ fn wrapped(source: &Source<'_, '_>, target: &Target) -> Result<Raw<'static>, Fau
     Ok(Raw::owned(bytes, offsets))
 }
 
-/// Base type, property count and properties. `None` for types that a variant cannot hold.
+/// Makes base type, property count and properties. `None` for types that a variant cannot hold.
 fn head(type_info: &TypeInfo) -> Option<Vec<u8>> {
     let length = (type_info.max_length as u16).to_le_bytes();
     let (token, properties) = match type_info.sql_type {

@@ -25,7 +25,8 @@ impl Zone {
         Some(Zone::Named(zone))
     }
 
-    /// Offset from UTC, in seconds, at an instant in seconds since 1970. `None` outside chrono's calendar.
+    /// Returns the offset from UTC, in seconds, at an instant in seconds since 1970. `None` outside chrono's
+    /// calendar.
     pub(crate) fn offset_seconds(&self, unix_seconds: i64) -> Option<i32> {
         match self {
             Zone::Fixed(seconds) => Some(*seconds),

@@ -56,7 +56,7 @@ impl ByteBuilder {
         Ok(())
     }
 
-    /// The current position, for [`back_to`](Self::back_to).
+    /// Returns the current position, for [`back_to`](Self::back_to).
     pub fn mark(&self) -> (usize, usize) {
         (self.data.len(), self.validity.len())
     }

@@ -6,7 +6,7 @@ use super::error::RowDecodeErrorReason as Reason;
 use super::plp;
 use super::walk::NULL_CELL;
 
-/// The value's bytes, `None` for NULL. `joined` receives values that come in several chunks.
+/// Returns the value's bytes, `None` for NULL. `joined` receives values that come in several chunks.
 ///
 /// `start` is where the walk found the cell in `block`; the walk has checked that the cell ends inside.
 pub(super) fn value<'a>(
@@ -45,7 +45,7 @@ pub(super) fn value<'a>(
     }
 }
 
-/// Bytes behind a four-byte count.
+/// Reads bytes behind a four-byte count.
 fn counted(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.get(..u32::from_le_bytes(*length) as usize)

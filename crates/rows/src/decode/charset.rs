@@ -26,7 +26,8 @@ pub(super) struct Spelling {
 }
 
 impl Charset {
-    /// The character set of a collation; a column without one (before TDS 7.1) has that of the default collation.
+    /// Returns the character set of a collation; a column without one (before TDS 7.1) has that of the
+    /// default collation.
     pub fn new(collation: Option<Collation>) -> Self {
         let code_page = collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS).code_page();
         if code_page == CodePage::Utf8 {
@@ -74,7 +75,8 @@ impl Charset {
     }
 }
 
-/// Whole blocks are copied from the start and from behind every run of characters beyond ASCII.
+/// Decodes text of a single-byte code page. Whole blocks are copied from the start and from behind every run
+/// of characters beyond ASCII.
 fn single_bytes(
     bytes: &[u8],
     length: usize,

@@ -20,7 +20,8 @@ use super::vectors::{StoredVectorColumn, VectorColumn};
 use crate::text::guid::swap_order;
 use crate::text::write;
 
-/// The gather of `column`, whose values become those of `field`. `cuts`: times that are finer are cut off.
+/// Creates the gather of `column`, whose values become those of `field`. `cuts`: times that are finer are cut
+/// off.
 pub(super) fn gather_for(
     column: &Column,
     field: &Field,
@@ -208,7 +209,7 @@ fn temporal(sql_type: &SqlType, class: LengthClass, to: &DataType, cuts: bool) -
     })
 }
 
-/// `time`: 3, 4 or 5 bytes by scale.
+/// Creates the gather of a `time`: 3, 4 or 5 bytes by scale.
 fn sized_time<T: Copy + Default + Send + 'static>(
     scale: u8,
     class: LengthClass,
@@ -229,7 +230,7 @@ fn sized_time<T: Copy + Default + Send + 'static>(
     }
 }
 
-/// `datetimeoffset`: 8, 9 or 10 bytes by scale.
+/// Creates the gather of a `datetimeoffset`: 8, 9 or 10 bytes by scale.
 fn sized_offset<T: Copy + Default + Send + 'static>(
     scale: u8,
     class: LengthClass,
@@ -267,7 +268,7 @@ fn timestamps(unit: TimeUnit) -> IntoArray<i64> {
     }
 }
 
-/// Most bytes that a value may have: as declared, except where the declaration says "max".
+/// Returns the most bytes that a value may have: as declared, except where the declaration says "max".
 fn limit(info: &TypeInfo, class: LengthClass) -> usize {
     match class {
         LengthClass::Plp => usize::MAX,

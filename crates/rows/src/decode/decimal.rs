@@ -69,7 +69,7 @@ impl Gather for DecimalColumn {
     }
 }
 
-/// The first magnitude that has more digits than the precision.
+/// Returns the first magnitude that has more digits than the precision.
 pub(super) fn limit(precision: u8) -> i128 {
     POWERS_OF_TEN.get(usize::from(precision)).copied().unwrap_or(i128::MAX)
 }
@@ -95,7 +95,7 @@ fn cell(block: &[u8], start: u32, limit: i128, precision: u8) -> Result<Option<i
     }
 }
 
-/// A decimal's data: sign byte, then the magnitude.
+/// Reads a decimal's data: sign byte, then the magnitude.
 pub(super) fn value(data: &[u8], limit: i128, precision: u8) -> Result<i128, Reason> {
     let wrong = Reason::Length { length: data.len(), expected: EXPECTED };
     let Some((&sign, magnitude)) = data.split_first() else { return Err(wrong) };
@@ -117,7 +117,7 @@ fn signed(magnitude: u128, sign: u8, limit: i128, precision: u8) -> Result<i128,
     }
 }
 
-/// `money`: the high four bytes come first.
+/// Reads a `money`: the high four bytes come first.
 #[inline]
 pub(super) fn money([a, b, c, d, e, f, g, h]: [u8; 8]) -> i64 {
     i64::from_le_bytes([e, f, g, h, a, b, c, d])

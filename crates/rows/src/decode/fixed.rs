@@ -79,7 +79,7 @@ where
     }
 }
 
-/// An array of numbers, dates, times or decimals.
+/// Builds an array of numbers, dates, times or decimals.
 pub(super) fn primitives<P: ArrowPrimitiveType>(
     values: Vec<P::Native>,
     nulls: Option<NullBuffer>,
@@ -89,7 +89,7 @@ pub(super) fn primitives<P: ArrowPrimitiveType>(
     Ok(Arc::new(array.with_data_type(data_type.clone())))
 }
 
-/// An array of booleans from bytes; every byte but 0 is true.
+/// Builds an array of booleans from bytes; every byte but 0 is true.
 pub(super) fn booleans(
     values: Vec<u8>,
     nulls: Option<NullBuffer>,
@@ -103,7 +103,7 @@ pub(super) fn booleans(
     Ok(Arc::new(BooleanArray::new(bits.finish(), nulls)))
 }
 
-/// An array of `N` bytes each.
+/// Builds an array of `N` bytes each.
 pub(super) fn byte_arrays<const N: usize>(
     values: Vec<[u8; N]>,
     nulls: Option<NullBuffer>,
@@ -154,7 +154,7 @@ fn prefixed<T: Copy + Default, const W: usize, const P: usize>(
     Ok(())
 }
 
-/// The data of a cell of the expected length that is not NULL.
+/// Returns the data of a cell of the expected length that is not NULL.
 #[inline]
 fn cell<const W: usize, const P: usize>(block: &[u8], start: u32) -> Option<[u8; W]> {
     let start = start as usize;
@@ -168,7 +168,7 @@ fn cell<const W: usize, const P: usize>(block: &[u8], start: u32) -> Option<[u8;
     if usual { data.try_into().ok() } else { None }
 }
 
-/// NULL, or an error.
+/// Reads a cell of another length: NULL, or an error.
 #[inline]
 fn unusual<const W: usize, const P: usize>(
     block: &[u8],

@@ -20,7 +20,7 @@ pub(super) trait Gather: Send {
     /// Returns the marks of those rows since the last array that are not null.
     fn validity(&self) -> &Validity;
 
-    /// Bytes of text or binary data that wait in the column.
+    /// Counts the bytes of text or binary data that wait in the column.
     fn data_bytes(&self) -> usize {
         0
     }

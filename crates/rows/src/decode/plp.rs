@@ -6,7 +6,7 @@ pub(super) const NULL: u64 = u64::MAX;
 /// The header of a value whose total is not announced.
 pub(super) const UNKNOWN: u64 = u64::MAX - 1;
 
-/// The bytes of the chunked value at the head of `cell`, or `None` for NULL. A value in one chunk is
+/// Returns the bytes of the chunked value at the head of `cell`, or `None` for NULL. A value in one chunk is
 /// borrowed; several are joined in `joined`. The walk has checked the structure.
 pub(super) fn value<'a>(cell: &'a [u8], joined: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let (header, mut rest) = cell.split_first_chunk::<8>()?;
@@ -27,7 +27,7 @@ pub(super) fn value<'a>(cell: &'a [u8], joined: &'a mut Vec<u8>) -> Option<&'a [
     Some(joined)
 }
 
-/// The first chunk and what follows it; `None` at the empty chunk that ends the value.
+/// Splits off the first chunk; `None` at the empty chunk that ends the value.
 fn chunk(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     match u32::from_le_bytes(*length) as usize {

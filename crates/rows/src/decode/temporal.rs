@@ -49,7 +49,7 @@ impl Unit {
         }
     }
 
-    /// Units since midnight.
+    /// Converts ticks to units since midnight.
     #[inline]
     pub fn time(&self, ticks: u64) -> Result<i64, Reason> {
         if ticks >= self.wire_per_day {
@@ -62,7 +62,7 @@ impl Unit {
         Ok((ticks / self.divisor * self.factor) as i64)
     }
 
-    /// Units since 1970.
+    /// Converts a moment to units since 1970.
     #[inline]
     pub fn timestamp(&self, moment: Moment, sql_type: &'static str) -> Result<i64, Reason> {
         if moment.days > DAYS_MAX as u32 || moment.ticks >= self.wire_per_day {
@@ -92,7 +92,7 @@ impl Unit {
     }
 }
 
-/// The little-endian number in `W` (at most 8) bytes.
+/// Reads the little-endian number in `W` (at most 8) bytes.
 #[inline]
 pub(super) fn number<const W: usize>(data: [u8; W]) -> u64 {
     let mut wide = [0u8; 8];
@@ -102,14 +102,14 @@ pub(super) fn number<const W: usize>(data: [u8; W]) -> u64 {
     u64::from_le_bytes(wide)
 }
 
-/// `date`: days since 1970.
+/// Reads a `date`: days since 1970.
 #[inline]
 pub(super) fn date(data: [u8; 3]) -> Result<i32, Reason> {
     let days = number(data) as i32;
     if days > DAYS_MAX { Err(Reason::OutOfRange { sql_type: "date" }) } else { Ok(days - DAYS_TO_1970) }
 }
 
-/// `datetime2`: `W` is 6, 7 or 8, three of them the date.
+/// Reads a `datetime2`: `W` is 6, 7 or 8, three of them the date.
 #[inline]
 pub(super) fn datetime2<const W: usize>(data: [u8; W]) -> Moment {
     let number = number(data);
@@ -117,7 +117,7 @@ pub(super) fn datetime2<const W: usize>(data: [u8; W]) -> Moment {
     Moment { days: (number >> time_bits) as u32, ticks: number & ((1 << time_bits) - 1) }
 }
 
-/// `datetimeoffset`: the moment in UTC and the offset in minutes; `W` is 8, 9 or 10.
+/// Reads a `datetimeoffset`: the moment in UTC and the offset in minutes; `W` is 8, 9 or 10.
 #[inline]
 pub(super) fn datetimeoffset<const W: usize>(data: [u8; W]) -> Result<(Moment, i16), Reason> {
     let mut moment = [0u8; 8];
@@ -133,7 +133,7 @@ pub(super) fn datetimeoffset<const W: usize>(data: [u8; W]) -> Result<(Moment, i
     Ok((Moment { days: (number >> time_bits) as u32, ticks: number & ((1 << time_bits) - 1) }, offset))
 }
 
-/// `datetime` as milliseconds since 1970: 1/300 s ticks end in 0, 3 and 7 ms.
+/// Reads a `datetime` as milliseconds since 1970: 1/300 s ticks end in 0, 3 and 7 ms.
 #[inline]
 pub(super) fn datetime(data: [u8; 8]) -> Result<i64, Reason> {
     let [a, b, c, d, e, f, g, h] = data;
@@ -150,7 +150,7 @@ pub(super) fn datetime(data: [u8; 8]) -> Result<i64, Reason> {
     }
 }
 
-/// `smalldatetime` as seconds since 1970.
+/// Reads a `smalldatetime` as seconds since 1970.
 #[inline]
 pub(super) fn smalldatetime([a, b, c, d]: [u8; 4]) -> Result<i64, Reason> {
     let (since_1900, minutes) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
@@ -161,7 +161,7 @@ pub(super) fn smalldatetime([a, b, c, d]: [u8; 4]) -> Result<i64, Reason> {
     Ok(days * 86_400 + i64::from(minutes) * 60)
 }
 
-/// The exact form of `datetime2(7)`: 100 ns since 0001-01-01, big-endian.
+/// Makes the exact form of `datetime2(7)`: 100 ns since 0001-01-01, big-endian.
 #[inline]
 pub(super) fn exact(moment: Moment, scale: u8, sql_type: &'static str) -> Result<[u8; 8], Reason> {
     let per_day = ticks_per_day(scale);
@@ -173,8 +173,8 @@ pub(super) fn exact(moment: Moment, scale: u8, sql_type: &'static str) -> Result
     Ok(ticks.to_be_bytes())
 }
 
-/// The exact form of `datetimeoffset`: [`exact`] in UTC, then the offset with its sign bit flipped. The local time, which
-/// is what is shown, must lie within the calendar too.
+/// Makes the exact form of `datetimeoffset`: [`exact`] in UTC, then the offset with its sign bit flipped. The
+/// local time, which is what is shown, must be within the calendar too.
 #[inline]
 pub(super) fn exact_offset((moment, offset): (Moment, i16), scale: u8) -> Result<[u8; 10], Reason> {
     let utc = exact(moment, scale, "datetimeoffset")?;

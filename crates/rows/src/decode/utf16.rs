@@ -53,7 +53,8 @@ pub(super) fn append_all(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> 
     append(bytes, 0, bytes.len(), out)
 }
 
-/// The bits beyond ASCII that the first `units` (at most 16) have together, and the low bytes of all 16.
+/// Returns the bits beyond ASCII that the first `units` (at most 16) have together, and the low bytes of all
+/// 16.
 #[inline]
 fn narrow(source: &[u8; BLOCK_BYTES], units: usize) -> (u16, [u8; UNITS]) {
     let mut low = [0u8; UNITS];
@@ -94,7 +95,7 @@ fn append_short(source: &[u8; BLOCK_BYTES], low: &[u8; UNITS], units: usize, out
     copy(from, units, out);
 }
 
-/// A bit for each unit that is beyond ASCII.
+/// Marks each unit that is beyond ASCII with a bit.
 #[inline]
 fn beyond_ascii(source: &[u8; BLOCK_BYTES]) -> u32 {
     const HIGHEST: u64 = 0x8000_8000_8000_8000;
@@ -154,7 +155,7 @@ fn append_run(bytes: &[u8], first_unit: usize, out: &mut Vec<u8>) -> Result<usiz
     }
 }
 
-/// The end of a block, where no whole one is left.
+/// Decodes the end of a block, where no whole one is left.
 #[cold]
 #[inline(never)]
 fn rest(bytes: &[u8], first_unit: usize, before: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
@@ -196,7 +197,8 @@ fn append_unit(unit: u16, bytes: &[u8], index: usize, out: &mut Vec<u8>) -> Resu
     Ok(2)
 }
 
-/// Code unit by code unit, but four at a time where they are ASCII. `first_unit` is the index of the first.
+/// Decodes code unit by code unit, but four at a time where they are ASCII. `first_unit` is the index of the
+/// first.
 fn transcode(bytes: &[u8], first_unit: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
     out.reserve(bytes.len());
     let mut rest = bytes;

@@ -53,7 +53,7 @@ impl Validity {
         self.rows = rows;
     }
 
-    /// The first row that is null.
+    /// Finds the first row that is null.
     pub fn first_null(&self) -> Option<usize> {
         self.first_null
     }
@@ -62,7 +62,7 @@ impl Validity {
         self.rows
     }
 
-    /// The flags as Arrow holds them; `None` if nothing is null. Starts afresh.
+    /// Returns the flags as Arrow holds them, and begins again; `None` if nothing is null.
     pub fn finish(&mut self) -> Option<NullBuffer> {
         self.rows = 0;
         self.first_null = None;

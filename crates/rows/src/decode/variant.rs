@@ -61,7 +61,7 @@ pub(crate) fn write_variant(out: &mut Vec<u8>, body: &[u8]) -> Result<(), Reason
     Ok(())
 }
 
-/// `time(scale)` from its wire data.
+/// Writes a `time(scale)` from its wire data.
 pub(super) fn write_time(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Result<(), Reason> {
     check_length(data, time_bytes(scale), "time")?;
     let ticks = number(data, "time")?;
@@ -72,7 +72,7 @@ pub(super) fn write_time(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Result<()
     Ok(())
 }
 
-/// `datetime2(scale)` from its wire data.
+/// Writes a `datetime2(scale)` from its wire data.
 pub(super) fn write_datetime2(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Result<(), Reason> {
     check_length(data, time_bytes(scale) + 3, "datetime2")?;
     let moment = match data.len() {
@@ -84,7 +84,7 @@ pub(super) fn write_datetime2(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Resu
     write_moment(out, moment, scale, "datetime2")
 }
 
-/// `datetimeoffset(scale)` from its wire data: the local time, then the offset.
+/// Writes a `datetimeoffset(scale)` from its wire data: the local time, then the offset.
 pub(super) fn write_datetimeoffset(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Result<(), Reason> {
     check_length(data, time_bytes(scale) + 5, "datetimeoffset")?;
     let (utc, offset) = match data.len() {
@@ -119,7 +119,7 @@ fn write_moment(out: &mut Vec<u8>, moment: Moment, scale: u8, sql_type: &'static
     }
 }
 
-/// A count of 10^-scale s since 1970, within the calendar.
+/// Writes a count of 10^-scale s since 1970, within the calendar.
 fn timestamp(out: &mut Vec<u8>, value: i64, scale: u8) {
     let per_day = ticks_per_day(scale) as i64;
     write::date(out, value.div_euclid(per_day) as i32 + DAYS_TO_1970);
@@ -127,7 +127,7 @@ fn timestamp(out: &mut Vec<u8>, value: i64, scale: u8) {
     write::time(out, value.rem_euclid(per_day).unsigned_abs(), scale);
 }
 
-/// Bytes of a time of day with `scale` fractional digits (MS-TDS 2.2.5.5.1.8).
+/// Returns the bytes of a time of day with `scale` fractional digits (MS-TDS 2.2.5.5.1.8).
 fn time_bytes(scale: u8) -> usize {
     match scale {
         0..=2 => 3,
@@ -153,7 +153,7 @@ fn bytes<const N: usize>(data: &[u8]) -> Result<[u8; N], Reason> {
     data.try_into().map_err(|_| malformed("data of another length than the base type's"))
 }
 
-/// The declared length, in bytes, of text and binary data; a variant holds none of the `max` types.
+/// Checks the declared length, in bytes, of text and binary data; a variant holds none of the `max` types.
 fn check_declared(length: [u8; 2]) -> Result<(), Reason> {
     if u16::from_le_bytes(length) > VARIANT_DATA_BYTES_MAX {
         return Err(malformed("a declared length above 8000 bytes"));

@@ -28,7 +28,7 @@ pub(super) struct VectorColumn {
 }
 
 impl VectorColumn {
-    /// `None` if `to` is no list of fixed size with the vector's dimensions.
+    /// Creates the column. `None` if `to` is no list of fixed size with the vector's dimensions.
     pub fn new(class: LengthClass, base: VectorBase, dimensions: u16, to: &DataType) -> Option<Self> {
         let DataType::FixedSizeList(item, size) = to else { return None };
         let fits = *size == i32::from(dimensions) && dimensions > 0;

@@ -77,7 +77,7 @@ impl Walker {
         Self { classes, rows_max, starts, resume: None }
     }
 
-    /// For each column the starts of its cells, in bytes from the start of the block.
+    /// Lists for each column the starts of its cells, in bytes from the start of the block.
     pub fn lanes(&self) -> impl Iterator<Item = &[u32]> {
         self.starts.chunks_exact(self.rows_max)
     }
@@ -108,7 +108,7 @@ impl Walker {
         Block { rows: rows_max, bytes: position, end: BlockEnd::Full }
     }
 
-    /// The end of the ROW token at `start`.
+    /// Finds the end of the ROW token at `start`.
     #[inline]
     fn plain_row(&mut self, bytes: &[u8], start: usize, row: usize) -> Result<usize, Stop> {
         let mut position = start + 1;
@@ -130,7 +130,7 @@ impl Walker {
         row_end(bytes, position, self.classes.len())
     }
 
-    /// The end of the NBCROW token at `start`: a bitmap of NULLs comes first (MS-TDS 2.2.7.14).
+    /// Finds the end of the NBCROW token at `start`: a bitmap of NULLs comes first (MS-TDS 2.2.7.14).
     fn compressed_row(&mut self, bytes: &[u8], start: usize, row: usize) -> Result<usize, Stop> {
         let bitmap_end = start + 1 + self.classes.len().div_ceil(8);
         let bitmap = bytes.get(start + 1..bitmap_end).ok_or(Stop::Incomplete)?;
@@ -157,7 +157,7 @@ impl Walker {
     }
 }
 
-/// The end of a row, if the input reaches it.
+/// Finds the end of a row, if the input reaches it.
 #[inline]
 fn row_end(bytes: &[u8], position: usize, columns: usize) -> Result<usize, Stop> {
     if position > bytes.len() {
@@ -176,7 +176,7 @@ fn short_end(bytes: &[u8], position: usize) -> Result<usize, Stop> {
     Ok(position + 2 + if length == u16::MAX { 0 } else { usize::from(length) })
 }
 
-/// The end of a chunked value, a legacy large object or a variant.
+/// Finds the end of a chunked value, a legacy large object or a variant.
 #[cold]
 fn long_end(
     bytes: &[u8],
@@ -209,7 +209,7 @@ fn long_end(
     if end > REACH_MAX { Err(malformed(Reason::RowTooLong)) } else { Ok(end) }
 }
 
-/// The end of a partially length-prefixed value: total or "unknown", chunks, an empty chunk.
+/// Finds the end of a partially length-prefixed value: total or "unknown", chunks, an empty chunk.
 fn chunked_end(
     bytes: &[u8],
     row_start: usize,
@@ -262,7 +262,7 @@ fn word(bytes: &[u8], position: usize) -> Result<u32, Stop> {
     Ok(u32::from_le_bytes(word.try_into().map_err(|_| Stop::Incomplete)?))
 }
 
-/// A length that a large object of SQL Server may have.
+/// Checks that a large object of SQL Server may have this length.
 fn in_memory(length: u64) -> Result<usize, Reason> {
     let limit = LONG_BYTES_MAX as usize;
     match usize::try_from(length) {

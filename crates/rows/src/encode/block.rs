@@ -34,7 +34,8 @@ impl Block<'_> {
 pub(crate) struct Validity([u8; BLOCK_ROWS]);
 
 impl Validity {
-    /// The flags of `rows` rows (at most [`BLOCK_ROWS`]) from `first` on; every row is valid without `nulls`.
+    /// Reads the flags of `rows` rows (at most [`BLOCK_ROWS`]) from `first` on; every row is valid without
+    /// `nulls`.
     pub(crate) fn new(nulls: Option<&NullBuffer>, first: usize, rows: usize) -> Self {
         let mut flags = [1; BLOCK_ROWS];
         if let Some(nulls) = nulls {

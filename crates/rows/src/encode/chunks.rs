@@ -14,7 +14,7 @@ pub(super) struct Chunks<'r, 'a> {
 }
 
 impl<'r, 'a> Chunks<'r, 'a> {
-    /// The chunks in the rows of `lanes` that begin at `at` of `bytes`.
+    /// Finds the chunks in the rows of `lanes` that begin at `at` of `bytes`.
     pub fn new(lanes: &'r [Lane<'a>], bytes: &'r [u8], at: usize) -> Self {
         Chunks { lanes, bytes, at, lane: 0 }
     }
@@ -23,7 +23,7 @@ impl<'r, 'a> Chunks<'r, 'a> {
         self.bytes.get(at..)?.first_chunk().copied()
     }
 
-    /// Length in bytes of the cell at `at`.
+    /// Computes the length in bytes of the cell at `at`.
     fn cell_len(&self, lane: &Lane<'_>, at: usize) -> Option<usize> {
         let long = |at: usize| self.read(at).map(|length| u32::from_le_bytes(length) as usize);
         Some(match lane.frame() {

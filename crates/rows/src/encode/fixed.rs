@@ -31,7 +31,7 @@ pub(crate) struct FixedLane<'a> {
 }
 
 impl FixedLane<'_> {
-    /// Length in bytes of the cell of a value.
+    /// Returns the length in bytes of the cell of a value.
     pub(crate) fn cell_len(&self) -> usize {
         let prefix = match self.frame {
             Frame::Bare => 0,

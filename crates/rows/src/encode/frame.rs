@@ -30,7 +30,7 @@ const UNSET_TEXT_POINTER: &[u8; 25] =
     b"\x10\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
 
 impl Frame {
-    /// The cell of a NULL; empty for [`Frame::Bare`], which has none.
+    /// Returns the cell of a NULL; empty for [`Frame::Bare`], which has none.
     pub(crate) fn null(self) -> &'static [u8] {
         match self {
             Frame::Bare => &[],
@@ -47,7 +47,7 @@ impl Frame {
 /// One framing, known at compile time: the inner loops are compiled once for each.
 pub(crate) trait Framing: fmt::Debug {
     const NULL: &'static [u8];
-    /// Length in bytes of the cell around `data_len` bytes of data.
+    /// Returns the length in bytes of the cell around `data_len` bytes of data.
     fn cell_len(data_len: usize) -> usize;
     /// Writes what precedes the data and returns its length in bytes.
     fn head(data_len: usize, cell: &mut [u8]) -> usize;

@@ -22,7 +22,7 @@ impl SharedLane {
         SharedLane { cells, ends, index }
     }
 
-    /// Length in bytes of the cell of the first value.
+    /// Returns the length in bytes of the cell of the first value.
     pub(crate) fn first_len(&self) -> usize {
         self.ends.get(1).copied().unwrap_or(0)
     }

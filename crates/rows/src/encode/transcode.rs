@@ -4,7 +4,7 @@
 /// Bytes that one step of the widening loop reads; it writes twice as many.
 pub(crate) const WIDEN_BYTES: usize = 16;
 
-/// Length of `text` in UTF-16 code units.
+/// Computes the length of `text` in UTF-16 code units.
 ///
 /// Every UTF-8 sequence has one byte that is not a continuation byte and stands for one unit; four-byte
 /// sequences stand for two.
@@ -20,7 +20,7 @@ pub(crate) fn utf16_len(text: &[u8]) -> usize {
     units + units_in(last) - counted as usize
 }
 
-/// UTF-16 units that start in eight bytes of UTF-8, counted in all bytes at once.
+/// Counts the UTF-16 units that start in eight bytes of UTF-8, in all bytes at once.
 fn units_in(word: u64) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     // Continuation bytes are 10xxxxxx, leads of four bytes 11110xxx.
@@ -45,7 +45,7 @@ static KEPT: [u8; 2 * SHORT_BYTES] = {
     kept
 };
 
-/// Length in UTF-16 code units of the first `length` (at most [`SHORT_BYTES`]) bytes of `head`.
+/// Computes the length in UTF-16 code units of the first `length` (at most [`SHORT_BYTES`]) bytes of `head`.
 #[inline(always)]
 pub(crate) fn short_utf16_len(head: &[u8; SHORT_BYTES], length: usize) -> usize {
     let kept = KEPT.get(SHORT_BYTES.saturating_sub(length)..).and_then(<[u8]>::first_chunk::<SHORT_BYTES>);
@@ -59,7 +59,7 @@ pub(crate) fn short_utf16_len(head: &[u8; SHORT_BYTES], length: usize) -> usize 
     length - usize::from(fewer)
 }
 
-/// A bit for each byte beyond ASCII among the first `length` (at most [`SHORT_BYTES`]) of `head`.
+/// Marks with a bit each byte beyond ASCII among the first `length` (at most [`SHORT_BYTES`]) of `head`.
 #[inline(always)]
 pub(crate) fn beyond_ascii(head: &[u8; SHORT_BYTES], length: usize) -> u32 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -124,7 +124,7 @@ pub(crate) fn transcode_short(text: &[u8], length: usize, units: usize, out: &mu
     true
 }
 
-/// The two units of a character beyond the basic plane.
+/// Returns the two units of a character beyond the basic plane.
 #[inline(always)]
 fn surrogates(scalar: u32) -> [[u8; 2]; 2] {
     let offset = scalar.wrapping_sub(0x1_0000);
@@ -204,7 +204,8 @@ pub(crate) fn transcode_utf16(text: &[u8], out: &mut [u8]) {
     }
 }
 
-/// The scalar value at the head of `text` (whose first byte is not ASCII) and its length in bytes.
+/// Decodes the scalar value at the head of `text` (whose first byte is not ASCII), and returns its length in
+/// bytes too.
 fn decode_sequence(text: &[u8]) -> (u32, usize) {
     let continuation = |index: usize| u32::from(text.get(index).copied().unwrap_or(0x80) & 0x3F);
     let lead = u32::from(text.first().copied().unwrap_or(0));

@@ -12,7 +12,7 @@ use super::{
     CreateOptions, Form, GuidForm, OffsetForm, ReadOptions, Scale7, data_type_for, default_sql_type,
 };
 
-/// The text of `docs/type-mapping.md`.
+/// Writes the text of `docs/type-mapping.md`.
 pub fn markdown() -> String {
     let mut text = String::from(INTRODUCTION);
     reading(&mut text);
@@ -149,7 +149,7 @@ rounding is allowed; those of text are rounded to the element's type, as the ser
     }
 }
 
-/// One example of each SQL type, under the name the page shows.
+/// Lists an example of each SQL type, under the name the page shows.
 pub(crate) fn sql_types() -> Vec<(String, SqlType)> {
     use SqlType::*;
     let mut types = vec![Bit, TinyInt, SmallInt, Int, BigInt, Real, Float, SmallMoney, Money];

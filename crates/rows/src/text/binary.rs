@@ -32,7 +32,7 @@ pub fn append_binary(text: &str, out: &mut Vec<u8>) -> Result<(), TextError> {
     Ok(())
 }
 
-/// The bytes of hexadecimal text; see [`append_binary`].
+/// Parses hexadecimal text to bytes; see [`append_binary`].
 pub fn binary(text: &str) -> Result<Vec<u8>, TextError> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     append_binary(text, &mut bytes)?;

@@ -2,7 +2,7 @@
 
 use super::{TextError, trim_blanks};
 
-/// `bit`. The words are accepted in any case, as CAST does.
+/// Parses a `bit`. The words are accepted in any case, as CAST does.
 pub fn bit(text: &str) -> Result<bool, TextError> {
     match trim_blanks(text) {
         b"0" => Ok(false),

@@ -59,7 +59,7 @@ pub fn civil_from_days(days: i32) -> (u32, u32, u32) {
     (era * 400 + year_of_era + u32::from(month <= 2), month, day)
 }
 
-/// The number (1 to 12) of an English month name or its three-letter abbreviation.
+/// Returns the number (1 to 12) of an English month name or its three-letter abbreviation.
 pub(super) fn month_number(name: &[u8]) -> Option<u32> {
     let full = MONTH_NAMES.iter().position(|month| {
         name.eq_ignore_ascii_case(month.as_bytes())

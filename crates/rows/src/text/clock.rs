@@ -20,8 +20,8 @@ impl Clock {
     /// Midnight.
     pub const MIDNIGHT: Self = Self { seconds: 0, nanoseconds: 0, finer: false };
 
-    /// Units of 10^-`scale` s since midnight (`scale` 0 to 7); 86,400 x 10^scale when rounding carries
-    /// into the next day.
+    /// Returns the units of 10^-`scale` s since midnight (`scale` 0 to 7); 86,400 x 10^scale when rounding
+    /// carries into the next day.
     #[inline]
     pub fn ticks(self, scale: u8, allow_rounding: bool) -> Result<u64, TextError> {
         let unit = NANOSECONDS_PER_TICK.get(usize::from(scale)).copied().unwrap_or(1);
@@ -37,8 +37,8 @@ impl Clock {
         Ok(ticks + u64::from(rest * 2 >= unit))
     }
 
-    /// Units of 1/300 s since midnight; 25,920,000 when rounding carries into the next day. Milliseconds
-    /// that end in 0, 3 or 7 are how the type itself is written, so they need no permission to round.
+    /// Returns the units of 1/300 s since midnight; 25,920,000 when rounding carries into the next day.
+    /// Milliseconds that end in 0, 3 or 7 are the type's own spelling, so they need no permission to round.
     pub(super) fn three_hundredths(self, allow_rounding: bool) -> Result<u32, TextError> {
         let rounded = (u64::from(self.nanoseconds) * 3 + 5_000_000) / 10_000_000;
         let of_second = u32::try_from(rounded).unwrap_or(300);

@@ -12,7 +12,7 @@ const MINUTES_PER_DAY: u16 = 1440;
 /// 2079-06-06, the last day of `smalldatetime`, since 1900-01-01.
 const SMALL_DATE_TIME_DAYS_MAX: i32 = 65_535;
 
-/// `date`: days since 0001-01-01. A time of day other than midnight needs `allow_rounding`.
+/// Parses a `date`: days since 0001-01-01. A time of day other than midnight needs `allow_rounding`.
 pub fn date(text: &str, options: &ParseOptions) -> Result<i32, TextError> {
     let moment = local(text, options)?;
     let days = moment.days.ok_or(TextError::Syntax { expected: "a date" })?;
@@ -22,8 +22,8 @@ pub fn date(text: &str, options: &ParseOptions) -> Result<i32, TextError> {
     Ok(days)
 }
 
-/// `time(scale)`: ticks of 10^-scale s since midnight. A date before the time needs `allow_rounding`,
-/// except for 1900-01-01, which is how SQL Server writes a time that has become a `datetime`.
+/// Parses a `time(scale)`: ticks of 10^-scale s since midnight. A date before the time needs
+/// `allow_rounding`, except for 1900-01-01: SQL Server writes a time so that has become a `datetime`.
 pub fn time(text: &str, scale: u8, options: &ParseOptions) -> Result<u64, TextError> {
     let moment = local(text, options)?;
     let clock = moment.clock.ok_or(TextError::Syntax { expected: "a time" })?;
@@ -34,13 +34,13 @@ pub fn time(text: &str, scale: u8, options: &ParseOptions) -> Result<u64, TextEr
     if ticks >= ticks_per_day(scale) { Err(TextError::OutOfRange { target: "time" }) } else { Ok(ticks) }
 }
 
-/// `datetime2(scale)`: days since 0001-01-01 and ticks of 10^-scale s since midnight.
+/// Parses a `datetime2(scale)`: days since 0001-01-01 and ticks of 10^-scale s since midnight.
 pub fn datetime2(text: &str, scale: u8, options: &ParseOptions) -> Result<(i32, u64), TextError> {
     let (days, clock) = dated(local(text, options)?)?;
     whole_days(days, clock.ticks(scale, options.allow_rounding)?, scale, "datetime2")
 }
 
-/// `datetimeoffset(scale)`: days and ticks in UTC, and the offset in minutes. A text without an
+/// Parses a `datetimeoffset(scale)`: days and ticks in UTC, and the offset in minutes. A text without an
 /// offset means +00:00, as in SQL Server.
 pub fn datetimeoffset(text: &str, scale: u8, options: &ParseOptions) -> Result<(i32, u64, i16), TextError> {
     let moment = moment(text, options)?;
@@ -59,7 +59,7 @@ pub fn datetimeoffset(text: &str, scale: u8, options: &ParseOptions) -> Result<(
     Ok((days, utc.rem_euclid(per_day).unsigned_abs(), offset_minutes))
 }
 
-/// `datetime`: days since 1900-01-01 (negative before) and ticks of 1/300 s since midnight.
+/// Parses a `datetime`: days since 1900-01-01 (negative before) and ticks of 1/300 s since midnight.
 ///
 /// Milliseconds ending in 0, 3 or 7 are the type's own spelling; others need `allow_rounding`.
 pub fn datetime(text: &str, options: &ParseOptions) -> Result<(i32, u32), TextError> {
@@ -74,7 +74,7 @@ pub fn datetime(text: &str, options: &ParseOptions) -> Result<(i32, u32), TextEr
     Ok((days - DAYS_TO_1900, ticks))
 }
 
-/// `smalldatetime`: days since 1900-01-01 and minutes since midnight. Seconds need `allow_rounding`.
+/// Parses a `smalldatetime`: days since 1900-01-01 and minutes since midnight. Seconds need `allow_rounding`.
 pub fn smalldatetime(text: &str, options: &ParseOptions) -> Result<(u16, u16), TextError> {
     let (mut days, clock) = dated(local(text, options)?)?;
     let mut minutes = clock.minutes(options.allow_rounding)?;
@@ -92,7 +92,7 @@ pub fn smalldatetime(text: &str, options: &ParseOptions) -> Result<(u16, u16), T
 
 const TYPE_WITH_OFFSET: &str = "datetimeoffset";
 
-/// A moment for a type that has no offset.
+/// Parses a moment for a type that has no offset.
 #[inline]
 fn local(text: &str, options: &ParseOptions) -> Result<Moment, TextError> {
     let moment = moment(text, options)?;
@@ -102,7 +102,7 @@ fn local(text: &str, options: &ParseOptions) -> Result<Moment, TextError> {
     Ok(moment)
 }
 
-/// A date with its time of day, midnight if none is written.
+/// Splits a moment into a date and its time of day, midnight if none is written.
 fn dated(moment: Moment) -> Result<(i32, Clock), TextError> {
     let days = moment.days.ok_or(TextError::Syntax { expected: "a date and time" })?;
     Ok((days, moment.clock.unwrap_or(Clock::MIDNIGHT)))

@@ -39,7 +39,7 @@ impl Default for TextOptions {
 }
 
 impl TextOptions {
-    /// The spellings of `bcp -c`: no zero before the point, no `0x`.
+    /// Returns the spellings of `bcp -c`: no zero before the point, no `0x`.
     pub fn bcp() -> Self {
         Self { leading_zero: false, ..Self::default() }
     }
@@ -84,7 +84,7 @@ pub enum FormatTextError {
     },
 }
 
-/// The text of every value of `array`; nulls stay null.
+/// Formats every value of `array` as text; nulls stay null.
 ///
 /// The field's `sql_type` metadata decides where Arrow's type does not: the scale of times, and which
 /// fixed-size binaries are a `uniqueidentifier`, a `datetime2(7)` or a `datetimeoffset`. Both forms of
@@ -289,7 +289,7 @@ impl Column<'_> {
         Ok(())
     }
 
-    /// A time of day in the declared scale; in all its digits if the declared scale would lose any.
+    /// Writes a time of day in the declared scale; in all its digits if the declared scale would lose any.
     fn clock(&self, out: &mut Vec<u8>, ticks: u64, digits: u8) {
         let scale = match self.sql_type {
             Some(
@@ -323,7 +323,7 @@ impl Column<'_> {
         }
     }
 
-    /// A count of 10^-digits s since 1970; with a zone it is an instant and is written in UTC.
+    /// Writes a count of 10^-digits s since 1970; with a zone it is an instant and is written in UTC.
     fn timestamp(&self, out: &mut Vec<u8>, value: i64, digits: u8, zoned: bool) -> Spelled {
         let per_day = 86_400 * 10i64.pow(u32::from(digits));
         let days = value.div_euclid(per_day).checked_add(i64::from(DAYS_TO_1970));
@@ -351,7 +351,7 @@ impl Column<'_> {
         Ok(())
     }
 
-    /// JSON arrays of the shortest numbers that read back as the same.
+    /// Writes JSON arrays of the shortest numbers that read back as the same.
     fn vectors(&self, values: &FixedSizeListArray) -> Result<StringArray, FormatTextError> {
         let elements =
             arrow::compute::cast(values.values(), &DataType::Float32).map_err(|source| self.arrow(source))?;
@@ -402,7 +402,7 @@ impl Column<'_> {
         })
     }
 
-    /// A count of 100 ns since 0001-01-01.
+    /// Writes a count of 100 ns since 0001-01-01.
     fn hundred_nanoseconds(&self, out: &mut Vec<u8>, count: i128) -> Spelled {
         const PER_DAY: i128 = 864_000_000_000;
         let days = i64::try_from(count.div_euclid(PER_DAY)).ok();

@@ -7,7 +7,7 @@ const GUID: TextError = TextError::Syntax { expected: "a GUID (8-4-4-4-12 hex di
 /// Offset of each byte's two digits in the 36-character form.
 const DIGIT_OFFSETS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
-/// A GUID in the order of its text; [`swap_order`] gives the wire's order.
+/// Parses a GUID in the order of its text; [`swap_order`] gives the wire's order.
 pub fn guid(text: &str) -> Result<[u8; 16], TextError> {
     let trimmed = trim_blanks(text);
     let inner = match trimmed {
@@ -29,7 +29,7 @@ pub fn guid(text: &str) -> Result<[u8; 16], TextError> {
     if bad & 0xf0 != 0 { Err(GUID) } else { Ok(bytes) }
 }
 
-/// Text order to wire order, or back: the first three groups are little-endian on the wire.
+/// Swaps text order to wire order, or back: the first three groups are little-endian on the wire.
 #[inline]
 pub fn swap_order(guid: [u8; 16]) -> [u8; 16] {
     let [a, b, c, d, e, f, g, h, rest @ ..] = guid;

@@ -53,7 +53,7 @@ pub(super) fn moment(text: &str, options: &ParseOptions) -> Result<Moment, TextE
     Ok(Moment { days, clock, offset_minutes })
 }
 
-/// The inside of an ODBC escape, or the text itself.
+/// Returns the inside of an ODBC escape, or the text itself.
 fn unescaped(bytes: &[u8]) -> &[u8] {
     let [b'{', inner @ .., b'}'] = bytes else { return bytes };
     let inner = match inner {
@@ -66,7 +66,7 @@ fn unescaped(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// A date, or `None` (and nothing consumed) when the text begins with a time.
+/// Reads a date; `None` (and nothing consumed) when the text begins with a time.
 #[inline]
 fn date(cursor: &mut Cursor<'_>, order: Option<DateOrder>) -> Result<Option<i32>, TextError> {
     if let [a, b, c, d, b'-', e, f, b'-', g, h, ..] = *cursor.rest {
@@ -163,7 +163,7 @@ fn clock(cursor: &mut Cursor<'_>) -> Result<Clock, TextError> {
     Ok(Clock { seconds: hour * 3600 + minute * 60 + second, nanoseconds, finer })
 }
 
-/// One- or two-digit parts, seconds optional; a bare hour only before AM or PM.
+/// Reads one- or two-digit parts, seconds optional; a bare hour only before AM or PM.
 fn loose_clock(cursor: &mut Cursor<'_>) -> Result<(u32, u32, u32), TextError> {
     let hour = cursor.one_or_two_digits()?;
     let minute = match cursor.rest {
@@ -200,7 +200,7 @@ fn fraction(cursor: &mut Cursor<'_>) -> (u32, bool) {
     (nanoseconds, finer)
 }
 
-/// The three digits of `hh:mm:ss:mmm` (CONVERT styles 9, 13, 109, 113), in nanoseconds.
+/// Reads the three digits of `hh:mm:ss:mmm` (CONVERT styles 9, 13, 109, 113), in nanoseconds.
 fn milliseconds(cursor: &mut Cursor<'_>) -> Result<u32, TextError> {
     cursor.skip(1);
     match cursor.number()? {
@@ -209,7 +209,7 @@ fn milliseconds(cursor: &mut Cursor<'_>) -> Result<u32, TextError> {
     }
 }
 
-/// The hour of 24 after an AM or PM, if there is one.
+/// Returns the hour of 24 after an AM or PM, if there is one.
 #[inline]
 fn half_day(cursor: &mut Cursor<'_>, hour: u32) -> Result<u32, TextError> {
     if cursor.rest.is_empty() {
@@ -290,7 +290,7 @@ impl<'a> Cursor<'a> {
         self.run(u8::is_ascii_alphabetic)
     }
 
-    /// A number of one to eight digits and how many they were.
+    /// Reads a number of one to eight digits, and counts them.
     fn number(&mut self) -> Result<(u32, usize), TextError> {
         let digits = self.run(u8::is_ascii_digit);
         if digits.is_empty() || digits.len() > 8 {
@@ -315,7 +315,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The one or two digits after a separator.
+    /// Reads the one or two digits after a separator.
     fn after(&mut self, separator: u8) -> Result<u32, TextError> {
         if self.rest.first() != Some(&separator) {
             return Err(DATE_OR_TIME);

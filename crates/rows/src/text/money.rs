@@ -11,7 +11,7 @@ const CURRENCY_SIGNS: &[char] = &[
     '€', '₭', '₮', '₯', '₰', '₱', '﷼', '﹩', '$', '¢', '£', '¥', '₩',
 ];
 
-/// `money` in units of 10^-4.
+/// Parses a `money` in units of 10^-4.
 ///
 /// Accepts surrounding blanks, a sign before or after one currency sign, and commas among the
 /// digits before the point. Digits after the fourth decimal must be zeros unless rounding is allowed.
@@ -20,7 +20,7 @@ pub fn money(text: &str, options: &ParseOptions) -> Result<i64, TextError> {
     i64::try_from(units).map_err(|_| TextError::OutOfRange { target: "money" })
 }
 
-/// `smallmoney` in units of 10^-4; the spelling is that of [`money`].
+/// Parses a `smallmoney` in units of 10^-4; the spelling is that of [`money`].
 pub fn smallmoney(text: &str, options: &ParseOptions) -> Result<i32, TextError> {
     let units = units(text, options)?;
     i32::try_from(units).map_err(|_| TextError::OutOfRange { target: "smallmoney" })
@@ -40,7 +40,7 @@ fn units(text: &str, options: &ParseOptions) -> Result<i128, TextError> {
     })
 }
 
-/// The amount without currency sign, commas and the blanks between them.
+/// Returns the amount without currency sign, commas and the blanks between them.
 fn undecorated(text: &str) -> Result<String, TextError> {
     let mut plain = String::with_capacity(text.len());
     let (mut sign, mut currency, mut started, mut point) = (false, false, false, false);

@@ -9,22 +9,22 @@ const WHOLE: TextError = TextError::Syntax { expected: "a whole number" };
 const DECIMAL: TextError = TextError::Syntax { expected: "a decimal number" };
 const FLOATING: TextError = TextError::Syntax { expected: "a floating-point number" };
 
-/// `tinyint`: 0 to 255.
+/// Parses a `tinyint`: 0 to 255.
 pub fn tinyint(text: &str) -> Result<u8, TextError> {
     u8::try_from(bigint(text)?).map_err(|_| TextError::OutOfRange { target: "tinyint" })
 }
 
-/// `smallint`: 16 bits, signed.
+/// Parses a `smallint`: 16 bits, signed.
 pub fn smallint(text: &str) -> Result<i16, TextError> {
     i16::try_from(bigint(text)?).map_err(|_| TextError::OutOfRange { target: "smallint" })
 }
 
-/// `int`: 32 bits, signed.
+/// Parses an `int`: 32 bits, signed.
 pub fn int(text: &str) -> Result<i32, TextError> {
     i32::try_from(bigint(text)?).map_err(|_| TextError::OutOfRange { target: "int" })
 }
 
-/// `bigint`: 64 bits, signed. Surrounding blanks and a sign are accepted; so are `4.0` and `1e3`,
+/// Parses a `bigint`: 64 bits, signed. Surrounding blanks and a sign are accepted; so are `4.0` and `1e3`,
 /// since their value is whole (as the vendor's bulk copy library does).
 pub fn bigint(text: &str) -> Result<i64, TextError> {
     let out_of_range = TextError::OutOfRange { target: "bigint" };
@@ -45,7 +45,7 @@ pub fn bigint(text: &str) -> Result<i64, TextError> {
     }
 }
 
-/// `decimal(precision, scale)` in units of 10^-scale.
+/// Parses a `decimal(precision, scale)` in units of 10^-scale.
 ///
 /// Surrounding blanks, a sign and an exponent are accepted. Digits beyond the scale must be zeros
 /// unless `options.allow_rounding`, which rounds half away from zero.
@@ -60,13 +60,13 @@ pub fn decimal(text: &str, precision: u8, scale: u8, options: &ParseOptions) -> 
     if value.unsigned_abs() >= limit { Err(exceeded) } else { Ok(value) }
 }
 
-/// `real`: the nearest 32-bit value. Infinities and NaN are no values of SQL Server.
+/// Parses a `real`: the nearest 32-bit value. Infinities and NaN are no values of SQL Server.
 pub fn real(text: &str) -> Result<f32, TextError> {
     let value: f32 = float_text(text)?.parse().map_err(|_| FLOATING)?;
     if value.is_finite() { Ok(value) } else { Err(TextError::OutOfRange { target: "real" }) }
 }
 
-/// `float`: the nearest 64-bit value. Infinities and NaN are no values of SQL Server.
+/// Parses a `float`: the nearest 64-bit value. Infinities and NaN are no values of SQL Server.
 pub fn float(text: &str) -> Result<f64, TextError> {
     let value: f64 = float_text(text)?.parse().map_err(|_| FLOATING)?;
     if value.is_finite() { Ok(value) } else { Err(TextError::OutOfRange { target: "float" }) }
@@ -100,8 +100,8 @@ const SAFE_TEXT_BYTES: usize = 36;
 /// Most significant digits of a 64-bit float written out.
 const FLOAT_DIGITS_MAX: usize = 767;
 
-/// The text that the standard library may parse: it starts with a digit or a point, so that
-/// `inf` and `nan` never reach it.
+/// Returns the text that the standard library may parse: it starts with a digit or a point, so that `inf` and
+/// `nan` never reach it.
 fn float_text(text: &str) -> Result<&str, TextError> {
     let trimmed = text.trim_matches([' ', '\t']);
     match split_sign(trimmed.as_bytes()).1 {
@@ -111,7 +111,7 @@ fn float_text(text: &str) -> Result<&str, TextError> {
     }
 }
 
-/// The value of up to 19 digits; `None` if any byte is not a digit.
+/// Parses up to 19 digits; `None` if any byte is not a digit.
 #[inline]
 fn plain_digits(digits: &[u8]) -> Option<u64> {
     let mut value = 0u64;
@@ -124,7 +124,7 @@ fn plain_digits(digits: &[u8]) -> Option<u64> {
     if bad { None } else { Some(value) }
 }
 
-/// A number of any length in units of 10^-scale. `OutOfRange` means beyond 38 digits.
+/// Parses a number of any length in units of 10^-scale. `OutOfRange` means beyond 38 digits.
 pub(super) fn exact(
     trimmed: &[u8],
     scale: u8,
@@ -142,7 +142,8 @@ pub(super) fn exact(
     Ok(if negative { -magnitude } else { magnitude })
 }
 
-/// The usual case: `digits[.digits]`, at most 19 digits in all, and decimals beyond the scale only to be rounded.
+/// Parses the usual case: `digits[.digits]`, at most 19 digits in all, and decimals beyond the scale only to
+/// be rounded.
 #[inline]
 fn short(body: &[u8], scale: u8, allow_rounding: bool) -> Option<i128> {
     if body.len() > SAFE_DIGITS {
@@ -224,7 +225,7 @@ fn push_digit(magnitude: i128, digit: u8) -> Option<i128> {
     magnitude.checked_mul(10)?.checked_add(i128::from(digit)).filter(|&value| value <= MAGNITUDE_MAX)
 }
 
-/// The exponent; one of more than nine digits is as good as a billion.
+/// Parses the exponent; one of more than nine digits is as good as a billion.
 fn exponent_value(text: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

@@ -18,7 +18,7 @@ fn pair(value: u32) -> [u8; 2] {
     PAIRS[(value % 100) as usize]
 }
 
-/// An unsigned whole number.
+/// Writes an unsigned whole number.
 #[inline]
 pub fn unsigned(out: &mut Vec<u8>, value: u64) {
     let mut digits = [b'0'; 20];
@@ -26,7 +26,7 @@ pub fn unsigned(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(digits.get(start..).unwrap_or(&[]));
 }
 
-/// A signed whole number.
+/// Writes a signed whole number.
 #[inline]
 pub fn signed(out: &mut Vec<u8>, value: i64) {
     if value < 0 {
@@ -54,7 +54,7 @@ fn fill(digits: &mut [u8; 20], mut value: u64) -> usize {
     start
 }
 
-/// Exactly `width` (at most 20) digits, zeros in front.
+/// Writes exactly `width` (at most 20) digits, zeros in front.
 #[inline]
 fn padded(out: &mut Vec<u8>, value: u64, width: usize) {
     let mut digits = [b'0'; 20];
@@ -62,7 +62,7 @@ fn padded(out: &mut Vec<u8>, value: u64, width: usize) {
     out.extend_from_slice(digits.get(20usize.saturating_sub(width)..).unwrap_or(&[]));
 }
 
-/// A number in units of 10^-scale, all decimals written; `0.50` is `.50` without the leading zero.
+/// Writes a number in units of 10^-scale, all decimals written; `0.50` is `.50` without the leading zero.
 #[inline]
 pub fn scaled(out: &mut Vec<u8>, value: i128, scale: u8, leading_zero: bool) {
     if value < 0 {
@@ -101,7 +101,7 @@ pub fn scaled(out: &mut Vec<u8>, value: i128, scale: u8, leading_zero: bool) {
     }
 }
 
-/// `yyyy-mm-dd`.
+/// Writes `yyyy-mm-dd`.
 #[inline]
 pub fn date(out: &mut Vec<u8>, days: i32) {
     let (year, month, day) = civil_from_days(days);
@@ -109,7 +109,7 @@ pub fn date(out: &mut Vec<u8>, days: i32) {
     out.extend_from_slice(&[a, b, c, d, b'-', e, f, b'-', g, h]);
 }
 
-/// `hh:mm:ss`, then a point and `scale` digits if the scale is not zero. `ticks` count 10^-scale s.
+/// Writes `hh:mm:ss`, then a point and `scale` digits if the scale is not zero. `ticks` count 10^-scale s.
 #[inline]
 pub fn time(out: &mut Vec<u8>, ticks: u64, scale: u8) {
     let per_second = 10u64.pow(u32::from(scale.min(9)));
@@ -122,7 +122,7 @@ pub fn time(out: &mut Vec<u8>, ticks: u64, scale: u8) {
     }
 }
 
-/// ` +hh:mm`.
+/// Writes an offset as ` +hh:mm`.
 #[inline]
 pub fn offset(out: &mut Vec<u8>, minutes: i16) {
     let magnitude = u32::from(minutes.unsigned_abs());
@@ -130,7 +130,7 @@ pub fn offset(out: &mut Vec<u8>, minutes: i16) {
     out.extend_from_slice(&[b' ', if minutes < 0 { b'-' } else { b'+' }, a, b, b':', c, d]);
 }
 
-/// Upper-case hexadecimal digits.
+/// Writes upper-case hexadecimal digits.
 #[inline]
 pub fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -139,7 +139,7 @@ pub fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
     );
 }
 
-/// A GUID in text order, upper case, without braces.
+/// Writes a GUID in text order, upper case, without braces.
 #[inline]
 pub fn guid(out: &mut Vec<u8>, guid: &[u8; 16]) {
     for (index, byte) in guid.iter().enumerate() {
@@ -150,8 +150,8 @@ pub fn guid(out: &mut Vec<u8>, guid: &[u8; 16]) {
     }
 }
 
-/// The shortest digits that read back as the same value, always with a point; from 1E16 and below 1E-5 with
-/// an exponent, as `bcp` writes them.
+/// Writes the shortest digits that read back as the same value, always with a point; from 1E16 and below 1E-5
+/// with an exponent, as `bcp` writes them.
 pub fn float(out: &mut Vec<u8>, value: f64) {
     if (1e-5..1e16).contains(&value.abs()) {
         out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
@@ -169,7 +169,8 @@ pub fn real(out: &mut Vec<u8>, value: f32) {
     }
 }
 
-/// `1.0E+16`, `1.5E-7`; zero as `0.0`, and the names of what is no number.
+/// Writes a number with an exponent: `1.0E+16`, `1.5E-7`. Zero is `0.0`, and infinities and NaN have their
+/// names.
 fn exponential<T: std::fmt::UpperExp>(out: &mut Vec<u8>, zero: bool, value: &T) {
     let text = format!("{value:E}");
     if zero {
