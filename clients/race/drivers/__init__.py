@@ -1,1 +1,1 @@
-"""The contestants written in Python, or driven from it; docs/clients-benchmark.md describes them."""
+"""The contestants written in Python, or driven from it; clients/race/README.md describes them."""

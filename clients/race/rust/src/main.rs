@@ -1,4 +1,4 @@
-//! Contestants of the client benchmark in Rust (docs/clients-benchmark.md, "A contestant").
+//! Contestants of the client benchmark in Rust (clients/race/README.md, "A contestant").
 //!
 //! The first argument is the client: `arrow-sql-server`, `mssql-tds`, `tiberius` or `arrow-odbc`.
 

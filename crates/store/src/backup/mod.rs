@@ -1,6 +1,20 @@
 //! Log backups, for which FULL and BULK_LOGGED keep the log (`docs/store-engine.md`, "Backups"). A backup holds the log since the
 //! last backup, and the pages of minimally logged loads since then, which the log lacks. Restored in order into a copy of the
 //! database, the backups bring it to the end of the last one.
+//!
+//! # Bytes of a log backup
+//!
+//! | Section | Bytes |
+//! |---|---|
+//! | head | `BWLOGB2\n`, the position where it begins (10) |
+//! | 5 | length u32, groups and files as in the control file |
+//! | 1 | number of a virtual log file u32, where the file before it ends u32 |
+//! | 2 | position of a block u32, its length u32, the block |
+//! | 3 | address of a page (6), the page |
+//! | 4, at last | the position where it ends (10), CRC of all before u32 |
+//!
+//! A backup of the whole database: `BWFULL1\n`; 6, length u32, a control file; pages and log as above; 4, the position where it
+//! ends, CRC.
 
 mod stream;
 mod whole;

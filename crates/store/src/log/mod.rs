@@ -1,4 +1,18 @@
 //! The write-ahead log: virtual log files of blocks of records (`docs/store-engine.md`, "The log").
+//!
+//! # Bytes
+//!
+//! A virtual log file starts with 512 bytes (`BWVLF1\r\n`, number u32, where the file before it ends u32, CRC u32, zeros); then
+//! blocks at multiples of 512:
+//!
+//! | Offset | Bytes | Field |
+//! |---|---|---|
+//! | 0 | 4 | `BWLB` |
+//! | 4 | 4 | CRC of everything from byte 8 to the end of the block |
+//! | 8 | 8 | number of the file, position of the block in units of 512 |
+//! | 16 | 8 | bytes of records, number of records |
+//! | 24 | 8 | everything before this position (file, block) was synced when the block was written |
+//! | 32 | – | records: u32 length, record; zeros to a multiple of 512 |
 
 pub(crate) mod decisions;
 

@@ -1,4 +1,16 @@
 //! Allocation of extents: GAM, SGAM, IAM and PFS pages, and the free extents in memory.
+//!
+//! # Maps
+//!
+//! | Page of a file | What |
+//! |---|---|
+//! | 0 | header: a record with the size in extents |
+//! | 1, and every 8,088th | PFS: one byte per page from byte 100: 0–4 fullness, 10 IAM page, 20 mixed extent, 40 allocated |
+//! | 2 and 3, every 511,232 pages | GAM (1 = free), SGAM (1 = mixed with a free page) |
+//! | 6 and 7, every 511,232 pages | maps of changed and of minimally logged extents |
+//!
+//! Bitmaps have 63,904 bits from byte 194, one per extent; in an IAM, 1 = belongs to the unit. Extents with such pages belong to no
+//! unit.
 
 pub(crate) mod room;
 

@@ -141,7 +141,7 @@ fn trees_and_indexes_are_built_in_every_form() {
     }
 }
 
-/// Bytes of records are the published ones: see `docs/store-engine.md`, "A compressed record".
+/// Bytes of records are the published ones: see `crates/store/src/record/compress/mod.rs`, "A compressed record".
 #[test]
 fn a_row_compressed_tree_has_as_many_pages_as_its_records_need() {
     let engine = engine(RecoveryModel::Simple);

@@ -2,9 +2,62 @@
 //!
 //! ROW is another form of a record, the CD record (column descriptor): four bits per column say how many bytes its
 //! value takes, and values lose what their types do not need. PAGE is ROW, with pages whose rows share beginnings of
-//! values (an anchor per column) and whole values (a dictionary). Both stand in front of the rows: see
-//! `docs/store-engine.md`, "A compressed record", "A compressed page". Compressing a page is done once, for all of
-//! its rows.
+//! values (an anchor per column) and whole values (a dictionary). Both stand in front of the rows. Compressing a page is done once, for all of
+//! its rows. `docs/store-engine.md`, "Compression", says when.
+//!
+//! # A compressed record
+//!
+//! With ROW or PAGE compression (`Layout::compression`), a heap, tree or index has CD records (column descriptor) instead:
+//!
+//! | Bytes | What |
+//! |---|---|
+//! | 1 | bit 0: a CD record; bits 2–4: 0 row, 4 forwarded row, 6 row of an index or entry of an upper page; bit 5: there is a long data region |
+//! | 1 or 2 | number of columns; above 127 two bytes, the higher first, with its top bit set |
+//! | ⌈columns / 2⌉ | four bits per column, the lower half first: 0 null, 1 no bytes (zero, empty, bit 0), 2 to 9 one to eight bytes of short data, A long data, B bit 1, C one byte that names an entry of the page's dictionary |
+//! | (columns − 1) / 30 | length of the short data of each cluster of 30 columns but the last |
+//! | – | short data, one after the other |
+//! | 1 | *long data region:* 1 (ends have two bytes) + 2 if some values are pointers |
+//! | 2 | number of its values |
+//! | 2 each | where each ends, from the first byte of the values; high bit: a pointer |
+//! | (columns − 1) / 30 | number of long values of each cluster but the last |
+//! | – | the values |
+//! | 8 | *of a forwarded row:* its home address |
+//!
+//! So `int` 300, `char(10)` 'ab', `bit` 1 and a null are `01 04 33 0B 81 2C 61 62`. What a value takes:
+//!
+//! | Type | Bytes |
+//! |---|---|
+//! | `smallint`, `int`, `bigint`, `money`, `smallmoney`, `rowversion` | big-endian with the sign bit flipped, as few bytes as hold it: 1 is `81`, −1 `7F`, 128 `80 80`, 113,538 `81 BB 82`; `tinyint` its byte |
+//! | `datetime`, `smalldatetime` | the same of date and time as one number, date first |
+//! | `float`, `real` | little-endian without the zeros at its start: 1.0 is `F0 3F` |
+//! | `decimal` | sign bit (80: not negative) + exponent of the first digit + 64; digits in threes, ten bits each, without zeros at the end: 123.456 is `C2 1E DC 80` |
+//! | `char`, `binary` | without the padding at the end |
+//! | `nchar`, `nvarchar(n)` | Unicode compression (UTS 6, single-byte mode) if that is shorter, of odd length to tell it from UTF-16; a tag without effect (`10`) is added if needed |
+//! | `varchar`, `varbinary`, `max` types in their rows, `date`, `time`, `datetime2`, `datetimeoffset`, `uniqueidentifier` | unchanged |
+//!
+//! An entry of an upper page of a compressed tree is a CD record of the key's columns and the child's address in six bytes:
+//! `19 02 74 8F 42 40 78 00 00 00 01 00` is `int` 1,000,000 and page 120 of file 1.
+//!
+//! Values leave a row by its uncompressed length, so a row fits compressed exactly if it fits uncompressed. A table whose fixed
+//! columns could be too long as a CD record is refused. Values outside of rows, and forwarding stubs, are not compressed.
+//!
+//! # A compressed page
+//!
+//! A page with type flag 80 has an information record at byte 96, in front of its rows; it has no slot. Ends are counted from byte
+//! 96:
+//!
+//! | Offset | Bytes | Field |
+//! |---|---|---|
+//! | 0 | 1 | 2 = anchors, 4 = dictionary |
+//! | 1 | 2 | changes of rows since the page was compressed |
+//! | 3 | 2 | end of the anchors, start of the dictionary |
+//! | 5 | 2 | with a dictionary: end of all |
+//! | 5 or 7 | – | anchors: a CD record with one value per column, or null |
+//! | – | – | dictionary: number of entries (at most 256), their ends from its start (two bytes each), their bytes |
+//!
+//! In a column with an anchor, a value begins with the number of bytes that it shares with the anchor's beginning (from 128 on two
+//! bytes: the low seven bits with the top bit set, then the rest), followed by its other bytes. A remainder that occurs more than
+//! once may become a dictionary entry, and each occurrence one byte. Pointers take no part.
 
 mod anchor;
 pub mod cell;

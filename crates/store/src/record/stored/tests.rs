@@ -11,7 +11,7 @@ use crate::record::layout::Column;
 use crate::record::tests::{MemoryValues, NoLargeValues, column, kinds, layout_of};
 use crate::tree::key::{KeyColumn, KeyLayout};
 
-/// `docs/store-engine.md`, "A compressed record".
+/// `crates/store/src/record/compress/mod.rs`, "A compressed record".
 #[test]
 fn an_entry_of_a_compressed_tree_has_the_promised_bytes() {
     let layout = layout_of(&[Kind::Int]).with_compression(Compression::Row).unwrap();
