@@ -14,17 +14,17 @@ use crate::{
 ///
 /// After the first error the iterator ends.
 pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send {
-    /// The schema of every batch.
+    /// Returns the schema of every batch.
     fn schema(&self) -> SchemaRef;
 
-    /// Bytes taken from the file so far, as stored (before decompression).
+    /// Counts the bytes taken from the file so far, as stored (before decompression).
     fn bytes_read(&self) -> u64;
 
-    /// Size of the file as stored, if it is known (not for a pipe).
+    /// Returns the size of the file as stored, if it is known (not for a pipe).
     fn bytes_total(&self) -> Option<u64>;
 
-    /// For line-oriented formats: which line of the file a row came from. The handle stays valid while the reader
-    /// runs in another thread.
+    /// Returns for line-oriented formats the map from rows to lines of the file. The handle stays valid while
+    /// the reader runs in another thread.
     fn lines(&self) -> Option<RowLines> {
         None
     }
@@ -51,16 +51,17 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
         Ok(Sorted::Unknown)
     }
 
-    /// Has so many threads read, at most, where the format and the file allow it. Batches come in the file's order all the
-    /// same, but may have other sizes. To be asked for before the first batch.
+    /// Lets up to this many threads read, where the format and the file allow it. Batches come in the file's
+    /// order all the same, but may have other sizes. To be called before the first batch.
     fn use_threads(&mut self, _threads: usize) {}
 
-    /// CPU time of threads besides the caller's that made the batches, since it was last asked for.
+    /// Takes the CPU time of threads besides the caller's that made the batches, since the last call.
     fn take_helpers_cpu(&mut self) -> Duration {
         Duration::ZERO
     }
 
-    /// For text that is handed out in UTF-8, rows in [`BatchReader::positions`] included: the file's encoding.
+    /// Returns the file's encoding, for text that is handed out in UTF-8, rows in [`BatchReader::positions`]
+    /// included.
     fn text_encoding(&self) -> Option<Encoding> {
         None
     }

@@ -44,7 +44,7 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// The checksum of both parts of a table together.
+    /// Adds up the checksums of two parts of a table.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Self {
@@ -95,13 +95,13 @@ impl ContentChecksum {
         Ok(())
     }
 
-    /// The checksum of all rows so far.
+    /// Returns the checksum of all rows so far.
     pub fn finish(&self) -> Checksum {
         self.checksum
     }
 }
 
-/// The hash of every value of a column.
+/// Hashes every value of a column.
 fn value_hashes(array: &dyn Array) -> Result<Vec<u64>, FormatError> {
     use DataType as T;
     Ok(match array.data_type() {
@@ -204,7 +204,7 @@ fn value_hashes(array: &dyn Array) -> Result<Vec<u64>, FormatError> {
     })
 }
 
-/// Lists of numbers; `span` says where those of a row begin and how many they are.
+/// Hashes lists of numbers; `span` gives the start and length of each row's.
 fn vectors(
     array: &dyn Array,
     values: &dyn Array,
@@ -322,7 +322,8 @@ fn word(seed: u64, value: u64) -> u64 {
     fold(seed ^ value, K0 ^ seed.rotate_left(32))
 }
 
-/// Eight bytes at a step; the length goes into the seed, so padding the last step with zeros confuses nothing.
+/// Hashes bytes, eight at a step; the length goes into the seed, so padding the last step with zeros confuses
+/// nothing.
 #[inline(always)]
 fn bytes(seed: u64, value: &[u8]) -> u64 {
     let mut hash = seed ^ (value.len() as u64).wrapping_mul(K2);
@@ -337,7 +338,7 @@ fn bytes(seed: u64, value: &[u8]) -> u64 {
     fold(hash ^ u64::from_le_bytes(last), K1)
 }
 
-/// Both halves of a 128-bit product: every input bit reaches every output bit.
+/// Folds both halves of a 128-bit product: every input bit reaches every output bit.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);

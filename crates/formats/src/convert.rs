@@ -171,7 +171,7 @@ impl Input {
         }
     }
 
-    /// The columns that a host file fills, in the order of its batches.
+    /// Returns the columns that a host file fills, in the order of its batches.
     fn columns(&self, host: &HostFormat) -> Vec<Column> {
         let filled: &[usize] = match self {
             Self::Host(reader) => reader.table_columns(),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// CPU time that the calling thread has used since it started; zero where the platform does not give it.
+/// Returns the CPU time that the calling thread has used since it started; zero where the platform does not
+/// give it.
 #[cfg(unix)]
 pub(crate) fn thread_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -47,14 +47,14 @@ impl<T: Send + 'static> Crew<T> {
         Ok(crew)
     }
 
-    /// The result of the next job; `None` behind the last, or if a thread has panicked.
+    /// Returns the result of the next job; `None` behind the last, or if a thread has panicked.
     pub(crate) fn next(&mut self) -> Option<T> {
         let (result, cpu) = self.turns.as_ref()?.recv().ok()?.recv().ok()?;
         self.cpu += cpu;
         Some(result)
     }
 
-    /// CPU time of the results that were handed over since it was last asked for.
+    /// Takes the CPU time of the results that were handed over since the last call.
     pub(crate) fn take_cpu(&mut self) -> Duration {
         std::mem::take(&mut self.cpu)
     }

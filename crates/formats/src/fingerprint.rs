@@ -44,7 +44,7 @@ pub fn fingerprint(location: &Location) -> io::Result<Option<String>> {
     Ok(Some(format!("{length} bytes, CRC-32 {:08x}", checksum.finalize())))
 }
 
-/// CRC-32 of bytes.
+/// Computes the CRC-32 of bytes.
 pub fn checksum_of(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }

@@ -78,7 +78,7 @@ impl Folder {
         Err(fail(io::ErrorKind::AlreadyExists.into()))
     }
 
-    /// A file of the directory, by its path inside; directories on the way are made.
+    /// Returns a file of the directory, by its path inside; directories on the way are made.
     ///
     /// # Errors
     /// A directory that cannot be made.

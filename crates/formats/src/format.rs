@@ -21,7 +21,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file by its name, and how it is compressed.
+    /// Returns the format of a file by its name, and its compression.
     ///
     /// # Errors
     /// It has no name, or the suffix names no format.
@@ -34,9 +34,9 @@ impl Format {
         })
     }
 
-    /// Format and compression by the suffixes of a path. `.csv` and `.txt` are text with commas, `.tsv` text with tabs,
-    /// `.parquet` is Parquet. `.arrow`, `.feather` and `.ipc` are IPC files, `.arrows` is an IPC stream. Each may be followed by
-    /// `.gz` or `.zst`.
+    /// Returns format and compression by the suffixes of a path. `.csv` and `.txt` are text with commas,
+    /// `.tsv` text with tabs, `.parquet` is Parquet. `.arrow`, `.feather` and `.ipc` are IPC files, `.arrows`
+    /// is an IPC stream. Each may be followed by `.gz` or `.zst`.
     ///
     /// # Errors
     /// [`Reason::UnknownSuffix`] if the suffix names no format.

@@ -172,7 +172,7 @@ impl Batches {
         }
     }
 
-    /// The batches of a file, decoded by so many threads.
+    /// Reads the batches of a file, decoded by this many threads.
     fn by_threads(source: &AtOffset, threads: usize) -> Result<Self, FormatError> {
         let mut left = 0;
         let workers = (0..threads).map(|_| {
@@ -193,7 +193,7 @@ impl Batches {
 }
 
 impl IpcReader {
-    /// Has threads decode the batches of a file, if it is worth it.
+    /// Starts threads that decode the batches of a file, if it is worth it.
     fn start_crew(&mut self, threads: usize) {
         let Batches::File { reader, source } = &self.batches else { return };
         if reader.num_batches() < 2 || self.bytes_total.is_none_or(|bytes| bytes < CREW_BYTES_MIN) {
@@ -342,7 +342,7 @@ impl BatchWriter for IpcWriter {
     }
 }
 
-/// A false claim is a fault of the file, though it was found while reading.
+/// Turns the error of a false claim into one of a damaged file, though it was found while reading.
 fn damaged(error: FormatError) -> FormatError {
     let problem = match error.reason.as_ref() {
         Reason::Io(io) => io.get_ref().and_then(|inner| inner.downcast_ref()).map(FalseClaim::to_string),

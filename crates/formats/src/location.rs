@@ -37,12 +37,12 @@ pub struct Spooled {
 }
 
 impl Location {
-    /// A source as a user names it: a path, a URL, or `-` for standard input.
+    /// Reads a source as a user names it: a path, a URL, or `-` for standard input.
     pub fn source(argument: &str) -> Self {
         if argument == "-" { Self::Stdin } else { Self::named(argument) }
     }
 
-    /// A target as a user names it: a path, a URL, or `-` for standard output.
+    /// Reads a target as a user names it: a path, a URL, or `-` for standard output.
     pub fn target(argument: &str) -> Self {
         if argument == "-" { Self::Stdout } else { Self::named(argument) }
     }
@@ -82,8 +82,8 @@ impl Location {
         }
     }
 
-    /// A location that can be opened again and again: standard input is copied to a temporary file, anything else is
-    /// returned as it is.
+    /// Returns a location that can be opened again and again: standard input is copied to a temporary file,
+    /// anything else is returned as it is.
     ///
     /// # Errors
     /// I/O failures of either side.

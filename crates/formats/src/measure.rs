@@ -157,7 +157,8 @@ fn measure_parquet(location: &Location, compression: Compression) -> Result<Infe
     Ok(finish(gauges, rows))
 }
 
-/// NULLs of a flat column by the statistics of all row groups, which are exact where they are given.
+/// Counts the NULLs of a flat column by the statistics of all row groups, which are exact where they are
+/// given.
 fn null_count(metadata: &ParquetMetaData, root: usize) -> Option<u64> {
     let schema = metadata.file_metadata().schema_descr();
     let mut leaves = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == root);
@@ -281,7 +282,7 @@ impl Gauge {
     }
 }
 
-/// The type behind a dictionary or run-end encoding.
+/// Returns the type behind a dictionary or run-end encoding.
 fn value_type(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => value_type(values),

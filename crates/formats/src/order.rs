@@ -35,7 +35,8 @@ pub(crate) struct KeyColumns {
 }
 
 impl KeyColumns {
-    /// Of rows that are to be sorted by these columns; `strictly` if no two may have the same key.
+    /// Chooses the columns of rows that are to be sorted by `columns`; `strictly` if no two may have the same
+    /// key.
     pub(crate) fn new(columns: &[SortColumn], strictly: bool) -> Self {
         let mut places: Vec<usize> = columns.iter().map(|column| column.index).collect();
         places.sort_unstable();
@@ -47,7 +48,7 @@ impl KeyColumns {
         Self { compared: compared.collect(), places, strictly }
     }
 
-    /// The number of the first row that is not in its place, from 1.
+    /// Returns the number of the first row that is not in its place, from 1.
     pub(crate) fn first_unsorted<E>(
         &self,
         batches: impl IntoIterator<Item = Result<RecordBatch, E>>,

@@ -177,7 +177,7 @@ fn has_names(data_type: &DataType) -> bool {
     }
 }
 
-/// A name or value as Hive writes it in a path.
+/// Writes a name or value as Hive does in a path.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

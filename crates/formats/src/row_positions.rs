@@ -17,7 +17,7 @@ struct RowPosition {
 }
 
 impl RowPositions {
-    /// Rows of the batch.
+    /// Counts the rows of the batch.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -27,17 +27,17 @@ impl RowPositions {
         self.rows.is_empty()
     }
 
-    /// Number in the file, from 1, of row `index` of the batch; 0 if there is no such row.
+    /// Returns the number in the file, from 1, of row `index` of the batch; 0 if there is no such row.
     pub fn row(&self, index: usize) -> u64 {
         self.rows.get(index).map_or(0, |position| position.row)
     }
 
-    /// Offset in the (decompressed) file of the first byte of row `index`.
+    /// Returns the offset in the (decompressed) file of the first byte of row `index`.
     pub fn byte_offset(&self, index: usize) -> u64 {
         self.rows.get(index).map_or(0, |position| position.byte_offset)
     }
 
-    /// Bytes that row `index` takes in the file.
+    /// Returns the number of bytes that row `index` takes in the file.
     pub fn byte_len(&self, index: usize) -> usize {
         self.rows.get(index).map_or(0, |position| position.byte_len as usize)
     }

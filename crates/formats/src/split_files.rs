@@ -87,7 +87,7 @@ impl BatchWriter for SplitFiles {
     }
 }
 
-/// The name of the file with this number, the first being 1: `part-00001.parquet`.
+/// Returns the name of the file with this number, the first being 1: `part-00001.parquet`.
 pub fn part_name(number: usize, format: &Format, compression: Compression) -> PathBuf {
     let suffix = match format {
         Format::Csv(options) if options.delimiter == "\t" => "tsv",

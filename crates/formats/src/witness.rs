@@ -24,7 +24,7 @@ impl Witness {
         Ok(Some(Self { file: file.try_clone()?, length, modified }))
     }
 
-    /// An error if the file has another size or time of change by now.
+    /// Returns an error if the file has another size or time of change by now.
     pub(crate) fn check(&self) -> io::Result<()> {
         let (length, modified) = known(&self.file.metadata()?);
         let what = match (length == self.length, modified == self.modified) {

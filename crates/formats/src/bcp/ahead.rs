@@ -101,7 +101,7 @@ impl Ahead {
         })
     }
 
-    /// CPU time of the threads since it was last asked for.
+    /// Takes the CPU time of the threads since the last call.
     pub(super) fn take_cpu(&mut self) -> Duration {
         self.crew.take_cpu()
     }

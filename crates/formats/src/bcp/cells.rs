@@ -14,7 +14,7 @@ impl Span {
     /// NULL.
     pub(super) const NULL: Self = Self { start: 1, end: 0 };
 
-    /// Bytes of the window, which is smaller than 2 GiB.
+    /// Returns the span of bytes of the window, which is smaller than 2 GiB.
     pub(super) fn new(start: usize, end: usize) -> Self {
         Self { start: start as u32, end: end as u32 }
     }
@@ -24,7 +24,7 @@ impl Span {
         Self { start: start as u32 | GATHERED, end: end as u32 | GATHERED }
     }
 
-    /// The range in the window, if it is there.
+    /// Returns the range in the window, if it is there.
     pub(super) fn in_window(self) -> Option<(usize, usize)> {
         (self.start <= self.end && self.start & GATHERED == 0)
             .then_some((self.start as usize, self.end as usize))
@@ -68,7 +68,7 @@ impl SplitRows {
         self.bounds.len()
     }
 
-    /// Column `field` of the chunk, whose rows have `fields` fields.
+    /// Returns column `field` of the chunk, whose rows have `fields` fields.
     pub(super) fn cells<'a>(&'a self, window: &'a [u8], field: usize, fields: usize) -> Cells<'a> {
         Cells { rows: self, window, field, fields }
     }
@@ -84,13 +84,13 @@ pub(super) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// The field's bytes, row by row; `None` for NULL.
+    /// Lists the field's bytes, row by row; `None` for NULL.
     pub(super) fn iter(self) -> impl Iterator<Item = Option<&'a [u8]>> {
         let Self { rows, window, field, fields } = self;
         rows.spans.iter().skip(field).step_by(fields.max(1)).map(move |span| span.of(window, &rows.gathered))
     }
 
-    /// The field in one row.
+    /// Returns the field in one row.
     pub(super) fn get(self, row: usize) -> Option<&'a [u8]> {
         self.rows.spans.get(row * self.fields + self.field)?.of(self.window, &self.rows.gathered)
     }

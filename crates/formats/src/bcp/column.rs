@@ -41,8 +41,8 @@ pub(super) struct Report {
     pub(super) remarks: Vec<(u32, Deviation)>,
 }
 
-/// The filler for a field that is loaded into `column`. `text` says how text fields are decoded, `regional` how they write
-/// money, dates and times.
+/// Creates the filler for a field that is loaded into `column`. `text` is the encoding of text fields,
+/// `regional` their form of money, dates and times.
 pub(super) fn filler(
     field: &HostField,
     column: &Column,
@@ -73,7 +73,7 @@ pub(super) fn filler(
     }
 }
 
-/// The filler for a text field that stays text.
+/// Creates the filler for a text field that stays text.
 pub(super) fn text_filler(column: &Column, form: TextForm) -> Box<dyn ColumnFiller> {
     Box::new(TextColumn::unlimited(column, form))
 }
@@ -86,7 +86,7 @@ enum Source {
 }
 
 impl Source {
-    /// The text, in ASCII as far as it is.
+    /// Returns the text, in ASCII as far as it is.
     #[inline]
     fn text<'a>(&'a mut self, cell: &'a [u8]) -> Result<&'a [u8], Fault> {
         match self {
@@ -134,7 +134,7 @@ fn is_moment(sql_type: &SqlType) -> bool {
     )
 }
 
-/// Values read from text.
+/// Creates the filler for values read from text.
 fn textual(
     mut source: Source,
     column: &Column,
@@ -270,7 +270,8 @@ fn vector_fault(error: VectorError) -> Fault {
     }
 }
 
-/// A sql_variant of text: varchar if its code page has the characters, else nvarchar (MS-TDS 2.2.5.5.4).
+/// Encodes a sql_variant of text: varchar if its code page has the characters, else nvarchar (MS-TDS
+/// 2.2.5.5.4).
 fn variant_text(
     form: TextForm,
     source: &mut Source,
@@ -334,7 +335,7 @@ fn same_kind(host_type: HostType, sql_type: &SqlType) -> bool {
     }
 }
 
-/// Values read from native bytes of the column's own kind.
+/// Creates the filler for values read from native bytes of the column's own kind.
 fn native_filler(host_type: HostType, sql_type: &SqlType) -> Box<dyn ColumnFiller> {
     macro_rules! integers {
         ($arrow:ty, $native:ty, $same:pat) => {
@@ -445,7 +446,7 @@ fn native_filler(host_type: HostType, sql_type: &SqlType) -> Box<dyn ColumnFille
     }
 }
 
-/// Dates and times in the exact form of `sql_type`.
+/// Creates the filler for dates and times in the exact form of `sql_type`.
 fn instants(
     sql_type: &SqlType,
     mut read: impl FnMut(&[u8]) -> Result<(super::value::instant::Instant, Remark), Fault> + Send + 'static,
@@ -483,7 +484,7 @@ fn instants(
     }
 }
 
-/// The type's longest value in bytes.
+/// Returns the length of the type's longest value in bytes.
 pub(super) fn byte_limit(sql_type: &SqlType) -> usize {
     match sql_type {
         SqlType::Binary { length } => usize::from(*length),
@@ -513,7 +514,7 @@ where
     })
 }
 
-/// A filler for values of one width, where a cell may stand for NULL.
+/// Creates a filler for values of one width, where a cell may stand for NULL.
 fn nullable_primitive<T, F>(data_type: DataType, convert: F) -> Box<dyn ColumnFiller>
 where
     T: ArrowPrimitiveType,

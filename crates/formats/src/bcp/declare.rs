@@ -60,7 +60,7 @@ fn column(text: &str) -> Result<Column, String> {
     Ok(Column::new(name, sql_type, nullable, collation))
 }
 
-/// The name and what follows it.
+/// Splits off the name.
 fn name(text: &str) -> Result<(String, &str), String> {
     let quoted = |close: char| -> Result<(String, &str), String> {
         let mut name = String::new();
@@ -89,7 +89,7 @@ fn name(text: &str) -> Result<(String, &str), String> {
     }
 }
 
-/// The type and what follows it. A type may have several words and ends where an attribute begins.
+/// Splits off the type. A type may have several words and ends where an attribute begins.
 fn split_type(text: &str) -> (&str, &str) {
     let lower = text.to_ascii_lowercase();
     let end = ["null", "not", "collate"]

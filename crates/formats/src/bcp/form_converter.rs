@@ -22,7 +22,7 @@ pub struct FormConverter {
 }
 
 impl FormConverter {
-    /// From batches of `source` to these columns, by position, in this form.
+    /// Prepares the conversion of batches of `source` to these columns, by position, in this form.
     ///
     /// # Errors
     /// Another number of columns, or types that cannot be converted.
@@ -55,12 +55,12 @@ impl FormConverter {
         Ok(Self { schema: Arc::new(Schema::new(fields)), converted, rows: 0 })
     }
 
-    /// The schema of the batches that come out.
+    /// Returns the schema of the batches that come out.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The batch in the form.
+    /// Converts a batch to the form.
     ///
     /// # Errors
     /// A value that does not fit its column.
@@ -112,7 +112,7 @@ impl FormConverter {
         self.with_converted(&fitting, exact.columns())
     }
 
-    /// The batch with the converted columns in place of its own.
+    /// Returns the batch with the converted columns in place of its own.
     fn with_converted(
         &self,
         batch: &RecordBatch,
@@ -171,7 +171,8 @@ fn is_same(source: &Field, field: &Field, sql_type: &SqlType) -> bool {
     source.data_type() == field.data_type() && (!limited || told(source) == told(field))
 }
 
-/// Any column may be NULL on the way; whether the file can say so is seen where it is written.
+/// Returns the column as nullable. Any column may be NULL on the way; the writer refuses a NULL that the file
+/// cannot hold.
 fn nullable(column: &Column) -> Column {
     Column::new(column.name.clone(), column.sql_type().clone(), true, column.type_info.collation)
 }

@@ -92,7 +92,8 @@ impl FormatFile {
         self.fields.iter_mut().for_each(|field| field.collation = FieldCollation::Default);
     }
 
-    /// The first field whose text has another encoding by its collation than `page`, and the collation's name.
+    /// Finds the first field whose text has another encoding by its collation than `page`, and the
+    /// collation's name.
     pub fn collation_against(&self, page: CodePage) -> Option<(&str, &str)> {
         self.fields.iter().find_map(|field| match &field.collation {
             FieldCollation::Named { name, collation }
@@ -151,12 +152,13 @@ impl FormatFile {
         self.rowset.iter_mut().flatten().for_each(|column| shown(&mut column.name));
     }
 
-    /// The file as lines of eight values (seven in version 7.0), as `bcp … format` writes it.
+    /// Writes the file as lines of eight values (seven in version 7.0), as `bcp … format` does.
     pub fn to_text(&self) -> String {
         self.to_text_for(FileCodePage::default())
     }
 
-    /// The file as a client with another code page writes it: for those the library leaves less room for names.
+    /// Writes the file as a client with another code page does: for those the library leaves less room for
+    /// names.
     pub fn to_text_for(&self, code_page: FileCodePage) -> String {
         let bytes_per_character = match code_page {
             FileCodePage::Page(page) if page.max_char_len_bytes() > 1 => 4,
@@ -165,7 +167,7 @@ impl FormatFile {
         format_text::print(self, bytes_per_character)
     }
 
-    /// The file in XML, as `bcp … format -x` writes it. `columns` are the table's.
+    /// Writes the file in XML, as `bcp … format -x` does. `columns` are the table's.
     ///
     /// # Errors
     /// A field with a prefix and a terminator, or with neither and no length: XML format files have no such fields.
@@ -236,7 +238,7 @@ impl FormatFile {
 }
 
 impl HostField {
-    /// A field without prefix that ends at `terminator`.
+    /// Describes a field without prefix that ends at `terminator`.
     pub fn delimited(host_type: HostType, terminator: &[u8], column: usize, name: &str) -> Self {
         Self {
             host_type,
@@ -251,7 +253,7 @@ impl HostField {
 }
 
 impl FieldCollation {
-    /// The meaning of the last token.
+    /// Reads the last token of a field's line.
     pub(super) fn from_token(token: &str) -> Result<Self, FormatFileProblem> {
         match token {
             "" => Ok(Self::Default),
@@ -263,7 +265,7 @@ impl FieldCollation {
         }
     }
 
-    /// A column's own collation, as generated format files have it.
+    /// Names a column's own collation, as generated format files do.
     pub fn of(collation: Collation) -> Self {
         match collation.name() {
             Some(name) => Self::Named { name: name.to_string(), collation },
@@ -271,7 +273,7 @@ impl FieldCollation {
         }
     }
 
-    /// The token as it is written.
+    /// Returns the token as it is written.
     pub fn token(&self) -> &str {
         match self {
             Self::Default => "\"\"",
@@ -289,7 +291,7 @@ impl FormatVersion {
     /// 16.0, the newest version that this crate reads.
     pub const V16: Self = Self(16);
 
-    /// Values on a field's line.
+    /// Counts the values on a field's line.
     pub fn tokens(self) -> usize {
         if self <= Self::V7 { 7 } else { 8 }
     }
@@ -330,7 +332,7 @@ struct Decoded {
 mod foreign {
     const FIRST: u32 = 0xF700;
 
-    /// The text of such bytes.
+    /// Decodes the bytes of a file in no known encoding, each to a character.
     pub(super) fn text_of(bytes: &[u8]) -> String {
         let character = |byte: &u8| match byte.is_ascii() {
             true => char::from(*byte),
@@ -339,7 +341,7 @@ mod foreign {
         bytes.iter().map(character).collect()
     }
 
-    /// The bytes of such text in UTF-8.
+    /// Restores the bytes of such a text, given in UTF-8.
     pub(super) fn bytes_of(text: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(text.len());
         for chunk in text.utf8_chunks() {

@@ -67,8 +67,8 @@ pub(super) fn print(file: &FormatFile, bytes_per_character: usize) -> String {
     text
 }
 
-/// A name as one token. The vendor's library writes blanks as they are, and then cannot read its own file; since
-/// names are not compared with anything, an underscore in their place reads everywhere.
+/// Writes a name as one token. The vendor's library writes blanks as they are, and then cannot read its own
+/// file. Since names are not compared with anything, an underscore in their place reads everywhere.
 fn written_name(name: &str) -> String {
     if name.is_empty() {
         return "_".to_owned();
@@ -126,7 +126,8 @@ struct Token<'a> {
     quoted: bool,
 }
 
-/// Values are separated by blanks and tabs; between quotation marks a blank is a blank, and `\"` a quotation mark.
+/// Splits a line into values, which blanks and tabs separate; between quotation marks a blank is a blank, and
+/// `\"` a quotation mark.
 fn tokens(line: &str) -> Result<Vec<Token<'_>>, FormatFileProblem> {
     let mut tokens = Vec::new();
     let mut rest = line.trim();

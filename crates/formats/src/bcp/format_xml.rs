@@ -249,7 +249,7 @@ impl Attributes {
         text.parse().map(Some).map_err(|_| schema(&format!("a number as {name}"), &format!("{text:?}")))
     }
 
-    /// Every attribute must have been of use; namespaces are.
+    /// Checks that every attribute was of use; namespaces are.
     fn finish(self, element: &str) -> Result<(), FormatFileProblem> {
         match self.values.into_iter().find(|(key, _)| !key.starts_with("xmlns")) {
             Some((key, _)) => Err(schema(&format!("an attribute of {element}"), &key)),
@@ -329,7 +329,7 @@ fn column(attributes: &mut Attributes) -> Result<ColumnElement, FormatFileProble
     Ok(element)
 }
 
-/// The type of a rowset column.
+/// Returns the type of a rowset column.
 fn sql_type(element: &ColumnElement, field: &HostField) -> Result<SqlType, FormatFileProblem> {
     let wide = field.host_type == HostType::NChar;
     let field_units = match field.length {
@@ -419,7 +419,7 @@ fn field_attributes(field: &HostField) -> Result<String, &'static str> {
     Ok(text)
 }
 
-/// The value of `xsi:type`, in quotation marks, and the attributes that belong to it.
+/// Writes the value of `xsi:type`, in quotation marks, and the attributes that belong to it.
 fn column_attributes(sql_type: &SqlType) -> String {
     let name = match sql_type {
         SqlType::Bit => "SQLBIT",

@@ -34,7 +34,7 @@ pub struct HostFormat {
 }
 
 impl HostFormat {
-    /// A file with all columns in a mode of `bcp`, without a format file.
+    /// Describes a file with all columns in a mode of `bcp`, without a format file.
     pub fn for_columns(columns: Vec<Column>, mode: DataMode, options: &LayoutOptions) -> Self {
         let layout = LayoutOptions { collations: false, ..options.clone() };
         let format_file = FormatFile::for_columns(&columns, mode, &layout);
@@ -52,7 +52,7 @@ impl HostFormat {
         Self { format_file, columns, read, write, form: Form::Exact }
     }
 
-    /// A file that only a format file describes: the columns are those of the format file.
+    /// Describes a file by its format file alone, with the columns of that file.
     ///
     /// # Errors
     /// [`FormatFile::own_columns`].
@@ -68,8 +68,9 @@ impl HostFormat {
 }
 
 impl FormatFile {
-    /// The columns that the file itself describes. An XML format file has them in its rowset. With other format files each field
-    /// is a column of the type of its bytes, and text columns are as long as the field.
+    /// Returns the columns that the file itself describes. An XML format file has them in its rowset. With
+    /// other format files each field is a column of the type of its bytes, and text columns are as long as
+    /// the field.
     ///
     /// # Errors
     /// A decimal field of a non-XML format file: only the values have precision and scale, so the table is needed.
@@ -159,12 +160,12 @@ impl HostFormatReader {
         })
     }
 
-    /// The accepted deviations so far, which the original bcp would not have mentioned.
+    /// Returns the accepted deviations so far, which the original bcp would not have mentioned.
     pub fn suffered(&self) -> &[Suffered] {
         self.reader.suffered()
     }
 
-    /// For each column of a batch its index, from 0, in the format's columns.
+    /// Returns for each column of a batch its index, from 0, in the format's columns.
     pub fn table_columns(&self) -> &[usize] {
         self.reader.table_columns()
     }
@@ -257,7 +258,8 @@ impl Rejects {
     }
 }
 
-/// SQL columns for batches: by the SQL types that the type mapping writes into the schema, or else by the Arrow types.
+/// Makes SQL columns for batches: by the SQL types that the type mapping writes into the schema, or else by
+/// the Arrow types.
 ///
 /// # Errors
 /// A type that SQL Server has no column for.

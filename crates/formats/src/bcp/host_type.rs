@@ -97,7 +97,7 @@ impl HostType {
         NAMES.iter().map(|(host_type, ..)| *host_type)
     }
 
-    /// The host type of this name. Names are upper case only, as in the vendor's reader.
+    /// Returns the host type of this name. Names are upper case only, as in the vendor's reader.
     pub fn from_name(name: &str) -> Option<Self> {
         NAMES
             .iter()
@@ -105,12 +105,13 @@ impl HostType {
             .map(|(host_type, ..)| *host_type)
     }
 
-    /// The name as format files have it.
+    /// Returns the name as format files have it.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(host_type, ..)| *host_type == self).map_or("", |(_, name, _)| name)
     }
 
-    /// Bytes of a value, for the types that have one size. For decimals, the size that is written.
+    /// Returns the bytes of a value, for the types that have one size. For decimals, the size that is
+    /// written.
     pub fn size_bytes(self) -> Option<usize> {
         Some(match self {
             Self::Bit | Self::TinyInt => 1,
@@ -131,7 +132,7 @@ impl HostType {
         matches!(self, Self::Char | Self::NChar)
     }
 
-    /// The type in which a field is stored natively (`-n`), or with `unicode` (`-N`).
+    /// Returns the type in which a field is stored natively (`-n`), or with `unicode` (`-N`).
     pub fn native(sql_type: &SqlType, unicode: bool) -> Self {
         match sql_type {
             SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text if !unicode => Self::Char,
@@ -171,7 +172,8 @@ impl HostType {
         }
     }
 
-    /// The SQL type of a native field if no column is known. `None` for decimals, whose precision and scale are in each value.
+    /// Returns the SQL type of a native field if no column is known. `None` for decimals, whose precision and
+    /// scale are in each value.
     pub fn natural_sql_type(self) -> Option<SqlType> {
         Some(match self {
             Self::Char => SqlType::VarChar { length: Length::Max },

@@ -35,8 +35,8 @@ const CODES: &[(&str, &str, HostType)] = &[
     ("X", "X", HostType::NChar),
 ];
 
-/// The storage type that an answer means: a code, or a code continued as far as the original shows it (`c`, `cha`,
-/// `char`). `d` is datetime; `de` is date.
+/// Returns the storage type that an answer means: a code, or a code continued as far as the original shows it
+/// (`c`, `cha`, `char`). `d` is datetime; `de` is date.
 pub fn storage_type(answer: &str) -> Option<HostType> {
     let exact = CODES.iter().find(|(code, ..)| *code == answer);
     let longer =
@@ -44,7 +44,8 @@ pub fn storage_type(answer: &str) -> Option<HostType> {
     exact.or_else(longer).map(|(_, _, host_type)| *host_type)
 }
 
-/// The default type that the question shows in brackets: the column's native type, as the original names it.
+/// Returns the default type that the question shows in brackets: the column's native type, as the original
+/// names it.
 pub fn proposed_storage_name(column: &Column) -> &'static str {
     match column.sql_type() {
         SqlType::Char { .. } | SqlType::VarChar { .. } => "char",
@@ -78,9 +79,9 @@ pub fn proposed_storage_name(column: &Column) -> &'static str {
     }
 }
 
-/// The default width of the length in front of a field. For the column's native type it is that type's width. For text of a
-/// column that is not text it is one byte if the column may be NULL, since only the length can say so (documentation, "Prefix
-/// length").
+/// Returns the default width of the length in front of a field. For the column's native type it is that
+/// type's width. For text of a column that is not text it is one byte if the column may be NULL, since only
+/// the length can say so (documentation, "Prefix length").
 pub fn proposed_prefix_length(column: &Column, host_type: HostType) -> u8 {
     let sql_type = column.sql_type();
     let version = LayoutOptions::default().native_version;
@@ -95,7 +96,7 @@ pub fn proposed_prefix_length(column: &Column, host_type: HostType) -> u8 {
     }
 }
 
-/// The default length of a field. The question is asked for text and bytes without a length in front.
+/// Returns the default length of a field. The question is asked for text and bytes without a length in front.
 pub fn proposed_length(column: &Column, host_type: HostType) -> u32 {
     let sql_type = column.sql_type();
     match host_type {

@@ -40,7 +40,7 @@ pub(super) struct LaneWriter {
 }
 
 impl Lane {
-    /// The field in `row`.
+    /// Returns the field in `row`.
     #[inline]
     pub(super) fn get(&self, row: usize) -> &[u8] {
         let start = row.checked_sub(1).and_then(|row| self.ends.get(row)).copied().unwrap_or(0);
@@ -48,12 +48,12 @@ impl Lane {
         self.bytes.get(start..end).unwrap_or_default()
     }
 
-    /// Rows in the lane.
+    /// Counts the rows in the lane.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The bytes of all rows, without what stands between them.
+    /// Returns the bytes of all rows, without what stands between them.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -96,7 +96,7 @@ impl LaneWriter {
         .map_err(|(row, reason)| FormatError::new(reason).in_row(row as u64))
     }
 
-    /// A field that no column fills: nothing, or as many blanks or zeros as it must have.
+    /// Writes a field that no column fills: nothing, or as many blanks or zeros as it must have.
     pub(super) fn write_absent(&self, rows: usize, lane: &mut Lane) {
         lane.clear();
         for _ in 0..rows {
@@ -111,7 +111,7 @@ impl LaneWriter {
         }
     }
 
-    /// The column as text, in the spelling of `bcp -c`.
+    /// Formats the column as text, in the spelling of `bcp -c`.
     fn spell(&self, array: &ArrayRef, schema_field: &Field) -> Result<StringArray, FormatError> {
         let mut text = String::new();
         let escape = self.options.odbc_escapes
@@ -162,7 +162,8 @@ impl LaneWriter {
             .collect())
     }
 
-    /// A `real`. In UTF-16 the library spells the type's extremes with ten digits, as C's constants have them.
+    /// Formats a `real`. In UTF-16 the library spells the type's extremes with ten digits, as C's constants
+    /// have them.
     fn real(&self, value: f32) -> String {
         let digits = match value.abs() {
             f32::MAX => "3.402823466E+38",
@@ -298,7 +299,7 @@ impl LaneWriter {
         Ok(())
     }
 
-    /// Bytes of a piece, if a value of this length is written in pieces.
+    /// Returns the bytes of a piece, if a value of this length is written in pieces.
     fn piece_bytes(&self, length: usize) -> Option<usize> {
         if self.field.prefix_length != 8 || length <= WHOLE_BYTES_MAX {
             return None;
@@ -318,7 +319,7 @@ impl LaneWriter {
         pieces.then_some(bytes)
     }
 
-    /// Values of a fixed size: prefix (if any) and bytes.
+    /// Writes values of a fixed size: prefix (if any) and bytes.
     fn fixed<const W: usize>(
         &self,
         rows: usize,
@@ -350,7 +351,7 @@ impl LaneWriter {
         self.field.prefix_length == 0 && self.field.terminator.is_empty() && self.field.length > 0
     }
 
-    /// Values of any length: prefix and bytes.
+    /// Writes values of any length: prefix and bytes.
     fn variable<'a>(
         &self,
         values: impl Iterator<Item = Option<&'a [u8]>>,
@@ -507,20 +508,20 @@ fn time_and_date(ticks: u64, days: i64) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// A timestamp since 1970 in units of which a day has so many.
+/// Converts a timestamp since 1970, in units of which a day has `per_day`.
 fn moment(value: i64, per_day: i64) -> [u8; 8] {
     let days = value.div_euclid(per_day) + i64::from(DAYS_TO_1970);
     let ticks = value.rem_euclid(per_day) as u64 * (TICKS_PER_DAY / per_day as u64);
     time_and_date(ticks, days)
 }
 
-/// The exact form of `datetime2(7)`.
+/// Reads the exact form of `datetime2(7)`.
 fn exact(bytes: &[u8]) -> [u8; 8] {
     let ticks = u64::from_be_bytes(bytes.try_into().unwrap_or_default());
     time_and_date(ticks % TICKS_PER_DAY, (ticks / TICKS_PER_DAY) as i64)
 }
 
-/// The exact form of `datetimeoffset`. The file has it in UTC already.
+/// Reads the exact form of `datetimeoffset`. The file has it in UTC already.
 fn exact_offset(bytes: &[u8]) -> [u8; 10] {
     let (utc, offset) = bytes.split_at(bytes.len().min(8));
     let [a, b, c, d, e, f, g, h] = exact(utc);
@@ -529,7 +530,7 @@ fn exact_offset(bytes: &[u8]) -> [u8; 10] {
     [a, b, c, d, e, f, g, h, i, j]
 }
 
-/// A vector as a JSON array of the shortest numbers that read back as the same.
+/// Formats a vector as a JSON array of the shortest numbers that read back as the same.
 fn vector_text(bytes: &[u8]) -> Result<String, FormatError> {
     let vector =
         Vector::from_bytes(bytes).map_err(|error| FormatError::new(Reason::Text(error.to_string())))?;
@@ -543,7 +544,8 @@ const NVARCHAR: u8 = 0xE7;
 /// Longest text of a sql_variant, in bytes.
 const VARIANT_TEXT_BYTES_MAX: u16 = 8000;
 
-/// A sql_variant as versions before 2008 know it: dates and times of the younger types are text there, as in fields of their own.
+/// Encodes a sql_variant as versions before 2008 know it: dates and times of the younger types are text
+/// there, as in fields of their own.
 fn older_variant(body: &[u8]) -> Result<Cow<'_, [u8]>, FormatError> {
     if body.first().is_none_or(|base| !YOUNGER.contains(base)) {
         return Ok(Cow::Borrowed(body));
@@ -556,7 +558,7 @@ fn older_variant(body: &[u8]) -> Result<Cow<'_, [u8]>, FormatError> {
     Ok(Cow::Owned(older))
 }
 
-/// The text of a sql_variant whose wire form this is.
+/// Formats a sql_variant in this wire form as text.
 fn variant_text(body: &[u8]) -> Result<String, FormatError> {
     let fail = |error: tds::DecodeError| FormatError::new(Reason::Text(error.to_string()));
     let mut framed = (body.len() as u32).to_le_bytes().to_vec();

@@ -81,7 +81,7 @@ impl DataMode {
 }
 
 impl NativeVersion {
-    /// The version of a `-V` value: 60, 65, 70, 80, 90, 100 and so on to 170.
+    /// Returns the version of a `-V` value: 60, 65, 70, 80, 90, 100 and so on to 170.
     pub fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             60 => Self::V60,
@@ -96,8 +96,8 @@ impl NativeVersion {
 }
 
 impl FormatFile {
-    /// The layout of a data file with all of a table's `columns`, as the vendor's library lays them out and describes
-    /// them in a generated format file.
+    /// Makes the layout of a data file with all of a table's `columns`, as the vendor's library lays them out
+    /// and describes them in a generated format file.
     pub fn for_columns(columns: &[Column], mode: DataMode, options: &LayoutOptions) -> Self {
         let last = columns.len().saturating_sub(1);
         let fields = columns
@@ -121,8 +121,9 @@ impl FormatFile {
         Self { version: options.format_version, fields, rowset: None }
     }
 
-    /// The fields as a file of an older native version stores them. Before 2008 a date or time is UTF-16 text behind
-    /// a two-byte prefix, although the format file that belongs to the data still says `SQLTIME` and so on.
+    /// Returns the fields as a file of an older native version stores them. Before 2008 a date or time is
+    /// UTF-16 text behind a two-byte prefix, although the format file that belongs to the data still says
+    /// `SQLTIME` and so on.
     pub(super) fn stored_fields(&self, version: NativeVersion) -> Vec<HostField> {
         let mut fields = self.fields.clone();
         if version < NativeVersion::Current {
@@ -141,7 +142,7 @@ impl FormatFile {
     }
 }
 
-/// A field of `-c` or `-w`.
+/// Makes a field of `-c` or `-w`.
 fn text_field(column: &Column, unicode: bool, end: &[u8]) -> HostField {
     let sql_type = column.sql_type();
     let (host_type, length, end) = if unicode {
@@ -160,7 +161,7 @@ fn text_field(column: &Column, unicode: bool, end: &[u8]) -> HostField {
     }
 }
 
-/// A field of `-n` or `-N`.
+/// Makes a field of `-n` or `-N`.
 fn native_field(column: &Column, unicode: bool, version: NativeVersion) -> HostField {
     let sql_type = &column_type_of(column.sql_type(), version);
     let host_type = HostType::native(sql_type, unicode);
@@ -187,7 +188,7 @@ fn column_type_of(sql_type: &SqlType, version: NativeVersion) -> SqlType {
     }
 }
 
-/// Width of the length in front of a native field, as observed with the vendor's library.
+/// Returns the width of the length in front of a native field, as observed with the vendor's library.
 pub(super) fn native_prefix(column: &Column, sql_type: &SqlType, version: NativeVersion) -> u8 {
     let nullable = column.flags.is_nullable();
     match sql_type {
@@ -251,7 +252,7 @@ pub(super) fn native_length(sql_type: &SqlType, host_type: HostType) -> u32 {
     }
 }
 
-/// Longest text of a value of `-c`, in bytes, as the vendor's library counts it.
+/// Returns the longest text of a value of `-c`, in bytes, as the vendor's library counts it.
 pub(super) fn text_length(sql_type: &SqlType) -> u32 {
     let units = |length: &Length| match length {
         Length::Units(units) => u32::from(*units),
@@ -288,7 +289,8 @@ pub(super) fn text_length(sql_type: &SqlType) -> u32 {
     }
 }
 
-/// Longest text of a value of `-w`, in bytes: twice that of `-c`, except for Unicode types and sql_variant.
+/// Returns the longest text of a value of `-w`, in bytes: twice that of `-c`, except for Unicode types and
+/// sql_variant.
 pub(super) fn wide_text_length(sql_type: &SqlType) -> u32 {
     match sql_type {
         SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::SqlVariant => text_length(sql_type),
@@ -296,7 +298,7 @@ pub(super) fn wide_text_length(sql_type: &SqlType) -> u32 {
     }
 }
 
-/// The collation of character columns and of sql_variant; none for xml and everything else.
+/// Returns the collation of character columns and of sql_variant; none for xml and everything else.
 fn written_collation(column: &Column, variant: Option<Collation>) -> FieldCollation {
     let collation = match column.sql_type() {
         SqlType::Xml | SqlType::Json => None,

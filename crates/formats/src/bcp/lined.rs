@@ -15,7 +15,8 @@ pub(super) struct Lined {
 }
 
 impl Lined {
-    /// The layout of `fields`, if it is one, and if blanks at the end of a field mean nothing: then a line may leave them out.
+    /// Makes the layout of `fields`, if their rows are lines and blanks at the end of a field mean nothing:
+    /// then a line may leave them out.
     pub(super) fn of(fields: &[HostField], blank_is_null: bool) -> Option<Self> {
         let (last, fixed) = fields.split_last()?;
         let is_fixed = |field: &HostField| {

@@ -21,7 +21,7 @@ pub enum FileCodePage {
 }
 
 impl FileCodePage {
-    /// The code page of a number as `-C` has it, 28591 included.
+    /// Returns the code page of a number as `-C` has it, 28591 included.
     pub fn from_number(number: u16) -> Option<Self> {
         match number {
             28591 => Some(Self::Latin1),

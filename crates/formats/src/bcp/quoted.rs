@@ -76,7 +76,7 @@ impl FormatFile {
         })
     }
 
-    /// The encoding that the collations of the fields say; UTF-8 if they say none.
+    /// Returns the encoding that the collations of the fields name; UTF-8 if they name none.
     fn text_encoding(&self) -> Result<Encoding, String> {
         let mut page = None;
         for field in &self.fields {

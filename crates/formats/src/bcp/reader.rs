@@ -165,8 +165,8 @@ impl HostReader {
         })
     }
 
-    /// Has so many threads read, at most, if the file is known to be worth it. Rows and batches come in the file's order all the
-    /// same, but batches are smaller. To be asked for before the first batch.
+    /// Lets up to this many threads read, if the file is known to be worth it. Rows and batches come in the
+    /// file's order all the same, but batches are smaller. To be called before the first batch.
     pub fn use_threads(&mut self, threads: usize) {
         if self.bytes_total.is_some_and(|bytes| bytes >= AHEAD_BYTES_MIN) {
             self.read_ahead(threads);
@@ -178,7 +178,7 @@ impl HostReader {
         self.threads = threads;
     }
 
-    /// CPU time of those threads since it was last asked for.
+    /// Takes the CPU time of those threads since the last call.
     pub fn take_helpers_cpu(&mut self) -> Duration {
         match &mut self.work {
             Work::Ahead(ahead) => ahead.take_cpu(),
@@ -186,18 +186,18 @@ impl HostReader {
         }
     }
 
-    /// The schema of every batch: the columns that fields fill, in the table's order, in the exact form of the type
-    /// mapping (or as text, by [`TextFields::Keep`](super::TextFields::Keep)).
+    /// Returns the schema of every batch: the columns that fields fill, in the table's order, in the exact
+    /// form of the type mapping (or as text, by [`TextFields::Keep`](super::TextFields::Keep)).
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// For each column of a batch its index, from 0, in the columns given at the start.
+    /// Returns for each column of a batch its index, from 0, in the columns given at the start.
     pub fn table_columns(&self) -> &[usize] {
         &self.table_columns
     }
 
-    /// Rows of the file that were delivered, rejected or skipped so far.
+    /// Counts the rows of the file that were delivered, rejected or skipped so far.
     pub fn rows_seen(&self) -> u64 {
         self.rows_seen
     }
@@ -207,12 +207,12 @@ impl HostReader {
         &self.suffered
     }
 
-    /// Bytes taken from the file so far, as stored (before decompression).
+    /// Counts the bytes taken from the file so far, as stored (before decompression).
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Size of the file as stored, if it is known (not for a pipe).
+    /// Returns the size of the file as stored, if it is known (not for a pipe).
     pub fn bytes_total(&self) -> Option<u64> {
         self.bytes_total
     }
@@ -234,7 +234,7 @@ impl HostReader {
         Ok(())
     }
 
-    /// The next batch of the threads.
+    /// Takes the next batch from the threads.
     fn next_ahead(&mut self) -> Option<Result<HostBatch, FormatError>> {
         let Work::Ahead(ahead) = &mut self.work else { return None };
         let Outcome { batch, suffered, rows_seen } = ahead.next();
@@ -296,7 +296,7 @@ impl Iterator for HostReader {
     }
 }
 
-/// The byte-order mark that a file may begin with, and whether it is stepped over.
+/// Returns the byte-order mark that a file may begin with, and true if it is stepped over.
 fn byte_order_mark(first: Option<&FieldReader>, option: ByteOrderMark) -> (&'static [u8], bool) {
     let Some(first) = first else { return (&[], false) };
     let mark: &[u8] = match first.stored.host_type {
@@ -319,8 +319,8 @@ const ROW_BYTES_LIMIT: usize = 1 << 30;
 /// Nor these, of columns whose values are 8000 bytes at most: 1024 of them, in hexadecimal and in UTF-16, fit four times.
 const SHORT_ROW_BYTES_LIMIT: usize = 128 << 20;
 
-/// The longest row of a file for such columns, in bytes. The limit reports a field without an end before it fills the
-/// memory.
+/// Returns the longest row of a file for such columns, in bytes. The limit reports a field without an end
+/// before it fills the memory.
 fn row_bytes_limit(columns: &[Column]) -> usize {
     let holds_long_values = |column: &Column| {
         let sql_type = column.sql_type();

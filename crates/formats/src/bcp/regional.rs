@@ -37,7 +37,8 @@ pub enum DatePart {
 }
 
 impl RegionalFormat {
-    /// An amount of money as a plain number: sign, digits, point, digits. `None` if the locale does not write it so.
+    /// Rewrites an amount of money as a plain number: sign, digits, point, digits. `None` if the locale does
+    /// not write it so.
     pub fn plain_money(&self, text: &str) -> Option<String> {
         let mut negative = false;
         let mut signed = false;
@@ -70,8 +71,8 @@ impl RegionalFormat {
         Some(format!("{sign}{digits}{point}{fraction}"))
     }
 
-    /// A date, a time of day, or both, with or without an offset, rewritten as the same parts of `yyyy-mm-dd hh:mm:ss.fffffff
-    /// +hh:mm`. `None` if the locale does not write it so.
+    /// Rewrites a date, a time of day, or both, with or without an offset, as the same parts of `yyyy-mm-dd
+    /// hh:mm:ss.fffffff +hh:mm`. `None` if the locale does not write it so.
     pub fn plain_moment(&self, text: &str) -> Option<String> {
         let text = text.trim();
         if is_plain(text) {
@@ -118,7 +119,8 @@ impl RegionalFormat {
         found.next().map(str::trim)
     }
 
-    /// The digits of groups that are as long as the locale makes them; digits without any groups are taken too.
+    /// Joins the digits of groups that are as long as the locale makes them; digits without any groups are
+    /// taken too.
     fn ungrouped(&self, whole: &str) -> Option<String> {
         let groups: Vec<&str> = match self.thousands_separator.chars().next() {
             Some(separator) => whole.split(|c| is_same_separator(separator, c)).collect(),
@@ -170,7 +172,7 @@ impl RegionalFormat {
         Some(format!("{year:04}-{month:02}-{day:02}"))
     }
 
-    /// The date with the month's number in the month's place; `None` if no month is named.
+    /// Puts the month's number in the place of its name in a date; `None` if no month is named.
     fn with_month_in_figures(&self, text: &str) -> Option<String> {
         let word: String =
             text.chars().skip_while(|c| !c.is_alphabetic()).take_while(|c| c.is_alphabetic()).collect();
@@ -232,7 +234,7 @@ fn is_plain(text: &str) -> bool {
     text.starts_with('{') || (digits == 4 && text.as_bytes().get(4) == Some(&b'-'))
 }
 
-/// `+hh:mm` or `-hh:mm` at the end, behind a time of day.
+/// Splits off `+hh:mm` or `-hh:mm` at the end, behind a time of day.
 fn without_offset(text: &str) -> (&str, Option<&str>) {
     let Some(start) = text.len().checked_sub("+00:00".len()) else { return (text, None) };
     match (text.get(..start), text.get(start..)) {

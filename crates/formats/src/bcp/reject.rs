@@ -126,8 +126,8 @@ impl RejectedRow {
     /// Longest value kept, in characters.
     pub const VALUE_CHARS_MAX: usize = 80;
 
-    /// The row as the vendor's error file (`-e`) has it: a line that says where and why, and the fields separated by
-    /// tabs, NULL as `<NULL>`.
+    /// Writes the row as the vendor's error file (`-e`) has it: a line with place and reason, and the fields
+    /// separated by tabs, NULL as `<NULL>`.
     pub fn vendor_text(&self) -> String {
         let mut text =
             format!("#@ Row {}, Column {}: {} @#\n", self.row, self.field, self.reason.vendor_words().1);
@@ -146,7 +146,7 @@ impl RejectedRow {
 }
 
 impl RejectReason {
-    /// SQLSTATE and text of Microsoft's library for such a value.
+    /// Returns SQLSTATE and text of Microsoft's library for such a value.
     pub fn vendor_words(&self) -> (&'static str, &'static str) {
         const CAST: (&str, &str) = ("22018", "Invalid character value for cast specification");
         match self {

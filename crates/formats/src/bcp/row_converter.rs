@@ -73,7 +73,8 @@ struct Target {
 type RowFault = (u32, u16, Fault);
 
 impl RowConverter {
-    /// For fields that are loaded into a table of these `columns`. Also returns the fields whose column a later field fills as well.
+    /// Creates a converter for fields that are loaded into a table of these `columns`. Also returns the
+    /// fields whose column a later field fills as well.
     pub(super) fn new(
         stored: &[HostField],
         columns: &[Column],
@@ -103,7 +104,7 @@ impl RowConverter {
         }
     }
 
-    /// Rows that the batch still takes.
+    /// Counts the rows that the batch still takes.
     pub(super) fn room(&self) -> usize {
         match self.batch.bytes < self.options.batch_bytes {
             true => self.options.batch_rows.max(1).saturating_sub(self.batch.positions.len()),
@@ -159,7 +160,7 @@ impl RowConverter {
         }
     }
 
-    /// The row of the chunk, spelled out for those who ask why it does not load.
+    /// Makes a rejected row of a row of the chunk, spelled out for those who ask why it does not load.
     fn rejected(
         &self,
         text: &[u8],
@@ -198,7 +199,7 @@ impl RowConverter {
         })
     }
 
-    /// The rows that were converted.
+    /// Takes the rows that were converted.
     pub(super) fn take_batch(&mut self) -> Result<HostBatch, FormatError> {
         let Building { mut positions, dropped, rejected, .. } =
             std::mem::replace(&mut self.batch, Building::new(&self.options));
@@ -262,7 +263,7 @@ impl FieldReader {
         self.target.as_ref().map_or(self.stored.name.as_str(), |target| target.column.name.as_str())
     }
 
-    /// A cell for an error file.
+    /// Spells a cell for an error file.
     fn spell(&self, cell: Option<&[u8]>) -> RejectedField {
         let Some(cell) = cell else { return RejectedField::Null };
         if self.stored.host_type.is_text() {
@@ -274,7 +275,8 @@ impl FieldReader {
         RejectedField::Text(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// Bytes at which a value with a length in front of it is cut: those of the field, if the column would take more.
+    /// Returns the bytes at which a value with a length in front of it is cut: those of the field, if the
+    /// column would take more.
     pub(super) fn cut(&self) -> usize {
         let length = self.stored.length as usize;
         let Some(target) = self.target.as_ref().filter(|_| length > 0) else { return usize::MAX };
@@ -313,7 +315,7 @@ fn number_columns(fields: &mut [FieldReader]) -> (Vec<usize>, Vec<usize>) {
     (columns, twice)
 }
 
-/// The columns of the batches.
+/// Makes the schema of the batches.
 fn schema(
     fields: &[FieldReader],
     table_columns: &[usize],
@@ -339,7 +341,8 @@ fn schema(
     Arc::new(Schema::new(schema))
 }
 
-/// Rows that ran together have fields too many. One that has not holds the row terminator as data.
+/// Corrects the notes of rows that have the right number of fields: such a row holds the row terminator as
+/// data, while rows that ran together have fields too many.
 fn tell_whole_rows(notes: &mut [(u32, u16, Deviation)]) {
     let surplus: Vec<u32> =
         notes.iter().filter(|(.., what)| *what == Deviation::SurplusFields).map(|(row, ..)| *row).collect();

@@ -56,7 +56,7 @@ impl RowFinder {
         }
     }
 
-    /// Rows of the file that were passed so far.
+    /// Counts the rows of the file that were passed so far.
     pub(super) fn rows_seen(&self) -> u64 {
         self.rows_seen
     }
@@ -125,7 +125,7 @@ impl RowFinder {
         Some(Chunk { place, is_skipped: skipping > 0, length, stop })
     }
 
-    /// The text in which the rows were found.
+    /// Returns the text in which the rows were found.
     pub(super) fn text(&self) -> &[u8] {
         self.window.bytes().get(self.window.start()..).unwrap_or_default()
     }
@@ -166,7 +166,7 @@ impl RowFinder {
         Ok(())
     }
 
-    /// An error in the row that begins where the window does.
+    /// Makes an error in the row at the start of the window.
     fn here(&self, reason: Reason, field: Option<usize>) -> FormatError {
         let column = field.and_then(|field| self.names.get(field)).cloned();
         FormatError::new(reason).at(Place {

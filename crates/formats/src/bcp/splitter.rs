@@ -83,7 +83,8 @@ enum Found {
 const NULL_UNKNOWN_LENGTH: u64 = u64::MAX - 1;
 
 impl Splitter {
-    /// `cuts` says for each field how many bytes of a value with a length in front of it are kept.
+    /// Prepares the search. `cuts` has for each field the bytes that are kept of a value with a length in
+    /// front of it.
     pub(super) fn new(fields: &[HostField], cuts: &[usize], options: &HostReadOptions) -> Self {
         let (blank_is_null, row_bytes_max) = (options.blank_is_null, options.max_row_bytes);
         let shapes: Vec<Shape> =
@@ -160,7 +161,7 @@ impl Splitter {
         (next, if too_long { Stop::TooLong } else { stop })
     }
 
-    /// One pass over the bytes, both terminators at once.
+    /// Splits rows in one pass over the bytes, looking for both terminators at once.
     fn split_bytes(
         &self,
         window: &[u8],
@@ -397,7 +398,7 @@ impl Blank {
         }
     }
 
-    /// The bytes without blanks at their end; NULL if there is nothing else.
+    /// Takes away blanks at the end of a field; NULL if there is nothing else.
     pub(super) fn trimmed(self, start: usize, bytes: &[u8]) -> Span {
         let kept = match self {
             Self::Kept => return Span::new(start, start + bytes.len()),
@@ -435,7 +436,8 @@ impl Terminator {
     }
 }
 
-/// A field that ends at a terminator: nothing between terminators is NULL, one NUL the empty string.
+/// Makes the span of a field that ends at a terminator: nothing between terminators is NULL, one NUL the
+/// empty string.
 #[inline]
 fn terminated(window: &[u8], start: usize, end: usize, wide: bool) -> Span {
     let empty: &[u8] = if wide { &[0, 0] } else { &[0] };

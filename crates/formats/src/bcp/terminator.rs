@@ -66,7 +66,7 @@ pub fn escape(bytes: &[u8]) -> String {
     text
 }
 
-/// The terminator in UTF-16LE, as Unicode modes and `SQLNCHAR` fields have it.
+/// Converts a terminator to UTF-16LE, as Unicode modes and `SQLNCHAR` fields have it.
 pub fn widen(bytes: &[u8]) -> Vec<u8> {
     String::from_utf8_lossy(bytes).encode_utf16().flat_map(u16::to_le_bytes).collect()
 }

@@ -24,7 +24,7 @@ pub(super) enum TextForm {
 }
 
 impl TextForm {
-    /// The text of a cell, if it is text.
+    /// Decodes the text of a cell, if it is text.
     pub(super) fn decode(self, cell: &[u8]) -> Option<Cow<'_, str>> {
         match self {
             Self::Latin1 => Some(latin1(cell)),
@@ -78,7 +78,7 @@ impl TextColumn {
         Self { limit, ..Self::unlimited(column, form) }
     }
 
-    /// A column that takes text as it is.
+    /// Creates a column that takes text as it is.
     pub(super) fn unlimited(column: &Column, form: TextForm) -> Self {
         let stored = match column.sql_type() {
             SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text => {
@@ -96,12 +96,12 @@ impl TextColumn {
         }
     }
 
-    /// A character column filled with native values, spelled out.
+    /// Creates a character column filled with native values, spelled out.
     pub(super) fn spelled(column: &Column, host_type: HostType) -> Self {
         Self { source: TextSource::Spelled(host_type), ..Self::new(column, TextForm::Page(CodePage::Utf8)) }
     }
 
-    /// The text of one cell, and what there is to say about it.
+    /// Appends the text of one cell, and reports its faults and deviations.
     #[inline]
     fn append(&mut self, cell: &[u8], row: u32, report: &mut Report) -> Result<(), Fault> {
         let form = match self.source {
@@ -145,7 +145,8 @@ impl TextColumn {
         }
     }
 
-    /// A cell without those blanks at its end that are beyond the column's length, which the original drops.
+    /// Removes those blanks at the end of a cell that are beyond the column's length, which the original
+    /// drops.
     fn without_surplus_blanks<'a>(&self, mut cell: &'a [u8], form: TextForm) -> &'a [u8] {
         let (blank, limit_bytes): (&[u8], usize) = match (form, &self.limit) {
             (TextForm::Wide, _) if !cell.len().is_multiple_of(2) => return cell,
@@ -163,7 +164,7 @@ impl TextColumn {
         cell
     }
 
-    /// Text that may be too long, or may hold characters that the column's code page has not.
+    /// Appends text that may be too long, or may hold characters that the column's code page lacks.
     fn append_checked(
         &mut self,
         text: &str,
@@ -238,7 +239,7 @@ fn latin1(cell: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// UTF-16LE. An odd byte at the end is dropped.
+/// Decodes UTF-16LE. An odd byte at the end is dropped.
 fn utf16<'a>(cell: &[u8], row: u32, report: &mut Report) -> Cow<'a, str> {
     let (units, rest) = cell.as_chunks::<2>();
     if !rest.is_empty() {

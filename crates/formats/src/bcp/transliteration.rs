@@ -20,7 +20,7 @@ pub(super) fn encode(text: &str, page: Option<CodePage>, out: &mut Vec<u8>) -> b
     replaced
 }
 
-/// `text` with what `page` lacks replaced.
+/// Replaces the characters of `text` that `page` lacks.
 pub(super) fn encodable(text: &str, page: CodePage) -> String {
     let mut kept = String::with_capacity(text.len());
     let (mut buffer, mut bytes) = ([0; 4], Vec::new());
@@ -53,7 +53,7 @@ fn push(text: &str, page: Option<CodePage>, out: &mut Vec<u8>) -> bool {
     encoded
 }
 
-/// In ASCII, so that every code page has it.
+/// Returns a substitute in ASCII, so that every code page has it.
 fn substitute(character: char) -> Option<&'static str> {
     Some(match character {
         '\u{FEFF}' | '\u{200B}' => "",

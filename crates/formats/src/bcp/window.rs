@@ -31,7 +31,7 @@ impl Window {
         self.start
     }
 
-    /// Offset in the file of byte `index` of the window.
+    /// Returns the offset in the file of byte `index` of the window.
     pub(super) fn offset_of(&self, index: usize) -> u64 {
         self.offset + index as u64
     }

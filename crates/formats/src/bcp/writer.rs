@@ -140,12 +140,12 @@ impl<W: Write> HostWriter<W> {
         self.append_exact(&exact).map_err(|error| error.in_file(&self.file))
     }
 
-    /// The accepted deviations so far, which the original bcp would not have mentioned.
+    /// Returns the accepted deviations so far, which the original bcp would not have mentioned.
     pub fn suffered(&self) -> &[Suffered] {
         &self.suffered
     }
 
-    /// Rows written so far.
+    /// Counts the rows written so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -160,7 +160,7 @@ impl<W: Write> HostWriter<W> {
         Ok(self.output)
     }
 
-    /// A file without rows begins with nothing but its byte-order mark.
+    /// Writes the byte-order mark at the start of the file, if it has one; also in a file without rows.
     fn start(&mut self) -> Result<(), FormatError> {
         if std::mem::take(&mut self.at_start) && self.options.byte_order_mark {
             self.output.write_all(b"\xFF\xFE")?;
@@ -297,8 +297,8 @@ impl FieldWriter {
     }
 }
 
-/// The type in which a column's values are encoded: its own for text and for its own native form, else the one that the
-/// field's bytes are.
+/// Returns the type in which a column's values are encoded: its own for text and for its own native form,
+/// else the type of the field's bytes.
 fn written_type(field: &HostField, column: &Column) -> SqlType {
     use HostType as H;
     let own = column.sql_type();

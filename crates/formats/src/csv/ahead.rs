@@ -48,7 +48,7 @@ impl Input {
         }
     }
 
-    /// Length in the file of a piece of the text, in bytes.
+    /// Returns the length in the file of a piece of the text, in bytes.
     pub(super) fn source_bytes(&self, text: &[u8]) -> u64 {
         match self {
             Self::Here(input) => input.source_bytes(text),
@@ -64,7 +64,7 @@ impl Input {
         }
     }
 
-    /// The error for malformed text, without a place.
+    /// Makes the error for malformed text, without a place.
     pub(super) fn malformed(&self, bytes: &[u8]) -> FormatError {
         FormatError::new(Reason::InvalidText { encoding: self.encoding().to_string(), bytes: bytes.to_vec() })
     }
@@ -84,7 +84,7 @@ impl Input {
         }
     }
 
-    /// CPU time of the threads that read ahead, since it was last asked for.
+    /// Takes the CPU time of the threads that read ahead, since the last call.
     pub(super) fn take_cpu(&mut self) -> Duration {
         match self {
             Self::Here(_) => Duration::ZERO,
@@ -94,7 +94,7 @@ impl Input {
 }
 
 impl Ahead {
-    /// The next piece; `None` at the end.
+    /// Takes the next piece; `None` at the end.
     fn next(&mut self) -> Result<Option<Outcome>, FormatError> {
         if self.end.is_some() {
             return Ok(None);
@@ -135,7 +135,7 @@ impl Ahead {
 }
 
 impl CsvReader {
-    /// Has the rest of the file read ahead, unless all of it is here.
+    /// Starts threads that read the rest of the file ahead, unless all of it is here.
     pub(super) fn start_ahead(&mut self, threads: usize) -> Result<(), FormatError> {
         let encoding = self.blocks.input.encoding();
         if threads < 2 || self.blocks.input.end().is_some() {

@@ -63,7 +63,7 @@ impl TextColumn {
         self.nulls = NullBufferBuilder::new(0);
     }
 
-    /// The column as an array; the next batch starts with as much room.
+    /// Builds the column as an array; the next batch starts with as much room.
     pub(super) fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         let room = Self {
             values: Vec::with_capacity(self.values.len() + self.values.len() / 8),

@@ -26,7 +26,7 @@ pub enum Encoding {
 pub struct UnknownEncoding(pub String);
 
 impl Encoding {
-    /// The encoding of a Windows code page number, if it is supported.
+    /// Returns the encoding of a Windows code page number, if it is supported.
     pub fn from_code_page(number: u16) -> Option<Self> {
         match number {
             65001 => Some(Self::Utf8),
@@ -36,7 +36,7 @@ impl Encoding {
         }
     }
 
-    /// Encoding and length in bytes of the byte-order mark at the head of a file.
+    /// Returns encoding and length in bytes of the byte-order mark at the head of a file.
     pub(crate) fn of_mark(head: &[u8]) -> Option<(Self, usize)> {
         match head {
             [0xEF, 0xBB, 0xBF, ..] => Some((Self::Utf8, 3)),
@@ -98,8 +98,8 @@ enum Coder {
 }
 
 impl Coder {
-    /// encoding_rs where it has the page; its windows-125x tables give the C1 controls for unassigned bytes, as
-    /// Windows does. DOS pages come from oem_cp.
+    /// Returns the coder of a code page: encoding_rs where it has the page. Its windows-125x tables give the
+    /// C1 controls for unassigned bytes, as Windows does. DOS pages come from oem_cp.
     fn of_code_page(number: u16) -> Option<Self> {
         Some(Self::Library(match number {
             932 => encoding_rs::SHIFT_JIS,
@@ -193,7 +193,7 @@ impl Decoder {
         }
     }
 
-    /// Length of `text` in the file's encoding, in bytes.
+    /// Returns the length of `text` in the file's encoding, in bytes.
     pub(super) fn source_bytes(&self, text: &[u8]) -> u64 {
         let characters = || text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u64;
         match self {

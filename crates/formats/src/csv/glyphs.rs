@@ -39,7 +39,7 @@ pub fn glyphs(encoding: Encoding, bytes: &[u8]) -> Vec<Glyph> {
     }
 }
 
-/// The text of `bytes`. What is no text becomes U+FFFD.
+/// Decodes `bytes` to text. Bytes that are no text become U+FFFD.
 pub fn text_of(encoding: Encoding, bytes: &[u8]) -> String {
     match encoding {
         Encoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
@@ -47,7 +47,7 @@ pub fn text_of(encoding: Encoding, bytes: &[u8]) -> String {
     }
 }
 
-/// Byte by byte, so that each character is known with its bytes.
+/// Decodes byte by byte, so that each character is known with its bytes.
 fn of_library(encoding: &'static encoding_rs::Encoding, bytes: &[u8]) -> Vec<Glyph> {
     let mut found = Vec::with_capacity(bytes.len());
     let mut decoder = encoding.new_decoder_without_bom_handling();

@@ -49,7 +49,7 @@ pub enum RowTerminator {
 }
 
 impl RowTerminator {
-    /// The byte that ends a line that is no row.
+    /// Returns the byte that ends a line that is no row.
     pub(crate) fn line_end(&self) -> u8 {
         match self {
             Self::Text(text) if text == "\r" => b'\r',
@@ -109,7 +109,7 @@ impl CsvOptions {
         Ok(())
     }
 
-    /// The row terminator as it is written and searched for.
+    /// Returns the row terminator as it is written and searched for.
     pub(crate) fn terminator(&self) -> &str {
         match &self.row_terminator {
             RowTerminator::Auto => "\n",

@@ -80,7 +80,8 @@ impl Iterator for Cutter {
 }
 
 impl Cutter {
-    /// Behind the last terminator in the open text that is likely to end a row; the text's end without any.
+    /// Finds the end of the last terminator in the open text that is likely to end a row; the text's end
+    /// without any.
     fn likely_row_end(&mut self) -> usize {
         let text = self.open.as_slice();
         let odd = |from: usize, to: usize| {
@@ -170,7 +171,7 @@ impl PieceSplitter {
             && bad_bytes.any_in(&(piece.offset..piece.offset + decoder.source_bytes(&piece.text)))
     }
 
-    /// The rows of a piece, and its lines. `None` if it does not hold whole rows alone.
+    /// Splits a piece into rows, and counts its lines. `None` if it does not hold whole rows alone.
     fn parts(&mut self, piece: &Piece) -> Result<Option<(Vec<Part>, u64)>, FormatError> {
         let mut parts = Vec::new();
         let (mut start, mut lines) = (0, 0);

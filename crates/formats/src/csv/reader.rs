@@ -462,7 +462,8 @@ impl Blocks {
         }
     }
 
-    /// The field is not named: how far the row was split when it became too long depends on the blocks.
+    /// Refuses a row that is too long. The error does not name the field: the number of fields split by then
+    /// depends on the blocks.
     fn check_row_bytes(&self, row_bytes: usize) -> Result<(), Misplaced> {
         if row_bytes > self.max_row_bytes { Err((self.too_long(), None)) } else { Ok(()) }
     }
@@ -498,20 +499,20 @@ impl Blocks {
         }
     }
 
-    /// Offset in the file of `text[at]`, which is not before the place counted to last.
+    /// Returns the offset in the file of `text[at]`, which is not before the place counted to last.
     pub(super) fn offset_of(&self, at: usize) -> u64 {
         let (place, offset) = self.known_offset;
         offset + self.input.source_bytes(self.text.get(place..at).unwrap_or_default())
     }
 
-    /// Offset in the file of `text[start]`. Counted from where it was asked for last.
+    /// Returns the offset in the file of `text[start]`, counted from where it was asked for last.
     pub(super) fn start_offset(&mut self) -> u64 {
         let offset = self.offset_of(self.start);
         self.known_offset = (self.start, offset);
         offset
     }
 
-    /// An error at `text[at]`.
+    /// Makes an error at `text[at]`.
     pub(super) fn error_at(&self, at: usize, reason: Reason) -> FormatError {
         let byte_offset = self.offset_of(at);
         let line = self.line + line_breaks(&self.text[self.start..at]);

@@ -130,8 +130,8 @@ impl Blocks {
         }
     }
 
-    /// The row at `start` as the file has it, and the encoding from which it is decoded if it is text. The bytes of a row that are no
-    /// text are known where text is stored as it is.
+    /// Returns the row at `start` as the file has it, and the encoding from which it is decoded if it is
+    /// text. The bytes of a row that are no text are known where text is stored as it is.
     fn stored_row(&self, byte_offset: u64, end: usize) -> (Vec<u8>, Option<Encoding>) {
         let mut raw = self.text.get(self.start..end).unwrap_or_default().to_vec();
         let encoding = self.input.encoding();

@@ -79,7 +79,7 @@ impl RowEnds {
 }
 
 impl RowEnd {
-    /// The terminator to read by.
+    /// Returns the terminator to read by.
     pub(super) fn terminator(self) -> RowTerminator {
         match self {
             Self::Unknown | Self::Feed => RowTerminator::Auto,

@@ -28,7 +28,7 @@ impl<'a> Scanner<'a> {
         scanner
     }
 
-    /// Position of the next match.
+    /// Returns the position of the next match.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<usize> {
         while self.matches == 0 {
@@ -70,7 +70,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The high bit of every byte of `word` that is zero, exactly (no false match behind a true one).
+/// Marks the high bit of every byte of `word` that is zero, exactly (no false match behind a true one).
 #[inline(always)]
 fn zero_bytes(word: u64) -> u64 {
     !(((word & SEVEN_BITS) + SEVEN_BITS) | word | SEVEN_BITS)

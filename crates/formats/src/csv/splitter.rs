@@ -117,12 +117,12 @@ impl Splitter {
         &self.terminator
     }
 
-    /// The quote character, if there is one.
+    /// Returns the quote character, if there is one.
     pub(super) fn quote(&self) -> Option<u8> {
         self.quote
     }
 
-    /// Longest row accepted, in bytes.
+    /// Returns the longest row accepted, in bytes.
     pub(super) fn row_bytes_max(&self) -> usize {
         self.row_bytes_max
     }
@@ -284,7 +284,7 @@ impl Splitter {
         Split { next: row_start, lines, stop }
     }
 
-    /// The end of an unquoted field and what stands there.
+    /// Finds the end of an unquoted field and the mark behind it.
     #[inline(always)]
     fn bare_end<const SINGLE: bool>(
         &self,
@@ -317,7 +317,7 @@ impl Splitter {
         (text.len(), if last { Behind::Terminator } else { Behind::Unknown })
     }
 
-    /// The position of the quote that closes the field that opens at `field_start`.
+    /// Finds the position of the quote that closes the field that opens at `field_start`.
     fn closing_quote(
         &self,
         text: &[u8],
@@ -349,7 +349,8 @@ impl Splitter {
         None
     }
 
-    /// Up to where text must be known to see that neither a delimiter nor a terminator stands at `position`.
+    /// Returns the end of the text that must be known to see that neither a delimiter nor a terminator stands
+    /// at `position`.
     fn told_at(&self, text: &[u8], position: usize) -> usize {
         let rest = text.get(position..).unwrap_or_default();
         let alike = |wanted: &[u8]| rest.iter().zip(wanted).take_while(|(a, b)| a == b).count();

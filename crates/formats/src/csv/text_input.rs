@@ -112,12 +112,12 @@ impl TextInput {
         self.encoding
     }
 
-    /// Offset in the file of the first character.
+    /// Returns the offset in the file of the first character.
     pub(super) fn first_byte_offset(&self) -> u64 {
         self.mark_bytes
     }
 
-    /// Length in the file of a piece of the text, in bytes.
+    /// Returns the length in the file of a piece of the text, in bytes.
     pub(super) fn source_bytes(&self, text: &[u8]) -> u64 {
         self.decoder.source_bytes(text)
     }
@@ -155,7 +155,7 @@ impl TextInput {
         self.bad_bytes = Some(bad_bytes);
     }
 
-    /// As many stand-ins as take the place of so many bytes.
+    /// Counts the stand-ins that take the place of `bytes` bytes.
     fn stand_ins(&self, bytes: usize) -> usize {
         match self.encoding {
             Encoding::Utf16Le | Encoding::Utf16Be => bytes.div_ceil(2),

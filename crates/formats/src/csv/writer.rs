@@ -232,7 +232,7 @@ impl BatchWriter for CsvWriter {
     }
 }
 
-/// The text of all values of a column, end to end.
+/// Returns the text of all values of a column, end to end.
 fn text_of(column: &StringArray) -> &[u8] {
     let offsets = column.value_offsets();
     let bounds = offsets.first().zip(offsets.last());

@@ -159,7 +159,7 @@ impl Typed {
         Self { sql_type: Some(format!("{name}({scale})")), scale: Some(scale), ..Self::plain(data_type) }
     }
 
-    /// The type of SQL Server, for people.
+    /// Names the type of SQL Server, for people.
     fn name(&self) -> String {
         match (&self.sql_type, &self.data_type) {
             (Some(sql_type), _) => sql_type.clone(),

@@ -79,12 +79,12 @@ impl InferredColumn {
 }
 
 impl InferredSchema {
-    /// The schema of no file at all.
+    /// Returns the schema of no file at all.
     pub(crate) fn of_nothing() -> Self {
         Self { columns: Vec::new(), rows: 0, is_complete: true }
     }
 
-    /// The columns' fields as an Arrow schema.
+    /// Returns the columns' fields as an Arrow schema.
     pub fn schema(&self) -> Schema {
         Schema::new(self.columns.iter().map(|column| column.field.clone()).collect::<Vec<_>>())
     }
@@ -119,8 +119,8 @@ pub fn infer(
     infer_reader(CsvReader::open(location, options, compression, BATCH_ROWS)?, rows_max)
 }
 
-/// [`infer`] from text that is already open: reads it to its end, or to `rows_max` rows. Rows that do not have the reader's
-/// columns ([`BatchReader::rejects`]) are skipped.
+/// Infers as [`infer`] does from text that is already open: reads it to its end, or to `rows_max` rows. Rows
+/// that do not have the reader's columns ([`BatchReader::rejects`]) are skipped.
 ///
 /// # Errors
 /// As the reader's.

@@ -46,7 +46,7 @@ impl Number {
     }
 }
 
-/// `-?digits[.digits][e[+-]digits]` without needless leading zeros.
+/// Recognises `-?digits[.digits][e[+-]digits]` without needless leading zeros.
 pub(super) fn number(bytes: &[u8]) -> Option<Shape> {
     let (negative, unsigned) = match bytes {
         [b'-', rest @ ..] => (true, rest),

@@ -30,8 +30,8 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// The shape of one value. Only spellings that no conversion could change are typed: a leading zero or plus sign
-    /// (`00123`, `+49 89`), blanks or thousands separators make a text.
+    /// Recognises the shape of one value. Only spellings that no conversion could change are typed: a leading
+    /// zero or plus sign (`00123`, `+49 89`), blanks or thousands separators make a text.
     pub(super) fn of(value: &str) -> Self {
         let bytes = value.as_bytes();
         let shape = match bytes {
@@ -45,7 +45,7 @@ impl Shape {
         shape.unwrap_or(Self::Text)
     }
 
-    /// The narrowest shape that holds both. The order of merging does not matter.
+    /// Returns the narrowest shape that holds both. The order of merging does not matter.
     pub(super) fn merge(self, other: Self) -> Self {
         use Shape::*;
         match (self, other) {
@@ -63,7 +63,7 @@ impl Shape {
         }
     }
 
-    /// The shape once all values are known: numbers that no type holds without loss become text.
+    /// Returns the shape once all values are known: numbers that no type holds without loss become text.
     pub(super) fn settle(self) -> Self {
         match self {
             Self::Number(number) if !number.is_representable() => Self::Text,
@@ -76,7 +76,8 @@ fn is_boolean(value: &str) -> bool {
     value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false")
 }
 
-/// `yyyy-mm-dd`, `hh:mm[:ss[.fffffff]]`, or both with a blank or `T` between, and then perhaps an offset.
+/// Recognises `yyyy-mm-dd`, `hh:mm[:ss[.fffffff]]`, or both with a blank or `T` between, and then perhaps an
+/// offset.
 fn moment(bytes: &[u8]) -> Option<Shape> {
     if bytes.get(2) == Some(&b':') {
         let (scale, rest) = time_of_day(bytes)?;
@@ -117,7 +118,7 @@ fn date(bytes: &[u8]) -> Option<&[u8]> {
     (year >= 1 && (1..=days).contains(&day)).then_some(rest)
 }
 
-/// Scale needed (without trailing zeros), and what follows.
+/// Returns the scale that a time of day needs (without trailing zeros), and the rest of the text.
 fn time_of_day(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (time, mut rest) = bytes.split_at_checked(5)?;
     if time[2] != b':' || two(&time[0..2])? > 23 || two(&time[3..5])? > 59 {
@@ -167,7 +168,8 @@ fn two(digits: &[u8]) -> Option<u32> {
     }
 }
 
-/// Digits as binary values are written: of other letters the case would be lost, which in some codes is a checksum.
+/// Recognises digits as binary values are written: of other letters the case would be lost, which in some
+/// codes is a checksum.
 fn hex(digits: &[u8]) -> Option<Shape> {
     let is_hex = digits.len().is_multiple_of(2)
         && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));

@@ -58,7 +58,7 @@ pub(super) struct Exponent {
 }
 
 impl Exponent {
-    /// The exponent behind its letter; `None` if it is malformed or beyond any double.
+    /// Parses the exponent behind its letter; `None` if it is malformed or beyond any double.
     pub(super) fn parse(letter: u8, written: &[u8]) -> Option<Self> {
         let (sign, unsigned) = match written {
             [sign @ (b'+' | b'-'), rest @ ..] => (Some(*sign), rest),
@@ -84,7 +84,8 @@ impl Exponent {
 }
 
 impl Spelling {
-    /// The spelling of one number. `places` counts the digits before the point, unless the number is zero.
+    /// Describes the spelling of one number. `places` counts the digits before the point, unless the number
+    /// is zero.
     pub(super) fn of(
         integer: &[u8],
         fraction: &[u8],

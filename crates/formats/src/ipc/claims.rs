@@ -55,14 +55,15 @@ impl Claim {
     }
 }
 
-/// Large allocations are reserved, not filled, so trying costs nothing.
+/// Tries an allocation of the claimed size. Large allocations are reserved, not filled, so trying costs
+/// nothing.
 fn check_allocation(claimed: u64) -> Result<(), FalseClaim> {
     let fits =
         usize::try_from(claimed).is_ok_and(|length| Vec::<u8>::new().try_reserve_exact(length).is_ok());
     if fits { Ok(()) } else { Err(FalseClaim::Allocation { claimed }) }
 }
 
-/// The compressed buffers of a message, by offset.
+/// Lists the compressed buffers of a message, by offset.
 fn claims_of(message: &Message<'_>) -> Result<Vec<Claim>, FalseClaim> {
     let dictionary = message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
     let Some(batch): Option<RecordBatch<'_>> = message.header_as_record_batch().or(dictionary) else {

@@ -12,7 +12,7 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 pub(super) struct Share(u64);
 
 impl Share {
-    /// A share of so many bytes, if they are left.
+    /// Takes a share of this many bytes, if they are left.
     pub(super) fn take(bytes: u64) -> Option<Self> {
         let more = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= AHEAD_BYTES_MAX);
         TAKEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self(bytes))

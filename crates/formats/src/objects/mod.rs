@@ -60,7 +60,7 @@ pub trait ObjectWriter: Write + Send {
     /// The store refuses a part.
     fn seal(&mut self) -> io::Result<()>;
 
-    /// Has the object appear under its name.
+    /// Publishes the object under its name.
     ///
     /// # Errors
     /// The store refuses, or has such an object already and may not have.
@@ -100,7 +100,7 @@ pub trait ObjectStores: Send + Sync {
     /// The URL cannot be written, the server refuses, or there is such an object.
     fn create(&self, url: &str, is_new: bool, in_parts: bool) -> io::Result<Box<dyn ObjectWriter>>;
 
-    /// The objects whose URLs begin with that of a folder, in any order. `max` of them are enough.
+    /// Lists the objects whose URLs begin with that of a folder, in any order. `max` of them are enough.
     ///
     /// # Errors
     /// The server refuses, or knows no listings.
@@ -115,13 +115,13 @@ pub fn register(stores: Box<dyn ObjectStores>) {
     let _ = STORES.set(stores);
 }
 
-/// The stores of this process.
+/// Returns the stores of this process.
 pub(crate) fn stores() -> io::Result<&'static dyn ObjectStores> {
     let missing = || io::Error::new(io::ErrorKind::Unsupported, "this program reads and writes files only");
     STORES.get().map(AsRef::as_ref).ok_or_else(missing)
 }
 
-/// The objects whose URLs begin with that of a folder, in any order; `max` of them are enough.
+/// Lists the objects whose URLs begin with that of a folder, in any order; `max` of them are enough.
 ///
 /// # Errors
 /// As [`ObjectStores::list`].

@@ -23,12 +23,12 @@ pub struct ObjectLocation {
 }
 
 impl ObjectLocation {
-    /// The object of a URL.
+    /// Names the object of a URL.
     pub fn new(url: &str) -> Self {
         Self { url: url.into(), opened: Arc::default(), folder: None, is_new: false, listed_length: None }
     }
 
-    /// An object of a listing.
+    /// Names an object of a listing.
     pub fn listed(object: &ListedObject) -> Self {
         Self { listed_length: Some(object.length), ..Self::new(&object.url) }
     }
@@ -38,7 +38,7 @@ impl ObjectLocation {
         self.listed_length.or_else(|| self.open().ok()?.length())
     }
 
-    /// An object that is published with the others of its folder.
+    /// Names an object that is published with the others of its folder.
     pub(crate) fn in_folder(url: &str, folder: Arc<ObjectFolder>) -> Self {
         Self { folder: Some(folder), ..Self::new(url) }
     }
@@ -49,7 +49,7 @@ impl ObjectLocation {
         Self { is_new: true, ..self }
     }
 
-    /// The whole URL, which may hold a signature.
+    /// Returns the whole URL, which may hold a signature.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -62,7 +62,7 @@ impl ObjectLocation {
         self.is_new
     }
 
-    /// The part of the URL that names the object, for suffixes.
+    /// Returns the part of the URL that names the object, for suffixes.
     pub fn path(&self) -> &Path {
         Path::new(path_of(&self.url))
     }
@@ -118,7 +118,8 @@ pub fn is_web_url(text: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"))
 }
 
-/// A URL as it is shown: without a password, and without the query, which may hold a signature. Any other text is shown as it is.
+/// Returns a URL as it is shown: without a password, and without the query, which may hold a signature. Any
+/// other text is shown as it is.
 pub fn shown_url(text: &str) -> String {
     if !is_web_url(text) {
         return text.to_owned();

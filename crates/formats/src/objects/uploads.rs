@@ -90,7 +90,7 @@ impl std::fmt::Debug for ObjectFolder {
 }
 
 impl ObjectFolder {
-    /// A folder in which there is no object yet.
+    /// Creates a folder in which there is no object yet.
     pub(crate) fn create(url: &str) -> io::Result<Self> {
         let url = format!("{}/", url.trim_end_matches('/'));
         if !stores()?.list(&url, 1)?.is_empty() {
@@ -102,12 +102,12 @@ impl ObjectFolder {
         Ok(Self { url, sealed: Mutex::default() })
     }
 
-    /// The URL of the folder.
+    /// Returns the URL of the folder.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// The URL of an object inside.
+    /// Returns the URL of an object inside.
     pub(crate) fn object(&self, inside: &Path) -> String {
         let names: Vec<_> = inside.iter().map(|name| name.to_string_lossy()).collect();
         format!("{}{}", self.url, names.join("/"))
@@ -118,7 +118,7 @@ impl ObjectFolder {
         self.sealed.lock().unwrap_or_else(PoisonError::into_inner).push(upload);
     }
 
-    /// Has all objects appear. If one fails, those that had appeared are deleted.
+    /// Publishes all objects. If one fails, those that had appeared are deleted.
     pub(crate) fn publish(&self) -> io::Result<()> {
         let sealed = std::mem::take(&mut *self.sealed.lock().unwrap_or_else(PoisonError::into_inner));
         let published = Mutex::new(Vec::new());

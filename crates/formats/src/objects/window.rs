@@ -42,7 +42,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// An object of this length of which nothing is known. Few of its places will be read.
+    /// Begins with an object of this length of which nothing is known. Few of its places will be read.
     pub(crate) fn new(object: Arc<dyn Object>, length: u64) -> Self {
         let bounds = even_bounds(length);
         Self { object, bounds, is_whole: false, held: Mutex::default() }
@@ -54,7 +54,7 @@ impl Windows {
         Self { object: Arc::clone(&self.object), bounds, is_whole: true, held: Mutex::default() }
     }
 
-    /// The object's length.
+    /// Returns the object's length.
     pub(crate) fn length(&self) -> u64 {
         self.bounds.last().copied().unwrap_or_default()
     }

@@ -24,7 +24,7 @@ const NANOSECONDS_A_DAY: i128 = 86_400_000_000_000;
 const SPARK: &str = "org.apache.spark";
 const VALUES_AT_ONCE: usize = 8192;
 
-/// The file's metadata with a unit for each INT96 column that its values fit.
+/// Returns the file's metadata with a unit for each INT96 column that its values fit.
 ///
 /// # Errors
 /// A column has digits below a microsecond beside years that nanoseconds do not hold, or years that nothing holds.
@@ -59,7 +59,7 @@ pub(super) fn fitted(
     Ok(ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)?)
 }
 
-/// For each leaf of the schema whether it is a timestamp in nanoseconds.
+/// Returns true for each leaf of the schema that is a timestamp in nanoseconds.
 fn leaf_types(schema: &Schema) -> Vec<bool> {
     fn add(data_type: &DataType, leaves: &mut Vec<bool>) {
         match children(data_type) {
@@ -72,7 +72,7 @@ fn leaf_types(schema: &Schema) -> Vec<bool> {
     leaves
 }
 
-/// The fields inside a nested type.
+/// Returns the fields inside a nested type.
 fn children(data_type: &DataType) -> Option<&[Arc<Field>]> {
     match data_type {
         DataType::Struct(fields) => Some(fields),
@@ -86,7 +86,7 @@ fn children(data_type: &DataType) -> Option<&[Arc<Field>]> {
     }
 }
 
-/// A field whose leaves that need it count microseconds.
+/// Returns a field in which the leaves that need it count microseconds.
 fn with_unit(field: &Arc<Field>, leaf: &mut slice::Iter<'_, bool>) -> Arc<Field> {
     let inner = |field: &Arc<Field>, leaf: &mut slice::Iter<'_, bool>| with_unit(field, leaf);
     let data_type = match field.data_type() {
@@ -154,7 +154,7 @@ fn needs_microseconds(chunks: &CountedChunks, column: usize) -> Result<bool, For
     }
 }
 
-/// `row` is the first of those that were looked at together.
+/// Makes the error of a year out of range; `row` is the first of those that were looked at together.
 fn beyond(row: u64, what: &str) -> FormatError {
     let problem = format!("an INT96 timestamp behind row {row} has {what}");
     FormatError::new(Reason::Text(problem))

@@ -80,7 +80,7 @@ impl Lanes {
         Ok(Some(Self { lanes, columns, cpu: Duration::ZERO }))
     }
 
-    /// The next rows, with all columns.
+    /// Reads the next rows, with all columns.
     pub(super) fn next(&mut self, schema: &SchemaRef) -> Option<Result<RecordBatch, FormatError>> {
         let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.columns];
         let mut ended = 0;
@@ -110,7 +110,7 @@ impl Lanes {
         Some(batch)
     }
 
-    /// CPU time of the batches that were handed over since it was last asked for.
+    /// Takes the CPU time of the batches that were handed over since the last call.
     pub(super) fn take_cpu(&mut self) -> Duration {
         std::mem::take(&mut self.cpu)
     }
@@ -132,7 +132,7 @@ fn sizes(metadata: &ArrowReaderMetadata) -> Vec<u64> {
     sizes
 }
 
-/// Columns of these sizes dealt out so that no thread has much more to do than another.
+/// Deals out columns of these sizes so that no thread has much more to do than another.
 fn dealt(sizes: &[u64], threads: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|&column| Reverse(sizes.get(column)));

@@ -108,7 +108,7 @@ fn is_even(head: &[u8], is_complete: bool, options: &CsvOptions) -> bool {
     delimited::is_even(text, &options.delimiter, options.quote)
 }
 
-/// The contradiction of a first row that is to name the columns.
+/// Finds the contradiction of a first row that is to name the columns.
 fn first_row(text: &SniffedText, options: &CsvOptions) -> Option<Contradiction> {
     if !options.header || options.skip_lines > 0 || text.first_row == FirstRow::Unclear {
         return None;
@@ -118,7 +118,7 @@ fn first_row(text: &SniffedText, options: &CsvOptions) -> Option<Contradiction> 
 }
 
 impl Contradiction {
-    /// The options of the command line that fit the file.
+    /// Returns the options of the command line that fit the file.
     pub fn remedy(&self) -> String {
         let quoted = |text: &str| format!("'{}'", terminator::escape(text.as_bytes()));
         match self {

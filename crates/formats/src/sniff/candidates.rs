@@ -69,7 +69,7 @@ pub(super) fn delimiters(text: &str, row_terminator: &str) -> Vec<String> {
     found
 }
 
-/// The delimiter with the companion that stands at the same side of it everywhere.
+/// Returns the delimiter with the companion that stands at the same side of it everywhere.
 fn extended(text: &str, delimiter: &str, row_terminator: &str) -> Option<String> {
     let mut before: Option<Option<char>> = None;
     let mut behind: Option<Option<char>> = None;

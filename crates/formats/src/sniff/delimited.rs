@@ -37,7 +37,7 @@ const IMPLAUSIBLE: f64 = 20.0;
 /// A rival whose score is within this of the best is mentioned.
 const RIVAL_WITHIN: f64 = 0.7;
 
-/// The delimiter that the first line names (`sep=;`), and the text behind that line.
+/// Returns the delimiter that the first line names (`sep=;`), and the text behind that line.
 pub(super) fn separator_line(text: &str, row_terminator: &str) -> Option<(String, String)> {
     let (line, rest) = text.split_once(row_terminator)?;
     let line = line.trim_matches('"');
@@ -45,7 +45,7 @@ pub(super) fn separator_line(text: &str, row_terminator: &str) -> Option<(String
     (delimiter.chars().count() == 1).then(|| (delimiter.to_owned(), rest.to_owned()))
 }
 
-/// The likeliest delimiter and row terminator; `None` if no candidate divides the rows evenly.
+/// Finds the likeliest delimiter and row terminator; `None` if no candidate divides the rows evenly.
 pub(super) fn guess(sample: Text<'_>, named: Option<String>) -> Option<Guess> {
     let mut guesses = of_ending(sample, "", named.as_deref());
     if named.is_none() {
@@ -158,7 +158,7 @@ fn of_ending(sample: Text<'_>, mark: &str, named: Option<&str>) -> Vec<Guess> {
     guesses
 }
 
-/// The number of fields that most rows have, and how many have it.
+/// Returns the number of fields that most rows have, and the number of those rows.
 fn usual(rows: &[Vec<String>]) -> (usize, usize) {
     let mut counts = std::collections::BTreeMap::new();
     for row in rows {
@@ -180,7 +180,7 @@ struct Rows {
     quoted: usize,
 }
 
-/// Rows and fields by RFC 4180; `None` if a quote stands where none may, or is never closed.
+/// Splits rows and fields by RFC 4180; `None` if a quote stands where none may, or is never closed.
 fn split(
     text: &str,
     delimiter: &str,
@@ -236,7 +236,7 @@ fn split(
     (!rows.is_empty()).then_some(Rows { rows, quoted: quoted_fields })
 }
 
-/// The text up to the closing quote, doubled quotes halved, and what follows.
+/// Splits off the text up to the closing quote, doubled quotes halved.
 fn closed(text: &str, quote: char) -> Option<(String, &str)> {
     let mut cell = String::new();
     let mut rest = text;

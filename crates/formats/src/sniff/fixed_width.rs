@@ -26,7 +26,7 @@ pub struct FixedColumns {
 const LINES_MAX: usize = 2000;
 
 impl FixedColumns {
-    /// The line's columns, padding included.
+    /// Divides a line into its columns, padding included.
     pub(super) fn divide(&self, line: &str) -> Vec<String> {
         let characters = self.positions.of(line);
         let mut edges = vec![0];
@@ -57,8 +57,8 @@ impl Positions {
     }
 }
 
-/// Columns of lines of equal length: they begin behind a position that is blank in all lines, and where digits meet letters
-/// in all of them. `None` if lines differ in length or nothing divides them.
+/// Finds columns of lines of equal length: they begin behind a position that is blank in all lines, and where
+/// digits meet letters in all of them. `None` if lines differ in length or nothing divides them.
 pub fn fixed_columns(lines: &[&str], positions: Positions) -> Option<FixedColumns> {
     let lines: Vec<_> = lines.iter().take(LINES_MAX).map(|line| positions.of(line)).collect();
     let width = lines.iter().map(Vec::len).max()?;

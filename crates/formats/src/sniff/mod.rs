@@ -257,7 +257,7 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
     })
 }
 
-/// The types of cells, by the rules of [`infer`](crate::infer()).
+/// Infers the types of cells, by the rules of [`infer`](crate::infer()).
 fn types_of(rows: &[Vec<String>]) -> Result<InferredSchema, FormatError> {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let mut text = String::new();
@@ -386,8 +386,8 @@ impl SniffedText {
         })
     }
 
-    /// A format file for the file, if one can describe it: bcp has neither quotes nor big-endian UTF-16, and counts widths in
-    /// bytes.
+    /// Makes a format file for the file, if one can describe it: bcp has neither quotes nor big-endian
+    /// UTF-16, and counts widths in bytes.
     pub fn format_file(&self) -> Option<FormatFile> {
         let wide = match self.encoding {
             Encoding::Utf16Le => true,
@@ -434,7 +434,7 @@ impl SniffedText {
         Some(FormatFile { version: FormatVersion::default(), fields, rowset: None })
     }
 
-    /// A list of columns as [`declare`](crate::bcp::declare) reads it.
+    /// Writes a list of columns as [`declare`](crate::bcp::declare) reads it.
     pub fn declaration(&self) -> String {
         let column = |column: &Column| {
             let null = if column.flags.is_nullable() { "null" } else { "not null" };
@@ -510,7 +510,7 @@ impl fmt::Display for SniffedText {
 }
 
 impl SniffedText {
-    /// The first rows, with a bar at every break.
+    /// Prints the first rows, with a bar at every break.
     fn fmt_preview(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  preview")?;
         let fixed = matches!(self.layout, Layout::FixedWidth { .. });
@@ -537,7 +537,7 @@ impl SniffedText {
     }
 }
 
-/// A cell on one line, and not too long.
+/// Puts a cell on one line, and shortens it.
 fn shortened(cell: &str) -> String {
     let plain: String = cell.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
     if plain.chars().count() <= PREVIEW_CELL_CHARS {

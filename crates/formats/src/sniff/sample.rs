@@ -17,7 +17,7 @@ pub(super) struct Sample {
     pub(super) is_complete: bool,
 }
 
-/// The name of a format that begins with its own.
+/// Returns the name of a format that begins with its own mark.
 pub(super) fn known(bytes: &[u8]) -> Option<&'static str> {
     const MAGIC: &[(&[u8], &str)] = &[
         (b"PAR1", "Apache Parquet"),
@@ -36,8 +36,8 @@ pub(super) fn known(bytes: &[u8]) -> Option<&'static str> {
 }
 
 impl Sample {
-    /// The bytes as text of the encoding that a mark names, or that is `asked` for, or else that is guessed; `None` if they are no
-    /// text.
+    /// Decodes the bytes as text of the encoding that a mark names, or that is `asked` for, or else that is
+    /// guessed; `None` if they are no text.
     pub(super) fn decode(bytes: &[u8], is_complete: bool, asked: Option<Encoding>) -> Option<Self> {
         let (mark, skipped) = match Encoding::of_mark(bytes) {
             Some((encoding, length)) => (Some(encoding), length),
@@ -76,7 +76,7 @@ impl Sample {
     }
 }
 
-/// The encoding of text without a byte-order mark.
+/// Guesses the encoding of text without a byte-order mark.
 fn guess_encoding(body: &[u8]) -> Option<Encoding> {
     // Latin text in UTF-16 has a zero in every other byte; in other encodings zeros are rare.
     let head = body.get(..body.len().min(4096)).unwrap_or_default();

@@ -37,7 +37,7 @@ pub(in super::super) fn spell(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// A GUID in the order of its text; braces may stand around it, anything behind it is dropped.
+/// Parses a GUID in the order of its text; braces may stand around it, anything behind it is dropped.
 pub(in super::super) fn guid(text: &[u8]) -> Result<([u8; 16], Remark), Fault> {
     let (text, braced) = match text {
         [b'{', rest @ ..] => (rest, true),

@@ -23,7 +23,7 @@ pub(in super::super) struct Instant {
 }
 
 impl Instant {
-    /// Units of 10^-scale s since midnight; refuses a finer time.
+    /// Returns the units of 10^-scale s since midnight; refuses a finer time.
     fn scaled(self, scale: u8) -> Result<u64, Fault> {
         let unit = 10_u64.pow(7 - u32::from(scale.min(7)));
         if self.finer || !self.ticks.is_multiple_of(unit) {
@@ -38,7 +38,7 @@ impl Instant {
         self.days - DAYS_TO_1970
     }
 
-    /// `time(scale)` in the unit of the exact form.
+    /// Makes a `time(scale)` in the unit of the exact form.
     pub(in super::super) fn time(self, scale: u8) -> Result<i64, Fault> {
         let ticks = self.scaled(scale)?;
         let digits = match scale {
@@ -50,7 +50,7 @@ impl Instant {
         Ok((ticks * 10_u64.pow(digits - u32::from(scale.min(7)))) as i64)
     }
 
-    /// `datetime2(scale)`, scale below 7, in the unit of the exact form since 1970.
+    /// Makes a `datetime2(scale)`, scale below 7, in the unit of the exact form since 1970.
     pub(in super::super) fn timestamp(self, scale: u8) -> Result<i64, Fault> {
         let time = self.time(scale.min(6))?;
         let per_day = match scale {
@@ -61,13 +61,14 @@ impl Instant {
         Ok(i64::from(self.date()) * per_day + time)
     }
 
-    /// `datetime2(7)`: 100 ns since 0001-01-01, big-endian.
+    /// Makes a `datetime2(7)`: 100 ns since 0001-01-01, big-endian.
     pub(in super::super) fn exact(self) -> Result<[u8; 8], Fault> {
         let ticks = self.scaled(7)?;
         Ok((self.days as u64 * TICKS_PER_DAY + ticks).to_be_bytes())
     }
 
-    /// `datetimeoffset(scale)`: the same in UTC, then the offset with its sign bit flipped.
+    /// Makes a `datetimeoffset(scale)`: 100 ns since 0001-01-01 in UTC, big-endian, then the offset with its
+    /// sign bit flipped.
     pub(in super::super) fn exact_offset(self, scale: u8) -> Result<[u8; 10], Fault> {
         self.scaled(scale)?;
         let local = self.days as i64 * TICKS_PER_DAY as i64 + self.ticks as i64;
@@ -80,7 +81,7 @@ impl Instant {
         Ok([a, b, c, d, e, f, g, h, i, j])
     }
 
-    /// `datetime` in ms since 1970: rounded to 1/300 s, whose ticks end in 0, 3 and 7 ms.
+    /// Makes a `datetime` in ms since 1970: rounded to 1/300 s, whose ticks end in 0, 3 and 7 ms.
     pub(in super::super) fn datetime(self) -> Result<i64, Fault> {
         if self.finer || !self.ticks.is_multiple_of(10_000) {
             return Err(Fault::DateOverflow);
@@ -97,7 +98,7 @@ impl Instant {
         Ok(i64::from(days - DAYS_TO_1970) * 86_400_000 + milliseconds(ticks as u32))
     }
 
-    /// `smalldatetime` in seconds since 1970. Seconds are refused.
+    /// Makes a `smalldatetime` in seconds since 1970. Seconds are refused.
     pub(in super::super) fn smalldatetime(self) -> Result<i64, Fault> {
         let minute = TICKS_PER_MINUTE as u64;
         if !(DAYS_TO_1900..=DAYS_TO_1900 + 65_535).contains(&self.days) {
@@ -110,7 +111,7 @@ impl Instant {
     }
 }
 
-/// 1/300 s in ms, as SQL Server rounds them: 0, 3, 7, 10 ….
+/// Converts 1/300 s to ms, as SQL Server rounds them: 0, 3, 7, 10 ….
 pub(in super::super) fn milliseconds(ticks: u32) -> i64 {
     (i64::from(ticks) * 10 + 1) / 3
 }

@@ -22,28 +22,28 @@ struct Parts {
     offset_minutes: Option<i16>,
 }
 
-/// A `date`; a time of day behind it is ignored.
+/// Parses a `date`; a time of day behind it is ignored.
 #[inline]
 pub(in super::super) fn date(text: &[u8]) -> Result<Instant, Fault> {
     let days = strict(text)?.days.ok_or(Fault::Syntax)?;
     Ok(Instant { days, ..Instant::default() })
 }
 
-/// A `time`; a date in front of it and an offset behind it are ignored.
+/// Parses a `time`; a date in front of it and an offset behind it are ignored.
 #[inline]
 pub(in super::super) fn time(text: &[u8]) -> Result<Instant, Fault> {
     let (ticks, finer) = strict(text)?.time.ok_or(Fault::Syntax)?;
     Ok(Instant { ticks, finer, ..Instant::default() })
 }
 
-/// A `datetimeoffset`: without a date it is 1900-01-01, without an offset +00:00.
+/// Parses a `datetimeoffset`: without a date it is 1900-01-01, without an offset +00:00.
 #[inline]
 pub(in super::super) fn datetimeoffset(text: &[u8]) -> Result<Instant, Fault> {
     Ok(instant(strict(text)?))
 }
 
-/// A `datetime`, `smalldatetime` or `datetime2`; an offset is ignored. `meridiem` says whether AM and PM are taken: they
-/// are not in UTF-16.
+/// Parses a `datetime`, `smalldatetime` or `datetime2`; an offset is ignored. `meridiem`: AM and PM are
+/// taken, as they are not in UTF-16.
 #[inline]
 pub(in super::super) fn datetime2(text: &[u8], meridiem: bool) -> Result<(Instant, Remark), Fault> {
     let parts = match text {
@@ -58,7 +58,8 @@ pub(in super::super) fn datetime2(text: &[u8], meridiem: bool) -> Result<(Instan
     }
 }
 
-/// A date or a time by the rules of a load. What the original's strict grammar takes has one meaning only, and is taken too.
+/// Parses a date or a time by the rules of a load. A text of the original's strict grammar has one meaning
+/// only, and is taken too.
 pub(in super::super) fn by_load_rules(
     text: &[u8],
     sql_type: &SqlType,
@@ -111,7 +112,7 @@ fn instant(parts: Parts) -> Instant {
     }
 }
 
-/// ISO date, blank, time, offset, each optional but not all absent.
+/// Parses ISO date, blank, time, offset, each optional but not all absent.
 fn strict(text: &[u8]) -> Result<Parts, Fault> {
     let text = number_text::trimmed(text);
     let mut rest = match text {
@@ -153,13 +154,13 @@ fn strict(text: &[u8]) -> Result<Parts, Fault> {
     Ok(parts)
 }
 
-/// The text inside `{d '…'}`, `{t '…'}` or `{ts '…'}`.
+/// Returns the text inside `{d '…'}`, `{t '…'}` or `{ts '…'}`.
 fn escape(text: &[u8]) -> Option<&[u8]> {
     let inside = text.strip_prefix(b"{ts '").or(text.strip_prefix(b"{d '")).or(text.strip_prefix(b"{t '"))?;
     inside.strip_suffix(b"'}")
 }
 
-/// Digits behind the second's point.
+/// Reads the digits behind the second's point as ticks of 100 ns, and notes further digits.
 fn ticks_of(digits: &[u8]) -> (u64, bool) {
     let (kept, rest) = digits.split_at(digits.len().min(7));
     let ticks = kept.iter().fold(0, |ticks, digit| ticks * 10 + u64::from(digit - b'0'));
@@ -184,7 +185,7 @@ fn begins_like_iso(text: &[u8]) -> bool {
         || matches!(text, [b'-', ..])
 }
 
-/// A date as people write it in the United States, a time of day, or one behind the other.
+/// Parses a date as people write it in the United States, a time of day, or one behind the other.
 fn loose(text: &[u8], meridiem: bool) -> Result<(Instant, Remark), Fault> {
     let text = std::str::from_utf8(text).map_err(|_| Fault::Syntax)?.trim_end_matches(' ');
     let (date, time) = match text.find(':') {
@@ -215,7 +216,7 @@ fn loose(text: &[u8], meridiem: bool) -> Result<(Instant, Remark), Fault> {
     Ok((instant, remark))
 }
 
-/// `h:mm`, `h:mm:ss`, `h:mm:ss.fff`, with AM or PM behind it.
+/// Parses `h:mm`, `h:mm:ss`, `h:mm:ss.fff`, with AM or PM behind it.
 fn loose_time(text: &str, meridiem: bool) -> Result<(u64, Remark), Fault> {
     let text = text.trim();
     let letters = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());

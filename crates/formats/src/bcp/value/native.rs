@@ -8,8 +8,8 @@ use super::super::{Deviation, HostType};
 use super::instant::{Instant, TICKS_PER_DAY, TICKS_PER_MINUTE, milliseconds};
 use super::{Fault, Remark, hex};
 
-/// The value's bytes at its type's size. Longer ones are cut and shorter ones filled up with zeros, as the original
-/// does.
+/// Returns the value's bytes at its type's size. Longer ones are cut and shorter ones filled up with zeros,
+/// as the original does.
 #[inline]
 pub(in super::super) fn sized<const W: usize>(bytes: &[u8]) -> Result<([u8; W], Remark), Fault> {
     if let Ok(exact) = bytes.try_into() {
@@ -45,14 +45,14 @@ pub(in super::super) fn integer(host_type: HostType, bytes: &[u8]) -> Result<(i6
     })
 }
 
-/// `money`: the high half first.
+/// Reads a `money`: the high half first.
 #[inline]
 pub(in super::super) fn money([a, b, c, d, e, f, g, h]: [u8; 8]) -> i64 {
     i64::from_le_bytes([e, f, g, h, a, b, c, d])
 }
 
-/// A decimal: value and scale. 4, 8, 12 or 16 bytes of magnitude behind precision, scale and sign. The original looks neither
-/// at the precision, nor whether the sign is 1.
+/// Reads a decimal: value and scale. Precision, scale and sign come first, then 4, 8, 12 or 16 bytes of
+/// magnitude. The original checks neither the precision nor a sign other than 1.
 pub(in super::super) fn decimal(bytes: &[u8]) -> Result<((i128, u8), Remark), Fault> {
     let [precision, scale, sign, magnitude @ ..] = bytes else { return Err(Fault::Length(bytes.len())) };
     if !matches!(magnitude.len(), 4 | 8 | 12 | 16) {
@@ -72,7 +72,8 @@ pub(in super::super) fn decimal(bytes: &[u8]) -> Result<((i128, u8), Remark), Fa
     Ok(((value, *scale), is_odd.then_some(Deviation::OddDecimal)))
 }
 
-/// A decimal at the column's scale. Digits that the column does not keep are cut, as the original does.
+/// Converts a decimal to the column's scale. Digits that the column does not keep are cut, as the original
+/// does.
 #[inline]
 pub(in super::super) fn rescaled(
     (value, scale): (i128, u8),
@@ -164,7 +165,7 @@ pub(in super::super) fn instant(host_type: HostType, bytes: &[u8]) -> Result<(In
     Ok((instant, remark))
 }
 
-/// `uniqueidentifier` in the order of its text.
+/// Reads a `uniqueidentifier` in the order of its text.
 #[inline]
 pub(in super::super) fn uniqueidentifier(bytes: &[u8]) -> Result<([u8; 16], Remark), Fault> {
     if bytes.is_empty() {
@@ -174,8 +175,8 @@ pub(in super::super) fn uniqueidentifier(bytes: &[u8]) -> Result<([u8; 16], Rema
     Ok((guid::swap_order(value), remark))
 }
 
-/// A native value as `-c` would spell it, for conversion to another type and for error files; bytes that are no value
-/// of the type as hex.
+/// Spells a native value as `-c` would, for conversion to another type and for error files. Bytes that are no
+/// value of the type become hex.
 pub(in super::super) fn spell(host_type: HostType, bytes: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     if spell_value(host_type, bytes, out).is_err() {

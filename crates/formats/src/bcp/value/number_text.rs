@@ -15,7 +15,7 @@ pub(in super::super) fn is_blank(text: &[u8]) -> bool {
     matches!(text, [b' ', ..]) && text.iter().all(|byte| *byte == b' ')
 }
 
-/// A whole number from `minimum` to `maximum`. The empty string is 0, as for the original.
+/// Parses a whole number from `minimum` to `maximum`. The empty string is 0, as for the original.
 #[inline]
 pub(in super::super) fn integer(text: &[u8], minimum: i64, maximum: i64) -> Result<i64, Fault> {
     if let Some(value) = plain(text) {
@@ -33,7 +33,7 @@ pub(in super::super) fn integer(text: &[u8], minimum: i64, maximum: i64) -> Resu
     }
 }
 
-/// 0 or 1, in any spelling of a number.
+/// Parses 0 or 1, in any spelling of a number.
 pub(in super::super) fn bit(text: &[u8]) -> Result<bool, Fault> {
     match text {
         b"0" | b"" => return Ok(false),
@@ -51,7 +51,7 @@ pub(in super::super) fn bit(text: &[u8]) -> Result<bool, Fault> {
     }
 }
 
-/// A number of at most `precision` digits in units of 10^-scale. Blanks may stand behind the sign.
+/// Parses a number of at most `precision` digits in units of 10^-scale. Blanks may stand behind the sign.
 #[inline]
 pub(in super::super) fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i128, Fault> {
     let Exact { value, lossy } = exact(trimmed(text), scale, true)?;
@@ -63,8 +63,8 @@ pub(in super::super) fn decimal(text: &[u8], precision: u8, scale: u8) -> Result
     }
 }
 
-/// An amount in units of 1/10000 from `minimum` to `maximum`. With `grouped`, `$` in front and commas between groups of
-/// three digits are taken, as the original does in code pages, though not in UTF-16.
+/// Parses an amount in units of 1/10000 from `minimum` to `maximum`. With `grouped`, `$` in front and commas
+/// between groups of three digits are taken, as the original does in code pages, though not in UTF-16.
 pub(in super::super) fn money(text: &[u8], grouped: bool, minimum: i64, maximum: i64) -> Result<i64, Fault> {
     if text.is_empty() {
         return Ok(0);
@@ -86,7 +86,7 @@ pub(in super::super) fn money(text: &[u8], grouped: bool, minimum: i64, maximum:
     }
 }
 
-/// A float as the C library reads it: also in hexadecimal, and "nan".
+/// Parses a float as the C library does: also in hexadecimal, and "nan".
 pub(in super::super) fn float(text: &[u8]) -> Result<(f64, Remark), Fault> {
     let number = float_text(text)?;
     match number {
@@ -99,7 +99,7 @@ pub(in super::super) fn float(text: &[u8]) -> Result<(f64, Remark), Fault> {
     }
 }
 
-/// A `real` as the C library reads it: also in hexadecimal, and "nan".
+/// Parses a `real` as the C library does: also in hexadecimal, and "nan".
 pub(in super::super) fn real(text: &[u8]) -> Result<(f32, Remark), Fault> {
     let number = float_text(text)?;
     match number {
@@ -144,7 +144,7 @@ fn float_text(text: &[u8]) -> Result<FloatText<'_>, Fault> {
     }
 }
 
-/// Digits with a minus at most, and few enough not to overflow.
+/// Parses digits with a minus at most, and few enough not to overflow.
 #[inline]
 fn plain(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
@@ -165,7 +165,7 @@ fn plain(text: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// Sign, digits with a point among them, exponent. Cut after `scale` digits behind the point.
+/// Parses sign, digits with a point among them, exponent. Cut after `scale` digits behind the point.
 fn exact(text: &[u8], scale: u8, blank_behind_sign: bool) -> Result<Exact, Fault> {
     let (negative, mut rest) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -233,7 +233,7 @@ fn exponent(text: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// `1,234.5` without `$` and commas; commas stand between groups of three digits only.
+/// Strips `1,234.5` of `$` and commas; commas stand between groups of three digits only.
 fn ungrouped(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.strip_prefix(b"$").unwrap_or(text);
     let (sign, rest) = match text {
