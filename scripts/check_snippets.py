@@ -53,7 +53,6 @@ UNEXECUTED: dict[tuple[str, str], str] = {
         "docs/connections.md",
         'export BULKWIRE_PASSWORD="$CLIENT_SECRET"',
     ): "it asks Microsoft Entra; clients/test_entra.py signs in so at an endpoint of its own",
-    ("docs/install.md", "make dist"): "it builds for hours",
     (
         "docs/server.md",
         "bulkwire serve --port 1433 --entra-key issuer.pem --entra-is",
