@@ -2,7 +2,8 @@
 
 - Dependency arrows between the rooms (ARCHITECTURE.md) hold; DataFusion appears in `query` alone.
 - No catch-all modules; no file of code over 800 lines (past 600, look for the second noun).
-- No unfinished work left in the code, `unsafe` in the one file of UNSAFE, and no path of the checkout in a program.
+- No unfinished work left in the code, `unsafe` in the one file of UNSAFE, and no path of the checkout
+  in a program.
 - Comments and pages avoid the words in RETIRED.
 """
 
