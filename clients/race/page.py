@@ -68,8 +68,8 @@ def markdown(results: Results, link: str) -> str:
             lines += [*_table((HEADS[0], *HEADS[3:]), map(_figures, summaries)), ""]
     lines += ["## Versions, runs and rows", "", *_items(_versions(results)), ""]
     for title, found in _lists(results):
-        # The page of the method has it for readers of the tables.
-        if title != "Method":
+        # Readers of the tables find the best in them, and the method on its own page.
+        if title not in ("Method", "Beside the best other client"):
             lines += [f"## {title}", "", *_items(found), ""]
     return "\n".join(lines)
 
