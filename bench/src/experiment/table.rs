@@ -75,13 +75,13 @@ impl Table {
     }
 }
 
-/// With aligned columns, and as Markdown has it: the first column left, the others right.
-/// A figure as a cell, or a dash.
+/// Formats a figure as a cell, or a dash.
 pub fn or_dash<T>(figure: Option<T>, print: impl Fn(T) -> String) -> String {
     figure.map_or_else(|| "-".to_owned(), print)
 }
 
 impl fmt::Display for Table {
+    /// Prints the table with aligned columns, and as Markdown has it: the first column left, the others right.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n", self.title)?;
         if !self.note.is_empty() {

@@ -22,7 +22,8 @@ impl FileAccess {
         })
     }
 
-    /// The file of a name; a relative one is looked for below the first directory. Symbolic links may not lead out.
+    /// Finds the file of a name; a relative one is looked for below the first directory. Symbolic links may
+    /// not lead out.
     ///
     /// Errors: 4860 if there is no such file, 4861 if it may not be read.
     pub fn existing(&self, name: &str) -> Result<PathBuf, SqlError> {
@@ -48,7 +49,7 @@ impl FileAccess {
         }
     }
 
-    /// The path of a file that is to be made.
+    /// Returns the path of a file that is to be made.
     ///
     /// Errors: 4861 if it exists or may not be made.
     pub fn fresh(&self, name: &str) -> Result<PathBuf, SqlError> {
@@ -97,7 +98,7 @@ impl FileAccess {
     }
 }
 
-/// 4861: the operating system refused.
+/// Makes error 4861: the operating system refused.
 pub fn cannot_open(name: &str, error: &io::Error) -> SqlError {
     let code = error.raw_os_error().unwrap_or_default();
     SqlError::new(

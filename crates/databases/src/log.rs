@@ -58,12 +58,12 @@ fn write(entries: &Receiver<Entry>) {
     }
 }
 
-/// Has lines written as JSON from now on.
+/// Decides if lines are written as JSON from now on.
 pub fn set_json(is_json: bool) {
     IS_JSON.store(is_json, Ordering::Relaxed);
 }
 
-/// The beginning of a line in JSON: when it was written, and how grave it is.
+/// Makes the beginning of a line in JSON: its time and severity.
 pub fn json_head(level: &str) -> Map<String, Value> {
     let now = Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true);
     [("timestamp", now.as_str()), ("level", level)]
@@ -72,7 +72,7 @@ pub fn json_head(level: &str) -> Map<String, Value> {
         .collect()
 }
 
-/// A text as it is written.
+/// Returns a text as it is written to the log.
 fn shown(level: &str, text: String) -> String {
     if !IS_JSON.load(Ordering::Relaxed) {
         return one_line(text);
@@ -92,7 +92,7 @@ fn is_forging(character: char) -> bool {
     character.is_control() || turns || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// A text without characters by which a client could write lines of its own into the log.
+/// Returns a text without characters by which a client could write lines of its own into the log.
 fn one_line(text: String) -> String {
     if !text.contains(is_forging) {
         return text;

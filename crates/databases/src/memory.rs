@@ -26,7 +26,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// The shares of a server that may use `limit` bytes.
+    /// Computes the shares of a server that may use `limit` bytes.
     pub fn of(limit: u64) -> Shares {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let cache_bytes = (limit / 4).clamp(CACHE_BYTES_MIN, CACHE_BYTES_MAX);
@@ -60,7 +60,7 @@ const SHARE: u64 = 2;
 /// Size that is assumed where the memory of the machine cannot be found out.
 const UNKNOWN_MACHINE_BYTES: u64 = 8 << 30;
 
-/// The default limit in bytes: half of the machine's memory, or of what its control groups allow.
+/// Returns the default limit in bytes: half of the machine's memory, or of what its control groups allow.
 pub fn default_limit() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
     let machine = machine.unwrap_or(UNKNOWN_MACHINE_BYTES);
@@ -68,13 +68,13 @@ pub fn default_limit() -> u64 {
     machine.min(group) / SHARE
 }
 
-/// `MemTotal` of /proc/meminfo, which is in KiB.
+/// Reads `MemTotal` of /proc/meminfo, which is in KiB.
 fn total_of(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The least limit of the process's control group and those around it; None if there is none.
+/// Returns the least limit of the process's control group and those around it; None if there is none.
 fn group_limit(root: &Path) -> Option<u64> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut limits = Vec::new();
@@ -102,7 +102,8 @@ fn group_limit(root: &Path) -> Option<u64> {
     limits.into_iter().min()
 }
 
-/// A size such as `512MB`, `2GiB` or `1000000`; units are powers of 1024. Errors: a sentence for the user.
+/// Parses a size such as `512MB`, `2GiB` or `1000000`; units are powers of 1024. Errors: a sentence for the
+/// user.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -15,7 +15,7 @@ pub fn mentions(text: &str) -> bool {
     WORDS.iter().any(|word| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes())))
 }
 
-/// A statement without its literals and comments.
+/// Returns a statement without its literals and comments.
 pub fn without_literals(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

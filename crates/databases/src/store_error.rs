@@ -9,7 +9,7 @@ use tsql::errors;
 use crate::catalogue::TableDefinition;
 use crate::storage::{StoreError, shown_row, shown_value};
 
-/// The store's error as T-SQL's.
+/// Converts the store's error to T-SQL's.
 pub fn store_error(error: StoreError) -> SqlError {
     if let StoreError::Engine(EngineError::FileGroupFull { group, table, index, reason }) = &error {
         let index = index.as_ref().map(|index| format!(".'{index}'")).unwrap_or_default();
@@ -35,8 +35,8 @@ pub fn store_error(error: StoreError) -> SqlError {
     }
 }
 
-/// The SQL error of a failed change to a table: duplicates (2627, 2601) and rows out of order (4819) in SQL Server's
-/// words.
+/// Makes the SQL error of a failed change to a table: duplicates (2627, 2601) and rows out of order (4819) in
+/// SQL Server's words.
 pub(crate) fn keyed_error(definition: &TableDefinition, error: StoreError) -> SqlError {
     match &error {
         StoreError::Engine(EngineError::DuplicateKey { index, values, .. }) => {
@@ -64,7 +64,7 @@ pub(crate) fn keyed_error(definition: &TableDefinition, error: StoreError) -> Sq
     }
 }
 
-/// One row of the columns at these positions, as messages show a key.
+/// Formats one row of the columns at these positions, as messages show a key.
 fn shown_key(
     definition: &TableDefinition,
     positions: &[usize],
@@ -77,7 +77,8 @@ fn shown_key(
     shown_row(&values, &columns, 0)
 }
 
-/// Two rows that follow each other although the key of the second, as messages show it, is less.
+/// Makes the error of two rows that follow each other although the key of the second, as messages show it, is
+/// less.
 pub(crate) fn out_of_order(first: &str, second: &str) -> SqlError {
     let text = format!(
         "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness constraint imposed by the target table. Sort order incorrect for the following two rows: primary key of first row: ({first}), primary key of second row: ({second})."
@@ -85,7 +86,7 @@ pub(crate) fn out_of_order(first: &str, second: &str) -> SqlError {
     SqlError::new(4819, 16, 1, text)
 }
 
-/// The paged engine's error under SQL Server's number.
+/// Converts the paged engine's error to SQL Server's number.
 fn engine_error(error: &EngineError) -> SqlError {
     if let EngineError::RowTooLarge { bytes, limit_bytes } = error {
         let text = format!(
@@ -115,12 +116,13 @@ fn engine_error(error: &EngineError) -> SqlError {
     SqlError::new(number, class, 1, error.to_string())
 }
 
-/// The error for a name that another session took between its check and its use: the same as that of the check.
+/// Makes the error for a name that another session took between its check and its use: the same as that of
+/// the check.
 pub fn name_taken(error: SqlError, checked: impl FnOnce() -> SqlError) -> SqlError {
     if error.number == errors::OBJECT_EXISTS.number { checked() } else { error }
 }
 
-/// 3930: an uncommittable transaction cannot do this.
+/// Makes error 3930: an uncommittable transaction cannot do this.
 pub fn uncommittable() -> SqlError {
     let text = "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.";
     SqlError::new(3930, 16, 1, text)

@@ -15,7 +15,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// A request on its connection's thread.
+    /// Places a request on its connection's thread.
     #[inline]
     pub fn on_connection() -> Placement {
         Placement { on_connection: Arc::new(AtomicBool::new(true)) }

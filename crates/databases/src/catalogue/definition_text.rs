@@ -4,8 +4,8 @@
 use tsql::expression::{BinaryOperator, Comparison, Expr, Literal, UnaryOperator};
 use tsql::parse_expression;
 
-/// `price > 0` as `([price]>(0))`. A text with something that has no short form here (a query, say) is kept as it was
-/// written.
+/// Shortens an expression as SQL Server stores it: `price > 0` becomes `([price]>(0))`. A text with something
+/// that has no short form here (a query, say) is kept as it was written.
 pub fn definition_text(text: &str) -> String {
     let written = || format!("({text})");
     let Ok(expr) = parse_expression(text) else { return written() };

@@ -74,7 +74,7 @@ pub struct SchemaEntry {
 }
 
 impl std::default::Default for Directory {
-    /// The databases of every server, with the ids that they have there.
+    /// Lists the databases of every server, with the ids that they have there.
     fn default() -> Self {
         let names = ["master", "tempdb", "model", "msdb"];
         let databases = (1..).zip(names).map(|(id, name)| DatabaseEntry::new(id, name)).collect();
@@ -83,12 +83,12 @@ impl std::default::Default for Directory {
 }
 
 impl Directory {
-    /// The database of a name.
+    /// Returns the database of a name.
     pub fn database(&self, name: &str) -> Option<&DatabaseEntry> {
         self.databases.iter().find(|database| same_name(&database.name, name))
     }
 
-    /// The database of a name, to change.
+    /// Returns the database of a name, to change.
     pub fn database_mut(&mut self, name: &str) -> Option<&mut DatabaseEntry> {
         self.databases.iter_mut().find(|database| same_name(&database.name, name))
     }
@@ -130,12 +130,12 @@ impl DatabaseEntry {
         self.read_committed_snapshot.unwrap_or(true)
     }
 
-    /// The collation of columns that name none.
+    /// Returns the collation of columns that name none.
     pub fn collation(&self) -> &str {
         self.collation.as_deref().unwrap_or(DEFAULT_COLLATION)
     }
 
-    /// The schema of a name.
+    /// Returns the schema of a name.
     pub fn schema(&self, name: &str) -> Option<&SchemaEntry> {
         self.schemas.iter().find(|schema| same_name(&schema.name, name))
     }

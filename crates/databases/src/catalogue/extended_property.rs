@@ -49,27 +49,27 @@ impl PropertyOwner {
     /// The database itself.
     pub const DATABASE: PropertyOwner = PropertyOwner { class: 0, major: 0, minor: 0 };
 
-    /// An object, or a column of it.
+    /// Names an object, or a column of it.
     pub fn object(major: i32, minor: i32) -> PropertyOwner {
         PropertyOwner { class: 1, major, minor }
     }
 
-    /// A parameter.
+    /// Names a parameter.
     pub fn parameter(major: i32, minor: i32) -> PropertyOwner {
         PropertyOwner { class: 2, major, minor }
     }
 
-    /// A schema.
+    /// Names a schema.
     pub fn schema(schema_id: i32) -> PropertyOwner {
         PropertyOwner { class: 3, major: schema_id, minor: 0 }
     }
 
-    /// An index.
+    /// Names an index.
     pub fn index(major: i32, index_id: i32) -> PropertyOwner {
         PropertyOwner { class: 7, major, minor: index_id }
     }
 
-    /// `class_desc`.
+    /// Returns `class_desc` in sys.extended_properties.
     pub fn description(self) -> &'static str {
         match self.class {
             0 => "DATABASE",
@@ -82,7 +82,7 @@ impl PropertyOwner {
 }
 
 impl PropertyValue {
-    /// A property value. The caller has converted it to a variant.
+    /// Makes a property value of one that the caller has converted to a variant.
     pub fn of(value: &Datum, sql_type: &SqlType) -> PropertyValue {
         match value {
             Datum::Text(text) => PropertyValue::Text { text: text.clone(), unicode: sql_type.is_unicode() },
@@ -91,7 +91,7 @@ impl PropertyValue {
         }
     }
 
-    /// The value with its type.
+    /// Returns the value with its type.
     pub fn datum(&self) -> (Datum, SqlType) {
         match self {
             PropertyValue::Null => (Datum::Null, SqlType::SqlVariant),
@@ -107,7 +107,7 @@ impl PropertyValue {
     }
 }
 
-/// The property of a name, among those of one owner.
+/// Returns the property of a name, among those of one owner.
 pub fn property_of<'p>(
     properties: &'p [ExtendedProperty],
     owner: PropertyOwner,
@@ -129,8 +129,8 @@ impl TableDefinition {
         }
     }
 
-    /// The text for the store, without the properties of dropped columns and constraints, whose numbers may be used again.
-    /// Errors: none that a definition of ours gives.
+    /// Returns the text for the store, without the properties of dropped columns and constraints, whose
+    /// numbers may be used again. Errors: none that a definition of ours gives.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         if self.extended_properties.iter().all(|property| self.has(property.owner)) {
             return serde_json::to_string(self);

@@ -20,7 +20,7 @@ pub struct IndexOptions {
 }
 
 impl IndexOptions {
-    /// The options of a new index.
+    /// Returns the options of a new index.
     pub fn of(settings: &IndexSettings) -> IndexOptions {
         let mut options = IndexOptions::default();
         options.change(settings);

@@ -84,7 +84,7 @@ pub enum ModuleKind {
 }
 
 impl ModuleKind {
-    /// `sys.objects.type`.
+    /// Returns `type` in sys.objects.
     pub fn letters(self) -> &'static str {
         match self {
             ModuleKind::View => "V",
@@ -98,7 +98,7 @@ impl ModuleKind {
         }
     }
 
-    /// `sys.objects.type_desc`.
+    /// Returns `type_desc` in sys.objects.
     pub fn description(self) -> &'static str {
         match self {
             ModuleKind::View => "VIEW",
@@ -112,7 +112,7 @@ impl ModuleKind {
         }
     }
 
-    /// The word of its DROP.
+    /// Returns the word of the module's DROP.
     pub fn word(self) -> ModuleWord {
         match self {
             ModuleKind::View => ModuleWord::View,
@@ -179,17 +179,17 @@ impl Module {
 }
 
 impl ModuleDefinition {
-    /// `schema.name`.
+    /// Returns the name as `schema.name`.
     pub fn qualified_name(&self) -> String {
         format!("{}.{}", self.schema, self.name)
     }
 
-    /// As the store keeps it. Errors: none that a definition of ours gives.
+    /// Returns the text that the store keeps. Errors: none that a definition of ours gives.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self).map(|json| format!("{MARK}{json}"))
     }
 
-    /// The definition's JSON in the properties of a table of the store; None if it is a table's.
+    /// Returns the definition's JSON in the properties of a table of the store; None if it is a table's.
     pub fn json_of(properties: &str) -> Option<&str> {
         properties.strip_prefix(MARK)
     }

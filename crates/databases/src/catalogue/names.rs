@@ -7,7 +7,7 @@ pub fn store_key(database: &str, schema: &str, name: &str) -> String {
     format!("{}.{}.{}", name_key(database), name_key(schema), name_key(name))
 }
 
-/// A name as it is part of [`store_key`].
+/// Returns a name as it is part of [`store_key`].
 pub fn name_key(name: &str) -> String {
     name.to_lowercase().replace('\\', "\\\\").replace('.', "\\.")
 }

@@ -17,7 +17,7 @@ pub struct Object<'t> {
 }
 
 impl Object<'_> {
-    /// `type_desc`.
+    /// Returns `type_desc` in sys.objects.
     pub fn description(&self) -> &'static str {
         match self.letters {
             "PK" => "PRIMARY_KEY_CONSTRAINT",
@@ -31,7 +31,7 @@ impl Object<'_> {
 }
 
 impl TableDefinition {
-    /// The table, then its constraints.
+    /// Lists the table, then its constraints.
     pub fn objects(&self) -> Vec<Object<'_>> {
         let own = self.object_id;
         let constraint = |name, object_id, letters| Object { name, object_id, parent: own, letters };
@@ -48,7 +48,7 @@ impl TableDefinition {
         objects
     }
 
-    /// The object of a name, the table itself included.
+    /// Finds the object of a name, the table itself included.
     pub fn object_named(&self, name: &str) -> Option<Object<'_>> {
         self.objects().into_iter().find(|object| same_name(object.name, name))
     }

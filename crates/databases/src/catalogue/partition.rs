@@ -89,25 +89,26 @@ pub fn is_partition_entry(properties: &str) -> bool {
 }
 
 impl PartitionFunction {
-    /// As the store keeps it. Errors: none that a function of ours gives.
+    /// Returns the text that the store keeps. Errors: none that a function of ours gives.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self).map(|json| format!("{FUNCTION_MARK}{json}"))
     }
 
-    /// The function that the properties of a table of the store describe; None if they are of something else.
+    /// Parses the function that the properties of a table of the store describe; None if they are of
+    /// something else.
     ///
     /// Errors: they are a function's, and damaged.
     pub fn of(properties: &str) -> Result<Option<PartitionFunction>, serde_json::Error> {
         properties.strip_prefix(FUNCTION_MARK).map(serde_json::from_str).transpose()
     }
 
-    /// The store's name of a function.
+    /// Returns the store's name of a function.
     pub fn key(database: &str, name: &str) -> String {
         // No object's name begins so, and no type's.
         store_key(database, "dbo", &format!("\u{2}{name}"))
     }
 
-    /// The ranges that it defines. Errors: 596 if its boundaries are damaged.
+    /// Returns the ranges that the function defines. Errors: 596 if its boundaries are damaged.
     pub fn ranges(&self) -> Result<PartitionRanges, SqlError> {
         let damaged = |what: &str| {
             SqlError::internal(format!(
@@ -128,47 +129,48 @@ impl PartitionFunction {
         Ok(PartitionRanges::new(sql_type, collation, self.right, values))
     }
 
-    /// The number of its partitions.
+    /// Counts the function's partitions.
     pub fn fanout(&self) -> usize {
         self.boundaries.len() + 1
     }
 }
 
 impl PartitionScheme {
-    /// As the store keeps it. Errors: none that a scheme of ours gives.
+    /// Returns the text that the store keeps. Errors: none that a scheme of ours gives.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self).map(|json| format!("{SCHEME_MARK}{json}"))
     }
 
-    /// The scheme that the properties of a table of the store describe; None if they are of something else.
+    /// Parses the scheme that the properties of a table of the store describe; None if they are of something
+    /// else.
     ///
     /// Errors: they are a scheme's, and damaged.
     pub fn of(properties: &str) -> Result<Option<PartitionScheme>, serde_json::Error> {
         properties.strip_prefix(SCHEME_MARK).map(serde_json::from_str).transpose()
     }
 
-    /// The store's name of a scheme.
+    /// Returns the store's name of a scheme.
     pub fn key(database: &str, name: &str) -> String {
         store_key(database, "dbo", &format!("\u{3}{name}"))
     }
 }
 
 impl Partitions {
-    /// The scheme of a name.
+    /// Returns the scheme of a name.
     pub fn scheme(&self, database: &str, name: &str) -> Option<&PartitionScheme> {
         self.schemes
             .iter()
             .find(|scheme| same_name(&scheme.database, database) && same_name(&scheme.name, name))
     }
 
-    /// The function of a name.
+    /// Returns the function of a name.
     pub fn function(&self, database: &str, name: &str) -> Option<&PartitionFunction> {
         self.functions
             .iter()
             .find(|function| same_name(&function.database, database) && same_name(&function.name, name))
     }
 
-    /// The function behind the scheme of a partitioned table or index.
+    /// Returns the function behind the scheme of a partitioned table or index.
     pub fn function_of(&self, table: &TableDefinition, by: &Partitioning) -> Option<&PartitionFunction> {
         self.function(&table.database, &self.scheme(&table.database, &by.scheme)?.function)
     }
@@ -196,7 +198,7 @@ pub struct PartitionRanges {
 }
 
 impl PartitionRanges {
-    /// Ranges between values in order, which are of the type.
+    /// Creates ranges between values in order, which are of the type.
     pub fn new(
         sql_type: SqlType,
         collation: Option<Collation>,
@@ -208,12 +210,12 @@ impl PartitionRanges {
         ranges
     }
 
-    /// The type of the values.
+    /// Returns the type of the values.
     pub fn sql_type(&self) -> &SqlType {
         &self.sql_type
     }
 
-    /// The collation of texts.
+    /// Returns the collation of texts.
     pub fn collation(&self) -> Option<Collation> {
         self.collation
     }
@@ -223,17 +225,17 @@ impl PartitionRanges {
         self.right
     }
 
-    /// The boundaries in order.
+    /// Returns the boundaries in order.
     pub fn values(&self) -> &[Datum] {
         &self.values
     }
 
-    /// The number of partitions.
+    /// Counts the partitions.
     pub fn count(&self) -> usize {
         self.values.len() + 1
     }
 
-    /// The partition of a value, from 1. NULL is less than every other value.
+    /// Returns the partition of a value, from 1. NULL is less than every other value.
     pub fn number(&self, value: &Datum) -> usize {
         let key = self.key(value);
         let before = |boundary: &Datum| match order(boundary, &key) {
@@ -244,7 +246,8 @@ impl PartitionRanges {
         self.keys.partition_point(before) + 1
     }
 
-    /// The partition of each value of an array in the Exact form. Errors: 596 for an array of another type.
+    /// Returns the partition of each value of an array in the Exact form. Errors: 596 for an array of another
+    /// type.
     pub fn numbers(&self, array: &dyn Array) -> Result<Vec<usize>, SqlError> {
         let mut numbers = Vec::with_capacity(array.len());
         // Rows often come in order: the next value is compared with the boundaries of the last one's partition first.
@@ -285,18 +288,18 @@ impl PartitionRanges {
         self.keys.binary_search_by(|boundary| order(boundary, &key))
     }
 
-    /// The order of two values.
+    /// Returns the order of two values.
     pub fn compare(&self, one: &Datum, other: &Datum) -> Ordering {
         order(&self.key(one), &self.key(other))
     }
 
-    /// The boundaries below and above a partition.
+    /// Returns the boundaries below and above a partition.
     pub fn bounds(&self, number: usize) -> (Option<&Datum>, Option<&Datum>) {
         let below = self.lower(number).and_then(|place| self.values.get(place));
         (below, self.values.get(number.saturating_sub(1)))
     }
 
-    /// The place of the boundary below a partition.
+    /// Returns the place of the boundary below a partition.
     fn lower(&self, number: usize) -> Option<usize> {
         number.checked_sub(2)
     }
@@ -309,7 +312,7 @@ impl PartitionRanges {
     }
 }
 
-/// The order of two keys; NULL comes first.
+/// Returns the order of two keys; NULL comes first.
 fn order(one: &Datum, other: &Datum) -> Ordering {
     match (one.is_null(), other.is_null()) {
         (true, true) => Ordering::Equal,

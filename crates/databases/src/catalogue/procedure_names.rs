@@ -1,6 +1,6 @@
 //! The names of the system's procedures.
 
-/// The names of the system's procedures.
+/// Lists the names of the system's procedures.
 pub fn procedure_names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().copied()
 }

@@ -16,7 +16,7 @@ struct Referred {
     table: String,
 }
 
-/// The store's names of the tables that the FOREIGN KEYs of a table refer to.
+/// Lists the store's names of the tables that the FOREIGN KEYs of a table refer to.
 pub fn referenced_tables(text: &str) -> Vec<String> {
     // Most tables have none, and modules and types are no tables.
     if !text.contains(r#""foreign_keys":[{"#) {

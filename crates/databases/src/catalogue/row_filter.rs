@@ -40,14 +40,15 @@ pub enum ColumnTest {
     Compare(Comparison, Vec<Datum>),
 }
 
-/// 10735: a filter that no index can have.
+/// Makes error 10735: a filter that no index can have.
 pub fn wrong_filter(index: &str, table: &str) -> SqlError {
     let text = format!("Incorrect WHERE clause for filtered index '{index}' on table '{table}'.");
     SqlError::new(10735, 15, 1, text)
 }
 
 impl RowFilter {
-    /// The filter of an index as written. Errors: 10735 for a condition that no filter can have, 207 for an unknown column.
+    /// Parses the filter of an index. Errors: 10735 for a condition that no filter can have, 207 for an
+    /// unknown column.
     pub fn new(text: &str, index: &str, table: &TableDefinition) -> Result<RowFilter, SqlError> {
         let refused = || wrong_filter(index, &table.name);
         let mut terms = Vec::new();
@@ -81,12 +82,13 @@ impl RowFilter {
         Ok(RowFilter { terms })
     }
 
-    /// Positions of the columns that it reads.
+    /// Lists the positions of the columns that the filter reads.
     pub fn columns(&self) -> impl Iterator<Item = usize> {
         self.terms.iter().map(|term| term.column)
     }
 
-    /// The rows that pass the filter. `columns` gives the array of a column by its position in the table.
+    /// Marks the rows that pass the filter. `columns` gives the array of a column by its position in the
+    /// table.
     pub fn mask(
         &self,
         table: &TableDefinition,
@@ -141,7 +143,7 @@ enum Test<'e> {
     Compare(Comparison, Vec<&'e Expr>),
 }
 
-/// The column of a condition, and what it says of it.
+/// Splits a condition into its column and the test of it.
 fn parted(expr: &Expr) -> Option<(&[String], Test<'_>)> {
     let (column, test) = match expr {
         Expr::IsNull(column, negated) => (column.as_ref(), Test::Null(!negated)),
@@ -160,7 +162,7 @@ fn parted(expr: &Expr) -> Option<(&[String], Test<'_>)> {
     }
 }
 
-/// The comparison with its sides changed.
+/// Turns a comparison round, as its sides are exchanged.
 fn turned(comparison: Comparison) -> Comparison {
     match comparison {
         Comparison::Less => Comparison::Greater,
@@ -171,13 +173,13 @@ fn turned(comparison: Comparison) -> Comparison {
     }
 }
 
-/// A constant as a value of a type; None: it is none, or NULL.
+/// Returns a constant as a value of a type; None: it is no constant, or NULL.
 fn value_for(constant: &Expr, wanted: &SqlType) -> Option<Datum> {
     let (value, from) = constant_of(constant)?;
     convert(value, &from, wanted, 0).ok().filter(|value| !value.is_null())
 }
 
-/// A constant as a value of a type, if it becomes one without loss; None: it is no constant, or NULL.
+/// Returns a constant as a value of a type, if it becomes one without loss; None: it is no constant, or NULL.
 pub fn constant_as(constant: &Expr, wanted: &SqlType) -> Option<Datum> {
     let (value, from) = constant_of(constant)?;
     let converted = convert(value.clone(), &from, wanted, 0).ok().filter(|value| !value.is_null())?;
@@ -197,7 +199,8 @@ pub fn constant_as(constant: &Expr, wanted: &SqlType) -> Option<Datum> {
     Some(converted).filter(|_| is_exact)
 }
 
-/// The value and type of a constant: a number is its digits, from which every numeric type can be read.
+/// Returns the value and type of a constant: a number is its digits, from which every numeric type can be
+/// read.
 fn constant_of(expr: &Expr) -> Option<(Datum, SqlType)> {
     let text = |text: &str| {
         let length = tds::Length::Max;

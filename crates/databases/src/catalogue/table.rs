@@ -142,7 +142,7 @@ impl Identity {
         if self.increment > 0 { next > last } else { next < last }
     }
 
-    /// The last value: the furthest of the rows' values and the value that was set.
+    /// Returns the last value: the furthest of the rows' values and the value that was set.
     pub fn furthest(&self, stored: Option<i64>) -> Option<i64> {
         match (stored, self.reseeded) {
             (Some(stored), Some(set)) if self.is_behind(set, stored) => Some(set),
@@ -163,7 +163,7 @@ pub struct Default {
 }
 
 impl Default {
-    /// The expression as sys.default_constraints shows it.
+    /// Returns the expression as sys.default_constraints shows it.
     pub fn definition(&self) -> String {
         definition_text(&self.text)
     }
@@ -294,7 +294,7 @@ pub struct UniqueKey {
 }
 
 impl UniqueKey {
-    /// Positions of the columns that decide whether a row is a duplicate.
+    /// Lists the positions of the columns that decide whether a row is a duplicate.
     pub fn uses(&self) -> impl Iterator<Item = usize> {
         self.columns.iter().copied().chain(self.filter.iter().flat_map(RowFilter::columns))
     }
@@ -308,12 +308,12 @@ impl Index {
 }
 
 impl TableDefinition {
-    /// `schema.name`, as messages spell a table.
+    /// Returns the name as `schema.name`, which messages show.
     pub fn qualified_name(&self) -> String {
         format!("{}.{}", self.schema, self.name)
     }
 
-    /// `database.schema.name`.
+    /// Returns the name as `database.schema.name`.
     pub fn full_name(&self) -> String {
         format!("{}.{}.{}", self.database, self.schema, self.name)
     }
@@ -327,17 +327,17 @@ impl TableDefinition {
         }
     }
 
-    /// Position of a column.
+    /// Returns the position of a column.
     pub fn position(&self, column: &str) -> Option<usize> {
         self.columns.iter().position(|candidate| same_name(&candidate.name, column))
     }
 
-    /// The identity column.
+    /// Returns the identity column.
     pub fn identity(&self) -> Option<(usize, Identity)> {
         self.columns.iter().enumerate().find_map(|(position, column)| Some((position, column.identity?)))
     }
 
-    /// The Arrow schema of the stored rows: `rows::mapping`'s Exact form, with its metadata.
+    /// Returns the Arrow schema of the stored rows: `rows::mapping`'s Exact form, with its metadata.
     pub fn arrow_schema(&self) -> SchemaRef {
         Arc::new(Schema::new(
             self.columns.iter().map(|column| field_for(&column.stored(), &Form::Exact)).collect::<Vec<_>>(),
@@ -351,24 +351,24 @@ impl TableDefinition {
             && same_name(&key.table, &parent.name)
     }
 
-    /// Positions of columns by their names.
+    /// Returns the positions of columns by their names.
     pub fn positions(&self, columns: &[String]) -> Vec<usize> {
         columns.iter().filter_map(|column| self.position(column)).collect()
     }
 
-    /// The next free `column_id`.
+    /// Returns the next free `column_id`.
     pub fn next_column_id(&self) -> i32 {
         self.columns.iter().map(|column| column.id).max().unwrap_or(0) + 1
     }
 
-    /// The next free `index_id`; 1 is the clustered index's.
+    /// Returns the next free `index_id`; 1 is the clustered index's.
     pub fn next_index_id(&self) -> i32 {
         let used =
             self.keys.iter().map(|key| key.index_id).chain(self.indexes.iter().map(|index| index.index_id));
         used.max().unwrap_or(1).max(1) + 1
     }
 
-    /// The largest `object_id` of the table and its constraints.
+    /// Returns the largest `object_id` of the table and its constraints.
     pub fn last_object_id(&self) -> i32 {
         let keys = self.keys.iter().map(|key| key.object_id);
         let checks = self.checks.iter().map(|check| check.object_id);
@@ -382,7 +382,7 @@ impl TableDefinition {
         self.keys.iter().any(|key| key.clustered) || self.indexes.iter().any(|index| index.clustered)
     }
 
-    /// All keys that writes must keep unique. Disabled ones are left out.
+    /// Lists all keys that writes must keep unique. Disabled ones are left out.
     pub fn unique_keys(&self) -> Vec<UniqueKey> {
         let positions =
             |columns: &[(String, bool)]| columns.iter().filter_map(|(name, _)| self.position(name)).collect();
@@ -409,12 +409,12 @@ impl TableDefinition {
         keys.chain(indexes).collect()
     }
 
-    /// The key or index of this name: which error a duplicate in it is, and its columns.
+    /// Finds the key or index of this name, with the error of a duplicate in it and its columns.
     pub fn unique_key(&self, name: &str) -> Option<UniqueKey> {
         self.unique_keys().into_iter().find(|key| key.name == name)
     }
 
-    /// Positions of the columns of the clustered key; none if the table is a heap.
+    /// Returns the positions of the columns of the clustered key; none if the table is a heap.
     pub fn clustered_key(&self) -> Vec<usize> {
         let keys = self.keys.iter().filter(|key| key.clustered).map(|key| &key.columns);
         let indexes = self.indexes.iter().filter(|index| index.clustered && !index.columnstore);
@@ -430,7 +430,7 @@ impl TableDefinition {
 }
 
 impl ColumnDefinition {
-    /// The column as COLMETADATA describes it.
+    /// Returns the column as COLMETADATA describes it.
     pub fn wire(&self) -> tds::Column {
         let collation = self.collation();
         let mut column = tds::Column::new(self.name.clone(), self.sql_type.clone(), self.nullable, collation);
@@ -451,7 +451,8 @@ impl ColumnDefinition {
         self.ansi_padding_off && (self.nullable || !fixed)
     }
 
-    /// The column as it is stored: [`wire`](Self::wire), but for fixed length without padding, which varies.
+    /// Returns the column as it is stored: [`wire`](Self::wire), but for fixed length without padding, which
+    /// varies.
     pub fn stored(&self) -> tds::Column {
         let sql_type = match self.sql_type {
             SqlType::Char { length } if self.trims_padding() => {
@@ -465,7 +466,7 @@ impl ColumnDefinition {
         tds::Column::new(self.name.clone(), sql_type, self.nullable, self.collation())
     }
 
-    /// The collation of a character column.
+    /// Returns the collation of a character column.
     pub fn collation(&self) -> Option<Collation> {
         if !self.sql_type.is_character() {
             return None;

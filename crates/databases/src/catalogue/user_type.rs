@@ -43,12 +43,13 @@ pub enum UserTypeKind {
 }
 
 impl UserType {
-    /// As the store keeps it. Errors: none that a type of ours gives.
+    /// Returns the text that the store keeps. Errors: none that a type of ours gives.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self).map(|json| format!("{MARK}{json}"))
     }
 
-    /// The type that the properties of a table of the store describe; None if they are of something else.
+    /// Parses the type that the properties of a table of the store describe; None if they are of something
+    /// else.
     ///
     /// Errors: they are a type's, and damaged.
     pub fn of(properties: &str) -> Result<Option<UserType>, serde_json::Error> {
@@ -60,18 +61,18 @@ impl UserType {
         properties.starts_with(MARK)
     }
 
-    /// The store's name of a type.
+    /// Returns the store's name of a type.
     pub fn key(database: &str, schema: &str, name: &str) -> String {
         // No object's name begins so.
         store_key(database, schema, &format!("\u{1}{name}"))
     }
 
-    /// `schema.name`.
+    /// Returns the name as `schema.name`.
     pub fn qualified_name(&self) -> String {
         format!("{}.{}", self.schema, self.name)
     }
 
-    /// The base type of an alias; None of a table type.
+    /// Returns the base type of an alias; None of a table type.
     pub fn base(&self) -> Option<(tds::SqlType, bool)> {
         match &self.kind {
             UserTypeKind::Alias { type_text, nullable } => Some((type_text.parse().ok()?, *nullable)),
@@ -79,7 +80,7 @@ impl UserType {
         }
     }
 
-    /// The table of a table type.
+    /// Returns the table of a table type.
     pub fn table(&self) -> Option<&TableDefinition> {
         match &self.kind {
             UserTypeKind::Table(table) => Some(table),

@@ -29,7 +29,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode of a name, as sp_getapplock takes it.
+    /// Returns the mode of a name, as sp_getapplock takes it.
     pub fn from_name(name: &str) -> Option<Mode> {
         Some(match name.to_ascii_lowercase().as_str() {
             "intentshared" => Mode::IntentShared,
@@ -101,7 +101,7 @@ pub enum Granted {
 }
 
 impl LockHolder {
-    /// A session's part, which holds nothing yet.
+    /// Creates a session's part, which holds nothing yet.
     pub fn new(locks: &Arc<ApplicationLocks>) -> LockHolder {
         let id = locks.next_holder.fetch_add(1, Ordering::Relaxed);
         LockHolder { locks: Arc::clone(locks), id, in_transaction: false }
@@ -179,7 +179,7 @@ impl LockHolder {
         }
     }
 
-    /// Everything goes.
+    /// Releases all locks of the session.
     pub fn clear(&mut self) {
         self.in_transaction = false;
         self.release_all(|_| true);

@@ -15,7 +15,7 @@ impl Count {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// The number so far.
+    /// Returns the number so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -152,25 +152,25 @@ impl Counts {
         &self.logins_refused[refusal as usize]
     }
 
-    /// Requests of a kind, with what they took.
+    /// Returns the durations of the requests of a kind.
     pub fn requests(&self, kind: RequestKind) -> &Durations {
         // One for each by construction.
         &self.requests[kind as usize]
     }
 
-    /// An error of this class was sent.
+    /// Counts an error of this class, which was sent.
     pub fn note_error(&self, class: u8) {
         if let Some(count) = self.errors.get(usize::from(class)) {
             count.add(1);
         }
     }
 
-    /// Errors that were sent, by class: of each that an error may have.
+    /// Lists the errors that were sent, by class, for each class that an error may have.
     pub fn errors(&self) -> impl Iterator<Item = (usize, u64)> {
         self.errors.iter().map(Count::get).enumerate().skip(CLASS_MIN)
     }
 
-    /// Requests as `Batch Requests/sec` counts them: all but bulk loads, whose INSERT BULK is a batch.
+    /// Counts requests as `Batch Requests/sec` does: all but bulk loads, whose INSERT BULK is a batch.
     pub fn batch_requests(&self) -> u64 {
         let kinds = RequestKind::ALL.into_iter().filter(|kind| *kind != RequestKind::BulkLoad);
         kinds.map(|kind| self.requests(kind).count()).sum()

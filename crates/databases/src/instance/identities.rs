@@ -7,7 +7,7 @@ use crate::catalogue::TableDefinition;
 use crate::storage::Scan;
 use crate::store_error::store_error;
 
-/// The furthest identity value among rows of which only the identity column is read.
+/// Finds the furthest identity value among rows of which only the identity column is read.
 pub fn furthest_identity(scan: Scan, table: &TableDefinition) -> Result<Option<i64>, SqlError> {
     let Some((position, identity)) = table.identity() else { return Ok(None) };
     let Some(column) = table.columns.get(position) else { return Ok(None) };

@@ -63,7 +63,8 @@ struct Generations {
 }
 
 impl StatementCache {
-    /// The statements of a text on the server of a name, which never changes. Errors: those of the parser, which are not kept.
+    /// Parses a text on the server of a name, which never changes, or returns its kept statements. Errors:
+    /// those of the parser, which are not kept.
     pub fn parse(&self, server: &str, text: &str, quoted_identifier: bool) -> Result<Arc<Parsed>, SqlError> {
         if text.len() > TEXT_BYTES_MAX {
             return parsed(server, text, quoted_identifier);
@@ -77,7 +78,7 @@ impl StatementCache {
         Ok(parsed)
     }
 
-    /// The texts, in no order.
+    /// Lists the texts, in no order.
     pub fn texts(&self) -> Vec<KeptText> {
         let generations = self.generations.lock();
         let all = generations.young.iter().chain(&generations.old);

@@ -78,7 +78,7 @@ impl RecentLoads {
         self.0.lock().1.iter().cloned().collect()
     }
 
-    /// The last one of a session.
+    /// Returns the last load of a session.
     pub fn last_of(&self, spid: u16) -> Option<FinishedLoad> {
         self.0.lock().1.iter().rev().find(|load| load.spid == spid).cloned()
     }
@@ -107,7 +107,7 @@ pub struct LoadClock {
 }
 
 impl LoadClock {
-    /// The load as it is remembered now that it has ended.
+    /// Returns the load as it is remembered now that it has ended.
     pub fn finished(&self, table: &TableDefinition, writing: Writing) -> FinishedLoad {
         FinishedLoad {
             id: 0,
@@ -124,7 +124,7 @@ impl LoadClock {
 }
 
 impl FinishedLoad {
-    /// The message of SET STATISTICS BULK ON.
+    /// Writes the message of SET STATISTICS BULK ON.
     pub fn message(&self) -> String {
         let Writing { rows, degree, serial, logging, .. } = &self.writing;
         let mut text = format!("Load of {rows} rows into '{}' by {degree} task", self.table);

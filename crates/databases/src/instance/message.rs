@@ -9,7 +9,7 @@ use tsql::SqlError;
 use crate::instance::Instance;
 use crate::log;
 
-/// The token's fields of an error or notice.
+/// Makes the token's fields of an error or notice.
 pub fn message(error: SqlError, instance: &Instance) -> ServerMessage {
     log::origin(&error);
     // Number 0 is PRINT's.
@@ -25,7 +25,7 @@ pub fn message(error: SqlError, instance: &Instance) -> ServerMessage {
     }
 }
 
-/// `text` cut to so many UTF-16 units.
+/// Cuts `text` to this many UTF-16 units.
 pub fn cut(text: String, units: usize) -> String {
     if text.len() <= units {
         return text;
@@ -33,7 +33,7 @@ pub fn cut(text: String, units: usize) -> String {
     convert::cut_text(&text, &SqlType::NVarChar { length: Length::Max }, units)
 }
 
-/// The text of RAISERROR: one that is too long ends in dots.
+/// Ends the text of RAISERROR in dots if it is too long.
 pub fn ended(text: String) -> String {
     if text.encode_utf16().count() <= MESSAGE_CHARS_MAX {
         return text;

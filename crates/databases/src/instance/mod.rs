@@ -81,7 +81,7 @@ impl std::fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// Everything over an open store; a new store gets the databases master, tempdb, model and msdb.
+    /// Opens the server's data over a store; a new store gets the databases master, tempdb, model and msdb.
     pub fn new(store: Databases) -> Result<Instance, SqlError> {
         let shares = Shares::of(memory::default_limit());
         let memory = MemoryBudget::new(shares.statement_bytes);
@@ -151,7 +151,7 @@ impl Instance {
         self
     }
 
-    /// A number that no other session's temporary objects have.
+    /// Returns a number that no other session's temporary objects have.
     pub fn new_temporary_number(&self) -> u64 {
         self.next_temporary.fetch_add(1, Ordering::Relaxed)
     }
@@ -177,7 +177,7 @@ impl Instance {
         &self.files
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &Databases {
         &self.store
     }
@@ -187,7 +187,7 @@ impl Instance {
         &self.loads
     }
 
-    /// `max degree of parallelism`; 0: as many as there are processors.
+    /// Returns `max degree of parallelism`; 0: as many as there are processors.
     pub fn max_dop(&self) -> u16 {
         self.max_dop.load(Ordering::Relaxed)
     }
@@ -207,34 +207,34 @@ impl Instance {
         &self.sessions
     }
 
-    /// The execution engine.
+    /// Returns the execution engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The locks of sp_getapplock.
+    /// Returns the locks of sp_getapplock.
     pub fn application_locks(&self) -> &Arc<ApplicationLocks> {
         &self.application_locks
     }
 
-    /// The server's name, in messages and @@SERVERNAME.
+    /// Returns the server's name, in messages and @@SERVERNAME.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The ERROR token of an error.
+    /// Makes the ERROR token of an error.
     pub fn server_message(&self, error: SqlError) -> tds::ServerMessage {
         message::message(error, self)
     }
 
-    /// Committed databases and schemas.
+    /// Returns committed databases and schemas.
     ///
     /// Errors: 596 if their catalogue is missing or damaged.
     pub fn directory(&self) -> Result<Arc<Directory>, SqlError> {
         self.directory_of(self.store.snapshot().table(DIRECTORY_KEY))
     }
 
-    /// The directory that the catalogue's table keeps.
+    /// Reads the directory that the catalogue's table keeps.
     ///
     /// Errors: 596 if the table is missing or damaged.
     pub fn directory_of(&self, table: Option<TableInfo>) -> Result<Arc<Directory>, SqlError> {
@@ -250,7 +250,7 @@ impl Instance {
         Ok(Arc::clone(&known.1))
     }
 
-    /// The definition of a stored table; None for the directory, modules and types.
+    /// Returns the definition of a stored table; None for the directory, modules and types.
     ///
     /// Errors: 596 if the properties are damaged.
     pub fn definition(&self, info: &TableInfo) -> Result<Option<Arc<TableDefinition>>, SqlError> {
@@ -274,7 +274,7 @@ impl Instance {
         Ok(Some(definition))
     }
 
-    /// The module that is kept as this table of the store; None if it is a table.
+    /// Returns the module that is kept as this table of the store; None if it is a table.
     ///
     /// Errors: 596 if the properties are damaged.
     pub fn module(&self, info: &TableInfo) -> Result<Option<Arc<Module>>, SqlError> {
@@ -299,33 +299,34 @@ impl Instance {
         }
     }
 
-    /// An `object_id` that nothing has.
+    /// Returns an `object_id` that nothing has.
     pub fn new_object_id(&self) -> i32 {
         self.next_object_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A transaction descriptor, never 0.
+    /// Returns a transaction descriptor, never 0.
     pub fn new_descriptor(&self) -> u64 {
         // Above 32 bits, so that a client that cuts it is found out.
         0x0001_0000_0000 + self.next_descriptor.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The last rowversion value given out.
+    /// Returns the last rowversion value given out.
     pub fn row_version(&self) -> u64 {
         self.row_version.load(Ordering::Relaxed)
     }
 
-    /// `count` new rowversion values; returns the first.
+    /// Gives out `count` new rowversion values; returns the first.
     pub fn new_row_versions(&self, count: u64) -> u64 {
         self.row_version.fetch_add(count, Ordering::Relaxed) + 1
     }
 
-    /// The last identity value of a table, if one was given out or seen since the server started.
+    /// Returns the last identity value of a table, if one was given out or seen since the server started.
     pub fn last_identity(&self, object_id: i32) -> Option<i64> {
         self.identities.lock().get(&object_id).copied()
     }
 
-    /// The last identity value by a table's committed rows, which are read, and by the value that was set.
+    /// Returns the last identity value by a table's committed rows, which are read, and by the value that was
+    /// set.
     ///
     /// Errors: a definition that is damaged, rows that cannot be read.
     pub fn stored_identity(&self, object_id: i32) -> Result<Option<i64>, SqlError> {
@@ -392,7 +393,7 @@ impl Instance {
     }
 }
 
-/// The user-defined type that is kept as this table of the store; None if it is something else.
+/// Parses the user-defined type that is kept as this table of the store; None if it is something else.
 ///
 /// Errors: 596 if the properties are damaged.
 pub fn user_type(info: &TableInfo) -> Result<Option<UserType>, SqlError> {
@@ -401,7 +402,7 @@ pub fn user_type(info: &TableInfo) -> Result<Option<UserType>, SqlError> {
     })
 }
 
-/// The partition function that is kept as this table of the store; None if it is something else.
+/// Parses the partition function that is kept as this table of the store; None if it is something else.
 ///
 /// Errors: 596 if the properties are damaged.
 pub fn partition_function(info: &TableInfo) -> Result<Option<PartitionFunction>, SqlError> {
@@ -410,7 +411,7 @@ pub fn partition_function(info: &TableInfo) -> Result<Option<PartitionFunction>,
     })
 }
 
-/// The partition scheme that is kept as this table of the store; None if it is something else.
+/// Parses the partition scheme that is kept as this table of the store; None if it is something else.
 ///
 /// Errors: 596 if the properties are damaged.
 pub fn partition_scheme(info: &TableInfo) -> Result<Option<PartitionScheme>, SqlError> {
@@ -419,7 +420,8 @@ pub fn partition_scheme(info: &TableInfo) -> Result<Option<PartitionScheme>, Sql
     })
 }
 
-/// Errors: 596 if a definition says other things than the store has. Later readers of its filters rely on it.
+/// Checks that a definition fits the store's table. Later readers of its filters rely on it. Errors: 596 if
+/// it does not.
 fn check_stored(definition: &TableDefinition, info: &TableInfo) -> Result<(), SqlError> {
     let (declared, stored) = (definition.columns.len(), info.schema.fields().len());
     if declared != stored {

@@ -160,7 +160,7 @@ impl Sessions {
         self.open.lock().len()
     }
 
-    /// All of them, in the order of their login.
+    /// Lists the sessions, in the order of their login.
     pub fn all(&self) -> Vec<OpenSession> {
         self.open.lock().values().map(|entry| entry.session.clone()).collect()
     }

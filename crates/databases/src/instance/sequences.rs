@@ -20,7 +20,7 @@ pub struct Reserve {
 /// Values that are set aside at once; a server that is killed skips what is left of them.
 pub const RESERVED: i64 = 50;
 
-/// The value after another one; None after the last.
+/// Returns the value after another one; None after the last.
 pub fn after(sequence: &SequenceDefinition, value: i64) -> Option<i64> {
     let next = value
         .checked_add(sequence.increment)
@@ -33,7 +33,7 @@ pub fn after(sequence: &SequenceDefinition, value: i64) -> Option<i64> {
 }
 
 impl Instance {
-    /// The next value of a sequence. Errors: 11728 if there is none left.
+    /// Takes the next value of a sequence. Errors: 11728 if there is none left.
     pub fn next_of_sequence(
         self: &Arc<Self>,
         definition: &ModuleDefinition,

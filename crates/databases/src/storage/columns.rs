@@ -27,7 +27,7 @@ pub(super) struct TableForm {
 }
 
 impl TableForm {
-    /// The form of a schema, and its columns.
+    /// Makes the form of a schema, and its columns.
     pub fn new(schema: SchemaRef) -> Result<(TableForm, Vec<Column>), StoreError> {
         let mut columns = Vec::with_capacity(schema.fields().len());
         let mut code_pages = Vec::with_capacity(schema.fields().len());
@@ -43,18 +43,18 @@ impl TableForm {
         Ok((TableForm { schema, code_pages }, columns))
     }
 
-    /// The form of columns that hold no text of a code page.
+    /// Makes the form of columns that hold no text of a code page.
     pub fn plain(schema: SchemaRef) -> TableForm {
         let code_pages = vec![None; schema.fields().len()];
         TableForm { schema, code_pages }
     }
 
-    /// The code page in which a column's text is stored; None if it needs no conversion.
+    /// Returns the code page in which a column's text is stored; None if it needs no conversion.
     pub fn code_page(&self, column: usize) -> Option<CodePage> {
         self.code_pages.get(column).copied().flatten()
     }
 
-    /// Rows as pages hold them.
+    /// Converts rows to the form in which pages hold them.
     pub fn encode(&self, batch: &RecordBatch) -> Result<RecordBatch, StoreError> {
         let mut columns = batch.columns().to_vec();
         let mut fields = Vec::new();
@@ -70,7 +70,7 @@ impl TableForm {
         Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
     }
 
-    /// Values of some columns (positions in the table) as pages hold them.
+    /// Converts values of some columns (positions in the table) to the form in which pages hold them.
     pub fn encode_columns(&self, columns: &[usize], arrays: &[ArrayRef]) -> Result<RecordBatch, StoreError> {
         let schema = Arc::new(self.schema.project(columns)?);
         let code_pages = columns.iter().map(|column| self.code_pages.get(*column).copied().flatten());
@@ -78,7 +78,7 @@ impl TableForm {
         part.encode(&RecordBatch::try_new(schema, arrays.to_vec())?)
     }
 
-    /// Rows of pages, all columns or those of `projection`, in the Exact form under `schema`.
+    /// Converts rows of pages, all columns or those of `projection`, to the Exact form under `schema`.
     pub fn decode(
         &self,
         batch: &RecordBatch,
@@ -158,7 +158,8 @@ fn kind_of(sql_type: &SqlType, code_page: Option<CodePage>) -> (Kind, Option<Cod
     }
 }
 
-/// A value as pages hold it, for comparisons with others of its column; None: the column is too large for them.
+/// Converts a value to the form in which pages hold it, for comparisons with others of its column; None: the
+/// column is too large for them.
 pub(super) fn stored_value(value: &Datum, column: &ColumnDefinition) -> Option<Vec<u8>> {
     let (kind, code_page) = kind_of_column(&column.stored());
     if kind.place() == (Place::Variable { limit_bytes: None }) {
@@ -171,7 +172,7 @@ pub(super) fn stored_value(value: &Datum, column: &ColumnDefinition) -> Option<V
     FilterTest::value(kind, &array).ok()
 }
 
-/// A column of an error's values as they are without pages.
+/// Converts a column of an error's values from the form of pages.
 pub(crate) fn shown_value(array: &ArrayRef, column: &ColumnDefinition) -> Result<ArrayRef, StoreError> {
     match kind_of_column(&column.stored()).1.filter(|_| array.as_binary_opt::<i32>().is_some()) {
         Some(code_page) => Ok(Arc::new(decoded(array, code_page, &column.name)?)),
@@ -179,7 +180,7 @@ pub(crate) fn shown_value(array: &ArrayRef, column: &ColumnDefinition) -> Result
     }
 }
 
-/// Text in the bytes of a code page. ASCII, the usual case, is the same bytes in all of them.
+/// Encodes text in the bytes of a code page. ASCII, the usual case, is the same bytes in all of them.
 fn encoded(array: &ArrayRef, code_page: CodePage, column: &str) -> Result<BinaryArray, StoreError> {
     let text = array.as_string_opt::<i32>().ok_or_else(|| not_kept(column, array))?;
     if code_page.is_ascii_superset() && is_ascii(text) {

@@ -33,7 +33,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// The number is that of no other database of the server, since it started.
+    /// Creates the handle. The number is that of no other database of the server, since it started.
     pub(super) fn new(engine: Engine, folder: Option<&str>, number: u32) -> Database {
         Database {
             engine,
@@ -44,17 +44,17 @@ impl Database {
         }
     }
 
-    /// See [`new`](Self::new).
+    /// Returns the database's number, see [`new`](Self::new).
     pub(super) fn number(&self) -> u32 {
         self.forms.number
     }
 
-    /// The engine itself.
+    /// Returns the engine itself.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The figures for the management views.
+    /// Returns the figures for the management views.
     pub fn figures(&self) -> Figures {
         Figures::new(&self.engine, &self.owners, self.opened, self.folder.clone())
     }
@@ -69,7 +69,7 @@ impl Database {
         DatabaseTransaction::new(self.engine.begin_for(owner), Arc::clone(&self.forms), self.owners.clone())
     }
 
-    /// Everything committed so far, frozen.
+    /// Returns a snapshot of everything committed so far.
     pub fn snapshot(&self) -> DatabaseSnapshot {
         DatabaseSnapshot { snapshot: self.engine.snapshot(), forms: Arc::clone(&self.forms) }
     }
@@ -93,17 +93,17 @@ impl DatabaseSnapshot {
         self.snapshot.tables().map(|table| info(table, 0, &self.forms)).collect()
     }
 
-    /// The table of this name.
+    /// Returns the table of this name.
     pub fn table(&self, name: &str) -> Option<TableInfo> {
         self.snapshot.table(name).map(|table| info(table, 0, &self.forms))
     }
 
-    /// The table of this id.
+    /// Returns the table of this id.
     pub fn table_of(&self, table: TableId) -> Option<TableInfo> {
         self.snapshot.table_of(object_of(table)).map(|table| info(table, 0, &self.forms))
     }
 
-    /// The tables with a FOREIGN KEY to the table of this name.
+    /// Lists the tables with a FOREIGN KEY to the table of this name.
     pub fn referring(&self, name: &str) -> Vec<TableInfo> {
         let mut tables: Vec<&Arc<Table>> = self.snapshot.referring(name).collect();
         tables.sort_unstable_by_key(|table| table.object);
@@ -125,7 +125,8 @@ impl DatabaseSnapshot {
     }
 }
 
-/// The options with the order of text in keys, without which no key may have text, and with what tables refer to.
+/// Adds to the options the order of text in keys, without which no key may have text, and the function that
+/// finds references.
 pub(super) fn with_order(options: EngineOptions) -> EngineOptions {
     EngineOptions {
         text_order: Some(TEXT_ORDER),
@@ -155,12 +156,12 @@ struct KnownForm {
 }
 
 impl Forms {
-    /// The id of a table: the database's number, and the engine's for the table.
+    /// Returns the id of a table: the database's number, and the engine's for the table.
     pub fn id_of(&self, object: u32) -> TableId {
         TableId(u64::from(self.number) << 32 | u64::from(object))
     }
 
-    /// The form of a table.
+    /// Returns the form of a table.
     pub fn of(&self, table: &Table) -> Arc<TableForm> {
         if let Some(known) = self.forms.lock().get(&table.object)
             && Arc::ptr_eq(&known.columns, &table.layout.schema)
@@ -180,7 +181,7 @@ impl Forms {
         form
     }
 
-    /// The table is about to go.
+    /// Forgets the form of a table that is about to go.
     pub fn forget(&self, object: u32) {
         self.forms.lock().remove(&object);
     }
@@ -192,7 +193,7 @@ impl Forms {
     }
 }
 
-/// The engine's number of a table.
+/// Returns the engine's number of a table.
 pub(super) fn object_of(table: TableId) -> u32 {
     table.0 as u32
 }

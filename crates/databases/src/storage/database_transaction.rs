@@ -78,30 +78,30 @@ impl DatabaseTransaction {
         }
     }
 
-    /// Setting `interrupt` ends a wait for a lock, from any thread.
+    /// Sets a flag that ends a wait for a lock, from any thread.
     pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
         if let Some(inner) = &mut self.inner {
             inner.set_interrupt(interrupt);
         }
     }
 
-    /// All tables as this transaction sees them, in the order of their creation.
+    /// Lists the tables as this transaction sees them, in the order of their creation.
     pub fn tables(&self) -> Vec<TableInfo> {
         let tables = self.inner.iter().flat_map(store::Transaction::tables);
         tables.map(|table| self.info(&table)).collect()
     }
 
-    /// The table of this name as this transaction sees it.
+    /// Returns the table of this name as this transaction sees it.
     pub fn table(&self, name: &str) -> Option<TableInfo> {
         self.inner.as_ref()?.table(name).map(|table| self.info(&table))
     }
 
-    /// The table of this id, likewise.
+    /// Returns the table of this id as this transaction sees it.
     pub fn table_of(&self, table: TableId) -> Option<TableInfo> {
         self.inner.as_ref()?.table_of(object_of(table)).map(|table| self.info(&table))
     }
 
-    /// The tables with a FOREIGN KEY to the table of this name, likewise.
+    /// Lists the tables with a FOREIGN KEY to the table of this name, as this transaction sees them.
     pub fn referring(&self, name: &str) -> Vec<TableInfo> {
         let tables = self.inner.iter().flat_map(|inner| inner.referring(name));
         tables.map(|table| self.info(&table)).collect()
@@ -167,7 +167,8 @@ impl DatabaseTransaction {
         Ok(self.open()?.insert_pending()?)
     }
 
-    /// An error of the engine with the values of a duplicate key as T-SQL knows them. `trees` has the key.
+    /// Converts an error of the engine, with the values of a duplicate key as T-SQL knows them. `trees` has
+    /// the key.
     pub(super) fn in_exact_form(&self, table: &Table, trees: &TableTrees, error: EngineError) -> StoreError {
         let form = self.forms.of(table);
         let exact = |index: &str, values: RecordBatch| {
@@ -220,7 +221,7 @@ impl DatabaseTransaction {
         Ok(self.finish()?.commit().map(|_| ())?)
     }
 
-    /// The engine's transaction, with everything done but its commit.
+    /// Takes the engine's transaction, with everything done but its commit.
     pub(super) fn finish(&mut self) -> Result<store::Transaction, StoreError> {
         self.settle()?;
         self.inner.take().ok_or_else(|| EngineError::Doomed.into())

@@ -78,7 +78,7 @@ impl Databases {
         Self::start(Some(folders), options, None)
     }
 
-    /// Databases in memory, full when the quota has no room.
+    /// Creates databases in memory, full when the quota has no room.
     pub fn in_memory(quota: Option<Arc<dyn MemoryQuota>>) -> Result<Databases, EngineError> {
         Self::start(None, EngineOptions::default(), quota)
     }
@@ -161,7 +161,7 @@ impl Databases {
         Ok(())
     }
 
-    /// tempdb is empty whenever a server starts.
+    /// Opens tempdb, which is empty whenever a server starts.
     fn open_temporary(&self, present: &[String]) -> Result<(), EngineError> {
         if let Some(folders) = &self.shared.folders
             && present.iter().any(|folder| folder == TEMPDB)
@@ -221,17 +221,17 @@ impl Databases {
         self.shared.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The database master.
+    /// Returns the database master.
     pub fn master(&self) -> &Database {
         &self.shared.master
     }
 
-    /// The database of a name, in any case.
+    /// Returns the database of a name, in any case.
     pub fn database(&self, name: &str) -> Option<Database> {
         self.shared.stores.read().named(&name_key(name))
     }
 
-    /// The database whose table has this name of the store.
+    /// Returns the database whose table has this name of the store.
     pub(super) fn of_table(&self, key: &str) -> Option<Database> {
         match database_of(key) {
             Some(name) => self.shared.stores.read().named(name),
@@ -239,7 +239,7 @@ impl Databases {
         }
     }
 
-    /// The database of a table.
+    /// Returns the database of a table.
     pub(super) fn of_id(&self, table: TableId) -> Option<Database> {
         self.shared.stores.read().by_number.get(&number_of(table)).cloned()
     }
@@ -259,12 +259,14 @@ impl Databases {
         Transaction::new(self.clone(), self.shared.host.new_owner())
     }
 
-    /// Everything committed so far: of each database, from when it is first asked for.
+    /// Returns a snapshot of everything committed so far. Each database's part begins when it is first asked
+    /// for.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.clone())
     }
 
-    /// The databases that nothing can be written to now, tempdb among them, and why. The names are in lower case.
+    /// Lists the databases that nothing can be written to now, tempdb among them, with the reasons. The names
+    /// are in lower case.
     pub fn obstacles(&self) -> Vec<(String, String)> {
         let stores: Vec<_> = {
             let stores = self.shared.stores.read();
@@ -277,7 +279,7 @@ impl Databases {
         found.filter_map(|(name, store)| Some((name, log_obstacle(store.engine())?))).collect()
     }
 
-    /// The figures of all databases for the management views.
+    /// Returns the figures of all databases for the management views.
     pub fn figures(&self) -> DatabaseFigures {
         let stores = self.shared.stores.read();
         let named = stores.by_name.iter().filter_map(|(name, number)| {
@@ -286,7 +288,7 @@ impl Databases {
         DatabaseFigures::new(named.collect())
     }
 
-    /// The figures of one database; None if there is no such database, or it is tempdb.
+    /// Returns the figures of one database; None if there is no such database, or it is tempdb.
     pub fn figures_of(&self, name: &str) -> Option<Figures> {
         let name = name_key(name);
         (name != TEMPDB).then(|| self.shared.stores.read().named(&name))?.map(|store| store.figures())
@@ -388,7 +390,8 @@ impl Databases {
     }
 }
 
-/// tempdb outlives nothing: commits do not wait for its log, which is given up early.
+/// Adapts options to tempdb, which outlives nothing: commits do not wait for its log, which is given up
+/// early.
 fn temporary_options(options: EngineOptions) -> EngineOptions {
     EngineOptions {
         is_temporary: true,
@@ -431,7 +434,8 @@ fn without_master(folders: &dyn Folders, present: &[String]) -> Result<(), Engin
     }
 }
 
-/// The catalogue is made with the first databases, before any other can be. Errors: there are others, so that it was there and is gone.
+/// Checks a directory whose catalogue names no databases. The catalogue is made with the first databases,
+/// before any other can be. Errors: there are others, so that it was there and is gone.
 fn refuse_unnamed(folders: Option<&dyn Folders>, present: &[String]) -> Result<(), EngineError> {
     let Some(folders) = folders else { return Ok(()) };
     let every_server = |folder: &str| folder == MASTER || folder == TEMPDB || SYSTEM.contains(&folder);
@@ -445,7 +449,7 @@ fn refuse_unnamed(folders: Option<&dyn Folders>, present: &[String]) -> Result<(
     }
 }
 
-/// The first folder with a database that was neither being made nor dropped.
+/// Finds the first folder with a database that was neither being made nor dropped.
 fn complete<'f>(folders: &dyn Folders, present: &'f [String]) -> Result<Option<&'f str>, EngineError> {
     for folder in present {
         let files = folders.files(folder).map_err(|source| failed("list", source))?;
@@ -468,7 +472,8 @@ fn remove_marked(folders: &dyn Folders, folder: &str) -> Result<(), EngineError>
     Ok(())
 }
 
-/// The database's part of a table's name in the store ([`crate::catalogue::store_key`]); None: it is master's own.
+/// Returns the database's part of a table's name in the store ([`crate::catalogue::store_key`]); None: it is
+/// master's own.
 fn database_of(key: &str) -> Option<&str> {
     let mut escaped = false;
     for (at, letter) in key.char_indices() {
@@ -481,7 +486,7 @@ fn database_of(key: &str) -> Option<&str> {
     None
 }
 
-/// The number of the database of a table.
+/// Returns the number of the database of a table.
 pub(super) fn number_of(table: TableId) -> u32 {
     (table.0 >> 32) as u32
 }

@@ -36,22 +36,22 @@ impl Snapshot {
         taken.entry(database.number()).or_insert_with(|| database.snapshot()).clone()
     }
 
-    /// All tables, database by database, in the order of their creation.
+    /// Lists the tables, database by database, in the order of their creation.
     pub fn tables(&self) -> Vec<TableInfo> {
         self.databases.all().iter().flat_map(|database| self.of(database).tables()).collect()
     }
 
-    /// The tables of one database.
+    /// Lists the tables of one database.
     pub fn tables_of(&self, database: &str) -> Vec<TableInfo> {
         self.databases.database(database).map_or_else(Vec::new, |database| self.of(&database).tables())
     }
 
-    /// The table of this name.
+    /// Returns the table of this name.
     pub fn table(&self, name: &str) -> Option<TableInfo> {
         self.of(&self.databases.of_table(name)?).table(name)
     }
 
-    /// The tables with a FOREIGN KEY to the table of this name.
+    /// Lists the tables with a FOREIGN KEY to the table of this name.
     pub fn referring(&self, name: &str) -> Vec<TableInfo> {
         self.databases.of_table(name).map(|database| self.of(&database).referring(name)).unwrap_or_default()
     }
@@ -123,14 +123,14 @@ impl Transaction {
         self.parts.values_mut().for_each(|part| part.transaction.set_lock_timeout(timeout));
     }
 
-    /// Setting `interrupt` ends a wait for a lock, from any thread.
+    /// Sets a flag that ends a wait for a lock, from any thread.
     pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
         let parts = self.parts.values_mut();
         parts.for_each(|part| part.transaction.set_interrupt(Arc::clone(&interrupt)));
         self.interrupt = Some(interrupt);
     }
 
-    /// The part in a database, which begins with the first use.
+    /// Returns the part in a database, which begins with the first use.
     fn part(&mut self, database: &Database) -> Result<&mut DatabaseTransaction, StoreError> {
         let number = database.number();
         if !self.parts.contains_key(&number) {
@@ -154,7 +154,7 @@ impl Transaction {
         }
     }
 
-    /// A table, in whose database the transaction begins a part with the first use.
+    /// Opens a table. The transaction begins a part in its database with the first use.
     pub fn open(&mut self, table: TableId) -> Result<TransactionTable<'_>, StoreError> {
         Ok(TransactionTable { part: self.of(table)?, id: table })
     }
@@ -182,7 +182,7 @@ impl Transaction {
         self.parts.values_mut().for_each(|part| part.transaction.renew_reads());
     }
 
-    /// All tables as this transaction sees them, database by database, in the order of their creation.
+    /// Lists the tables as this transaction sees them, database by database, in the order of their creation.
     pub fn tables(&self) -> Vec<TableInfo> {
         let databases = self.databases.all();
         let tables = databases.iter().flat_map(|database| match self.parts.get(&database.number()) {
@@ -192,7 +192,7 @@ impl Transaction {
         tables.collect()
     }
 
-    /// The table of this id as this transaction sees it.
+    /// Returns the table of this id as this transaction sees it.
     pub fn table_of(&self, table: TableId) -> Option<TableInfo> {
         match self.parts.get(&number_of(table)) {
             Some(part) => part.transaction.table_of(table),
@@ -200,7 +200,7 @@ impl Transaction {
         }
     }
 
-    /// The tables with a FOREIGN KEY to the table of this name as this transaction sees them.
+    /// Lists the tables with a FOREIGN KEY to the table of this name as this transaction sees them.
     pub fn referring(&self, name: &str) -> Vec<TableInfo> {
         let Some(database) = self.databases.of_table(name) else { return Vec::new() };
         match self.parts.get(&database.number()) {
@@ -209,7 +209,7 @@ impl Transaction {
         }
     }
 
-    /// The table of this name as this transaction sees it.
+    /// Returns the table of this name as this transaction sees it.
     pub fn table(&self, name: &str) -> Option<TableInfo> {
         let database = self.databases.of_table(name)?;
         match self.parts.get(&database.number()) {

@@ -65,7 +65,7 @@ impl Databases {
     }
 }
 
-/// Errors: the directory has files of a form that is not read any more, or cannot be looked into.
+/// Refuses a directory that has files of a form that is not read any more, or that cannot be looked into.
 fn refuse_other_forms(directory: &Path) -> Result<(), OpenError> {
     let has = |name: &str| match directory.join(name).try_exists() {
         Ok(exists) => Ok(exists),

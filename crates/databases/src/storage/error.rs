@@ -53,7 +53,8 @@ impl From<EngineError> for StoreError {
 }
 
 impl StoreError {
-    /// True if the disk, the quota or the largest file that the process may write (`ulimit -f`) is full.
+    /// Returns true if the disk, the quota or the largest file that the process may write (`ulimit -f`) is
+    /// full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Engine(error) if error.sql_error() == Some(1105))
     }

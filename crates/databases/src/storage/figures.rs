@@ -50,7 +50,7 @@ impl DatabaseFigures {
     }
 }
 
-/// The waits of several databases and of none, by the name of their type.
+/// Adds up the waits of several databases and of none, by the name of their type.
 pub fn waits_by_type(waits: impl Iterator<Item = WaitCount>) -> BTreeMap<&'static str, WaitCount> {
     let mut sums: BTreeMap<&'static str, WaitCount> = BTreeMap::new();
     for wait in waits {
@@ -69,7 +69,7 @@ pub fn waits_by_type(waits: impl Iterator<Item = WaitCount>) -> BTreeMap<&'stati
     sums
 }
 
-/// The caches of several databases as one. They share a limit.
+/// Adds up the caches of several databases as one. They share a limit.
 pub fn all_caches(caches: impl Iterator<Item = CacheCounts>) -> Option<CacheCounts> {
     caches.reduce(|sum, cache| CacheCounts {
         pages: sum.pages + cache.pages,
@@ -109,7 +109,7 @@ impl Figures {
         }
     }
 
-    /// The engine.
+    /// Returns the engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -124,27 +124,27 @@ impl Figures {
         self.opened.elapsed()
     }
 
-    /// The session of a transaction; None: it is over, or the engine's own.
+    /// Returns the session of a transaction; None: it is over, or the engine's own.
     pub fn session_of(&self, transaction: u64) -> Option<u16> {
         self.owners.of(transaction)
     }
 
-    /// All tables of the database, modules among them, and in master the catalogue of databases.
+    /// Lists the tables of the database, modules among them, and in master the catalogue of databases.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.snapshot.tables()
     }
 
-    /// The table of a definition; None: it is not committed, or a temporary one.
+    /// Returns the table of a definition; None: it is not committed, or a temporary one.
     pub fn table(&self, definition: &TableDefinition) -> Option<&Arc<Table>> {
         self.snapshot.table(&store_key(&definition.database, &definition.schema, &definition.name))
     }
 
-    /// The table of the engine's number.
+    /// Returns the table of the engine's number.
     pub fn table_of(&self, object: u32) -> Option<&Arc<Table>> {
         self.snapshot.table_of(object)
     }
 
-    /// Pages of all allocation units of a table. Errors: maps of pages that cannot be read.
+    /// Counts the pages of all allocation units of a table. Errors: maps of pages that cannot be read.
     pub fn spaces(&self, table: &Table) -> Result<Arc<Vec<AllocationUnitSpace>>, StoreError> {
         if let Some(known) = self.spaces.lock().get(&table.object) {
             return Ok(Arc::clone(known));
@@ -154,7 +154,7 @@ impl Figures {
         Ok(spaces)
     }
 
-    /// Density and order of a table's pages. Errors: pages that cannot be read.
+    /// Measures density and order of a table's pages. Errors: pages that cannot be read.
     pub fn statistics(&self, table: &Table, detail: ScanDetail) -> Result<Vec<PageStatistics>, EngineError> {
         self.snapshot.physical_statistics(&table.name, detail)
     }
@@ -185,7 +185,7 @@ pub fn index_of(table: &Table, unit: UnitId) -> Option<IndexPages<'_>> {
     }
 }
 
-/// The number of a data file as SQL Server counts files: the log is number 2.
+/// Returns the number of a data file as SQL Server counts files: the log is number 2.
 pub fn file_id(number: u16) -> i32 {
     match number {
         0 | 1 => i32::from(number),
@@ -196,7 +196,7 @@ pub fn file_id(number: u16) -> i32 {
 /// The number of the log among the files.
 pub const LOG_FILE_ID: i32 = 2;
 
-/// A page as messages name it: `(1:79)`.
+/// Names a page as messages do: `(1:79)`.
 pub fn page_text(page: PageId) -> String {
     format!("({}:{})", file_id(page.file), page.page)
 }

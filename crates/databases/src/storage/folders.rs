@@ -13,12 +13,12 @@ use store::disk::volume::{DirectoryVolume, Volume};
 
 /// Place of the folders of a server's databases.
 pub trait Folders: fmt::Debug + Send + Sync {
-    /// The files of a folder, which is made if there is none, for as long as the answer lives. `durable` says whether it outlives the
-    /// server.
+    /// Opens the files of a folder, which is made if there is none, for as long as the answer lives.
+    /// `durable`: the folder outlives the server.
     fn open(&self, folder: &str, durable: bool) -> Result<Arc<dyn Volume>, EngineError>;
-    /// The names of all folders, those of others among them.
+    /// Lists the names of all folders, those of others among them.
     fn list(&self) -> io::Result<Vec<String>>;
-    /// The names of the files of a folder.
+    /// Lists the names of the files of a folder.
     fn files(&self, folder: &str) -> io::Result<Vec<String>>;
     /// Puts the [`MARK`] into a folder, durably.
     fn mark(&self, folder: &str) -> io::Result<()>;
@@ -123,8 +123,8 @@ fn sync_directory(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder of a database: its name, cut to 64 bytes, and a number, which makes it unique. Bytes other than ASCII
-/// letters, digits and underscores are written as `%` and two hexadecimal digits.
+/// Names the folder of a database: its name, cut to 64 bytes, and a number, which makes it unique. Bytes
+/// other than ASCII letters, digits and underscores are written as `%` and two hexadecimal digits.
 pub fn folder_name(database: &str, number: u32) -> String {
     const LONGEST_BYTES: usize = 64;
     let mut name = String::new();

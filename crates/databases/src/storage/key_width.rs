@@ -25,7 +25,7 @@ pub struct KeyWidth {
 }
 
 impl KeyWidth {
-    /// The width of a key over these columns.
+    /// Computes the width of a key over these columns.
     pub fn new(name: &str, clustered: bool, columns: Vec<usize>, table: &TableDefinition) -> KeyWidth {
         let places: Vec<Place> = columns
             .iter()
@@ -51,7 +51,7 @@ impl KeyWidth {
         }
     }
 
-    /// The widths of all keys and indexes of a table that are trees.
+    /// Computes the widths of all keys and indexes of a table that are trees.
     pub fn of_table(table: &TableDefinition) -> Vec<KeyWidth> {
         let keys = table.keys.iter().map(|key| (&key.name, key.clustered, &key.columns));
         let indexes = table.indexes.iter().filter(|index| !index.columnstore);

@@ -66,7 +66,7 @@ impl LoadLogging {
         }
     }
 
-    /// Rows that are added one by one.
+    /// Describes rows that are added one by one.
     pub(super) fn row_by_row(recovery_model: RecoveryModel, table_lock: bool) -> LoadLogging {
         let mut failed = Vec::new();
         if recovery_model == RecoveryModel::Full {

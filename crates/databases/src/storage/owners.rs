@@ -16,7 +16,7 @@ impl Owners {
         Ownership { owners: self.clone(), transaction }
     }
 
-    /// The session of a transaction; None: it is over, or the engine's own.
+    /// Returns the session of a transaction; None: it is over, or the engine's own.
     pub fn of(&self, transaction: u64) -> Option<u16> {
         self.0.lock().get(&transaction).copied()
     }

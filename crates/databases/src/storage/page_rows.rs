@@ -52,19 +52,19 @@ impl PageRows {
         Self { rows, cells }
     }
 
-    /// Number of rows.
+    /// Counts the rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows.rows()
     }
 
-    /// The columns of the result.
+    /// Returns the columns of the result.
     #[inline]
     pub fn cells(&self) -> &[PageCell] {
         &self.cells
     }
 
-    /// For each page its records, each from its first byte to the end of the page.
+    /// Lists for each page its records, each from its first byte to the end of the page.
     #[inline]
     pub fn pages(&self) -> impl Iterator<Item = impl ExactSizeIterator<Item = &[u8]>> {
         self.rows.pages()
@@ -104,7 +104,7 @@ pub(super) fn page_cells(
 }
 
 impl ScannedRows {
-    /// Number of rows.
+    /// Counts the rows.
     #[inline]
     pub fn rows(&self) -> usize {
         match self {

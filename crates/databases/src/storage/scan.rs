@@ -59,7 +59,8 @@ const FOLLOWED_ROWS: u64 = 64;
 const FOLLOWED_PART: u64 = 32;
 
 impl OpenRows<'_> {
-    /// A range of a key, a small clustered table in the order of its key, or all of a table in the order of its extents.
+    /// Opens a scan of a range of a key, a small clustered table in the order of its key, or all of a table
+    /// in the order of its extents.
     fn open(
         &self,
         table: &Arc<Table>,
@@ -192,29 +193,30 @@ impl Scan {
         self.is_range
     }
 
-    /// The columns of the table in whose order the rows come, and whether they descend; none if the order is another one.
+    /// Returns the columns of the table in whose order the rows come, each with true if it descends; none if
+    /// the order is another one.
     pub fn key_order(&self) -> Vec<(usize, bool)> {
         let clustered = self.table.clustered.as_ref().filter(|_| self.by_key);
         let key = clustered.map_or(&[][..], |tree| tree.definition.key.as_slice());
         key.iter().map(|column| (column.column, column.descending != self.backward)).collect()
     }
 
-    /// Schema of the batches.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// Rows that were not read when the scan was opened.
+    /// Returns the number of rows that were not read when the scan was opened.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Bytes that those rows take.
+    /// Returns the bytes that those rows take.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The next rows, with what leads to each. Rows that wait for the commit are not among them.
+    /// Reads the next rows, with the locator of each. Rows that wait for the commit are not among them.
     fn next_located(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), StoreError>> {
         let found = match &mut self.rows_read {
             FoundRows::Extents(scan) => scan.next_with_locators(),
@@ -239,8 +241,8 @@ impl Scan {
         self.cells.is_some()
     }
 
-    /// The next rows: borrowed page rows where [that](Self::hand_out_as_it_lies) is possible, a batch of the Exact
-    /// form otherwise.
+    /// Reads the next rows: borrowed page rows where [that](Self::hand_out_as_it_lies) is possible, a batch
+    /// of the Exact form otherwise.
     pub fn next_rows(&mut self) -> NextRows {
         let Some(cells) = &self.cells else {
             return Some(self.next()?.map(ScannedRows::Batch));
@@ -261,7 +263,7 @@ impl Scan {
         Some(batch.and_then(|batch| self.exact(&batch)).map(ScannedRows::Batch))
     }
 
-    /// Rows of pages in the Exact form.
+    /// Converts rows of pages to the Exact form.
     fn exact(&self, batch: &RecordBatch) -> Result<RecordBatch, StoreError> {
         self.form.decode(batch, self.projection.as_deref(), &self.schema)
     }
@@ -331,12 +333,12 @@ impl Iterator for Scan {
 pub struct LocatedScan(pub(super) Scan);
 
 impl LocatedScan {
-    /// Rows that were not read when the scan was opened.
+    /// Returns the number of rows that were not read when the scan was opened.
     pub fn rows(&self) -> u64 {
         self.0.rows()
     }
 
-    /// Bytes that those rows take.
+    /// Returns the bytes that those rows take.
     pub fn bytes(&self) -> u64 {
         self.0.bytes()
     }

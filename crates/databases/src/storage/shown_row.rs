@@ -7,7 +7,7 @@ use tsql::SqlError;
 
 use crate::catalogue::ColumnDefinition;
 
-/// A row's values as messages list them.
+/// Formats a row's values as messages list them.
 pub(crate) fn shown_row(
     arrays: &[ArrayRef],
     columns: &[&ColumnDefinition],

@@ -58,7 +58,8 @@ impl SideWriter {
 }
 
 impl Slot {
-    /// Ends the writer, waiting for an append that is under way. The flag says whether all its rows were written.
+    /// Ends the writer, waiting for an append that is under way. The flag is true if all its rows were
+    /// written.
     pub fn end(&self) -> Option<(BulkWriter, bool)> {
         match std::mem::replace(&mut *self.state.lock(), State::Ended) {
             State::Open(writer) => Some((*writer, true)),
@@ -67,7 +68,7 @@ impl Slot {
         }
     }
 
-    /// Rows written so far.
+    /// Counts the rows written so far.
     pub fn rows(&self) -> u64 {
         match &*self.state.lock() {
             State::Open(writer) | State::Failed(writer) => writer.rows(),

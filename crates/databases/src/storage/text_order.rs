@@ -30,7 +30,7 @@ fn write(collation: &str, text: KeyText<'_>, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// A collation by its name. The last one is remembered: a key's rows come one after the other.
+/// Finds a collation by its name. The last one is remembered: a key's rows come one after the other.
 fn collation_of(name: &str) -> Option<Collation> {
     thread_local! {
         static LAST: RefCell<Option<(String, Collation)>> = const { RefCell::new(None) };

@@ -140,7 +140,7 @@ impl TransactionTable<'_> {
         Ok(LocatedScan(scan?))
     }
 
-    /// The rows of these locators, in their order, with all columns.
+    /// Reads the rows of these locators, in their order, with all columns.
     pub fn rows_at(&mut self, locators: &[RowLocator]) -> Result<RecordBatch, StoreError> {
         let table = self.existing()?;
         let form = self.part.forms.of(&table);
@@ -153,7 +153,7 @@ impl TransactionTable<'_> {
         Ok(concat_batches(&form.schema, &batches)?)
     }
 
-    /// Locks the pages of rows that have been read with what leads to them.
+    /// Locks the pages of rows that have been read with their locators.
     ///
     /// # Errors
     /// [`EngineError::RowsChanged`]: another transaction has changed some since, and committed.
@@ -302,7 +302,8 @@ impl TransactionTable<'_> {
         self.append_at_once(&known, |writer| writer.append(&batch))
     }
 
-    /// A copier of wire rows of a form into the table's pages, or the reason why they must be decoded.
+    /// Makes a copier of wire rows of a form into the table's pages, or returns the reason why they must be
+    /// decoded.
     pub fn wire_row_copier(
         &self,
         form: WireForm<'_>,
@@ -367,7 +368,8 @@ impl TransactionTable<'_> {
         Ok(writers)
     }
 
-    /// The table is locked as a whole because that was asked for (TABLOCK), not because its keys need it.
+    /// Notes that the table is locked as a whole because that was asked for (TABLOCK), not because its keys
+    /// need it.
     pub fn note_table_lock(&mut self) {
         self.part.bulk_locks.insert(object_of(self.id));
     }
@@ -378,7 +380,7 @@ impl TransactionTable<'_> {
         Ok(())
     }
 
-    /// The rows that are appended until `settle` are those of a bulk load.
+    /// Notes that the rows that are appended until `settle` are those of a bulk load.
     pub fn expect_load(&mut self) {
         self.part.loads.insert(object_of(self.id));
     }

@@ -33,13 +33,13 @@ pub(super) struct PlacedIndex {
 }
 
 impl TableTrees {
-    /// The trees that a table's text declares; None if the text is not a table's definition.
+    /// Returns the trees that a table's text declares; None if the text is not a table's definition.
     pub fn of_properties(properties: &str) -> Option<TableTrees> {
         serde_json::from_str::<TableDefinition>(properties).ok().map(|definition| Self::of(&definition))
     }
 
-    /// The trees that a definition declares, without keys that trees cannot hold ([`KeyWidth::fits`]), columnstore indexes, which
-    /// are not built, and disabled ones.
+    /// Returns the trees that a definition declares, without keys that trees cannot hold
+    /// ([`KeyWidth::fits`]), columnstore indexes, which are not built, and disabled ones.
     pub fn of(definition: &TableDefinition) -> TableTrees {
         let mut trees = TableTrees {
             clustered: None,
@@ -90,7 +90,7 @@ impl TableTrees {
         trees
     }
 
-    /// Positions of the key columns of the tree of this name.
+    /// Returns the positions of the key columns of the tree of this name.
     pub fn key_of(&self, name: &str) -> Option<Vec<usize>> {
         let indexes = self.indexes.iter().map(|index| &index.definition);
         let tree = self.clustered.iter().chain(indexes).find(|tree| tree.name == name)?;
@@ -137,7 +137,7 @@ impl TableTrees {
         missing.into_iter().try_for_each(|wanted| wanted.create(table))
     }
 
-    /// The trees that a table of the engine has.
+    /// Returns the trees that a table of the engine has.
     pub fn present(table: &Table) -> TableTrees {
         let declared = Self::of_properties(&table.properties);
         let group = |name: &str| {
@@ -177,7 +177,7 @@ pub(super) fn placement(properties: &str) -> Placement {
     Placement { rows, large_values }
 }
 
-/// The keys by which rows of a table in pages can be found, the clustered one first.
+/// Lists the keys by which rows of a table in pages can be found, the clustered one first.
 pub(super) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
     let TableTrees { clustered, indexes, .. } = TableTrees::of(definition);
     let tree = |index: Option<String>, tree: &IndexDefinition| KeyTree {
@@ -263,7 +263,8 @@ impl Declared<'_> {
     }
 }
 
-/// The terms of a filter over values as pages hold them; None: a column of it is too large for comparisons.
+/// Converts the terms of a filter to values as pages hold them; None: a column of it is too large for
+/// comparisons.
 fn filter_terms(filter: &RowFilter, definition: &TableDefinition) -> Option<Vec<FilterTerm>> {
     let terms = filter.terms.iter().map(|term| {
         let column = definition.columns.get(term.column)?;

@@ -81,7 +81,8 @@ fn kept(array: ArrayRef, column: &ColumnDefinition) -> ArrayRef {
     Arc::new(values.collect::<BinaryArray>())
 }
 
-/// XML less the byte order mark before it, which says how the value travelled and is no part of it: mssql-tds sends one.
+/// Removes the byte order mark before XML, which tells how the value travelled and is no part of it:
+/// mssql-tds sends one.
 fn without_marks(array: &ArrayRef) -> ArrayRef {
     let strings = array.as_string::<i32>();
     if !strings.iter().flatten().any(|value| value.starts_with('\u{FEFF}')) {

@@ -25,7 +25,8 @@ pub(super) struct IgnoredKeys {
 }
 
 impl IgnoredKeys {
-    /// `read` gives the keys of the table's rows, where no index leads to all of them.
+    /// Begins with the keys of a table. `read` gives the keys of its rows, where no index leads to all of
+    /// them.
     pub fn new(
         keys: Vec<UniqueKey>,
         read: impl FnOnce(Vec<UniqueKey>) -> Result<SeenKeys, SqlError>,

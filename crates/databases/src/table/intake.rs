@@ -136,7 +136,7 @@ impl Intake {
     }
 }
 
-/// For each column of the stream its position in the table, and the form of its values.
+/// Returns for each column of the stream its position in the table, and the form of its values.
 fn value_forms(load: LoadFacts<'_>, work: RowWork<'_>) -> Result<Vec<(usize, ValueForm)>, DecodeReason> {
     let definitions = &work.definition.columns;
     let of_statement = [

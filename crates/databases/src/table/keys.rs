@@ -30,7 +30,7 @@ impl SeenKeys {
         SeenKeys { keys, sets, hashers: (RandomState::new(), RandomState::new()) }
     }
 
-    /// Positions of all columns that are part of a key, sorted.
+    /// Returns the positions of all columns that are part of a key, sorted.
     pub fn columns(keys: &[UniqueKey]) -> Vec<usize> {
         let mut columns: Vec<usize> = keys.iter().flat_map(UniqueKey::uses).collect();
         columns.sort_unstable();
@@ -74,7 +74,8 @@ impl SeenKeys {
         Ok(())
     }
 
-    /// The fingerprints of rows by the key of this number. `columns` gives the array of a column by its position in the table.
+    /// Computes the fingerprints of rows by the key of this number. `columns` gives the array of a column by
+    /// its position in the table.
     pub(super) fn fingerprints(
         &self,
         table: &TableDefinition,

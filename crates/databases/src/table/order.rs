@@ -21,8 +21,8 @@ pub struct OrderCheck {
 }
 
 impl OrderCheck {
-    /// A check of the declared `order`. None if SQL Server ignores it: on a heap, and for another order than the clustered key's.
-    /// Keys of uniqueidentifiers are trusted.
+    /// Creates a check of the declared `order`. None if SQL Server ignores it: on a heap, and for another
+    /// order than the clustered key's. Keys of uniqueidentifiers are trusted.
     pub fn new(table: &TableDefinition, order: &[(String, bool)]) -> Option<OrderCheck> {
         if !Self::is_clustered(table, order) {
             return None;

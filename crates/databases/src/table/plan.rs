@@ -42,12 +42,12 @@ pub fn text_calls_function(text: &str) -> bool {
     parse_expression(text).is_ok_and(|expr| calls_function(&expr))
 }
 
-/// The name of a table's column in bound expressions.
+/// Returns the name of a table's column in bound expressions.
 pub fn column_name(position: usize) -> String {
     format!("column_{position}")
 }
 
-/// The scope of a table's own expressions.
+/// Returns the scope of a table's own expressions.
 pub fn scope_of(definition: &TableDefinition) -> Scope<'static> {
     let columns = definition
         .columns

@@ -113,7 +113,7 @@ impl PendingKeys {
 }
 
 impl Reference {
-    /// 547: rows refer to a missing key.
+    /// Makes error 547: rows refer to a missing key.
     pub fn conflict(&self, statement: &str) -> SqlError {
         let kind = if self.same_table { "FOREIGN KEY SAME TABLE" } else { "FOREIGN KEY" };
         let parent = &self.parent.definition;
@@ -128,7 +128,7 @@ impl Reference {
     }
 }
 
-/// The one column of a key, which messages name.
+/// Returns the one column of a key, which messages name.
 pub fn single(columns: &[String]) -> Option<&str> {
     match columns {
         [column] => Some(column),
@@ -136,7 +136,7 @@ pub fn single(columns: &[String]) -> Option<&str> {
     }
 }
 
-/// The keys of rows as bytes that are equal where the collation says so; None where a part is NULL.
+/// Encodes the keys of rows as bytes that are equal where the collation says so; None where a part is NULL.
 pub fn encode(
     table: &TableDefinition,
     positions: &[usize],

@@ -5,8 +5,8 @@ use tds::{Collation, Length, LengthClass, SqlType};
 use crate::storage::{LengthPrefix, ValueContent, ValueForm};
 use crate::table::intake::DecodeReason;
 
-/// The form of values that come as `from`, if a page holds the same bytes for a column of type `to`. `required`: rows
-/// with a NULL are decoded.
+/// Returns the form of values that come as `from`, if a page holds the same bytes for a column of type `to`.
+/// `required`: rows with a NULL are decoded.
 pub(super) fn value_form(
     from: &tds::Column,
     to: &SqlType,

@@ -39,7 +39,8 @@ pub struct InputRows {
 }
 
 impl InputRows {
-    /// Arrays of the types `types` at the positions `targets` of a table of `width` columns; nothing for the others.
+    /// Puts arrays of the types `types` at the positions `targets` of a table of `width` columns; the others
+    /// have nothing.
     pub fn placed(
         width: usize,
         targets: &[usize],
@@ -93,8 +94,8 @@ pub struct TableWriter {
 }
 
 impl TableWriter {
-    /// A writer; the table is locked already. `fresh` says that the table's rows are about to be replaced, so they are ignored.
-    /// `references` are the FOREIGN KEYs to enforce.
+    /// Creates a writer; the table is locked already. `fresh` says that the table's rows are about to be
+    /// replaced, so they are ignored. `references` are the FOREIGN KEYs to enforce.
     pub fn new(
         instance: Arc<Instance>,
         transactions: SharedTransactions,
@@ -138,8 +139,9 @@ impl TableWriter {
         })
     }
 
-    /// A writer for the same statement on another thread, which fills extents of its own. None for a table with unique keys,
-    /// references, identities or CHECKs that read tables, whose rows must be checked together.
+    /// Creates a writer for the same statement on another thread, which fills extents of its own. None for a
+    /// table with unique keys, references, identities or CHECKs that read tables, whose rows must be checked
+    /// together.
     pub fn beside(&self, side: SideWriter) -> Option<TableWriter> {
         let definition = &self.plan.definition;
         let checked_together =
@@ -245,7 +247,7 @@ impl TableWriter {
         Ok(taken)
     }
 
-    /// Everything except the appending. The result lacks rows that IGNORE_DUP_KEY leaves out.
+    /// Does everything except the appending. The result lacks rows that IGNORE_DUP_KEY leaves out.
     pub fn complete(&mut self, input: InputRows) -> Result<RecordBatch, SqlError> {
         let batch = self.prepare(input)?;
         self.check_written(&batch)?;
@@ -259,7 +261,7 @@ impl TableWriter {
         self.check(&self.plan.called_checks, rows.columns(), rows.num_rows())
     }
 
-    /// Everything except the appending, and what is to be [checked](Self::check_written) after that.
+    /// Does everything except the appending, and the work to be [checked](Self::check_written) after that.
     pub fn prepare(&mut self, mut input: InputRows) -> Result<RecordBatch, SqlError> {
         let definition = Arc::clone(&self.plan.definition);
         let rows = input.rows;
@@ -325,7 +327,7 @@ impl TableWriter {
         Ok(fresh.true_count())
     }
 
-    /// The rows to come are those of a bulk load.
+    /// Notes that the rows to come are those of a bulk load.
     pub fn expect_load(&self) -> Result<(), SqlError> {
         self.access.write(|transaction| {
             transaction.open(self.table.id)?.expect_load();
@@ -333,7 +335,7 @@ impl TableWriter {
         })
     }
 
-    /// The rows to come are in the order of the clustered key.
+    /// Notes that the rows to come are in the order of the clustered key.
     pub fn expect_sorted(&self) -> Result<(), SqlError> {
         self.access.write(|transaction| {
             transaction.open(self.table.id)?.expect_sorted();
@@ -346,7 +348,8 @@ impl TableWriter {
         self.access.write(|transaction| transaction.open(self.table.id)?.charge())
     }
 
-    /// Once all rows are written: puts them into trees that were waiting for all of them, then looks up what they refer to.
+    /// Ends the writing. Puts the rows into trees that were waiting for all of them, then looks up the keys
+    /// that they refer to.
     ///
     /// Errors: 2627, 2601, 547.
     pub fn finish(&mut self) -> Result<(), SqlError> {
@@ -426,7 +429,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// The default of a column (by position), if it is a constant.
+    /// Returns the default of a column (by position), if it is a constant.
     pub fn constant_default(&self, position: usize) -> Option<Datum> {
         self.plan.defaults.get(position)?.as_ref()?.constant.clone()
     }
@@ -489,7 +492,7 @@ fn no_columns(rows: usize) -> Result<RecordBatch, SqlError> {
     named(&[], rows)
 }
 
-/// The columns under the names that bound expressions use.
+/// Gives the columns the names that bound expressions use.
 fn named(columns: &[ArrayRef], rows: usize) -> Result<RecordBatch, SqlError> {
     let fields: Vec<Field> = columns
         .iter()
@@ -501,7 +504,7 @@ fn named(columns: &[ArrayRef], rows: usize) -> Result<RecordBatch, SqlError> {
         .map_err(|error| SqlError::internal(error))
 }
 
-/// The last identity value of a table, found by reading it: once for a table and a run of the server.
+/// Finds the last identity value of a table by reading it: once for a table and a run of the server.
 fn last_stored(
     access: &TransactionAccess,
     table: &OpenTable,

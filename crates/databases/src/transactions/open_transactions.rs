@@ -41,7 +41,7 @@ impl OpenTransactions {
         self.session.is_some() && !self.opened_to_read
     }
 
-    /// The transaction that changes tables of a place.
+    /// Returns the transaction that changes tables of a place.
     #[inline]
     pub fn at(&self, place: Place) -> Option<&Transaction> {
         match place {

@@ -20,9 +20,9 @@ impl RowLines {
     /// Departures remembered.
     pub const ENTRIES_MAX: usize = 1 << 20;
 
-    /// Returns the line on which a data row begins. Both count from 1; a header is a line but not a row. Both
-    /// count from 1; a header is a line but not a row. None for row 0 and for rows whose entry has been
-    /// forgotten; a row that was not read yet gets the line it has if all further rows take one line.
+    /// Returns the line on which a data row begins. Both count from 1; a header is a line but not a row.
+    /// None for row 0 and for rows whose entry has been forgotten. A row that was not read yet gets the line
+    /// that it has if all further rows take one line.
     pub fn line_of_row(&self, row: u64) -> Option<u64> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let after = entries.partition_point(|entry| entry.row <= row);
