@@ -40,7 +40,7 @@ type FiguresReader = Box<dyn Fn() -> Option<DatabaseFigures> + Send + Sync>;
 pub struct SessionContext(HashMap<String, (Datum, SqlType, bool)>);
 
 impl SessionContext {
-    /// A key's value and type.
+    /// Returns the value and type of a key.
     pub fn get(&self, key: &str) -> Option<(Datum, SqlType)> {
         self.0.get(&key.to_lowercase()).map(|(value, sql_type, _)| (value.clone(), sql_type.clone()))
     }
@@ -208,8 +208,9 @@ impl Facts {
         }
     }
 
-    /// The result of reading the catalogue, or a default after an error, which [`checked`](Self::checked) then returns. Metadata
-    /// views and functions read many things, and check once at their end whether all could be read.
+    /// Returns the result of reading the catalogue, or a default after an error, which
+    /// [`checked`](Self::checked) then returns. Metadata views and functions read many things, and check once
+    /// at their end whether all could be read.
     pub fn noted<T: Default>(&self, read: Result<T, SqlError>) -> T {
         read.unwrap_or_else(|error| {
             self.failure.get_or_init(|| error);
@@ -217,7 +218,7 @@ impl Facts {
         })
     }
 
-    /// A result that depends on these facts. Errors: a part of the catalogue could not be read.
+    /// Returns a result that depends on these facts. Errors: a part of the catalogue could not be read.
     pub fn checked<T>(&self, result: T) -> Result<T, SqlError> {
         self.failure.get().map_or(Ok(result), |error| Err(error.clone()))
     }
@@ -242,7 +243,7 @@ impl Facts {
         self.partitions.get_or_init(|| self.noted((self.partition_reader)()))
     }
 
-    /// The user-defined type of the current database that a text such as `dbo.t` names.
+    /// Returns the user-defined type of the current database that a text such as `dbo.t` names.
     pub fn type_named(&self, text: &str) -> Option<&UserType> {
         let name = parse_object_name(text).ok()?;
         let schema = name.schema.as_deref().unwrap_or("dbo");
@@ -254,12 +255,13 @@ impl Facts {
         })
     }
 
-    /// The figures of a database, as of the first call. None if there is no such database, or it is tempdb.
+    /// Returns the figures of a database, as of the first call. None if there is no such database, or it is
+    /// tempdb.
     pub fn figures(&self, database: &str) -> Option<&Figures> {
         self.databases()?.of(database)
     }
 
-    /// The figures of all databases that have figures.
+    /// Lists the figures of all databases that have figures.
     pub fn all_figures(&self) -> impl Iterator<Item = &Figures> {
         self.databases().into_iter().flat_map(DatabaseFigures::all)
     }
@@ -268,18 +270,18 @@ impl Facts {
         self.figures.get_or_init(|| (self.figures_reader)()).as_ref()
     }
 
-    /// The current database.
+    /// Returns the current database.
     pub fn current(&self) -> Option<&DatabaseEntry> {
         self.directory.database(&self.database)
     }
 
-    /// The table that a text such as `[dbo].[t]` or `tempdb..#t` names.
+    /// Finds the table that a text such as `[dbo].[t]` or `tempdb..#t` names.
     pub fn find(&self, text: &str) -> Option<Arc<TableDefinition>> {
         let name = parse_object_name(text).ok()?;
         self.find_name(&name)
     }
 
-    /// The table of a name.
+    /// Finds the table of a name.
     pub fn find_name(&self, name: &ObjectName) -> Option<Arc<TableDefinition>> {
         if let Some(finder) = &self.table_finder {
             return self.noted(finder(name));
@@ -297,12 +299,12 @@ impl Facts {
             .cloned()
     }
 
-    /// The table of an id.
+    /// Returns the table of an id.
     pub fn by_id(&self, object_id: i64) -> Option<Arc<TableDefinition>> {
         self.tables().iter().find(|table| i64::from(table.object_id) == object_id).cloned()
     }
 
-    /// The last identity value of a table, if one was given out.
+    /// Returns the last identity value of a table, if one was given out.
     pub fn last_identity(&self, object_id: i32) -> Option<i64> {
         self.noted((self.identities)(object_id))
     }
@@ -314,7 +316,7 @@ impl Facts {
         Datum::Moment(own.map_or(self.now, |session| session.since))
     }
 
-    /// The moment of the statement.
+    /// Returns the moment of the statement.
     pub fn now_moment(&self) -> Datum {
         Datum::Moment(self.now)
     }

@@ -21,17 +21,17 @@ pub struct View {
 }
 
 impl View {
-    /// A view of columns, each a name and a type: a type of T-SQL or one of the short forms `name` (nvarchar(128)),
-    /// `text` (nvarchar(max)), `varchar` (varchar(254)), `char2`, `binary5`, `guid`. An exclamation mark after it says
-    /// NOT NULL.
+    /// Creates a view of columns, each a name and a type: a type of T-SQL or one of the short forms `name`
+    /// (nvarchar(128)), `text` (nvarchar(max)), `varchar` (varchar(254)), `char2`, `binary5`, `guid`. An
+    /// exclamation mark after it says NOT NULL.
     pub fn new(columns: &[(&str, &str)]) -> View {
         let columns: Vec<OutputColumn> = columns.iter().map(|(name, kind)| column(name, kind)).collect();
         let defaults = vec![Datum::Null; columns.len()];
         View { columns, rows: Vec::new(), defaults }
     }
 
-    /// A view whose columns are written one a line as `name type`. `name type = value` gives a default in place
-    /// of NULL; `name type =` is the empty text.
+    /// Creates a view whose columns are written one a line as `name type`. `name type = value` gives a
+    /// default in place of NULL; `name type =` is the empty text.
     pub fn shaped(shape: &str) -> View {
         let (mut columns, mut defaults) = (Vec::new(), Vec::new());
         for line in shape.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -77,7 +77,7 @@ impl View {
         self.rows.is_empty()
     }
 
-    /// The rows as one batch of the Exact form.
+    /// Makes one batch of the rows, in the Exact form.
     pub fn batch(&self) -> Result<RecordBatch, SqlError> {
         let schema = exact_schema(&self.columns);
         let columns = self
@@ -101,7 +101,7 @@ impl View {
             .map_err(|error| SqlError::internal(error))
     }
 
-    /// The view as a table for queries.
+    /// Turns the view into a table for queries.
     pub fn into_table(self) -> Result<BoundTable, SqlError> {
         let batch = self.batch()?;
         let provider = MemoryTable::provider(batch.schema().as_ref(), vec![batch])
@@ -110,7 +110,7 @@ impl View {
     }
 }
 
-/// The two sides of a line of a shape; nothing behind the sign is the empty text.
+/// Splits the two sides of a line of a shape; nothing behind the sign is the empty text.
 pub(crate) fn declared_and_default(line: &str) -> (&str, Option<&str>) {
     match line.split_once(" = ") {
         Some((declared, default)) => (declared, Some(default)),
@@ -137,7 +137,7 @@ fn column(name: &str, kind: &str) -> OutputColumn {
     column
 }
 
-/// A value in a shape: a number, or a text without quotes; `0x01` is binary.
+/// Parses a value in a shape: a number, or a text without quotes; `0x01` is binary.
 fn constant(value: &str, sql_type: &SqlType) -> Datum {
     match sql_type {
         SqlType::Bit => Datum::Bit(value == "1"),
@@ -147,32 +147,32 @@ fn constant(value: &str, sql_type: &SqlType) -> Datum {
     }
 }
 
-/// A text.
+/// Makes a text.
 pub fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())
 }
 
-/// A number.
+/// Makes a number.
 pub fn int(value: impl Into<i64>) -> Datum {
     Datum::Int(value.into())
 }
 
-/// A text, or NULL.
+/// Makes a text, or NULL.
 pub fn optional(value: Option<&str>) -> Datum {
     value.map_or(Datum::Null, text)
 }
 
-/// The two letters of an object's type.
+/// Makes the two letters of an object's type.
 pub fn kind(letters: &str) -> Datum {
     Datum::Text(format!("{letters:<2}"))
 }
 
-/// A bit.
+/// Makes a bit.
 pub fn bit(value: bool) -> Datum {
     Datum::Bit(value)
 }
 
-/// A moment to the millisecond, which a datetime keeps.
+/// Makes a moment to the millisecond, which a datetime keeps.
 pub fn moment(since_1970_us: i64) -> Datum {
     Datum::Moment(DAYS_TO_1970 * TICKS_PER_DAY + since_1970_us / 1000 * 10_000)
 }

@@ -56,7 +56,7 @@ fn value(collation: Collation, property: &str) -> Option<Datum> {
     Some(Datum::Int(i64::from(number)))
 }
 
-/// The flags of Windows' CompareString: what a comparison ignores.
+/// Returns the flags of Windows' CompareString: the differences that a comparison ignores.
 fn comparison_style(collation: Collation) -> u32 {
     const IGNORE_CASE: u32 = 0x1;
     const IGNORE_ACCENTS: u32 = 0x2;

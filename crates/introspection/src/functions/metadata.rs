@@ -92,7 +92,8 @@ fn object_name_or_schema(call: &Call<'_, Facts>, wants_name: bool) -> Result<Typ
     })
 }
 
-/// Schema and name of an object: a system view, a table or what belongs to it, or a module. None for `database`: of any.
+/// Finds schema and name of an object: a system view, a table or what belongs to it, or a module. None for
+/// `database`: of any.
 fn schema_and_name(facts: &Facts, id: i64, database: Option<&str>) -> Option<(String, String)> {
     if let Some((schema, view)) = system_views::view_of_id(id) {
         return Some((schema.to_string(), view.to_string()));
@@ -329,7 +330,7 @@ fn filegroup_id(call: &Call<'_, Facts>) -> Result<Typed, SqlError> {
     })
 }
 
-/// The `object_id` of a name and its letters: a table, a constraint of one, or a system view.
+/// Finds the `object_id` of a name and its letters: a table, a constraint of one, or a system view.
 fn object_id(facts: &Facts, text: &str) -> Option<(i32, &'static str)> {
     if let Some(table) = facts.find(text) {
         return Some((table.object_id, "U"));
@@ -353,7 +354,7 @@ fn object_id(facts: &Facts, text: &str) -> Option<(i32, &'static str)> {
     })
 }
 
-/// The view, procedure, function, sequence or synonym that a text such as `dbo.v` names.
+/// Finds the view, procedure, function, sequence or synonym that a text such as `dbo.v` names.
 fn module_named<'f>(facts: &'f Facts, text: &str) -> Option<&'f ModuleDefinition> {
     let name = parse_object_name(text).ok()?;
     let database = name.database.as_deref().unwrap_or(&facts.database);
@@ -365,7 +366,7 @@ fn module_named<'f>(facts: &'f Facts, text: &str) -> Option<&'f ModuleDefinition
     })
 }
 
-/// The module of an id.
+/// Finds the module of an id.
 fn module_of_id(facts: &Facts, id: i64) -> Option<&ModuleDefinition> {
     facts.modules().iter().map(|module| &module.definition).find(|module| i64::from(module.object_id) == id)
 }
@@ -401,7 +402,7 @@ fn column_of<'t>(columns: &'t [ColumnDefinition], name: &str) -> Option<&'t Colu
     columns.iter().find(|column| same_name(&column.name, name))
 }
 
-/// Length in characters; -1 for (max).
+/// Returns the length in characters; -1 for (max).
 fn characters(sql_type: &SqlType) -> i64 {
     let bytes = i64::from(max_length(sql_type));
     if sql_type.is_unicode() && bytes > 0 { bytes / 2 } else { bytes }
@@ -447,7 +448,7 @@ fn schema_number(facts: &Facts, database: &str, schema: &str) -> i64 {
     database.and_then(|database| database.schema(schema)).map_or(1, |schema| i64::from(schema.id))
 }
 
-/// A property of a parameter, of which `ordinal` come before.
+/// Returns a property of a parameter, of which `ordinal` come before.
 fn parameter_property(module: &ModuleDefinition, ordinal: usize, property: &str) -> Option<i64> {
     let parameter = module.parameters.get(ordinal)?;
     // A function's value is a parameter without a name, the first.
@@ -469,7 +470,7 @@ fn parameter_property(module: &ModuleDefinition, ordinal: usize, property: &str)
     })
 }
 
-/// A property of a view, procedure, function, trigger, sequence or synonym.
+/// Returns a property of a view, procedure, function, trigger, sequence or synonym.
 fn module_property(facts: &Facts, module: &ModuleDefinition, property: &str) -> Option<i64> {
     let is = |kinds: &[ModuleKind]| i64::from(kinds.contains(&module.kind));
     let has_text = !module.text.is_empty();
@@ -600,7 +601,7 @@ fn absent(property: &str) -> Option<i64> {
     .then_some(0)
 }
 
-/// A function that knows the session.
+/// Declares a function that knows the session.
 pub(super) const fn of_session(
     name: &'static str,
     required: &'static [&'static str],
@@ -629,7 +630,7 @@ fn find<const N: usize>(
     })
 }
 
-/// A function of one value. It is NULL where `look` finds nothing.
+/// Binds a function of one value. It is NULL where `look` finds nothing.
 pub(super) fn lookup(
     call: &Call<'_, Facts>,
     argument: SqlType,
@@ -639,7 +640,7 @@ pub(super) fn lookup(
     find(call, call.name, [argument], result, move |facts, [value]| look(facts, value))
 }
 
-/// A function of two values. It is NULL where `look` finds nothing.
+/// Binds a function of two values. It is NULL where `look` finds nothing.
 pub(super) fn pair(
     call: &Call<'_, Facts>,
     types: (SqlType, SqlType),

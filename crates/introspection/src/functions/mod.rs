@@ -20,7 +20,7 @@ const FAMILIES: &[Family<ValueKernel<Facts>>] = &[
     Family { title: "Catalogue", functions: metadata::FUNCTIONS },
 ];
 
-/// All built-in functions by the headings of their families.
+/// Lists the built-in functions by the headings of their families.
 pub fn signatures() -> Vec<(&'static str, Vec<&'static Signature>)> {
     let mut families = query::functions::signatures();
     families.extend(TABLE.signatures());

@@ -92,7 +92,7 @@ fn number(value: i64, sql_type: SqlType) -> Result<Typed, SqlError> {
     Typed::constant(Datum::Int(value), sql_type)
 }
 
-/// A number of the error that a CATCH block handles; NULL outside of one.
+/// Binds a number of the error that a CATCH block handles; NULL outside of one.
 fn of_error(call: &Call<'_, Facts>, number: fn(&SqlError) -> i64) -> Result<Typed, SqlError> {
     Typed::constant(
         call.facts.error.as_ref().map_or(Datum::Null, |error| Datum::Int(number(error))),

@@ -263,7 +263,7 @@ fn database_counters(figures: &Figures) -> Vec<(&'static str, u64, i32)> {
     ]
 }
 
-/// The definition of the engine's table, committed or not yet.
+/// Finds the definition of the engine's table, committed or not yet.
 fn definition_of<'c>(
     context: &'c Context<'_>,
     figures: &Figures,
@@ -295,7 +295,7 @@ fn resource(
     (database, entity, description)
 }
 
-/// Locks of sessions. Those that the engine takes for itself are left out.
+/// Lists the locks of sessions. Those that the engine takes for itself are left out.
 fn locks(context: &Context<'_>, view: &mut View) {
     let locks = of_databases(context)
         .flat_map(|of| of.1.engine().locks().into_iter().map(move |lock| (of, lock)))
@@ -315,7 +315,7 @@ fn locks(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// The databases that have figures: number and figures.
+/// Lists the databases that have figures: number and figures.
 fn of_databases<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (i64, &'c Figures)> {
     let databases = context.facts.directory.databases.iter();
     databases.filter_map(|database| Some((i64::from(database.id), context.figures(&database.name)?)))
@@ -419,7 +419,7 @@ fn requests(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// A share in units of 0.01, at most 999.99.
+/// Makes a share in units of 0.01, at most 999.99.
 fn percent(value: f64) -> Datum {
     Datum::Decimal((value * 100.0).round().clamp(0.0, 99_999.0) as i128)
 }
@@ -445,7 +445,7 @@ fn resource_stats(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Edition and service objective of the limits that are set; None if there are no limits.
+/// Returns edition and service objective of the limits that are set; None if there are no limits.
 pub fn service(figures: &Figures) -> Option<(&'static str, &'static str)> {
     let limits = figures.engine().resource_limits()?;
     Some(match limits.tier {
@@ -454,7 +454,7 @@ pub fn service(figures: &Figures) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// The edition that a tier belongs to.
+/// Returns the edition that a tier belongs to.
 pub fn edition(tier: ServiceTier) -> &'static str {
     match tier {
         ServiceTier::Basic => "Basic",

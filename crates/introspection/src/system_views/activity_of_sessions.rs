@@ -85,7 +85,7 @@ fn distribution() -> (Option<String>, Option<String>) {
     (field("NAME"), field("VERSION_ID"))
 }
 
-/// The number that a text is found again by: what it says decides it (FNV-1a).
+/// Computes the handle by which a text is found again, from the text alone (FNV-1a).
 pub(super) fn handle(text: &str) -> Vec<u8> {
     let mut sum = 0xCBF2_9CE4_8422_2325_u64;
     for byte in text.bytes() {
@@ -97,7 +97,7 @@ pub(super) fn handle(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The session's own transaction, and those of others as far as they hold locks.
+/// Lists the session's own transaction, and those of others as far as they hold locks.
 fn session_transactions(context: &Context<'_>, view: &mut View) {
     let facts = context.facts;
     let mut add = |session: u16, transaction: i64, depth: i64| {

@@ -117,7 +117,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
     }
 }
 
-/// The columns that only vectors have.
+/// Sets the columns that only vectors have.
 pub(super) fn describe_vector(view: &mut View, sql_type: &SqlType) {
     if let SqlType::Vector { dimensions, base } = sql_type {
         view.set("vector_dimensions", int(i64::from(*dimensions)));

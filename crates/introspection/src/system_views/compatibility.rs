@@ -208,7 +208,7 @@ fn objects(context: &Context<'_>, view: &mut View) {
 /// Characters of a text that one row of syscomments has.
 const COMMENT_UNITS: usize = 4000;
 
-/// The texts of modules, CHECKs and DEFAULTs, in pieces.
+/// Lists the texts of modules, CHECKs and DEFAULTs, in pieces.
 fn comments(context: &Context<'_>, view: &mut View) {
     let mut add = |id: i32, whole: &str| {
         let units: Vec<u16> = whole.encode_utf16().collect();
@@ -267,7 +267,7 @@ fn columns(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// The type numbers of old; newer types have none.
+/// Returns the old number of a type (`systypes.usertype`); newer types have none.
 fn user_type(name: &str) -> i64 {
     match name {
         "char" => 1,

@@ -93,7 +93,7 @@ fn defaults(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// The referenced table, if it exists.
+/// Returns the referenced table, if it exists.
 fn referenced<'t>(
     tables: &'t [Arc<TableDefinition>],
     schema: &str,
@@ -102,7 +102,7 @@ fn referenced<'t>(
     tables.iter().find(|table| same_name(&table.schema, schema) && same_name(&table.name, name))
 }
 
-/// Name and `index_id` of the key or unique index that a FOREIGN KEY of these columns refers to.
+/// Returns name and `index_id` of the key or unique index that a FOREIGN KEY of these columns refers to.
 pub(super) fn referenced_key<'t>(target: &'t TableDefinition, columns: &[String]) -> Option<(&'t str, i32)> {
     let matches = |own: &[(String, bool)]| {
         own.len() == columns.len()

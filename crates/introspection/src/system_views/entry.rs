@@ -36,18 +36,18 @@ impl Context<'_> {
         self.facts.directory.database(self.database)
     }
 
-    /// The database's tables.
+    /// Lists the database's tables.
     pub(super) fn tables(&self) -> Vec<Arc<TableDefinition>> {
         let tables = self.facts.tables().iter();
         tables.filter(|table| same_name(&table.database, self.database)).cloned().collect()
     }
 
-    /// The figures of a database; None: it keeps no pages, or it is tempdb.
+    /// Returns the figures of a database; None: it keeps no pages, or it is tempdb.
     pub(super) fn figures(&self, database: &str) -> Option<&Figures> {
         self.facts.figures(database)
     }
 
-    /// The system views with their ids.
+    /// Lists the system views with their ids.
     pub(super) fn listed(&self) -> impl Iterator<Item = (i32, &'static Entry)> {
         (0..).map(|place| VIEW_ID_FIRST - place).zip(self.views.iter().copied().flatten())
     }
@@ -77,7 +77,7 @@ impl Entry {
         Entry { schema: "sys", name, shape, fill }
     }
 
-    /// A view of things that this server does not have.
+    /// Declares a view of things that this server does not have.
     pub(super) const fn empty(name: &'static str, shape: &'static str) -> Entry {
         Entry::new(name, shape, |_, _| {})
     }

@@ -168,7 +168,7 @@ fn module_kind(kind: ModuleKind) -> &'static str {
     }
 }
 
-/// The table itself without a third level, or its parts of the type asked for.
+/// Lists the table itself without a third level, or its parts of the type asked for.
 fn parts_of_table<'t>(table: &'t TableDefinition, kind: Option<&str>, name: Option<&str>) -> Vec<Listed<'t>> {
     let is = |own: &str| name.is_none_or(|name| same_name(name, own));
     let object = |minor: i32| PropertyOwner::object(table.object_id, minor);

@@ -108,7 +108,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("dm_db_file_space_usage", FILE_SPACE, space_usage),
 ];
 
-/// PRIMARY, and those that were added.
+/// Lists PRIMARY, and the groups that were added.
 pub(super) fn groups(context: &Context<'_>) -> Vec<FileGroup> {
     let figures = context.database().and_then(|database| context.figures(&database.name));
     figures.map_or_else(
@@ -218,7 +218,7 @@ fn data_file(id: i32, physical_name: String, file: &DataFileSpace) -> File {
     }
 }
 
-/// The logical name of a database's log, by SQL Server's custom.
+/// Returns the logical name of a database's log, by SQL Server's custom.
 pub fn log_name(database: &str) -> String {
     if same_name(database, "master") { "mastlog".to_string() } else { format!("{database}_log") }
 }
@@ -243,7 +243,7 @@ fn space_usage(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Pages of extents of tables and indexes in a file.
+/// Counts the pages of extents of tables and indexes in a file.
 fn reserved_in(figures: &Figures, file: u16) -> u64 {
     let units = figures.tables().flat_map(|table| table.all_units());
     let extents = units.flat_map(|unit| unit.extents.iter()).filter(|extent| extent.extent.file == file);

@@ -35,7 +35,7 @@ const FILE_STATS: &str = "
     io_stall_queued_read_ms bigint!
     io_stall_queued_write_ms bigint!";
 
-/// The management function of a name in a database; None if there is none.
+/// Returns the management function of a name in a database; None if there is none.
 pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option<TableFunction> {
     let lower = name.name.to_ascii_lowercase();
     match name.schema.as_deref() {
@@ -147,7 +147,8 @@ fn shaped(
     }
 }
 
-/// The databases that an argument asks for: NULL and 0 ask for all, or for the current one where that is the function's default.
+/// Returns the databases that an argument asks for: NULL and 0 ask for all, or for the current one where that
+/// is the function's default.
 ///
 /// Errors: 2561 for an id that no database has.
 pub(super) fn wanted<'f>(
@@ -168,7 +169,7 @@ pub(super) fn wanted<'f>(
     }
 }
 
-/// 2561: an argument that names nothing.
+/// Makes error 2561: an argument that names nothing.
 pub(super) fn parameter_incorrect(number: u32) -> SqlError {
     SqlError::new(2561, 16, 1, format!("Parameter {number} is incorrect for this statement."))
 }

@@ -109,7 +109,7 @@ pub struct IndexRow<'t> {
     pub partitioning: Option<&'t Partitioning>,
 }
 
-/// All indexes of a table; a table without a clustered one is a heap, index 0.
+/// Lists the indexes of a table; a table without a clustered one is a heap, index 0.
 pub fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
     let mut rows = Vec::new();
     if !table.is_clustered() {
@@ -213,14 +213,14 @@ fn indexes(context: &Context<'_>, view: &mut View) {
     });
 }
 
-/// The file group of an index's pages; None: it has none.
+/// Returns the file group of an index's pages; None: it has none.
 fn group_of(context: &Context<'_>, table: &TableDefinition, row: &IndexRow<'_>) -> Option<u16> {
     let pages = context.figures(&table.database)?.table(table)?;
     let wanted = store_index(row).map_or(IndexPages::Rows, IndexPages::Index);
     pages.all_units().find(|unit| index_of(pages, unit.id) == Some(wanted)).map(|unit| unit.group)
 }
 
-/// Column ids of an index: of its keys with their order, then of the included columns.
+/// Lists the column ids of an index: of its keys with their order, then of the included columns.
 fn columns_of<'t>(table: &'t TableDefinition, row: &'t IndexRow<'t>) -> Vec<(i32, bool, bool)> {
     let keys = row.columns.iter().map(|(name, descending)| (name, *descending, false));
     let includes = row.include.iter().map(|name| (name, false, true));

@@ -225,7 +225,7 @@ fn columns(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Character lengths, then numeric precision, radix and scale, then datetime precision.
+/// Lists character lengths, then numeric precision, radix and scale, then datetime precision.
 pub(super) fn measures(sql_type: &SqlType) -> Vec<Datum> {
     let null = || Datum::Null;
     let bytes = i64::from(max_length(sql_type));
@@ -258,7 +258,7 @@ pub(super) fn measures(sql_type: &SqlType) -> Vec<Datum> {
     }
 }
 
-/// Names and kinds of a table's constraints.
+/// Lists names and kinds of a table's constraints.
 fn constraints(table: &TableDefinition) -> Vec<(&str, &'static str)> {
     let keys =
         table.keys.iter().map(|key| (key.name.as_str(), if key.primary { "PRIMARY KEY" } else { "UNIQUE" }));
@@ -300,7 +300,7 @@ fn constraint_table_usage(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Name and columns of the keys, foreign ones last.
+/// Lists name and columns of the keys, foreign ones last.
 fn keyed(table: &TableDefinition) -> Vec<(&str, Vec<&str>)> {
     let keys = table
         .keys
@@ -313,7 +313,7 @@ fn keyed(table: &TableDefinition) -> Vec<(&str, Vec<&str>)> {
     keys.chain(foreign).collect()
 }
 
-/// The columns that a condition names, in the order of the table.
+/// Lists the columns that a condition names, in the order of the table.
 fn used_by<'t>(table: &'t TableDefinition, condition: &str) -> Vec<&'t str> {
     let mut named: Vec<String> = Vec::new();
     if let Ok(expr) = parse_expression(condition) {

@@ -68,7 +68,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("dm_bulkwire_checkpoints", CHECKPOINTS, checkpoints),
 ];
 
-/// The recovery model as `sys.databases` numbers and names it.
+/// Returns the recovery model as `sys.databases` numbers and names it.
 pub fn recovery_model(figures: &Figures) -> (i32, &'static str) {
     match figures.engine().recovery_model() {
         RecoveryModel::Full => (1, "FULL"),
@@ -113,7 +113,7 @@ fn checkpoints(context: &Context<'_>, view: &mut View) {
     ]);
 }
 
-/// One row for each virtual log file, in the order in which they were made.
+/// Lists the virtual log files, in the order in which they were made.
 pub(super) fn log_info(figures: &Figures, database_id: i32, view: &mut View) {
     let mut offset = 0;
     for file in figures.engine().log_files() {
@@ -133,7 +133,8 @@ pub(super) fn log_info(figures: &Figures, database_id: i32, view: &mut View) {
     }
 }
 
-/// The records between two positions, both included. Errors: 9005, and what the log cannot read.
+/// Lists the records between two positions, both included. Errors: 9005, and records that the log cannot
+/// read.
 pub(super) fn log_records(
     facts: &Facts,
     figures: &Figures,
@@ -183,7 +184,7 @@ fn row(record: &LogRow, names: &UnitNames<'_>) -> Vec<Datum> {
     ]
 }
 
-/// A position as SQL Server's function takes it: three numbers, decimal, or hexadecimal after `0x`.
+/// Parses a position as SQL Server's function takes it: three numbers, decimal, or hexadecimal after `0x`.
 fn lsn(text: &str) -> Result<Lsn, SqlError> {
     let invalid = || {
         SqlError::new(
@@ -221,7 +222,7 @@ impl<'f> UnitNames<'f> {
         UnitNames { tables: tables.collect() }
     }
 
-    /// Name and partition.
+    /// Returns name and partition of an allocation unit.
     fn of(&self, unit: UnitId) -> (String, Option<i64>) {
         let unknown = || ("Unknown Alloc Unit".to_string(), None);
         if unit.object == store::page::unit::CATALOGUE {

@@ -68,8 +68,8 @@ const VIEWS: &[&[Entry]] = &[
 ];
 
 impl<'a> Context<'a> {
-    /// The context for views of a database. `rows` has the row counts of tables by `object_id`, and `partition_rows` counts
-    /// those of partitions.
+    /// Creates the context for views of a database. `rows` has the row counts of tables by `object_id`, and
+    /// `partition_rows` counts those of partitions.
     pub fn new(
         facts: &'a Arc<Facts>,
         database: &'a str,
@@ -84,13 +84,13 @@ fn all() -> impl Iterator<Item = &'static Entry> {
     VIEWS.iter().copied().flatten()
 }
 
-/// Names of all views, schema first.
+/// Lists the names of all views, schema first.
 pub fn names() -> Vec<(&'static str, &'static str)> {
     all().map(|entry| (entry.schema, entry.name)).collect()
 }
 
-/// The view of a schema and name, with its rows; None if there is none. Without a schema only the views of
-/// SQL Server 2000 are found (`sysobjects`).
+/// Makes the view of a schema and name, with its rows; None if there is none. Without a schema only the views
+/// of SQL Server 2000 are found (`sysobjects`).
 pub fn view(schema: &str, name: &str, context: &Context<'_>) -> Option<View> {
     let named = |entry: &&Entry| entry.name.eq_ignore_ascii_case(name);
     let entry = if schema.is_empty() || schema.eq_ignore_ascii_case("dbo") {
@@ -110,13 +110,13 @@ fn id_of(schema: &str, name: &str) -> Option<i32> {
     Some(VIEW_ID_FIRST - i32::try_from(position).ok()?)
 }
 
-/// `object_id` of a view that a text such as `sys.tables` names.
+/// Returns the `object_id` of a view that a text such as `sys.tables` names.
 pub fn view_id(text: &str) -> Option<i32> {
     let wanted = parse_object_name(text).ok()?;
     id_of(wanted.schema.as_deref().unwrap_or("sys"), &wanted.name)
 }
 
-/// Schema and name of the view with an `object_id`.
+/// Returns schema and name of the view with an `object_id`.
 pub fn view_of_id(object_id: i64) -> Option<(&'static str, &'static str)> {
     let position = i64::from(VIEW_ID_FIRST).checked_sub(object_id)?;
     all().nth(usize::try_from(position).ok()?).map(|entry| (entry.schema, entry.name))

@@ -11,7 +11,7 @@ use crate::view::{View, bit, int, kind, moment, text};
 use databases::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, same_name};
 use query::system_types::{max_length, precision, scale, system_type};
 
-/// The database's modules.
+/// Lists the database's modules.
 pub(super) fn of(context: &Context<'_>) -> Vec<Arc<Module>> {
     let modules = context.facts.modules().iter();
     modules.filter(|module| same_name(&module.definition.database, context.database)).cloned().collect()
@@ -30,19 +30,19 @@ fn named<'a>(context: &Context<'_>, module: &ModuleDefinition) -> [(&'a str, Dat
     ]
 }
 
-/// sys.objects.
+/// Fills sys.objects.
 pub(super) fn objects(context: &Context<'_>, view: &mut View) {
     for module in of(context) {
         view.add(named(context, &module.definition));
     }
 }
 
-/// sys.views.
+/// Fills sys.views.
 pub(super) fn views(context: &Context<'_>, view: &mut View) {
     of_kind(context, view, ModuleKind::View);
 }
 
-/// sys.procedures.
+/// Fills sys.procedures.
 pub(super) fn procedures(context: &Context<'_>, view: &mut View) {
     of_kind(context, view, ModuleKind::Procedure);
 }
@@ -53,7 +53,7 @@ fn of_kind(context: &Context<'_>, view: &mut View, wanted: ModuleKind) {
     }
 }
 
-/// sys.synonyms.
+/// Fills sys.synonyms.
 pub(super) fn synonyms(context: &Context<'_>, view: &mut View) {
     for module in of(context) {
         if let Some(target) = &module.definition.target {
@@ -63,7 +63,7 @@ pub(super) fn synonyms(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// sys.sequences.
+/// Fills sys.sequences.
 pub(super) fn sequences(context: &Context<'_>, view: &mut View) {
     for module in of(context) {
         let Some(sequence) = &module.definition.sequence else { continue };
@@ -83,7 +83,7 @@ pub(super) fn sequences(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// sys.sql_modules.
+/// Fills sys.sql_modules.
 pub(super) fn sql_modules(context: &Context<'_>, view: &mut View) {
     for module in of(context) {
         let definition = &module.definition;
@@ -97,7 +97,7 @@ pub(super) fn sql_modules(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// sys.parameters.
+/// Fills sys.parameters.
 pub(super) fn parameters(context: &Context<'_>, view: &mut View) {
     let types = user_types::of(context);
     for module in of(context) {
@@ -127,7 +127,7 @@ pub(super) fn parameters(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// sys.columns of views and of functions' tables.
+/// Fills sys.columns with columns of views and of functions' tables.
 pub(super) fn columns(context: &Context<'_>, view: &mut View) {
     for module in of(context) {
         for column in &module.definition.columns {
@@ -151,7 +151,7 @@ pub(super) fn columns(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// INFORMATION_SCHEMA.TABLES, the views among them.
+/// Fills INFORMATION_SCHEMA.TABLES, the views among them.
 pub(super) fn standard_tables(context: &Context<'_>, view: &mut View) {
     for module in of(context).iter().filter(|module| module.definition.kind == ModuleKind::View) {
         view.add([
@@ -163,7 +163,7 @@ pub(super) fn standard_tables(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// INFORMATION_SCHEMA.VIEWS.
+/// Fills INFORMATION_SCHEMA.VIEWS.
 pub(super) fn standard_views(context: &Context<'_>, view: &mut View) {
     for module in of(context).iter().filter(|module| module.definition.kind == ModuleKind::View) {
         view.add([

@@ -112,7 +112,7 @@ fn range_values(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// A boundary as a variant of the function's type.
+/// Makes a boundary a variant of the function's type.
 fn variant(value: &PropertyValue, sql_type: Option<&SqlType>) -> Datum {
     let (value, own) = value.datum();
     let from = sql_type.filter(|sql_type| sql_type.is_character()).unwrap_or(&own);
@@ -133,7 +133,7 @@ fn schemes(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// The file group of each partition, and that of the next one.
+/// Lists the file group of each partition, and that of the next one.
 fn destinations(context: &Context<'_>, view: &mut View) {
     let groups = files::groups(context);
     for scheme in own(context).schemes {

@@ -112,7 +112,7 @@ impl Space {
         self.in_row_reserved + self.lob_reserved + self.overflow_reserved
     }
 
-    /// The part that a partition has.
+    /// Returns the part that a partition has.
     fn shared(self, sums: &[u64], place: usize) -> Space {
         let part = |pages: u64| share(pages, sums, place);
         Space {
@@ -145,7 +145,7 @@ impl Space {
     }
 }
 
-/// Pages of a table's rows (`index` None), or of one of its nonclustered indexes.
+/// Counts the pages of a table's rows (`index` None), or of one of its nonclustered indexes.
 ///
 /// Errors: maps of pages that cannot be read.
 pub fn space_of(figures: &Figures, table: &Table, index: Option<&str>) -> Result<Space, SqlError> {
@@ -162,7 +162,7 @@ pub fn space_of(figures: &Figures, table: &Table, index: Option<&str>) -> Result
     Ok(space)
 }
 
-/// The partitions of an index: their rows.
+/// Counts the rows of each partition of an index.
 fn rows_of(context: &Context<'_>, table: &TableDefinition, row: &IndexRow<'_>) -> Vec<i64> {
     let function =
         row.partitioning.and_then(|by| Some((by, context.facts.partitions().function_of(table, by)?)));
@@ -173,7 +173,7 @@ fn rows_of(context: &Context<'_>, table: &TableDefinition, row: &IndexRow<'_>) -
     counted
 }
 
-/// The rows of the partitions of all indexes of a table, each way of partitioning counted once.
+/// Counts the rows of the partitions of all indexes of a table, each way of partitioning counted once.
 fn rows_of_indexes(context: &Context<'_>, table: &TableDefinition, rows: &[IndexRow<'_>]) -> Vec<Vec<i64>> {
     let mut known: Vec<(Option<&Partitioning>, Vec<i64>)> = Vec::new();
     let counts = rows.iter().map(|row| {
@@ -187,7 +187,7 @@ fn rows_of_indexes(context: &Context<'_>, table: &TableDefinition, rows: &[Index
     counts.collect()
 }
 
-/// The rows before each partition of an index, and at the end those of all.
+/// Adds up the rows before each partition of an index, and at the end those of all.
 fn sums(rows: &[i64]) -> Vec<u64> {
     let mut sums = vec![0];
     let mut sum = 0;
@@ -198,7 +198,8 @@ fn sums(rows: &[i64]) -> Vec<u64> {
     sums
 }
 
-/// The part of a number of pages that a partition has: they are shared out by rows. Without rows the first has all.
+/// Computes the part of a number of pages that a partition has: they are shared out by rows. Without rows the
+/// first has all.
 fn share(pages: u64, sums: &[u64], place: usize) -> u64 {
     let total = sums.last().copied().unwrap_or_default();
     let up_to = |end: usize| {
@@ -213,17 +214,18 @@ fn share(pages: u64, sums: &[u64], place: usize) -> u64 {
     }
 }
 
-/// The id of a partition: that of the first one, and the others above it.
+/// Returns the id of a partition: the first one's, and the others above it.
 fn numbered(first: i64, place: usize) -> i64 {
     first | (place as i64) << 48
 }
 
-/// The first or only partition of an index, and its heap or tree.
+/// Returns the id of the first or only partition of an index, which is that of its heap or tree too.
 pub fn partition_id(table: &TableDefinition, index_id: i32) -> i64 {
     i64::from(table.object_id) << 16 | i64::from(index_id)
 }
 
-/// The id of the index that an allocation unit belongs to; None if the table does not have it any more.
+/// Returns the id of the index that an allocation unit belongs to; None if the table does not have it any
+/// more.
 pub fn index_id_of(definition: &TableDefinition, table: &Table, unit: UnitId) -> Option<i32> {
     let of = index_of(table, unit)?;
     let rows = index_rows(definition);
@@ -231,7 +233,7 @@ pub fn index_id_of(definition: &TableDefinition, table: &Table, unit: UnitId) ->
     rows.iter().find(own).map(|row| row.id)
 }
 
-/// The name under which the store knows an index's pages; None: they are the table's own.
+/// Returns the name under which the store knows an index's pages; None: they are the table's own.
 pub(super) fn store_index<'t>(row: &IndexRow<'t>) -> Option<&'t str> {
     row.name.filter(|_| row.id > 1)
 }
@@ -288,7 +290,7 @@ fn partition_stats(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// One partition's row of `dm_db_partition_stats`: its place from 0, and its rows.
+/// Adds one partition's row of `dm_db_partition_stats`: its place from 0, and its rows.
 fn show_statistics(
     table: &TableDefinition,
     row: &IndexRow<'_>,

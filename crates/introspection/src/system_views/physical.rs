@@ -46,7 +46,7 @@ pub(super) const STATISTICS: &str = "
     offrow_regular_version_record_count bigint
     offrow_long_term_version_record_count bigint";
 
-/// Rows for the databases, tables, indexes and partitions asked for.
+/// Adds the rows for the databases, tables, indexes and partitions asked for.
 ///
 /// Errors: 2561 for arguments that name nothing, and pages that cannot be read (824).
 pub(super) fn statistics(facts: &Facts, arguments: &[Datum], view: &mut View) -> Result<(), SqlError> {
@@ -90,7 +90,8 @@ pub(super) fn statistics(facts: &Facts, arguments: &[Datum], view: &mut View) ->
     Ok(())
 }
 
-/// A table's indexes with the figures of their pages, leaf levels first. Errors: pages that cannot be read (824).
+/// Measures a table's indexes, with the figures of their pages, leaf levels first. Errors: pages that cannot
+/// be read (824).
 pub fn by_index<'t>(
     figures: &Figures,
     table: &'t TableDefinition,

@@ -175,14 +175,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     }),
 ];
 
-/// The system's part of sys.objects.
+/// Fills the system's part of sys.objects.
 pub(super) fn tables(_: &Context<'_>, view: &mut View) {
     for own in OBJECTS {
         view.add(own.row());
     }
 }
 
-/// The system's part of sysobjects.
+/// Fills the system's part of sysobjects.
 pub(super) fn old_objects(view: &mut View) {
     for own in OBJECTS {
         view.add([
@@ -198,7 +198,7 @@ pub(super) fn old_objects(view: &mut View) {
     }
 }
 
-/// The system views: sys.system_views.
+/// Fills sys.system_views.
 pub(super) fn views(context: &Context<'_>, view: &mut View) {
     for (object_id, entry) in context.listed() {
         let schema_id = if entry.schema == "sys" { 4 } else { 3 };
@@ -206,7 +206,7 @@ pub(super) fn views(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// sys.system_objects: the system views and procedures.
+/// Fills sys.system_objects with the system views and procedures.
 pub(super) fn views_and_procedures(context: &Context<'_>, view: &mut View) {
     views(context, view);
     for (id, name) in (0_i32..).zip(procedure_names()) {

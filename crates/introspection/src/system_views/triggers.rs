@@ -6,7 +6,7 @@ use crate::system_views::entry::Context;
 use crate::system_views::modules;
 use crate::view::{View, bit, int, kind, moment, text};
 
-/// Each trigger with its entry at its table.
+/// Lists each trigger with its entry at its table.
 fn of(context: &Context<'_>) -> Vec<(ModuleDefinition, Trigger)> {
     let all = modules::of(context);
     let tables = context.tables();
@@ -25,7 +25,7 @@ fn of(context: &Context<'_>) -> Vec<(ModuleDefinition, Trigger)> {
         .collect()
 }
 
-/// sys.triggers.
+/// Fills sys.triggers.
 pub(super) fn triggers(context: &Context<'_>, view: &mut View) {
     for (definition, trigger) in of(context) {
         view.add([
@@ -44,7 +44,7 @@ pub(super) fn triggers(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// sys.trigger_events.
+/// Fills sys.trigger_events.
 pub(super) fn trigger_events(context: &Context<'_>, view: &mut View) {
     for (definition, trigger) in of(context) {
         let events = trigger.events;

@@ -11,20 +11,20 @@ use databases::catalogue::{
 };
 use query::system_types::{max_length, precision, scale, system_type};
 
-/// The database's types.
+/// Lists the database's types.
 pub(super) fn of(context: &Context<'_>) -> Vec<UserType> {
     let types = context.facts.types().iter();
     types.filter(|found| same_name(&found.database, context.database)).cloned().collect()
 }
 
-/// sys.types, behind those of the system.
+/// Fills sys.types, behind the types of the system.
 pub(super) fn types(context: &Context<'_>, view: &mut View) {
     for found in of(context) {
         add(context, view, &found);
     }
 }
 
-/// sys.table_types.
+/// Fills sys.table_types.
 pub(super) fn table_types(context: &Context<'_>, view: &mut View) {
     for found in of(context) {
         if let Some(table) = found.table() {
@@ -60,7 +60,7 @@ fn add(context: &Context<'_>, view: &mut View, found: &UserType) {
     ]);
 }
 
-/// The tables of table types, as sys.columns and sys.objects show them.
+/// Lists the tables of table types, as sys.columns and sys.objects show them.
 pub(super) fn tables(context: &Context<'_>) -> Vec<TableDefinition> {
     let types = of(context).into_iter();
     types
@@ -74,7 +74,7 @@ pub(super) fn tables(context: &Context<'_>) -> Vec<TableDefinition> {
         .collect()
 }
 
-/// sys.objects: the tables of table types.
+/// Fills sys.objects with the tables of table types.
 pub(super) fn objects(context: &Context<'_>, view: &mut View) {
     for table in tables(context) {
         view.add([
@@ -89,21 +89,21 @@ pub(super) fn objects(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// `user_type_id` of a column: of its alias type, or else of the system's.
+/// Returns the `user_type_id` of a column: of its alias type, or else of the system's.
 pub(super) fn id_of_column(types: &[UserType], column: &ColumnDefinition) -> Datum {
     let alias = column.alias.as_deref();
     let found = alias.and_then(|alias| types.iter().find(|found| same_name(&found.qualified_name(), alias)));
     int(found.map_or(system_type(&column.sql_type).user_type_id, |found| found.id))
 }
 
-/// The type that a declaration names.
+/// Returns the type that a declaration names.
 pub(super) fn named<'t>(types: &'t [UserType], declared: &str) -> Option<&'t UserType> {
     let name = parse_object_name(declared).ok()?;
     let schema = name.schema.as_deref().unwrap_or("dbo");
     types.iter().find(|found| same_name(&found.name, &name.name) && same_name(&found.schema, schema))
 }
 
-/// sys.parameters: what a parameter of a type of the user's own is.
+/// Describes in sys.parameters a parameter of a type of the user's own.
 pub(super) fn describe_parameter(view: &mut View, found: &UserType) {
     view.set("user_type_id", int(found.id));
     match found.base() {
