@@ -57,7 +57,7 @@ impl Address {
         })
     }
 
-    /// The key of an object.
+    /// Returns the key of an object.
     pub(crate) fn object(&self) -> io::Result<Path> {
         if self.key.is_empty() || self.key.ends_with('/') {
             return Err(io::Error::new(
@@ -68,7 +68,7 @@ impl Address {
         self.path()
     }
 
-    /// The key of a folder; the root's is empty.
+    /// Returns the key of a folder; the root's is empty.
     pub(crate) fn folder(&self) -> io::Result<Path> {
         self.path()
     }

@@ -28,18 +28,18 @@ use crate::settings::{allows_http as allows_http_to, stall};
 const FURTHER_CERTIFICATES: &str = "AWS_CA_BUNDLE";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A client. `allows_http`: also for unencrypted requests.
+/// Creates a client. `allows_http`: also for unencrypted requests.
 pub(crate) fn client(allows_http: bool) -> io::Result<Client> {
     built(builder(allows_http, names())?)
 }
 
-/// A client that finds hosts in a way of its own.
+/// Creates a client that finds hosts in a way of its own.
 #[cfg(test)]
 pub(crate) fn looking_up<R: Resolve + 'static>(names: Arc<R>) -> io::Result<Client> {
     built(builder(false, names)?)
 }
 
-/// The names that are looked up by all clients of this process.
+/// Returns the names that are looked up by all clients of this process.
 fn names() -> Arc<Names> {
     static NAMES: OnceLock<Arc<Names>> = OnceLock::new();
     Arc::clone(NAMES.get_or_init(Arc::default))
@@ -145,8 +145,8 @@ impl HttpService for Service {
     }
 }
 
-/// An answer of S3 in another region than the bucket's is an error that names the right one, and so is a redirection that was not
-/// followed.
+/// Checks an answer of S3. One from another region than the bucket's is an error that names the right one,
+/// and so is a redirection that was not followed.
 fn checked(answer: HttpResponse) -> Answer {
     let status = answer.status();
     let is_elsewhere = matches!(status.as_u16(), 301 | 307 | 308);
@@ -186,7 +186,7 @@ fn tls() -> io::Result<Arc<ClientConfig>> {
     Ok(Arc::clone(TLS.get_or_init(|| Arc::new(config))))
 }
 
-/// The certificates of a PEM file.
+/// Reads the certificates of a PEM file.
 fn certificates_of(file: &str) -> io::Result<Vec<CertificateDer<'static>>> {
     let failed = |reason: String| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("{FURTHER_CERTIFICATES}: {file}: {reason}"))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// An error if none of the variables is set and the machine has no such service.
+/// Returns an error if none of the variables is set and the machine has no such service.
 pub(crate) fn check(variables: &[&str], service: &str, advice: &str) -> io::Result<()> {
     if variables.iter().any(|name| env::var_os(name).is_some()) || answers(service) {
         return Ok(());

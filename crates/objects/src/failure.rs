@@ -20,7 +20,7 @@ pub(crate) struct OtherRegion {
 }
 
 impl OtherRegion {
-    /// `None` for what is no name of a region.
+    /// Names another region. `None` for a text that is no name of a region.
     pub(crate) fn new(status: String, region: &str) -> Option<Self> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let fits = !region.is_empty() && region.len() <= 64 && region.chars().all(is_name);
@@ -46,7 +46,7 @@ impl OtherHost {
     }
 }
 
-/// The error of a request to a store.
+/// Makes the error of a request to a store.
 pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
     use object_store::Error as E;
     if let Some(elsewhere) = chain(error).find_map(|link| link.downcast_ref::<OtherRegion>()) {
@@ -88,7 +88,7 @@ pub(crate) fn of_store(error: &object_store::Error) -> io::Error {
     }
 }
 
-/// The error that an answer is.
+/// Makes the error that an answer is.
 pub(crate) fn of_answer(code: u16, status: &str, body: &str) -> io::Error {
     let kind = match code {
         404 | 410 => ErrorKind::NotFound,
@@ -108,12 +108,12 @@ pub(crate) fn of_answer(code: u16, status: &str, body: &str) -> io::Error {
     io::Error::new(kind, text)
 }
 
-/// An object that is no longer the one that was looked at.
+/// Makes the error of an object that is no longer the one that was looked at.
 pub(crate) fn changed() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, "the object changed while it was read")
 }
 
-/// An object that must not be there, and is.
+/// Makes the error of an object that must not be there, and is.
 pub(crate) fn exists() -> io::Error {
     io::Error::new(ErrorKind::AlreadyExists, "there is such an object already")
 }
@@ -123,7 +123,7 @@ pub(crate) fn is_of_certificate(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|link| link.is::<rustls::Error>() || link.to_string().contains("certificate"))
 }
 
-/// An error of the network: what it was about, and what was underneath.
+/// Makes an error of the network: what it was about, and what was underneath.
 pub(crate) fn of_chain(error: &(dyn Error + 'static)) -> io::Error {
     let mut kind = ErrorKind::Other;
     let mut last = String::new();
@@ -158,14 +158,14 @@ fn element<'a>(body: &'a str, name: &str) -> Option<&'a str> {
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text).filter(|text| !text.is_empty())
 }
 
-/// The first text of a name in JSON, up to a quote.
+/// Returns the first text of a name in JSON, up to a quote.
 fn member<'a>(body: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = body.split_once(&format!("\"{name}\""))?;
     let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     rest.split_once('"').map(|(text, _)| text).filter(|text| !text.is_empty())
 }
 
-/// The first line of a text, without what URLs in it may hold.
+/// Returns the first line of a text, without the secrets that URLs in it may hold.
 fn one_line(text: &str) -> String {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let words: Vec<String> = first

@@ -25,7 +25,7 @@ impl Patience {
         Self { lasts, since: Instant::now(), wait: WAIT_MIN, unknown_hosts: 0 }
     }
 
-    /// Something has come: what follows is counted from here.
+    /// Begins the time again, since something has come.
     pub(crate) fn rest(&mut self) {
         *self = Self::lasting(self.lasts);
     }

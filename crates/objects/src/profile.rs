@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub(crate) struct Profile(HashMap<String, String>);
 
 impl Profile {
-    /// The profile that `AWS_PROFILE` names, or else the default one.
+    /// Reads the profile that `AWS_PROFILE` names, or else the default one.
     pub(crate) fn of_environment() -> Self {
         let name = env::var("AWS_PROFILE").unwrap_or_else(|_| "default".to_owned());
         let file = |variable: &str, name: &str| {
@@ -31,7 +31,7 @@ impl Profile {
         Self(values)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }

@@ -22,7 +22,7 @@ struct Running {
 
 static RUNTIME: OnceLock<Mutex<Option<Arc<Running>>>> = OnceLock::new();
 
-/// The runtime of this process; one that was forked makes its own.
+/// Returns the runtime of this process; one that was forked makes its own.
 fn running() -> io::Result<Arc<Running>> {
     let mut slot = RUNTIME.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
@@ -45,7 +45,7 @@ fn running() -> io::Result<Arc<Running>> {
     Ok(made)
 }
 
-/// The turns of requests for ranges.
+/// Returns the turns of requests for ranges.
 pub(crate) fn ranges() -> io::Result<Arc<Semaphore>> {
     Ok(Arc::clone(&running()?.ranges))
 }

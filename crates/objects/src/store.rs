@@ -28,7 +28,7 @@ const GOOGLE_METADATA: &str = "metadata.google.internal:80";
 
 static STORES: Mutex<Option<HashMap<(String, u64), Store>>> = Mutex::new(None);
 
-/// The bucket of an address. Connections are shared by all who use it.
+/// Returns the bucket of an address. Connections are shared by all who use it.
 pub(crate) fn of(address: &Address) -> io::Result<Store> {
     let key = (address.root.clone(), environment());
     let known = |stores: &mut Option<HashMap<_, Store>>| stores.get_or_insert_default().get(&key).cloned();

@@ -107,7 +107,7 @@ impl PendingBytes for Pending {
     }
 }
 
-/// The objects of a folder.
+/// Lists the objects of a folder.
 pub(crate) fn list(store: Store, address: &Address, max: usize) -> io::Result<Vec<ListedObject>> {
     let folder = address.folder()?;
     let address = address.clone();

@@ -83,7 +83,8 @@ impl Parts {
         }
     }
 
-    /// Has the store delete the parts. What it keeps all the same is removed by the bucket's own rules.
+    /// Tells the store to delete the parts. Parts that it keeps all the same are removed by the bucket's own
+    /// rules.
     fn abort(&self) {
         let deadline = Instant::now() + ABORT_TIMEOUT;
         // The lock is held while an upload is begun, which may take long where the store does not answer.

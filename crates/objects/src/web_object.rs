@@ -69,7 +69,7 @@ impl WebObject {
         Ok(Self { client, url, version, has_ranges: has_ranges && has_version })
     }
 
-    /// A request for this version.
+    /// Begins a request for this version.
     fn request(&self) -> RequestBuilder {
         let request = self.client.get(self.url.clone());
         match (&self.version.tag, &self.version.modified) {
@@ -277,7 +277,7 @@ impl Version {
     }
 }
 
-/// The version of a file whose first byte was asked for, and whether that alone was sent.
+/// Reads the version of a file whose first byte was asked for, and returns true if that byte alone was sent.
 fn look(answer: &Response) -> io::Result<(Version, bool)> {
     let version = Version::of(answer.headers());
     if answer.status() != StatusCode::PARTIAL_CONTENT {
@@ -329,7 +329,7 @@ async fn tried(patience: &mut Patience, request: impl Fn() -> RequestBuilder) ->
     }
 }
 
-/// The beginning of an answer's text.
+/// Reads the beginning of an answer's text.
 async fn head(mut answer: Response) -> String {
     let mut bytes = Vec::new();
     while bytes.len() < 8192
