@@ -71,7 +71,7 @@ impl Place {
         })
     }
 
-    /// An address of the authority, for the tenant. Without one a setting is missing.
+    /// Returns an address of the authority, for the tenant. Without one a setting is missing.
     pub(crate) fn endpoint(&self, path: &str) -> Result<String, EntraError> {
         match self.tenant.as_str() {
             "" => Err(EntraError::Setting(format!(
@@ -85,12 +85,12 @@ impl Place {
         &self.resource
     }
 
-    /// The tenant, if one is known.
+    /// Returns the tenant, if one is known.
     pub(crate) fn tenant(&self) -> Option<&str> {
         Some(self.tenant.as_str()).filter(|tenant| !tenant.is_empty())
     }
 
-    /// The resource as a scope.
+    /// Returns the resource as a scope.
     pub(crate) fn scope(&self) -> String {
         format!("{}/.default", self.resource)
     }
@@ -127,7 +127,8 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The tenant of the identity that the environment describes; others have nothing to do with that variable.
+/// Returns the tenant of the identity that the environment describes; others have nothing to do with that
+/// variable.
 fn of_variables(way: &Way) -> Option<String> {
     matches!(way, Way::WorkloadIdentity { .. } | Way::Default { .. })
         .then(|| variable(TENANT_VARIABLE))
@@ -142,7 +143,7 @@ fn origin(url: &Url) -> String {
     }
 }
 
-/// An authority as users write it: a URL or a host.
+/// Parses an authority as users write it: a URL or a host.
 fn base(text: &str) -> Result<String, EntraError> {
     let text = text.trim();
     let full = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
@@ -157,7 +158,7 @@ fn base(text: &str) -> Result<String, EntraError> {
     if is_plain { Ok(origin(&url)) } else { Err(refused()) }
 }
 
-/// A tenant goes into a path.
+/// Checks a tenant, which goes into a path.
 fn checked_tenant(tenant: String) -> Result<String, EntraError> {
     let is_sound = tenant.len() <= 255
         && tenant.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '.')

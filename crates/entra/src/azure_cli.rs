@@ -18,7 +18,7 @@ const TIME_MAX: Duration = Duration::from_secs(30);
 /// Characters of its words that are shown.
 const SHOWN_MAX: usize = 400;
 
-/// A token of Azure CLI.
+/// Gets a token of Azure CLI.
 pub(crate) fn get(place: &Place, patience: &Patience<'_>) -> Result<Token, EntraError> {
     let resource = place.resource();
     // It goes through a shell on Windows.

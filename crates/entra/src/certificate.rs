@@ -57,7 +57,7 @@ impl ClientCertificate {
         Ok(Self { key, certificate, shown })
     }
 
-    /// A signed statement that this is the application `client`, for one token endpoint.
+    /// Signs a statement that this is the application `client`, for one token endpoint.
     pub(crate) fn assertion(&self, client: &str, audience: &str) -> Result<Secret, EntraError> {
         let failed =
             |reason: &str| EntraError::Certificate { file: self.shown.clone(), reason: reason.to_owned() };
@@ -86,7 +86,7 @@ impl ClientCertificate {
     }
 }
 
-/// The first section of this kind.
+/// Finds the first section of this kind.
 pub(crate) fn pem_section(bytes: &[u8], kind: SectionKind) -> Option<Vec<u8>> {
     let mut rest = bytes;
     while let Ok(Some((found, der))) = pem::from_buf(&mut rest) {

@@ -12,7 +12,8 @@ use crate::patience::Patience;
 use crate::token_answer::Token;
 use crate::{azure_cli, grant, managed_identity, workload_identity};
 
-/// The first token that there is. A link that is there and is refused ends the chain: another identity would be a surprise.
+/// Gets the first token that there is. A link that is there and is refused ends the chain: another identity
+/// would be a surprise.
 pub(crate) fn get(place: &Place, client: Option<&str>, patience: &Patience<'_>) -> Result<Token, EntraError> {
     let own = env::var("AZURE_CLIENT_ID").ok().filter(|value| !value.is_empty());
     let client = client.map(str::to_owned).or(own);
@@ -37,7 +38,7 @@ pub(crate) fn get(place: &Place, client: Option<&str>, patience: &Patience<'_>) 
     Err(EntraError::Nothing(reasons))
 }
 
-/// A service principal that variables describe.
+/// Gets a token for the service principal that variables describe.
 fn of_variables(place: &Place, patience: &Patience<'_>) -> Result<Token, EntraError> {
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let missing = || {

@@ -22,7 +22,7 @@ const CODE_TIME_MAX_SECONDS: u64 = 1800;
 /// Characters of the endpoint's words that are shown.
 const SHOWN_MAX: usize = 500;
 
-/// A token for the person who enters the code.
+/// Gets a token for the person who enters the code.
 pub(crate) fn get(place: &Place, client: Option<&str>, patience: &Patience<'_>) -> Result<Token, EntraError> {
     let client = client.unwrap_or(TOOLS_CLIENT);
     let scope = wanted(place);
@@ -65,7 +65,7 @@ pub(crate) fn get(place: &Place, client: Option<&str>, patience: &Patience<'_>) 
     }
 }
 
-/// A token without a person, by what came with the last one.
+/// Gets a token without a person, by the refresh token that came with the last one.
 pub(crate) fn renew(
     place: &Place,
     client: Option<&str>,

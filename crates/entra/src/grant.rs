@@ -25,7 +25,7 @@ pub(crate) fn post(
     token_answer::token(&send(&request, patience)?, secrets)
 }
 
-/// A token for an application.
+/// Gets a token for an application.
 pub(crate) fn application(
     place: &Place,
     client: &str,
@@ -52,7 +52,7 @@ pub(crate) fn application(
     }
 }
 
-/// A token for an application that another issuer, or its own key, vouches for.
+/// Gets a token for an application that another issuer, or its own key, vouches for.
 pub(crate) fn asserted(
     place: &Place,
     client: &str,

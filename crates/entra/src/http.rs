@@ -107,7 +107,7 @@ fn once(
     Ok((answer, seconds.map(Duration::from_secs)))
 }
 
-/// The host of an address, which is all that messages show of it.
+/// Returns the host of an address, the only part of it that messages show.
 pub(crate) fn host_of(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     parsed

@@ -63,7 +63,7 @@ pub enum Proof {
 }
 
 impl Identity {
-    /// An identity without restrictions of its own.
+    /// Creates an identity without restrictions of its own.
     pub fn new(way: Way) -> Self {
         Self { way, authority: None, tenant: None, resource: None }
     }

@@ -20,7 +20,7 @@ const METADATA_PASSING: [u16; 2] = [404, 410];
 /// Time for which a chain waits for the metadata service of a machine that may not have one.
 const LOOK_TIME: Duration = Duration::from_secs(1);
 
-/// A token of the managed identity; a chain first looks whether there is one.
+/// Gets a token of the managed identity; a chain first looks whether there is one.
 pub(crate) fn get(
     place: &Place,
     client: Option<&str>,

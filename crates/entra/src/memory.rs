@@ -18,7 +18,7 @@ type Slot = Arc<Mutex<Option<Token>>>;
 
 static KNOWN: Mutex<Vec<(Identity, Place, Slot)>> = Mutex::new(Vec::new());
 
-/// An access token for the identity. It comes from memory as long as it holds well.
+/// Returns an access token for the identity. It comes from memory as long as it holds well.
 pub fn token(identity: &Identity, place: &Place, patience: &Patience<'_>) -> Result<Secret, EntraError> {
     let slot = slot(identity, place);
     let mut known = lock(&slot);

@@ -36,7 +36,7 @@ impl<'a> Patience<'a> {
         Self { end: Some(self.end.map_or(end, |own| own.min(end))), ..self }
     }
 
-    /// The time for one request.
+    /// Returns the time for one request.
     pub(crate) fn for_request(&self) -> Result<Duration, EntraError> {
         if (self.is_interrupted)() {
             return Err(EntraError::Interrupted);

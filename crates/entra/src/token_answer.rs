@@ -33,7 +33,7 @@ impl Token {
     }
 }
 
-/// The token of an answer, or why there is none. Texts of `secrets` are never repeated.
+/// Reads the token of an answer, or the reason why there is none. Texts of `secrets` are never repeated.
 pub(crate) fn token(answer: &Answer, secrets: &[&str]) -> Result<Token, EntraError> {
     let parsed: Option<Value> = serde_json::from_str(&answer.body).ok();
     let text = parsed.as_ref().and_then(|parsed| parsed.get("access_token")?.as_str());
@@ -47,12 +47,12 @@ pub(crate) fn token(answer: &Answer, secrets: &[&str]) -> Result<Token, EntraErr
     }
 }
 
-/// Tokens are text of Base64 and dots.
+/// Returns true for text of Base64 and dots, as tokens are.
 pub(crate) fn is_sendable(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The word that names an error, such as `authorization_pending`.
+/// Returns the word that names an error, such as `authorization_pending`.
 pub(crate) fn error_code(answer: &Answer) -> Option<String> {
     let parsed: Value = serde_json::from_str(&answer.body).ok()?;
     Some(parsed.get("error")?.as_str()?.to_owned())
@@ -62,7 +62,7 @@ fn refused(answer: &Answer, reason: String) -> EntraError {
     EntraError::Refused { host: answer.host.clone(), reason }
 }
 
-/// The endpoint's words in one line, its correlation ID among them.
+/// Returns the endpoint's words in one line, its correlation ID among them.
 fn reason(answer: &Answer, parsed: Option<&Value>, secrets: &[&str]) -> String {
     let field =
         |name: &str| parsed.and_then(|parsed| parsed.get(name)?.as_str()).filter(|text| !text.is_empty());

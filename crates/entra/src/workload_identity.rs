@@ -14,7 +14,7 @@ use crate::token_answer::Token;
 const FILE_VARIABLE: &str = "AZURE_FEDERATED_TOKEN_FILE";
 const CLIENT_VARIABLE: &str = "AZURE_CLIENT_ID";
 
-/// A token of the workload identity.
+/// Gets a token of the workload identity.
 pub(crate) fn get(
     place: &Place,
     client: Option<&str>,
@@ -32,7 +32,7 @@ pub(crate) fn get(
     grant::asserted(place, &client, &assertion(file)?, patience)
 }
 
-/// The token in the file, which its issuer replaces before it ends.
+/// Reads the token in the file, which its issuer replaces before it ends.
 fn assertion(file: PathBuf) -> Result<Secret, EntraError> {
     Password::File(file).obtain("").map_err(|error| {
         EntraError::Setting(match error {

@@ -43,7 +43,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// A user's name comes before that of the application that the user works with.
+    /// Returns the name of the user, or else that of the application. A user's name comes before that of the
+    /// application that the user works with.
     pub(super) fn principal(self) -> Option<String> {
         let names = [self.upn, self.preferred_username, self.unique_name, self.appid, self.azp];
         names.into_iter().flatten().find(|name| !name.is_empty())

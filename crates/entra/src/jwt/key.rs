@@ -51,7 +51,7 @@ enum Kind {
 }
 
 impl Key {
-    /// The algorithm that a token must name.
+    /// Returns the algorithm that a token must name.
     pub(super) fn algorithm(&self) -> &'static str {
         match self.kind {
             Kind::Rsa { .. } => "RS256",
@@ -87,7 +87,7 @@ impl Key {
     }
 }
 
-/// The keys of a file.
+/// Reads the keys of a file.
 pub(super) fn keys(file: &[u8]) -> Result<Vec<Key>, KeyError> {
     let text = String::from_utf8_lossy(file);
     let keys = if text.contains("-----BEGIN ") { of_pem(file)? } else { of_set(file)? };
@@ -161,7 +161,7 @@ fn of_pem(file: &[u8]) -> Result<Vec<Key>, KeyError> {
     }
 }
 
-/// SubjectPublicKeyInfo (RFC 5280, 4.1).
+/// Parses a SubjectPublicKeyInfo (RFC 5280, 4.1).
 fn of_public_key(der: &[u8]) -> Option<Key> {
     const SEQUENCE: u8 = 0x30;
     const IDENTIFIER: u8 = 0x06;
@@ -190,7 +190,7 @@ fn of_public_key(der: &[u8]) -> Option<Key> {
     }
 }
 
-/// The content of a DER element of this type, and what follows it.
+/// Splits off the content of a DER element of this type.
 fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (found, rest) = der.split_first()?;
     let (first, rest) = rest.split_first()?;

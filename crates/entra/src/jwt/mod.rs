@@ -12,7 +12,7 @@ pub use verifier::{TokenError, Verifier};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// The bytes of a part of a token, or of a number in a key.
+/// Decodes the bytes of a part of a token, or of a number in a key.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }

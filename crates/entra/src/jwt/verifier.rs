@@ -71,7 +71,7 @@ impl Verifier {
         Ok(Self { keys: keys(file)?, issuer: issuer.into(), audiences: audiences.into_iter().collect() })
     }
 
-    /// The name in a token that is good at this time: a user's, or an application's ID.
+    /// Returns the name in a token that is good at this time: a user's, or an application's ID.
     pub fn principal(&self, token: &str, now: SystemTime) -> Result<String, TokenError> {
         let (signed, signature) = token.rsplit_once('.').ok_or(TokenError::Form)?;
         let (header, claims) = signed.split_once('.').ok_or(TokenError::Form)?;
