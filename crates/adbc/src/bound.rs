@@ -22,7 +22,8 @@ pub(crate) enum Naming {
     ByName,
 }
 
-/// The parameters of every row of a batch. Values go the way that a load sends them, so that their types are the same.
+/// Makes the parameters of every row of a batch. Values go the way that a load sends them, so that their
+/// types are the same.
 pub(crate) fn parameters(batch: &RecordBatch, naming: Naming) -> Result<Vec<Vec<Parameter>>> {
     let schema = batch.schema();
     if let Naming::ByPosition(markers) = naming

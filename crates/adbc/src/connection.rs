@@ -87,7 +87,8 @@ impl Connection {
         self.lend()?.execute(sql).map(|_| ()).map_err(from_load)
     }
 
-    /// SQL Server has no current schema of a session: only the one that the user has anyway can be asked for.
+    /// Accepts the schema that the user has anyway, and refuses any other: a session of SQL Server has no
+    /// current schema of its own.
     fn set_schema(&self, schema: &str) -> Result<()> {
         match self.scalar("SELECT SCHEMA_NAME()")? == schema {
             true => Ok(()),
@@ -114,7 +115,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Ends the transaction and begins the next. What the server has rolled back already cannot be committed.
+    /// Ends the transaction and begins the next. A transaction that the server has rolled back already cannot
+    /// be committed.
     fn end(&self, commit: bool) -> Result<()> {
         if self.shared.autocommit.load(Ordering::SeqCst) {
             return Err(refused(Status::InvalidState, "there is no transaction: autocommit is on"));
@@ -258,7 +260,7 @@ impl Optionable for Connection {
     }
 }
 
-/// T-SQL's words for ADBC's isolation levels; the linearizable level has none.
+/// Returns T-SQL's words for ADBC's isolation levels; the linearizable level has none.
 fn isolation(text: &str) -> Option<&'static str> {
     let levels = [
         (IsolationLevel::Default, "READ COMMITTED"),

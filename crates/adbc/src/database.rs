@@ -70,7 +70,7 @@ impl Database {
     }
 }
 
-/// A URL or keyword string with one more setting.
+/// Adds a setting to a URL or keyword string.
 fn with_keyword(text: &str, keyword: &str, value: &str) -> String {
     match text.contains("://") {
         true => {

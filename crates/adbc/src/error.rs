@@ -4,13 +4,13 @@ use adbc_core::error::{Error, Status};
 use drivers::refusal::refused;
 use load::{LoadError, LoginError, Unavailable};
 
-/// Something that this driver does not do.
+/// Makes the error of something that this driver does not do.
 pub(crate) fn unsupported(what: &str) -> Error {
     refused(Status::NotImplemented, format!("{what} is not supported by the bulkwire driver"))
 }
 
-/// An error of the client. The vendor code is the server's error number; number, state, severity and line are its details, since
-/// driver managers of ADBC 1.1 keep another thing where the vendor code was.
+/// Makes an error of the client's. The vendor code is the server's error number; number, state, severity and
+/// line are its details, since driver managers of ADBC 1.1 keep another thing where the vendor code was.
 pub(crate) fn from_load(error: load::Error) -> Error {
     let number = error.server_message().map(|message| message.number);
     let details = error.server_message().map(|message| {
@@ -51,7 +51,7 @@ pub(crate) fn from_load(error: load::Error) -> Error {
     Error { vendor_code: number.unwrap_or_default(), details, ..refused(status, error.to_string()) }
 }
 
-/// An error of a load, with what it had committed before.
+/// Makes an error of a load, with the rows that it had committed before.
 pub(crate) fn from_failed_load(error: LoadError) -> Error {
     let text = error.to_string();
     let rows = [("rows_committed", error.rows_committed), ("rows_in_doubt", error.rows_in_doubt)];
@@ -61,7 +61,7 @@ pub(crate) fn from_failed_load(error: LoadError) -> Error {
     Error { message: text, details: Some(details), ..source }
 }
 
-/// A connection that is busy or closed.
+/// Makes the error of a connection that is busy or closed.
 pub(crate) fn from_unavailable(unavailable: Unavailable) -> Error {
     refused(Status::InvalidState, unavailable.to_string())
 }

@@ -184,7 +184,8 @@ impl OrderEvidence for Ingest<'_> {
     }
 }
 
-/// UTF-16 units of the longest text, or bytes of the longest binary, of a column that has such.
+/// Counts the UTF-16 units of the longest text, or the bytes of the longest binary, of a column that has
+/// such.
 fn longest(array: &arrow::array::ArrayRef) -> std::result::Result<Option<u64>, Error> {
     use arrow::array::AsArray;
     use arrow::compute::cast;

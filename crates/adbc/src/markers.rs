@@ -1,7 +1,7 @@
 //! `?` markers, which ADBC's users write, as the named parameters that T-SQL has.
 
-/// The statement with its `n`-th `?` replaced by `@Pn`, and how many there were. Marks inside strings, quoted names and comments
-/// are text.
+/// Replaces the `n`-th `?` of a statement by `@Pn`, and counts them. Marks inside strings, quoted names and
+/// comments are text.
 pub(crate) fn named(sql: &str) -> (String, usize) {
     let mut out = String::with_capacity(sql.len() + 16);
     let mut markers = 0;
@@ -31,8 +31,8 @@ pub(crate) fn named(sql: &str) -> (String, usize) {
     (out, markers)
 }
 
-/// Length in bytes of the string, quoted name or comment at the head of `text`; 0 if there is none. One that is not closed takes
-/// the rest.
+/// Returns the length in bytes of the string, quoted name or comment at the head of `text`; 0 if there is
+/// none. One that is not closed takes the rest.
 fn opaque_length(text: &str) -> usize {
     let end = |close: &str, from: usize| {
         text.get(from..).and_then(|rest| rest.find(close)).map_or(text.len(), |at| from + at + close.len())
@@ -48,7 +48,7 @@ fn opaque_length(text: &str) -> usize {
     }
 }
 
-/// A name in brackets, in which `]]` is a bracket.
+/// Measures a name in brackets, in which `]]` is a bracket.
 fn bracketed(text: &str) -> usize {
     let mut at = 1;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find(']')) {
@@ -61,7 +61,7 @@ fn bracketed(text: &str) -> usize {
     text.len()
 }
 
-/// T-SQL's block comments nest.
+/// Measures a block comment of T-SQL, which may nest.
 fn nested_comment(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0_usize, 0);

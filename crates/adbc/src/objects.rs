@@ -118,7 +118,7 @@ fn schemas(
         .collect()
 }
 
-/// Tables by schema.
+/// Lists tables by schema.
 fn tables(
     client: &mut Client,
     catalog: &str,
@@ -256,7 +256,7 @@ fn constraints(client: &mut Client, catalog: &str, filter: &Filter<'_>) -> Resul
     Ok(constraints)
 }
 
-/// The constraint of a row whose first columns are schema, table and name.
+/// Returns the constraint of a row whose first columns are schema, table and name.
 fn constraint<'a>(
     constraints: &'a mut ByTable<Constraint>,
     row: &[Value],

@@ -13,7 +13,7 @@ pub(crate) struct OdbcCodes {
 
 const DATETIME: i16 = 9;
 
-/// The codes of a type's name; `None` for types that a user made.
+/// Returns the codes of a type's name; `None` for types that a user made.
 pub(crate) fn odbc_codes(type_name: &str) -> Option<OdbcCodes> {
     let (concise, datetime_sub) = match type_name.to_ascii_lowercase().as_str() {
         "bit" => (-7, None),

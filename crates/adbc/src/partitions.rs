@@ -78,7 +78,7 @@ fn schema_of(columns: &[Column]) -> Schema {
     Schema::new(columns.iter().map(|column| field_for(column, &Form::default())).collect::<Vec<_>>())
 }
 
-/// The table of a query that is `SELECT * FROM table` and nothing else.
+/// Returns the table of a query that is `SELECT * FROM table` and nothing else.
 fn whole_table(sql: &str) -> Option<TableName> {
     let mut rest = sql.trim().trim_end_matches(';').trim_end();
     for word in ["select", "*", "from"] {

@@ -85,7 +85,7 @@ impl Statement {
         self.connection.lend()
     }
 
-    /// The statement with named parameters, and how they are named.
+    /// Returns the statement with named parameters, and their naming.
     fn parameterised(&self) -> Result<(String, Naming)> {
         let (sql, count) = markers::named(self.sql()?);
         Ok((sql, if count > 0 { Naming::ByPosition(count) } else { Naming::ByName }))
@@ -383,7 +383,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// The rows of one execution.
+    /// Returns the rows of one execution.
     pub(crate) fn of_one(schema: SchemaRef, rows: RowStream) -> Self {
         Self { schema, rows: Some(rows), rest: None }
     }

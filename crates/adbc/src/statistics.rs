@@ -56,7 +56,7 @@ pub(crate) fn batch(
     Ok(RecordBatch::try_new(Arc::clone(&GET_STATISTICS_SCHEMA), vec![names, below])?)
 }
 
-/// Rows of the tables of a database, by schema.
+/// Counts the rows of the tables of a database, by schema.
 fn counts(
     client: &mut Client,
     catalog: &str,
