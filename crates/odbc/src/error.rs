@@ -7,17 +7,17 @@ use arrow_odbc::ColumnFailure;
 use arrow_odbc::odbc_api::{self, handles::Record};
 use drivers::refusal::{invalid, refused};
 
-/// Something that this driver does not do.
+/// Makes the error of something that this driver does not do.
 pub(crate) fn unsupported(what: &str) -> Error {
     refused(Status::NotImplemented, format!("{what} is not supported by the ODBC driver of bulkwire"))
 }
 
-/// A lock that a panicking thread has left.
+/// Makes the error of a lock that a panicking thread has left.
 pub(crate) fn poisoned() -> Error {
     refused(Status::Internal, "the connection was left behind by a thread that failed")
 }
 
-/// An error of the driver manager or a driver, with its SQLSTATE and native code.
+/// Makes an error of the driver manager's or a driver's, with its SQLSTATE and native code.
 pub(crate) fn from_odbc(error: &odbc_api::Error) -> Error {
     let Some(record) = record_of(error) else {
         return refused(Status::Internal, error.to_string());
@@ -59,7 +59,7 @@ fn status_of(state: &str) -> Status {
     }
 }
 
-/// An error of making ready to read a result.
+/// Makes an error of the preparation of reading a result.
 pub(crate) fn from_reader(error: &arrow_odbc::Error) -> Error {
     match error {
         arrow_odbc::Error::UnableToRetrieveNumCols(source) => from_odbc(source),

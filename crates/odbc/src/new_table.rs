@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use crate::error::unsupported;
 use crate::parameters::is_uuid;
 
-/// A name between the quotes of the system.
+/// Puts a name between the quotes of the system.
 pub(crate) fn quoted(name: &str, quote: Option<char>) -> String {
     match quote {
         Some(quote) => {
@@ -17,7 +17,7 @@ pub(crate) fn quoted(name: &str, quote: Option<char>) -> String {
     }
 }
 
-/// `CREATE TABLE` for the columns of a schema.
+/// Writes `CREATE TABLE` for the columns of a schema.
 pub(crate) fn create_statement(
     table: &str,
     schema: &Schema,

@@ -62,7 +62,7 @@ pub(crate) fn batch(
     Ok(RecordBatch::try_new(Arc::clone(&GET_OBJECTS_SCHEMA), vec![names, below])?)
 }
 
-/// Catalogue, schema, name and type of tables.
+/// Lists catalogue, schema, name and type of tables.
 pub(crate) fn tables(
     connection: &Connection<'static>,
     filter: &Filter<'_>,

@@ -39,7 +39,7 @@ pub(crate) enum Domain {
     Time(i16),
 }
 
-/// The parameters for rows of a schema.
+/// Makes the parameters for rows of a schema.
 ///
 /// # Errors
 /// A column has a type that ODBC has no parameter for.
@@ -94,7 +94,7 @@ pub(crate) fn is_uuid(field: &Field) -> bool {
     field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "arrow.uuid")
 }
 
-/// A batch as columns of the parameters' types.
+/// Converts a batch to columns of the parameters' types.
 ///
 /// # Errors
 /// A value cannot be sent: its row, counted from `first_row`, and its column are named.
@@ -148,7 +148,7 @@ fn uuid_texts(array: &ArrayRef) -> ArrayRef {
     Arc::new(array.as_fixed_size_binary().iter().map(|bytes| bytes.map(text)).collect::<StringArray>())
 }
 
-/// Times with seven digits of a second, which every system takes.
+/// Formats times with seven digits of a second, which every system takes.
 fn time_texts(array: &PrimitiveArray<Time64NanosecondType>) -> ArrayRef {
     let text = |nanoseconds: i64| {
         let seconds = nanoseconds / 1_000_000_000;

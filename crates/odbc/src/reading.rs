@@ -16,7 +16,7 @@ use crate::limits::Limits;
 /// A result of a statement.
 pub(crate) type Reader = Box<dyn RecordBatchReader + Send + 'static>;
 
-/// Runs a query. What is no query has no columns.
+/// Runs a query. A statement that is no query has no columns.
 pub(crate) fn query(
     connection: &SharedConnection<'static>,
     sql: &str,
@@ -52,7 +52,7 @@ pub(crate) fn builder(system: &str, limits: Limits) -> OdbcReaderBuilder {
     builder
 }
 
-/// The columns of a result.
+/// Describes the columns of a result.
 pub(crate) fn schema_of(result: &mut impl ResultSetMetadata, system: &str) -> Result<Schema> {
     arrow_schema_from(result, Some(system), false).map_err(|error| from_reader(&error))
 }

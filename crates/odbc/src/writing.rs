@@ -32,7 +32,7 @@ const FIXED_BYTES: usize = 24;
 /// The longest binary value that is sent as `VARBINARY(n)`.
 const LONGEST_VARBINARY: usize = 8000;
 
-/// Runs a statement once for each row, many rows at a time. How many rows there were.
+/// Runs a statement once for each row, many rows at a time. Returns the number of rows.
 pub(crate) fn execute_with(
     connection: &SharedConnection<'static>,
     sql: &str,
@@ -260,7 +260,7 @@ fn small(number: u32) -> Option<u16> {
     u16::try_from(number).ok()
 }
 
-/// Bytes of the longest value; units of UTF-16 are never more than bytes of UTF-8.
+/// Counts the bytes of the longest value; units of UTF-16 are never more than bytes of UTF-8.
 fn longest(array: &ArrayRef) -> usize {
     match array.data_type() {
         DataType::Utf8 => longest_of(array.as_string::<i32>().value_offsets()),
