@@ -148,7 +148,7 @@ async fn whole(State(limits): State<Limits>, request: Request, next: Next) -> Re
     response
 }
 
-/// An answer after which the connection ends: the rest of the request is not read.
+/// Makes an answer after which the connection ends: the rest of the request is not read.
 fn refused(status: StatusCode) -> Response {
     let text = status.canonical_reason().unwrap_or_default();
     (status, [(header::CONNECTION, HeaderValue::from_static("close"))], text).into_response()
