@@ -8,7 +8,7 @@ pub(crate) trait End {
     fn step(&mut self, token: Option<&[u8]>) -> Result<Reply, String>;
 }
 
-/// The bytes of a binding.
+/// Parses the bytes of a binding.
 pub(crate) fn bytes_of(digits: Option<String>) -> Result<Option<Vec<u8>>, String> {
     let bytes = |digits: String| decoded(&digits).ok_or("the channel binding is malformed".to_owned());
     digits.map(bytes).transpose()

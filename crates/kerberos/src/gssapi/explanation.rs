@@ -98,7 +98,7 @@ impl Situation {
         }
     }
 
-    /// The command that gets a ticket.
+    /// Returns the command that gets a ticket.
     fn kinit(&self) -> String {
         let user = self.principal.clone().unwrap_or_else(|| "user@REALM".to_owned());
         match env::var_os("KRB5_CLIENT_KTNAME") {

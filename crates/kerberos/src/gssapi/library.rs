@@ -230,7 +230,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// A sign-in that has not begun.
+    /// Creates a sign-in that has not begun.
     pub(super) fn new(credential: Credential) -> Self {
         Self { library: credential.library, handle: ptr::null_mut(), credential, done: false, flags: 0 }
     }

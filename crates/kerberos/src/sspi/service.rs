@@ -9,8 +9,8 @@ const AI_FQDN: i32 = 0x0002_0000;
 /// The same where a name is an alias.
 const AI_CANONNAME: i32 = 0x0000_0002;
 
-/// The principal of `CLASS@host:port`. Servers register themselves with their full name, which Windows does not complete in a
-/// ticket's request.
+/// Returns the principal of `CLASS@host:port`. Servers register themselves with their full name, which
+/// Windows does not complete in a ticket's request.
 pub(crate) fn service_name(service: &str) -> String {
     let (class, place) = service.split_once('@').unwrap_or(("", service));
     let (host, port) = match place.rsplit_once(':') {
@@ -20,7 +20,7 @@ pub(crate) fn service_name(service: &str) -> String {
     format!("{class}/{}{port}", full_name(host).as_deref().unwrap_or(host))
 }
 
-/// The host's full name, if the system knows it. An address has none.
+/// Returns the host's full name, if the system knows it. An address has none.
 fn full_name(host: &str) -> Option<String> {
     if host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() {
         return None;
