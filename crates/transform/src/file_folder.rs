@@ -32,7 +32,7 @@ pub enum Existing {
 }
 
 impl FileFolder {
-    /// The folder at a path.
+    /// Opens the folder at a path.
     ///
     /// # Errors
     /// It is not there, or no folder.
@@ -45,7 +45,7 @@ impl FileFolder {
         Ok(FileFolder { root, written: Mutex::default() })
     }
 
-    /// The bytes of a file.
+    /// Reads the bytes of a file.
     ///
     /// # Errors
     /// It is not there, not of this folder, no file, or too large.
@@ -81,8 +81,8 @@ impl FileFolder {
         options.open(&path)?.write_all(bytes)
     }
 
-    /// The path of a name below the folder. Every part of it is a folder of its own, the last one a file or nothing: a link could lead
-    /// elsewhere.
+    /// Returns the path of a name below the folder. Every part of it is a folder of its own, the last one a
+    /// file or nothing: a link could lead elsewhere.
     fn path_of(&self, name: &str) -> io::Result<PathBuf> {
         let outside = || {
             let text = "only files below the folder of --files may be named, by relative paths without '..' and links";

@@ -84,7 +84,8 @@ enum Content {
     Bytes,
 }
 
-/// READ_FILE(name[, 'utf-8' | 'utf-16' | 'binary']); a missing file is an error, or NULL for TRY_READ_FILE.
+/// Binds READ_FILE(name[, 'utf-8' | 'utf-16' | 'binary']); a missing file is an error, or NULL for
+/// TRY_READ_FILE.
 fn read_file(folder: Arc<FileFolder>, arguments: &[Typed], tries: bool) -> Result<Typed, SqlError> {
     let content = match word(arguments.get(1), "READ_FILE")?.as_deref() {
         None | Some("utf-8") => Content::Utf8,
@@ -133,7 +134,8 @@ fn read_file(folder: Arc<FileFolder>, arguments: &[Typed], tries: bool) -> Resul
     Ok(typed)
 }
 
-/// WRITE_FILE(name, value[, 'fail' | 'overwrite' | 'append']): the number of bytes written; NULL if either is NULL.
+/// Binds WRITE_FILE(name, value[, 'fail' | 'overwrite' | 'append']): the number of bytes written; NULL if
+/// either is NULL.
 fn write_file(folder: Arc<FileFolder>, arguments: &[Typed]) -> Result<Typed, SqlError> {
     let existing = match word(arguments.get(2), ACTING_CALL)?.as_deref() {
         None | Some("fail") => Existing::Refused,
@@ -168,7 +170,7 @@ fn argument(arguments: &[Typed], at: usize) -> Result<Typed, SqlError> {
     arguments.get(at).cloned().ok_or_else(|| SqlError::internal("a call with too few arguments"))
 }
 
-/// A word that decides how a function works: a constant.
+/// Reads a word that decides how a function works: a constant.
 fn word(argument: Option<&Typed>, function: &str) -> Result<Option<String>, SqlError> {
     let Some(argument) = argument else { return Ok(None) };
     match argument.constant.as_ref().and_then(Datum::as_text) {

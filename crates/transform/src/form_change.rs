@@ -53,7 +53,7 @@ pub struct Changed {
 }
 
 impl FormChange {
-    /// A change from columns of `fields` into `form`, in which each is a column of `targets`.
+    /// Prepares a change from columns of `fields` into `form`, in which each is a column of `targets`.
     ///
     /// # Errors
     /// A column that cannot be changed.
@@ -71,7 +71,7 @@ impl FormChange {
         Ok(FormChange { columns, schema })
     }
 
-    /// The new schema.
+    /// Returns the new schema.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

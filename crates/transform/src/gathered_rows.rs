@@ -37,7 +37,7 @@ struct Aside {
 }
 
 impl GatheredRows {
-    /// The rows that `query` makes of those of `source`.
+    /// Begins the rows that `query` makes of those of `source`.
     pub fn new(
         source: RowStream,
         query: Gathering,

@@ -35,7 +35,7 @@ pub struct RowWiseRows {
 }
 
 impl RowWiseRows {
-    /// The rows that `query` makes of those of `source`.
+    /// Begins the rows that `query` makes of those of `source`.
     pub fn new(
         source: RowStream,
         query: RowWise,
@@ -184,7 +184,7 @@ fn moved_up(mut refused: UnreadRow, further: u64) -> UnreadRow {
     refused
 }
 
-/// A row of the source with a value that no SQL type holds.
+/// Refuses a row of the source with a value that no SQL type holds.
 pub fn refused(part: &SourceBatch, misfit: Misfit) -> UnreadRow {
     let row = UntransformedRow {
         column: Some(misfit.error.column),

@@ -15,7 +15,7 @@ use crate::form_change::{Changed, FormChange, Misfit};
 /// Characters of a file's name.
 const FILE_NAME_MAX: u16 = 4000;
 
-/// The SQL columns of fields; text without a collation of its own has `collation`.
+/// Makes the SQL columns of fields; text without a collation of its own has `collation`.
 ///
 /// # Errors
 /// A field that has no SQL type.
@@ -45,7 +45,7 @@ pub fn sql_columns(
     Ok((columns, outputs))
 }
 
-/// The pseudo columns behind those of the source: `$row` and `$file`.
+/// Makes the pseudo columns behind those of the source: `$row` and `$file`.
 pub fn pseudo_columns() -> [OutputColumn; 2] {
     let hidden = |name: &str, sql_type, nullable| OutputColumn {
         flags: ColumnFlags(ColumnFlags::HIDDEN),
@@ -72,7 +72,8 @@ pub struct SourceColumns {
 }
 
 impl SourceColumns {
-    /// The columns at `reads` among those of the source, the pseudo columns and the number of the row.
+    /// Chooses the columns at `reads` among those of the source, the pseudo columns and the number of the
+    /// row.
     ///
     /// # Errors
     /// A column that cannot be brought into the form of its type.
@@ -99,7 +100,7 @@ impl SourceColumns {
         Ok(SourceColumns { read, change })
     }
 
-    /// The columns of a batch, and the rows that have them.
+    /// Converts the columns of a batch. Returns them with the rows that have them, and the misfits.
     pub fn of(
         &self,
         batch: &SourceBatch,
@@ -133,12 +134,12 @@ impl SourceColumns {
     }
 }
 
-/// A row's number for people, from 1.
+/// Returns a row's number for people, from 1.
 fn number(row: u64) -> i64 {
     i64::try_from(row).unwrap_or(i64::MAX).saturating_add(1)
 }
 
-/// As much of a file's name as the column holds.
+/// Cuts a file's name to the characters that the column holds.
 fn short(name: &str) -> &str {
     match name.char_indices().nth(usize::from(FILE_NAME_MAX) / 2) {
         Some((end, _)) => name.get(..end).unwrap_or_default(),

@@ -120,7 +120,7 @@ impl PreparedTransformation for Prepared {
     }
 }
 
-/// The SELECT that the options mean.
+/// Writes the SELECT that the options mean.
 fn query_text(transformation: &Transformation) -> Result<String, TransformError> {
     let Transformation { select, condition, query, action, .. } = transformation;
     if let Some(query) = query {
@@ -140,7 +140,7 @@ fn query_text(transformation: &Transformation) -> Result<String, TransformError>
     })
 }
 
-/// The change from the query's result into the form that is wanted.
+/// Makes the change from the query's result into the form that is wanted.
 fn output_change(query: &Streaming, form: &Form) -> Result<FormChange, TransformError> {
     let columns = query.columns();
     for (at, column) in columns.iter().enumerate() {
