@@ -82,7 +82,7 @@ impl SampleTable {
         })
     }
 
-    /// CREATE TABLE text.
+    /// Writes CREATE TABLE.
     pub fn create_table(&self, name: &str) -> String {
         let mut items: Vec<String> = self.columns.iter().map(SampleColumn::declaration).collect();
         if let Some(key) = &self.primary_key {

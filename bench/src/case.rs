@@ -81,12 +81,12 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Rows a second.
+    /// Returns the rows a second.
     pub fn rows_per_second(&self) -> f64 {
         self.rows as f64 / self.seconds
     }
 
-    /// Bytes a second.
+    /// Returns the bytes a second.
     pub fn bytes_per_second(&self) -> f64 {
         self.bytes as f64 / self.seconds
     }

@@ -10,7 +10,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 
-/// CREATE TABLE for the case.
+/// Writes CREATE TABLE for the case.
 pub fn create_table(name: &str) -> String {
     format!(
         "CREATE TABLE {name} (id INT NOT NULL, col_int INT NULL, col_bigint BIGINT NULL, col_float FLOAT NULL, \
@@ -19,7 +19,7 @@ pub fn create_table(name: &str) -> String {
     )
 }
 
-/// Arrow schema of the source.
+/// Returns the Arrow schema of the source.
 pub fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("id", DataType::Int32, false),
@@ -36,8 +36,8 @@ pub fn schema() -> SchemaRef {
     ]))
 }
 
-/// Rows `first..first + rows` of the case. The same row number always gives the same values; about one value in fifty
-/// of a nullable column is NULL.
+/// Makes rows `first..first + rows` of the case. The same row number always gives the same values; about one
+/// value in fifty of a nullable column is NULL.
 pub fn batch(first: usize, rows: usize) -> Result<RecordBatch, ArrowError> {
     let numbers = || (first..first + rows).map(|row| row as u64);
     let value = |column: u64, row: u64| mix(row.wrapping_mul(11).wrapping_add(column));
@@ -71,7 +71,7 @@ pub fn batch(first: usize, rows: usize) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(schema(), columns)
 }
 
-/// All batches of a run, `batch_rows` rows each but for the last.
+/// Makes all batches of a run, `batch_rows` rows each but for the last.
 pub fn batches(
     rows: usize,
     batch_rows: usize,
@@ -82,7 +82,7 @@ pub fn batches(
     })
 }
 
-/// SplitMix64's finaliser: a bijection of 64-bit numbers that looks random.
+/// Applies SplitMix64's finaliser: a bijection of 64-bit numbers that looks random.
 fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -90,7 +90,7 @@ fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A lower-case text of `shortest..shortest + 8` letters.
+/// Makes a lower-case text of `shortest..shortest + 8` letters.
 fn words(hash: u64, shortest: usize) -> String {
     let length = shortest + (hash >> 8 & 7) as usize;
     let mut state = hash;

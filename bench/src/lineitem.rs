@@ -15,7 +15,7 @@ pub struct LineItem {
 }
 
 impl LineItem {
-    /// `rows` rows in batches of `batch_rows`.
+    /// Makes `rows` rows in batches of `batch_rows`.
     pub fn new(rows: usize, batch_rows: usize) -> LineItem {
         let scale_factor = rows.div_ceil(ROWS_PER_SCALE_FACTOR).max(1) as f64;
         let generator =
@@ -23,7 +23,7 @@ impl LineItem {
         LineItem { generator, remaining: rows }
     }
 
-    /// Arrow schema of the batches.
+    /// Returns the Arrow schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         std::sync::Arc::clone(self.generator.schema())
     }

@@ -11,17 +11,17 @@ pub struct Usage {
     pub peak_memory_bytes: u64,
 }
 
-/// Usage of process `pid`; `None` where the platform keeps no such account (anything but Linux).
+/// Reads the usage of process `pid`; `None` where the platform keeps no such account (anything but Linux).
 pub fn of_process(pid: u32) -> Option<Usage> {
     read_proc(&format!("/proc/{pid}"))
 }
 
-/// Usage of this process.
+/// Reads the usage of this process.
 pub fn of_self() -> Option<Usage> {
     read_proc("/proc/self")
 }
 
-/// CPU time of all processes that this one has started and waited for.
+/// Reads the CPU time of all processes that this one has started and waited for.
 pub fn of_children() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     cpu(&stat, 13)
@@ -44,7 +44,7 @@ fn read_proc(folder: &str) -> Option<Usage> {
     Some(Usage { cpu: cpu(&stat, 11)?, peak_memory_bytes: peak_kib * 1024 })
 }
 
-/// User and system time, which stand in two fields from `first` on, counted behind the program's name.
+/// Reads user and system time, which stand in two fields from `first` on, counted behind the program's name.
 fn cpu(stat: &str, first: usize) -> Option<Duration> {
     // The second field is the program's name in parentheses and may hold blanks.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(first);

@@ -43,17 +43,18 @@ impl ServerProcess {
         }
     }
 
-    /// Connection URL, with the password, as the client takes it. Without TLS, which would be measured too.
+    /// Returns the connection URL, with the password, as the client takes it. Without TLS, which would be
+    /// measured too.
     pub fn url(&self) -> String {
         format!("{}?Encrypt=Off", self.url.replacen('@', &format!(":{PASSWORD}@"), 1))
     }
 
-    /// The URL without its password.
+    /// Returns the URL without its password.
     pub fn public_url(&self) -> &str {
         &self.url
     }
 
-    /// CPU and memory that the server has used so far.
+    /// Reads CPU and memory that the server has used so far.
     pub fn usage(&self) -> Option<Usage> {
         process_usage::of_process(self.child.id())
     }

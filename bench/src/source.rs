@@ -23,7 +23,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source of this many rows, at most 2^31: the key is an `int`.
+    /// Makes a source of this many rows, at most 2^31: the key is an `int`.
     pub fn new(rows: u64) -> Result<Source, Box<dyn Error + Send + Sync>> {
         if rows > 1 << 31 {
             return Err(format!("{rows} rows have no key of type int").into());
@@ -33,7 +33,7 @@ impl Source {
         Ok(Source { batches, rows })
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -43,7 +43,7 @@ impl Source {
         self.first(self.rows)
     }
 
-    /// The first rows, at most all.
+    /// Makes the first rows, at most all.
     pub fn first(&self, rows: u64) -> impl Iterator<Item = Result<RecordBatch, io::Error>> + Send + '_ {
         let rows = rows.min(self.rows);
         let mut sent = 0;
@@ -55,7 +55,7 @@ impl Source {
         })
     }
 
-    /// Checksum of the first rows.
+    /// Computes the checksum of the first rows.
     pub fn checksum(&self, rows: u64) -> Result<Checksum, Box<dyn Error + Send + Sync>> {
         let mut checksum = ContentChecksum::new();
         for batch in self.first(rows) {
@@ -64,15 +64,15 @@ impl Source {
         Ok(checksum.finish())
     }
 
-    /// Bytes of data of the first rows: the width of every fixed-width value, NULL or not (a byte for a bit), and the
-    /// bytes of text.
+    /// Counts the bytes of data of the first rows: the width of every fixed-width value, NULL or not (a byte
+    /// for a bit), and the bytes of text.
     pub fn data_bytes(&self, rows: u64) -> Result<u64, io::Error> {
         self.first(rows)
             .try_fold(0, |total, batch| Ok(total + batch?.columns().iter().map(data_bytes).sum::<u64>()))
     }
 }
 
-/// The batch with keys from `first` on.
+/// Gives a batch keys from `first` on.
 fn with_keys(batch: &RecordBatch, first: u64) -> Result<RecordBatch, io::Error> {
     if first < DISTINCT_ROWS {
         return Ok(batch.clone());

@@ -14,7 +14,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Spread of `values`; all zero if there are none.
+    /// Computes the spread of `values`; all zero if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Spread {
         let mut sorted: Vec<f64> = values.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -31,7 +31,7 @@ impl Spread {
 }
 
 impl Spread {
-    /// `median (smallest-largest)`, or the one figure if they are the same.
+    /// Prints `median (smallest-largest)`, or the one figure if they are the same.
     pub fn print(&self, print: impl Fn(f64) -> String) -> String {
         match self.min == self.max {
             true => print(self.median),

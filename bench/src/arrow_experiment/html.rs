@@ -11,7 +11,7 @@ use crate::experiment::{STYLE, escaped};
 /// Phases in the order in which rows pass them.
 const PHASES: [&str; 5] = ["read", "encode", "send", "wait", "key"];
 
-/// The page.
+/// Makes the page of the results.
 pub fn page(results: &Results) -> String {
     let mut page = String::new();
     let embedded = if results.embedded_server { ", embedded, rows in memory" } else { "" };

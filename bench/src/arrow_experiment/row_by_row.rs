@@ -68,7 +68,7 @@ pub(super) fn insert(
     })
 }
 
-/// Every row's values, made as a load makes them.
+/// Lists every row's values, made as a load makes them.
 fn values(plan: &Plan, columns: &[Column], batch: &RecordBatch) -> Outcome<Vec<Vec<Value>>> {
     let mut bytes = Vec::new();
     plan.bind(batch, 0)?.encode(0..batch.num_rows(), &mut bytes);

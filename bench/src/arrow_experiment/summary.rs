@@ -102,7 +102,7 @@ impl Results {
         }
     }
 
-    /// The published ratios whose variants were all run.
+    /// Lists the published ratios whose variants were all run.
     pub fn published_ratios(&self) -> Vec<PublishedRatio> {
         let bulk =
             |storage, table_lock| Variant { storage, method: Method::Bulk, batch_rows: 50_000, table_lock };
@@ -175,7 +175,7 @@ impl Figures {
             .collect();
     }
 
-    /// Rows of a run.
+    /// Returns the rows of a run.
     pub fn rows(&self) -> u64 {
         self.runs.first().map_or(0, |run| run.rows)
     }
@@ -235,7 +235,7 @@ impl fmt::Display for Results {
     }
 }
 
-/// `median (smallest-largest)`.
+/// Formats a spread as `median (smallest-largest)`.
 pub(super) fn spread(spread: Spread, print: impl Fn(f64) -> String) -> String {
     format!("{} ({}-{})", print(spread.median), print(spread.min), print(spread.max))
 }

@@ -45,8 +45,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Every combination of the arguments, in their order. `row_by_row` adds that method once, into the first
-    /// storage, with the first batch size and without a table lock, which a single INSERT does not use.
+    /// Lists every combination of the arguments, in their order. `row_by_row` adds that method once, into the
+    /// first storage, with the first batch size and without a table lock, which a single INSERT does not use.
     pub fn combinations(
         storages: &[Storage],
         batch_rows: &[u64],
@@ -70,7 +70,7 @@ impl Variant {
         variants
     }
 
-    /// The table before the load.
+    /// Writes the statement that makes the table before the load.
     pub(crate) fn create_table(&self, table: &TableName) -> String {
         let heap = eleven_columns::create_table(&table.to_string());
         match self.storage {

@@ -187,7 +187,7 @@ fn file_checksum(path: &Path) -> Outcome<Checksum> {
     Ok(checksum.finish())
 }
 
-/// Text columns as the types of `schema`, by Arrow's own casts.
+/// Converts text columns to the types of `schema`, by Arrow's own casts.
 fn typed(batch: &RecordBatch, schema: &SchemaRef) -> Outcome<RecordBatch> {
     let columns = batch
         .columns()
@@ -209,7 +209,7 @@ fn typed(batch: &RecordBatch, schema: &SchemaRef) -> Outcome<RecordBatch> {
     Ok(RecordBatch::try_new(std::sync::Arc::clone(schema), columns)?)
 }
 
-/// The sample writes binary values as hexadecimal digits.
+/// Decodes hexadecimal digits, as which the sample writes binary values.
 fn from_hex(column: &ArrayRef) -> Outcome<ArrayRef> {
     let values = column
         .as_string::<i32>()

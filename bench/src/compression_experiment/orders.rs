@@ -17,7 +17,7 @@ const FIRST_ORDER_MS: i64 = 1_200_000_000_000;
 pub const COLUMNS: &str = "id int NOT NULL, customer int NOT NULL, product int NOT NULL, quantity int NOT NULL, ordered datetime NOT NULL, \
      price money NOT NULL, code char(12) NOT NULL, description varchar(60) NULL, state varchar(20) NOT NULL";
 
-/// Arrow schema of the rows.
+/// Returns the Arrow schema of the rows.
 pub fn schema() -> SchemaRef {
     let field = |name: &str, data_type: DataType| Field::new(name, data_type, name == "description");
     Arc::new(Schema::new(vec![
@@ -33,7 +33,7 @@ pub fn schema() -> SchemaRef {
     ]))
 }
 
-/// All rows, in the order of `id`, always the same.
+/// Makes all rows, in the order of `id`, always the same.
 pub fn batches(rows: u64) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send {
     let mut state = 0x2545_F491_4F6C_DD1D_u64;
     let mut next = move |below: u64| {

@@ -126,7 +126,7 @@ impl Figures {
             });
     }
 
-    /// Pages of rows, after the last round.
+    /// Returns the pages of rows, after the last round.
     pub fn pages(&self) -> Option<u64> {
         self.runs.last().and_then(pages)
     }

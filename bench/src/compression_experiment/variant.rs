@@ -42,7 +42,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Every combination, in this order.
+    /// Lists every combination, in this order.
     pub fn combinations(shapes: &[Shape], compressions: &[Compression]) -> Vec<Variant> {
         shapes
             .iter()
@@ -50,7 +50,7 @@ impl Variant {
             .collect()
     }
 
-    /// The empty table.
+    /// Writes the statement that makes the empty table.
     pub(super) fn create_table(&self, table: &TableName) -> String {
         let (columns, compression) = (orders::COLUMNS, self.compression);
         match self.shape {

@@ -64,7 +64,7 @@ pub struct Line {
 
 type Drawn = Result<(), Box<dyn Error>>;
 
-/// Horizontal bars from zero, each with its spread.
+/// Draws horizontal bars from zero, each with its spread.
 pub fn bars(bars: &[Bar]) -> String {
     let rows: Vec<Row<'_>> = bars
         .iter()
@@ -79,7 +79,7 @@ pub fn bars(bars: &[Bar]) -> String {
     svg(height_of(rows.len()), |area| draw_rows(area, &rows, longest))
 }
 
-/// Horizontal bars from zero, each cut into parts. What is longer than `longest` is cut off there.
+/// Draws horizontal bars from zero, each cut into parts. Bars longer than `longest` are cut off there.
 pub fn parted_bars(bars: &[PartedBar], longest: f64) -> String {
     let rows: Vec<Row<'_>> = bars
         .iter()
@@ -88,7 +88,7 @@ pub fn parted_bars(bars: &[PartedBar], longest: f64) -> String {
     svg(height_of(rows.len()), |area| draw_rows(area, &rows, longest))
 }
 
-/// Lines over common axes that begin at zero, with their names.
+/// Draws lines over common axes that begin at zero, with their names.
 pub fn lines(x_name: &str, y_name: &str, lines: &[Line]) -> String {
     svg(LINES_HEIGHT, |area| draw_lines(area, x_name, y_name, lines))
 }
@@ -205,7 +205,7 @@ fn draw_lines(area: &Area<'_>, x_name: &str, y_name: &str, lines: &[Line]) -> Dr
     Ok(())
 }
 
-/// A figure at a tick of an axis.
+/// Formats a figure at a tick of an axis.
 fn figure(value: f64) -> String {
     match value {
         value if value >= 100.0 => load::report::grouped(value.round() as u64),

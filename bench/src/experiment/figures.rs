@@ -27,7 +27,7 @@ impl<T> Told<T> {
         Told::Unavailable { unavailable: reason.into() }
     }
 
-    /// The figure, if there is one.
+    /// Returns the figure, if there is one.
     pub fn value(&self) -> Option<&T> {
         match self {
             Told::Value(value) => Some(value),
@@ -43,7 +43,7 @@ impl<T> Told<T> {
         }
     }
 
-    /// A figure made of this one, which may lack what it takes.
+    /// Makes another figure of this one, which may lack what that takes.
     pub fn and_then<U>(self, make: impl FnOnce(T) -> Option<U>, missing: &str) -> Told<U> {
         match self {
             Told::Value(value) => make(value).map_or_else(|| Told::unavailable(missing), Told::Value),
@@ -52,7 +52,7 @@ impl<T> Told<T> {
     }
 }
 
-/// The rows of a query's first result, or that the server refuses it.
+/// Returns the rows of a query's first result, or the server's refusal of it.
 ///
 /// # Errors
 /// Failures other than an error of the server: a broken connection, an interruption.
@@ -71,7 +71,7 @@ fn first_result(client: &mut Client, sql: &str) -> Outcome<Told<ValueTable>> {
     }
 }
 
-/// A value as a number; `None` for NULL and for other values.
+/// Reads a value as a number; `None` for NULL and for other values.
 pub fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Null => None,
@@ -80,7 +80,7 @@ pub fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// A value as text; `None` for NULL.
+/// Reads a value as text; `None` for NULL.
 pub fn text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -135,18 +135,18 @@ impl FileIo {
         })
     }
 
-    /// Requests a second.
+    /// Returns the requests a second.
     pub fn requests_per_second(&self, seconds: f64) -> f64 {
         (self.reads + self.writes) as f64 / seconds
     }
 
-    /// Requests that were under way at a time, on average (Little's law).
+    /// Returns the number of requests that were under way at a time, on average (Little's law).
     pub fn queue_length(&self, seconds: f64) -> f64 {
         self.stall_ms as f64 / 1000.0 / seconds
     }
 }
 
-/// Input and output of the database's files since the server was started: `data` and `log`.
+/// Reads input and output of the database's files since the server was started: `data` and `log`.
 ///
 /// # Errors
 /// [`answer`]'s.

@@ -67,7 +67,8 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Other systems end the process at once; what it made on the server stays.
+    /// Does not watch for signals: other systems end the process at once, and what it made on the server
+    /// stays.
     #[cfg(not(unix))]
     pub fn watch() -> io::Result<Interrupt> {
         Ok(Interrupt::default())
@@ -87,7 +88,7 @@ impl Interrupt {
         self.0.asked.load(Ordering::SeqCst)
     }
 
-    /// [`Interrupted`] if a signal asks the experiment to stop.
+    /// Returns [`Interrupted`] if a signal asks the experiment to stop.
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.is_asked() { Err(Interrupted) } else { Ok(()) }
     }

@@ -71,14 +71,14 @@ impl LogMark {
         Ok(LogUse { used_bytes, record_bytes, operations })
     }
 
-    /// Input and output of the files as they were at the mark.
+    /// Returns input and output of the files as they were at the mark.
     pub fn io(&self) -> &Told<BTreeMap<&'static str, FileIo>> {
         &self.io
     }
 }
 
 impl LogUse {
-    /// The best figure that there is: the records, else the space.
+    /// Returns the best figure that there is: the records, else the space.
     pub fn bytes(&self) -> Option<f64> {
         self.record_bytes.value().map(|bytes| *bytes as f64).or(self.used_bytes.value().copied())
     }
@@ -89,7 +89,7 @@ fn used(client: &mut Client) -> Outcome<Told<f64>> {
     Ok(rows.and_then(|rows| number(rows.first()?.first()?), "sys.dm_db_log_space_usage has no row"))
 }
 
-/// Records behind `lsn`, unless the log was given up as far as there.
+/// Reads the records behind `lsn`, unless the log was given up as far as there.
 fn operations(client: &mut Client, lsn: &str) -> Outcome<Told<Vec<LogOperation>>> {
     let (from, mark) = (literal(&format!("0x{lsn}")), literal(lsn));
     let sql = format!(

@@ -14,7 +14,7 @@ pub const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem
 pub struct Page(String);
 
 impl Page {
-    /// A page with a title and a first paragraph.
+    /// Begins a page with a title and a first paragraph.
     pub fn new(title: &str, introduction: &str) -> Page {
         let title = escaped(title);
         Page(format!(
@@ -24,20 +24,20 @@ impl Page {
         ))
     }
 
-    /// A paragraph.
+    /// Adds a paragraph.
     pub fn paragraph(&mut self, text: &str) {
         // Writing to a string cannot fail; so below.
         let _ = writeln!(self.0, "<p>{}</p>", escaped(text));
     }
 
-    /// A table, unless it is empty.
+    /// Adds a table, unless it is empty.
     pub fn table(&mut self, table: &Table) {
         if !table.is_empty() {
             self.0.push_str(&table.html());
         }
     }
 
-    /// Horizontal bars, each with its spread.
+    /// Adds horizontal bars, each with its spread.
     pub fn bars(&mut self, title: &str, bars: &[Bar]) {
         if bars.is_empty() {
             return;
@@ -45,7 +45,7 @@ impl Page {
         let _ = writeln!(self.0, "<h2>{}</h2>\n{}", escaped(title), chart::bars(bars));
     }
 
-    /// Lines over a common axis that begins at zero.
+    /// Adds lines over a common axis that begins at zero.
     pub fn lines(&mut self, title: &str, x_name: &str, y_name: &str, lines: &[Line]) {
         let points = || lines.iter().flat_map(|line| &line.points);
         let largest = |of: fn(&(f64, f64)) -> f64| points().map(of).fold(0.0, f64::max);
@@ -56,14 +56,14 @@ impl Page {
         let _ = writeln!(self.0, "<h2>{}</h2>\n{}", escaped(title), chart::lines(x_name, y_name, lines));
     }
 
-    /// The whole page.
+    /// Returns the whole page.
     pub fn finish(mut self) -> String {
         self.0.push_str("</body></html>\n");
         self.0
     }
 }
 
-/// Text that HTML shows as it is.
+/// Escapes text so that HTML shows it as it is.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -22,9 +22,9 @@ pub struct ReportArguments {
 pub trait Findings: Serialize {
     /// Returns the server and machine of the runs.
     fn surroundings(&self) -> &Surroundings;
-    /// The figures for people.
+    /// Returns the figures for people.
     fn tables(&self) -> Vec<Table>;
-    /// The page.
+    /// Makes the page.
     fn page(&self) -> String;
 }
 
@@ -44,7 +44,7 @@ impl ReportArguments {
         Ok(())
     }
 
-    /// The tables to standard output, and the files that were asked for.
+    /// Writes the tables to standard output, and the files that were asked for.
     ///
     /// # Errors
     /// A file that cannot be written, by name.
@@ -67,8 +67,8 @@ fn write(path: &PathBuf, content: &str) -> Outcome<()> {
     std::fs::write(path, content).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
-/// The order of runs, as pairs of round and variant counted from 0. Every variant runs once a round. Each round
-/// begins with another one, so that none always follows the same neighbour.
+/// Lists the order of runs, as pairs of round and variant counted from 0. Every variant runs once a round.
+/// Each round begins with another one, so that none always follows the same neighbour.
 pub fn turns(rounds: usize, variants: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rounds).flat_map(move |round| (0..variants).map(move |turn| (round, (turn + round) % variants)))
 }

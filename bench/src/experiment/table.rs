@@ -15,7 +15,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows.
+    /// Creates a table without rows.
     pub fn new(title: &str, headings: &[&str]) -> Table {
         Table {
             title: title.to_owned(),
@@ -41,7 +41,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The table as HTML.
+    /// Writes the table as HTML.
     pub fn html(&self) -> String {
         let mut html = format!("<h2>{}</h2>\n", escaped(&self.title));
         // Writing to a string cannot fail; so below.

@@ -124,7 +124,7 @@ impl Target {
         Ok(())
     }
 
-    /// A connection in the experiment's database.
+    /// Opens a connection in the experiment's database.
     ///
     /// # Errors
     /// The server cannot be reached, or the login was refused.
@@ -138,12 +138,13 @@ impl Target {
         Ok(Session { _registered: self.interrupt.register(&client), client })
     }
 
-    /// The server's connection string, with its password if it has one: for programs that are started.
+    /// Returns the server's connection string, with its password if it has one: for programs that are
+    /// started.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The name of a table in the experiment's database, with the database.
+    /// Returns the name of a table in the experiment's database, with the database.
     pub fn table(&self, name: &str) -> TableName {
         TableName { database: self.database.clone(), schema: Some("dbo".to_owned()), name: name.to_owned() }
     }
@@ -171,7 +172,7 @@ impl Target {
         self.database.is_some()
     }
 
-    /// The embedded server.
+    /// Returns the embedded server.
     pub fn server(&self) -> Option<&ServerProcess> {
         self.server.as_ref()
     }
@@ -186,7 +187,8 @@ impl Target {
         &self.interrupt
     }
 
-    /// Processor time of the embedded server so far, in seconds; `None` for another server, and if the system does not provide it.
+    /// Returns the processor time of the embedded server so far, in seconds; `None` for another server, and
+    /// if the system does not provide it.
     pub fn server_cpu_seconds(&self) -> Option<f64> {
         Some(self.server.as_ref()?.usage()?.cpu.as_secs_f64())
     }

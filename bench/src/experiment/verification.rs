@@ -23,7 +23,7 @@ pub fn verify(client: &mut Client, table: &TableName, sent: Checksum) -> Outcome
     Ok(())
 }
 
-/// Rows of a table, as the server counts them.
+/// Counts the rows of a table by asking the server.
 ///
 /// # Errors
 /// The table cannot be read.
@@ -35,7 +35,7 @@ pub fn count_of(client: &mut Client, table: &TableName) -> Outcome<u64> {
     }
 }
 
-/// Checksum of a query's rows.
+/// Computes the checksum of a query's rows.
 ///
 /// # Errors
 /// The query fails, or has columns of which there is no checksum.

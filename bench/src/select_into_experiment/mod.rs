@@ -51,7 +51,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Every combination, in this order.
+    /// Lists every combination, in this order.
     pub fn combinations(files: &[u16], max_dops: &[u16]) -> Vec<Variant> {
         files
             .iter()

@@ -44,7 +44,7 @@ fn page_density(run: &Run) -> Option<f64> {
     run.physical.as_ref()?.value()?.page_density_percent
 }
 
-/// The ratios of which both sides were run, at one size.
+/// Lists the ratios of which both sides were run, at one size.
 pub(super) fn of(size: &SizeResults) -> Vec<Finding> {
     let imports = |mover: Mover, file: HostFile, table_lock: bool, state: TableState| {
         size.variants.iter().find(move |figures| {

@@ -74,7 +74,8 @@ impl HostFile {
         }
     }
 
-    /// Checksum of the rows of a file that was exported. Texts of fixed width end with their last character that is no blank.
+    /// Computes the checksum of the rows of a file that was exported. Texts of fixed width end with their
+    /// last character that is no blank.
     ///
     /// # Errors
     /// A row that is not of this format, by number.
@@ -100,7 +101,7 @@ impl HostFile {
         }
     }
 
-    /// The format file that describes the file to bcp, for files that need one.
+    /// Returns the format file that describes the file to bcp, for files that need one.
     pub fn format_file(self) -> Option<String> {
         if self != HostFile::FixedWidth {
             return None;
@@ -120,7 +121,7 @@ impl HostFile {
         Some(text)
     }
 
-    /// The suffix of such a file.
+    /// Returns the suffix of such a file.
     pub fn suffix(self) -> &'static str {
         match self {
             HostFile::Csv => "csv",
@@ -155,7 +156,8 @@ fn row_of<'a>(mut fields: impl Iterator<Item = &'a str>) -> Outcome<Row> {
     }
 }
 
-/// A line of fields. The texts hold neither separators nor quotes, so that quotes stand around fields or nowhere.
+/// Reads a line of fields. The texts hold neither separators nor quotes, so that quotes stand around fields
+/// or nowhere.
 fn delimited(file: &mut impl BufRead, separator: u8) -> Outcome<Option<Row>> {
     let mut line = Vec::new();
     if file.read_until(b'\n', &mut line)? == 0 {

@@ -61,14 +61,14 @@ pub fn for_each(count: u32, seed: u64, mut each: impl FnMut(&Row) -> Outcome<()>
     Ok(())
 }
 
-/// The columns as CREATE TABLE has them, without the key and the brackets.
+/// Lists the columns as CREATE TABLE has them, without the key and the brackets.
 pub fn columns() -> String {
     let texts: Vec<String> =
         (1..=TEXTS).map(|number| format!("t{number} varchar({TEXT_MAX}) NOT NULL")).collect();
     format!("id int IDENTITY(1,1) NOT NULL, number int NOT NULL, {}", texts.join(", "))
 }
 
-/// A SELECT list that changes no row.
+/// Writes a SELECT list that changes no row.
 pub fn transformation() -> String {
     let texts: Vec<String> = (1..=TEXTS).map(|number| format!("LOWER(t{number}) AS t{number}")).collect();
     format!("CAST(id AS int) AS id, CAST(number AS int) AS number, {}", texts.join(", "))

@@ -74,7 +74,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The file of a kind.
+    /// Returns the file of a kind.
     pub(super) fn file(&self, kind: HostFile) -> PathBuf {
         self.folder.join(format!("rows.{}", kind.suffix()))
     }
@@ -324,7 +324,7 @@ impl Place<'_> {
     }
 }
 
-/// The phases in a program's JSON, in seconds.
+/// Reads the phases in a program's JSON, in seconds.
 fn phases(output: &str) -> BTreeMap<String, f64> {
     let told = output.lines().find_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let phases = told.as_ref().and_then(|told| told.get("phase_seconds")?.as_object());

@@ -310,7 +310,7 @@ impl Findings for Results {
     }
 }
 
-/// A line for each program and lock, from file to file.
+/// Makes a line for each program and lock, from file to file.
 fn against_bytes(size: &SizeResults) -> Vec<Line> {
     let mut lines: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for figures in size.of(Direction::Import) {

@@ -83,7 +83,7 @@ pub struct Choice {
 }
 
 impl Variant {
-    /// Every combination that there is: imports, two special cases of them, exports.
+    /// Lists every combination that there is: imports, two special cases of them, exports.
     pub fn combinations(choice: &Choice) -> Vec<Variant> {
         let mut variants = Vec::new();
         let pairs = |direction: Direction| {
@@ -140,7 +140,7 @@ impl Variant {
         variants
     }
 
-    /// The empty table, by several batches.
+    /// Writes the batches that make the empty table.
     pub(super) fn create_table(&self, table: &TableName) -> Vec<String> {
         // A constraint's name is its schema's; the server makes one.
         let create = format!(

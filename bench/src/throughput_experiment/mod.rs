@@ -84,7 +84,7 @@ impl fmt::Display for Test {
 }
 
 impl Settings {
-    /// The tests on a tier.
+    /// Lists the tests on a tier.
     fn tests(&self, tier: Option<&str>) -> Vec<Test> {
         let published = tier.and_then(Published::named);
         let threads = self.threads.or(published.map(|published| published.threads)).unwrap_or(1);

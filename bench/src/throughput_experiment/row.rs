@@ -17,7 +17,7 @@ const FIXED_BYTES: u64 = 36;
 /// Shortest text; the longest has 20 letters more. On average a row has 36 + 4 * 91 = 400 bytes.
 const TEXT_MIN: u64 = 81;
 
-/// CREATE TABLE.
+/// Writes CREATE TABLE.
 pub fn create_table(table: &TableName) -> String {
     format!(
         "CREATE TABLE {table} (id bigint NOT NULL PRIMARY KEY CLUSTERED, account bigint NOT NULL, kind int NOT NULL, amount float NOT NULL, \
@@ -26,7 +26,7 @@ pub fn create_table(table: &TableName) -> String {
     )
 }
 
-/// Arrow schema of the rows.
+/// Returns the Arrow schema of the rows.
 pub fn schema() -> SchemaRef {
     let field = |name: String, data_type: DataType| Field::new(name, data_type, false);
     let fixed = [
@@ -40,7 +40,7 @@ pub fn schema() -> SchemaRef {
     Arc::new(Schema::new(fixed.into_iter().chain(texts).collect::<Vec<_>>()))
 }
 
-/// The rows of these numbers of a thread: the same every time.
+/// Makes the rows of these numbers of a thread: the same every time.
 ///
 /// # Errors
 /// None that can be met: the columns are those of the schema.
@@ -63,14 +63,14 @@ pub fn batch(thread: u16, ids: Range<u64>) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(schema(), columns)
 }
 
-/// Bytes of data of a batch, by type.
+/// Counts the bytes of data of a batch, by type.
 pub fn data_bytes(batch: &RecordBatch) -> u64 {
     let texts = batch.columns().iter().filter_map(|column| column.as_any().downcast_ref::<StringArray>());
     let text_bytes: u64 = texts.map(|texts| texts.value_data().len() as u64).sum();
     batch.num_rows() as u64 * FIXED_BYTES + text_bytes
 }
 
-/// SplitMix64's finaliser: a bijection of 64-bit numbers that looks random.
+/// Applies SplitMix64's finaliser: a bijection of 64-bit numbers that looks random.
 fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -41,7 +41,7 @@ pub struct ResourceSample {
     pub log_write_percent: f64,
 }
 
-/// The server's clock, as [`resource_samples`] takes it.
+/// Reads the server's clock, as [`resource_samples`] takes it.
 ///
 /// # Errors
 /// [`answer`]'s.

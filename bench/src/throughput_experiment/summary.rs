@@ -105,7 +105,7 @@ impl Results {
     }
 }
 
-/// The spread of a figure that all runs have.
+/// Formats the spread of a figure that all runs have.
 fn all(figures: &Figures, of: fn(&TestRun) -> Option<f64>) -> String {
     let values: Option<Vec<f64>> = figures.runs.iter().map(of).collect();
     or_dash(values, |values| Spread::of(values).print(|value| format!("{value:.0}")))
@@ -232,7 +232,7 @@ impl Findings for Results {
     }
 }
 
-/// A line for each tier whose batch size was ramped.
+/// Makes a line for each tier whose batch size was ramped.
 fn ramps(tests: &[Figures]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for figures in tests.iter().filter(|figures| figures.test.pace != Pace::Unlimited) {

@@ -84,12 +84,12 @@ impl Limit {
 }
 
 impl TestRun {
-    /// Largest share of the tier's log rate, by the server's statistics.
+    /// Returns the largest share of the tier's log rate, by the server's statistics.
     pub fn log_write_percent(&self) -> Option<f64> {
         self.largest(|sample| sample.log_write_percent)
     }
 
-    /// Largest share of the tier's processors, by the server's statistics.
+    /// Returns the largest share of the tier's processors, by the server's statistics.
     pub fn server_cpu_percent(&self) -> Option<f64> {
         self.largest(|sample| sample.cpu_percent)
     }
@@ -203,7 +203,7 @@ pub(super) fn run(
     Ok(run)
 }
 
-/// Checksum of the rows that a worker committed, made once more.
+/// Computes the checksum of the rows that a worker committed, made once more.
 fn checksum(number: u16, work: &Work) -> Outcome<Checksum> {
     let mut checksum = ContentChecksum::new();
     for range in &work.committed {

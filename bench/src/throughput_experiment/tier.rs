@@ -44,13 +44,13 @@ const fn tier(
 }
 
 impl Published {
-    /// The tier of a name, if it was measured. Business was the same as Web.
+    /// Returns the tier of a name, if it was measured. Business was the same as Web.
     pub fn named(name: &str) -> Option<Published> {
         let name = if name.eq_ignore_ascii_case("business") { "Web" } else { name };
         TIERS.into_iter().find(|tier| tier.name.eq_ignore_ascii_case(name))
     }
 
-    /// Rows a second, the middle one of the three tests.
+    /// Returns the rows a second, the middle one of the three tests.
     pub fn usual_rows_per_second(&self) -> Option<f64> {
         let mut rates = self.rows_per_second?;
         rates.sort_by(f64::total_cmp);
