@@ -14,10 +14,15 @@ _CHARACTERS_MAX = 4000
 _BYTES_MAX = 8000
 
 
-def make_table(db: Connection, schema: str, name: str, columns: Mapping[str, Mapping[str, Any]], key: Sequence[str]) -> None:
-    """Make the schema, the table, and the columns that it lacks."""
+def make_schema(db: Connection, schema: str) -> None:
+    """Make a schema, if it is missing."""
     text = schema.replace("'", "''")
     db.execute(f"IF SCHEMA_ID(N'{text}') IS NULL EXEC(N'CREATE SCHEMA {quoted(schema).replace(chr(39), chr(39) * 2)}')")
+
+
+def make_table(db: Connection, schema: str, name: str, columns: Mapping[str, Mapping[str, Any]], key: Sequence[str]) -> None:
+    """Make the schema, the table, and the columns that it lacks."""
+    make_schema(db, schema)
     there = {row[0].lower() for row in db.fetch("SELECT name FROM sys.columns WHERE object_id = OBJECT_ID(@table)", {"table": name})}
     declared = {column: _declared(column, hints, column in key) for column, hints in columns.items()}
     if not there:

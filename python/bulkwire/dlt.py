@@ -24,6 +24,7 @@ except ImportError as error:
     raise ImportError("bulkwire.dlt needs dlt and pyarrow: pip install 'bulkwire[dlt]'") from error
 
 from ._connection import Connection
+from ._dlt_client import DatasetConfiguration, StateClient, Target
 from ._exceptions import CellError, PlanError
 from ._job import PATIENCE, Address
 from ._made_tables import make_table
@@ -35,7 +36,7 @@ _MODES = {None: "upsert", "delete-insert": "upsert", "upsert": "upsert", "insert
 def destination(
     url: str | None = None,
     *,
-    schema: str = "dbo",
+    schema: str | None = None,
     ledger_schema: str = "dbo",
     retry_for: float = PATIENCE,
     max_parallel_load_jobs: int | None = None,
@@ -45,7 +46,7 @@ def destination(
 
     Args:
         url: a URL or keyword string of `bulkwire.connect`; without it and `server` that of the environment variable `BULKWIRE_URL`.
-        schema: the schema of the tables, which is made if it is missing.
+        schema: the schema of the tables, which is made if it is missing; else the pipeline's `dataset_name`, or `dbo`.
         ledger_schema: the schema of the tables that record which files are loaded.
         retry_for: seconds for which transient errors are tried again.
         max_parallel_load_jobs: files that are loaded at the same time; those of one table come one after the other.
@@ -53,10 +54,10 @@ def destination(
     """
     address = Address(url, **connection)
 
-    def load(items: Any, table: Any) -> None:
+    def load(items: Any, table: Any, dataset: str = "dbo") -> None:
         try:
             with address.connect() as db:
-                _load_file(db, str(items), table, schema, {"ledger_schema": ledger_schema, "retry_for": retry_for})
+                _load_file(db, str(items), table, dataset, {"ledger_schema": ledger_schema, "retry_for": retry_for})
         except (CellError, PlanError) as error:
             # Another try would end the same way.
             raise DestinationTerminalException(str(error)) from error
@@ -64,14 +65,17 @@ def destination(
     load.__name__ = load.__qualname__ = "bulkwire"
     made = dlt.destination(
         load,
+        spec=DatasetConfiguration,
         batch_size=0,
         name="bulkwire",
         loader_file_format="parquet",
         naming_convention="snake_case",
         loader_parallelism_strategy="table-sequential",
         max_parallel_load_jobs=max_parallel_load_jobs,
-    )
-    return made()
+    )()
+    client = type("BulkwireClient", (StateClient,), {"target": Target(address, schema, load)})
+    setattr(type(made), "client_class", property(lambda _: client))  # noqa: B010 (a type checker sees a method)
+    return made
 
 
 def _load_file(db: Connection, path: str, table: Mapping[str, Any], schema: str, options: dict[str, Any]) -> None:

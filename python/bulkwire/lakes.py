@@ -65,7 +65,27 @@ def delta(
         raise ImportError("bulkwire.lakes.delta needs deltalake and pyarrow: pip install 'bulkwire[delta]'") from error
     table = DeltaTable(str(uri), version=version, storage_options=dict(storage_options) if storage_options else None)
     load_id = _load_id("delta", str(uri), f"{table.metadata().id} version {table.version()}", columns, where)
-    return LakeTable(load_id, lambda: _reader(table.to_pyarrow_dataset(), columns, where))
+    return LakeTable(load_id, lambda: _delta_reader(table, columns, where))
+
+
+def _delta_reader(table: Any, columns: Sequence[str] | None, where: Any) -> pa.RecordBatchReader:
+    """Read a Delta table: with deletion vectors or column mapping by deltalake's query engine, which knows them."""
+    import pyarrow as pa
+    import pyarrow.dataset as datasets
+    from deltalake import QueryBuilder
+    from deltalake.exceptions import DeltaProtocolError
+
+    try:
+        whole = table.to_pyarrow_dataset()
+    except DeltaProtocolError:
+        # One thread: a load that goes on needs the rows in the order that they had.
+        query = QueryBuilder({"datafusion.execution.target_partitions": "1"}).register("rows", table)
+        reader = pa.RecordBatchReader.from_stream(query.execute("SELECT * FROM rows"))
+        views = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+        plain = reader.cast(pa.schema([field.with_type(views.get(field.type, field.type)) for field in reader.schema]))
+        chosen = list(columns) if columns is not None else None
+        return datasets.Scanner.from_batches(plain, columns=chosen, filter=where).to_reader()
+    return _reader(whole, columns, where)
 
 
 class DeltaWritten:

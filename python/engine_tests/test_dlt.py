@@ -107,3 +107,67 @@ def test_what_cannot_be_had_is_refused(place, pipeline):
         with pytest.raises(Exception, match=text):
             pipeline.run([{"id": 1, "gone": False}], table_name="orders", **given)
         pipeline.drop_pending_packages()
+
+
+def fresh(place, folder, **more):
+    """Make the pipeline of a container that has run nothing yet."""
+    destination = bulkwire.dlt.destination(place.url, **({} if "dataset_name" in more else {"schema": "raw"}))
+    return dlt.pipeline("orders", pipelines_dir=str(folder), destination=destination, **more)
+
+
+@dlt.resource(name="orders", write_disposition="append")
+def growing(at=dlt.sources.incremental("id", initial_value=0), last: int = 3):  # noqa: B008
+    yield [{"id": number, "name": f"n{number}"} for number in range(1, last + 1) if number > (at.last_value or 0)]
+
+
+def test_a_fresh_container_goes_on_where_the_last_one_ended(place, pipeline, tmp_path, monkeypatch):
+    pipeline.run(growing(last=3))
+    assert place.count_and_sum("raw.orders") == (3, 3, 6)
+    later = fresh(place, tmp_path / "second")
+    later.run(growing(last=5))
+    assert place.count_and_sum("raw.orders") == (5, 5, 15)
+    # The first one's folder is behind now.
+    fresh(place, tmp_path).run(growing(last=6))
+    assert place.count_and_sum("raw.orders") == (6, 6, 21)
+    assert set(later.default_schema.tables) >= {"orders"}
+    # A package that was not completed has no state that counts: its rows come again, and its files are loaded once.
+    broken = fresh(place, tmp_path / "third")
+    with monkeypatch.context() as context:
+        context.setattr("bulkwire._dlt_client.StateClient.complete_load", lambda self, load_id: 1 / 0)
+        with pytest.raises(Exception, match="division"):
+            broken.run(growing(last=7))
+    broken.run()
+    fresh(place, tmp_path / "fourth").run(growing(last=7))
+    assert place.count_and_sum("raw.orders") == (7, 7, 28)
+    counts = place.db.fetch("SELECT COUNT(*), COUNT(DISTINCT load_id) FROM raw._dlt_loads WHERE status = 0")[0]
+    assert counts[0] == counts[1] >= 4
+
+
+def test_a_dataset_is_a_schema(place, pipeline, tmp_path):
+    other = fresh(place, tmp_path / "other", dataset_name="mart")
+    other.run([{"id": 1, "name": "a"}], table_name="orders")
+    assert rows(place, "mart.orders") == [(1, "a")]
+    assert place.value("SELECT OBJECT_ID('dbo.orders')") is None
+    assert place.value("SELECT OBJECT_ID('mart._dlt_pipeline_state')") is not None
+    contradicts = dlt.pipeline(
+        "other", pipelines_dir=str(tmp_path), dataset_name="mart", destination=bulkwire.dlt.destination(place.url, schema="raw")
+    )
+    with pytest.raises(Exception, match="say one"):
+        contradicts.run([{"id": 1}], table_name="orders")
+
+
+def test_refresh(place, pipeline, tmp_path):
+    pipeline.run(growing(last=3))
+    place.db.execute("ALTER TABLE raw.orders ADD mark int NULL")
+    pipeline.run(growing(last=2), refresh="drop_data")
+    assert rows(place) == [(1, "n1"), (2, "n2")]
+    assert place.value("SELECT COL_LENGTH('raw.orders', 'mark')") == 4
+    pipeline.run(growing(last=3), refresh="drop_resources")
+    assert rows(place) == [(1, "n1"), (2, "n2"), (3, "n3")]
+    assert place.value("SELECT COL_LENGTH('raw.orders', 'mark')") is None
+    place.db.execute("ALTER TABLE raw.orders ADD mark int NULL")
+    pipeline.run(growing(last=4), refresh="drop_sources")
+    assert place.count_and_sum("raw.orders") == (4, 4, 10)
+    assert place.value("SELECT COL_LENGTH('raw.orders', 'mark')") is None
+    fresh(place, tmp_path / "later").run(growing(last=5))
+    assert place.count_and_sum("raw.orders") == (5, 5, 15)

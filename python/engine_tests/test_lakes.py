@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
+import struct
 import threading
 
 import bulkwire
@@ -10,6 +12,7 @@ import bulkwire.lakes
 import deltalake
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 
@@ -52,6 +55,17 @@ def test_snapshots_of_an_iceberg_table(place, tmp_path):
     assert [load(place, first), load(place, first)] == [100, 0]
     assert load(place, bulkwire.lakes.iceberg(table, where="id >= 100", columns=["id", "name"])) == 10
     assert place.count_and_sum("t") == (110, 110, sum(range(110)))
+    # A snapshot has the names that it was written with, whatever columns are called today.
+    with table.update_schema() as change:
+        change.rename_column("name", "label")
+    place.db.execute("TRUNCATE TABLE t")
+    assert load(place, bulkwire.lakes.iceberg(table, snapshot_id=table.current_snapshot().snapshot_id), mode="replace") == 110
+    assert place.value("SELECT COUNT(name) FROM t") == 110
+    table.append(numbers(110, 5).rename_columns(["id", "label"]))
+    now = bulkwire.lakes.iceberg(table)
+    place.db.execute("CREATE TABLE renamed (id bigint NOT NULL, label nvarchar(20))")
+    assert place.db.load("renamed", now, load_id=now.load_id).rows == 115
+    assert place.value("SELECT COUNT(label) FROM renamed") == 115
 
 
 def test_directories_of_parquet_files(place, tmp_path):
@@ -81,6 +95,59 @@ def test_files_of_a_table_of_a_lake_are_no_directory_of_files(place, tmp_path):
     with pytest.raises(bulkwire.Error, match=r"lakes\.delta"):
         bulkwire.copy(str(folder), str(tmp_path / "out.csv"))
     assert load(place, bulkwire.lakes.delta(folder)) == 100
+
+
+def inline_vector(rows: list[int]) -> dict[str, object]:
+    """A deletion vector within the log: base 85 of a Roaring bitmap with one array (Delta protocol, "Deletion Vector Format")."""
+    array = struct.pack("<II", 12346, 1) + struct.pack("<HH", 0, len(rows) - 1) + struct.pack("<I", 16)
+    array += b"".join(struct.pack("<H", row) for row in rows)
+    whole = struct.pack("<I", 1681511377) + struct.pack("<Q", 1) + struct.pack("<I", 0) + array
+    digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    text = ""
+    for (number,) in struct.iter_unpack(">I", whole + b"\0" * (-len(whole) % 4)):
+        text += "".join(digits[number // 85**place % 85] for place in range(4, -1, -1))
+    return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(whole), "cardinality": len(rows)}
+
+
+def delta_of_features(folder, features: list[str], deleted: list[int]) -> None:
+    """Write a Delta table whose reader needs these features, ten rows in one file."""
+    (folder / "_delta_log").mkdir(parents=True)
+    is_mapped = "columnMapping" in features
+    stored = numbers(0, 10).rename_columns(["c-1", "c-2"] if is_mapped else ["id", "name"])
+    pyarrow.parquet.write_table(stored, folder / "a.parquet")
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in [("id", "long"), ("name", "string")]]
+    settings = {}
+    if is_mapped:
+        settings |= {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
+        for number, field in enumerate(fields, 1):
+            field["metadata"] = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"c-{number}"}
+    size = (folder / "a.parquet").stat().st_size
+    added = {"path": "a.parquet", "partitionValues": {}, "size": size, "modificationTime": 0, "dataChange": True}
+    if deleted:
+        settings["delta.enableDeletionVectors"] = "true"
+        added["deletionVector"] = inline_vector(deleted)
+    schema = json.dumps({"type": "struct", "fields": fields})
+    table = {"id": "features", "format": {"provider": "parquet", "options": {}}, "schemaString": schema, "partitionColumns": []}
+    actions = [
+        {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features}},
+        {"metaData": table | {"configuration": settings, "createdTime": 0}},
+        {"add": added},
+    ]
+    (folder / "_delta_log" / f"{0:020}.json").write_text("\n".join(map(json.dumps, actions)))
+
+
+def test_delta_tables_with_deletion_vectors_and_mapped_columns(place, tmp_path):
+    delta_of_features(tmp_path / "deleted", ["deletionVectors"], [1, 3, 5])
+    delta_of_features(tmp_path / "mapped", ["columnMapping"], [])
+    delta_of_features(tmp_path / "both", ["columnMapping", "deletionVectors"], [0, 9])
+    deleted = bulkwire.lakes.delta(tmp_path / "deleted")
+    assert [load(place, deleted), load(place, deleted)] == [7, 0]
+    assert [row[0] for row in place.db.fetch("SELECT id FROM t ORDER BY id")] == [0, 2, 4, 6, 7, 8, 9]
+    assert load(place, bulkwire.lakes.delta(tmp_path / "mapped"), mode="replace") == 10
+    assert place.db.fetch("SELECT name FROM t WHERE id = 4") == [("n4",)]
+    both = bulkwire.lakes.delta(tmp_path / "both", columns=["id"], where=pyarrow.dataset.field("name") != "n5")
+    assert load(place, both, mode="replace") == 7
+    assert place.db.fetch("SELECT MIN(id), MAX(id), COUNT(name) FROM t") == [(1, 8, 0)]
 
 
 def test_a_load_that_broke_goes_on(place, tmp_path):
