@@ -29,6 +29,8 @@ DOCS_VENV ?= $(HOME)/.cache/bulkwire/docs-venv
 ENGINES_VENV ?= $(HOME)/.cache/bulkwire/engines-venv
 # Where the tools are that build releases.
 DIST_VENV ?= $(HOME)/.cache/bulkwire/dist-venv
+# Where the wheel of this machine goes; a release has wheels of its own, in dist.
+WHEELS ?= dist/wheel
 LIBRARY_SUFFIX = $(if $(filter Darwin,$(shell uname)),.dylib,.so)
 # Says what the extension module is built for, whichever Python is there; one path, so that cargo need not build it again.
 PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
@@ -132,7 +134,7 @@ bench-small: toolchain clients ## Measure single-row statements beside SQLite
 bench-clients: clients wheel ## Race other people's clients; RACE="--rounds 3 --only bulkwire,go" chooses
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server
 	@# Beside the environment of the foreign clients, which must not come to depend on the package.
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index --find-links dist --upgrade --target $(BULKWIRE_CLIENT_CACHE)/python bulkwire
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index --find-links $(WHEELS) --upgrade --target $(BULKWIRE_CLIENT_CACHE)/python bulkwire
 	cd clients && PYTHONPATH=$(BULKWIRE_CLIENT_CACHE)/python $(VENV)/bin/python -m race --binaries $(CARGO_TARGET_DIR)/release $(RACE)
 
 fuzz: toolchain ## Mutate the saved corpus of every decoder, FUZZ_SECONDS each
@@ -165,7 +167,7 @@ release: toolchain ## Build the programs for use
 
 wheel: toolchain ## Build the wheel of the Python package, with the command in it
 	scripts/install_python_tools $(PYTHON_VENV)
-	$(PYTHON_VENV)/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out dist
+	$(PYTHON_VENV)/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out $(WHEELS)
 
 odbc-library: workspace ## Build the library that `odbc:` endpoints of copies load
 	cargo build --release --locked -p bulkwire-odbc

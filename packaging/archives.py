@@ -40,6 +40,16 @@ def write_zip(archive: pathlib.Path, folder: pathlib.Path, epoch: int) -> None:
             packed.writestr(entry, path.read_bytes())
 
 
+def write_folders(archive: pathlib.Path, folders: dict[str, tuple[int, int]], epoch: int) -> None:
+    """A tar of empty folders, each with its mode and the number of its owner."""
+    with tarfile.open(archive, "w", format=tarfile.PAX_FORMAT) as tar:
+        for name, (mode, owner) in sorted(folders.items()):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, mode, epoch
+            entry.uid = entry.gid = owner
+            tar.addfile(entry)
+
+
 def compressed(content: bytes) -> bytes:
     """Gzip without a name or a time."""
     return gzip.compress(content, compresslevel=9, mtime=0)

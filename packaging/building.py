@@ -5,12 +5,17 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
+from dependencies import Dependencies
 from macos_sdk import write_sdk
 from platforms import PROGRAMS as PLATFORMS
 from platforms import WHEELS
 from release import Release, programs_of
+from wheel_licences import add_licences
 
+# The crates that a wheel is compiled from.
+WHEEL_CRATES = ("bulkwire-python",)
 # The oldest macOS that runs the programs.
 MACOS = "11.0"
 
@@ -74,5 +79,11 @@ def build_wheel(release: Release, triple: str, out: pathlib.Path) -> None:
     known["PYO3_CONFIG_FILE"] = str(release.root / "python" / "pyo3-config.txt")
     words = [sys.executable, "-m", "maturin", "build", "--locked", "--profile", "dist", "--zig"]
     words += ["--target", triple, "--compatibility", WHEELS[triple]]
-    words += ["--manifest-path", "python/Cargo.toml", "--out", str(out)]
-    subprocess.run(words, cwd=release.root, env=known, check=True)
+    words += ["--manifest-path", "python/Cargo.toml"]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([*words, "--out", folder], cwd=release.root, env=known, check=True)
+        [wheel] = pathlib.Path(folder).glob("*.whl")
+        texts = {name: (release.root / name).read_text() for name in ("LICENSE-MIT", "LICENSE-APACHE")}
+        texts["THIRD-PARTY-LICENSES.txt"] = Dependencies(release, triple, WHEEL_CRATES).licences()
+        add_licences(wheel, texts)
+        shutil.move(wheel, out / wheel.name)

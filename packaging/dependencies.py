@@ -13,9 +13,9 @@ LICENCE_FILES = ("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*", "license*", "cop
 
 
 class Dependencies:
-    """What the programs of one target are made of."""
+    """What the programs of one target are made of, or what some crates are."""
 
-    def __init__(self, release: Release, triple: str) -> None:
+    def __init__(self, release: Release, triple: str, crates: tuple[str, ...] = ()) -> None:
         self.release, self.triple = release, triple
         words = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", triple]
         found = json.loads(output(*words, folder=release.root))
@@ -23,7 +23,7 @@ class Dependencies:
         nodes = {node["id"]: node for node in found["resolve"]["nodes"]}
         lock = tomllib.loads((release.root / "Cargo.lock").read_text())["package"]
         self.sums = {(crate["name"], crate["version"]): crate.get("checksum") for crate in lock}
-        self.programs = programs_of(triple)
+        self.programs = crates or tuple(programs_of(triple))
         waiting = [key for key, package in self.packages.items() if package["name"] in self.programs]
         self.uses: dict[str, list[str]] = {}
         while waiting:
@@ -88,7 +88,7 @@ class Dependencies:
     def licences(self) -> str:
         """Names and texts of the licences of everything within the programs."""
         texts: dict[str, list[str]] = collections.defaultdict(list)
-        lines = ["What bulkwire's programs contain, and under which licences.", ""]
+        lines = ["What bulkwire's programs and libraries contain, and under which licences.", ""]
         for crate in self.crates():
             if crate["source"] is None:
                 continue

@@ -13,7 +13,7 @@ import sys
 
 import building
 import kerberos
-from archives import write_tar, write_zip
+from archives import write_folders, write_tar, write_zip
 from dependencies import Dependencies
 from formula import write_formula
 from platforms import PROGRAMS, WHEELS
@@ -38,6 +38,9 @@ def main() -> int:
             say(f"wheel for {triple}")
             building.build_wheel(release, triple, release.out)
     shutil.copy(ROOT / "packaging" / "Dockerfile", release.out)
+    write_folders(
+        release.out / "image-folders.tar", {"tmp": (0o1777, 0), "data": (0o700, 65532)}, release.epoch
+    )
     if "formula" in arguments.parts and arguments.address:
         write_formula(release, arguments.address)
     write_sums(release)

@@ -9,7 +9,7 @@ import subprocess
 from building import environment
 from platforms import PROGRAMS as PLATFORMS
 from release import Release
-from system_packages import entry, pack
+from system_packages import copyright_of, entry, pack
 
 DESCRIPTION = "Signs bulkwire and bulkwire-server in with Kerberos tickets"
 
@@ -31,8 +31,11 @@ def write_packages(release: Release) -> None:
     oldest = oldest_libc(program)
     # The libraries, as Debian and Fedora call their packages.
     needs = {"deb": ("libgssapi-krb5-2", f"libc6 (>= {oldest})"), "rpm": ("krb5-libs", f"glibc >= {oldest}")}
+    notice = release.out / "work" / "copyright-kerberos"
+    notice.write_text(copyright_of(release.root), encoding="utf-8")
     for kind, packages in needs.items():
-        pack(release, musl, kind, content, "bulkwire-kerberos", packages, DESCRIPTION)
+        notices = [entry(notice, "/usr/share/doc/bulkwire-kerberos/copyright")] if kind == "deb" else []
+        pack(release, musl, kind, [*content, *notices], "bulkwire-kerberos", packages, DESCRIPTION)
 
 
 def oldest_libc(program: pathlib.Path) -> str:

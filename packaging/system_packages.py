@@ -37,17 +37,46 @@ def files(staged: pathlib.Path, manual: pathlib.Path, kind: str) -> list[dict]:
     found = [entry(program, f"/usr/bin/{program.name}", 0o755) for program in programs(staged)]
     # Boost's tools have a /usr/bin/bcp too.
     found.append({"src": "../../bin/bulkwire", "dst": "/usr/lib/bulkwire/bcp", "type": "symlink"})
-    pages = [page for page in sorted(manual.iterdir()) if page.name != "bcp.1.gz"]
+    pages = [page for page in sorted(manual.glob("*.gz")) if page.name != "bcp.1.gz"]
     found += [entry(page, f"/usr/share/man/man1/{page.name}") for page in pages]
     found += [
         entry(share / "bulkwire.bash", "/usr/share/bash-completion/completions/bulkwire"),
         entry(share / "bulkwire.fish", "/usr/share/fish/vendor_completions.d/bulkwire.fish"),
         entry(share / "_bulkwire", ZSH[kind]),
     ]
+    unit = pathlib.Path(__file__).with_name("bulkwire-serve.service")
+    if kind != "apk":
+        # Alpine has no systemd.
+        found.append(entry(unit, "/usr/lib/systemd/system/bulkwire-serve.service"))
     documents = "/usr/share/doc/bulkwire"
+    if kind == "deb":
+        notice = manual / "copyright"
+        notice.write_text(copyright_of(staged), encoding="utf-8")
+        found.append(entry(notice, f"{documents}/copyright"))
     for name in ("README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENSES.txt"):
         found.append(entry(staged / name, f"{documents}/{name}"))
     return found
+
+
+def copyright_of(folder: pathlib.Path) -> str:
+    """What Debian asks for in /usr/share/doc (Debian Policy 12.5), from the licences of a folder."""
+    lines = [
+        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/",
+        "Upstream-Name: bulkwire",
+        "",
+        "Files: *",
+        "Copyright: The bulkwire authors",
+        "License: MIT or Apache-2.0",
+        "Comment: what is compiled into the programs is listed in THIRD-PARTY-LICENSES.txt beside this file.",
+    ]
+    for name, file in (("MIT", "LICENSE-MIT"), ("Apache-2.0", "LICENSE-APACHE")):
+        text = (folder / file).read_text(encoding="utf-8").strip()
+        lines += [
+            "",
+            f"License: {name}",
+            *(f" {line}" if line.strip() else " ." for line in text.splitlines()),
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def programs(staged: pathlib.Path) -> list[pathlib.Path]:
