@@ -1,9 +1,30 @@
 //! An 8 KB page: 96 bytes of header, rows, and a slot array that grows down from the end.
 //!
-//! Offsets of the header's fields are those of SQL Server (`docs/store-engine.md`, "A page"). Only three operations
+//! Offsets of the header's fields are those of SQL Server. Only three operations
 //! change a page: [`insert`](Page::insert), [`remove`](Page::remove) and [`replace`](Page::replace). Each is a
 //! function of the page's bytes, so repeating it from the log gives the same page again. Bytes that no row has any more become
 //! zeros, which images of the page in the log leave out.
+//!
+//! # Header
+//!
+//! | Offset | Bytes | Field |
+//! |---|---|---|
+//! | 0 | 1 | header version, 1 |
+//! | 1 | 1 | type: 1 data, 2 index, 3 text mix, 4 text tree, 8 GAM, 9 SGAM, 10 IAM, 11 PFS, 13 boot, 15 file header, 16 differential map, 17 map of minimally logged extents |
+//! | 2 | 1 | type flags: 04; 80 = has compression information |
+//! | 3 | 1 | level, 0 = leaf |
+//! | 4 | 2 | flags: 0200 = checksum; 0001 = filled by a minimally logged operation, the log has no image of it; 0002 = its last row was once taken out |
+//! | 6 | 2 | index id (with 24: the allocation unit) |
+//! | 8 | 6 | previous page: page u32, file u16 |
+//! | 14 | 2 | fixed part of the rows with the row header |
+//! | 16 | 6 | next page |
+//! | 22 | 2 | slots |
+//! | 24 | 4 | object id |
+//! | 28 | 2 | free bytes |
+//! | 30 | 2 | first free byte behind the last row |
+//! | 32 | 6 | the page's own address |
+//! | 40 | 10 | log position of the last change: file u32, block u32, record u16 |
+//! | 60 | 4 | CRC of all other bytes |
 
 pub mod lsn;
 pub mod maps;
