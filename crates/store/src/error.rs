@@ -19,7 +19,7 @@ pub enum EngineError {
     Io {
         /// Operation that failed: `open`, `read`, `write`, `sync`, …
         operation: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
@@ -98,13 +98,13 @@ pub enum EngineError {
     RowTooLarge {
         /// Least size of the row in bytes.
         bytes: usize,
-        /// The limit.
+        /// Greatest number of bytes of a row.
         limit_bytes: usize,
     },
     /// The log has reached its size limit and cannot be truncated.
     #[error("the log is full at {limit_bytes} bytes: {reason}")]
     LogFull {
-        /// The limit.
+        /// Size limit of the log in bytes.
         limit_bytes: u64,
         /// Reason why the log cannot be truncated, as `log_reuse_wait_desc` spells it.
         reason: &'static str,
@@ -124,13 +124,13 @@ pub enum EngineError {
     /// until the database is opened again, which finds the whole transaction committed or undone.
     #[error("the database is shut after a failed write to its log: {reason}")]
     Shut {
-        /// The failure.
+        /// Failure that shut the log.
         reason: String,
     },
     /// No file of a group has room, and none can grow.
     #[error("no space for {} in file group {group:?}: {reason}", object_name(.table, .index.as_deref()))]
     FileGroupFull {
-        /// The group.
+        /// Name of the file group.
         group: String,
         /// The table that wanted it.
         table: String,
@@ -148,7 +148,7 @@ pub enum EngineError {
     /// The name is taken.
     #[error("a file group named {name:?} exists already")]
     FileGroupExists {
-        /// The name.
+        /// Name of the file group.
         name: String,
     },
     /// Nothing can be put into a group without files.
@@ -166,7 +166,7 @@ pub enum EngineError {
     /// The name is taken.
     #[error("a data file named {name:?} exists already")]
     DataFileExists {
-        /// The name.
+        /// Logical name of the data file.
         name: String,
     },
     /// No such data file.
@@ -196,7 +196,7 @@ pub enum EngineError {
     /// Another process has the directory open.
     #[error("{} is in use by another process", .path.display())]
     InUse {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// No such table, or it was dropped.
@@ -213,7 +213,7 @@ pub enum EngineError {
     Backup {
         /// `write`, `flush` or `read`.
         operation: &'static str,
-        /// The failure.
+        /// Failure of the stream.
         source: io::Error,
     },
     /// A backup differs from what was written.
@@ -239,7 +239,7 @@ pub enum EngineError {
     /// The name is taken.
     #[error("a table named {name:?} exists already")]
     TableExists {
-        /// The name.
+        /// Name of the table.
         name: String,
     },
     /// No row at this address.
@@ -273,9 +273,9 @@ pub enum EngineError {
     /// No index of this name.
     #[error("table {table:?} has no index {index:?}")]
     NoSuchIndex {
-        /// The table.
+        /// Name of the table.
         table: String,
-        /// The index.
+        /// Name of the index.
         index: String,
     },
     /// No row has this key.

@@ -9,26 +9,26 @@ use std::fmt;
 pub enum LockMode {
     /// Schema stability: no other transaction may change or drop the table.
     SchS,
-    /// Intent to read parts of it.
+    /// Intent shared: parts of the table are read.
     IS,
-    /// Read.
+    /// Shared: the table is read.
     S,
-    /// Read, and change later: only one at a time.
+    /// Update: rows are read, and changed later. Only one transaction at a time holds it.
     U,
-    /// Intent to change parts of it.
+    /// Intent exclusive: parts of the table are changed.
     IX,
-    /// Read, with intent to change parts.
+    /// Shared with intent exclusive: the table is read, and parts of it are changed.
     SIX,
-    /// Change.
+    /// Exclusive: the table is changed.
     X,
-    /// Bulk load with a table lock: shared with other bulk loads.
+    /// Bulk update: a bulk load with a table lock, shared with other bulk loads.
     BU,
-    /// Schema modification.
+    /// Schema modification: the table itself is changed.
     SchM,
 }
 
 impl LockMode {
-    /// Lists all modes.
+    /// All modes, in the order of the table of compatibility.
     pub const ALL: [Self; 9] =
         [Self::SchS, Self::IS, Self::S, Self::U, Self::IX, Self::SIX, Self::X, Self::BU, Self::SchM];
 

@@ -54,7 +54,7 @@ pub struct LogBackup {
     pub pages: u64,
     /// Pages that belong to the backup but could not be read: damaged ones, and those that a load had not written yet.
     pub unreadable_pages: Vec<PageId>,
-    /// Size.
+    /// Size of the backup in bytes.
     pub bytes: u64,
 }
 

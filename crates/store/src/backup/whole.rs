@@ -36,7 +36,7 @@ pub struct DatabaseBackup {
     pub pages: u64,
     /// Pages that belong to the backup but could not be read: damaged ones, and those that a load had not written yet.
     pub unreadable_pages: Vec<PageId>,
-    /// Size.
+    /// Size of the backup in bytes.
     pub bytes: u64,
 }
 

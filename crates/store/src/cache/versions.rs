@@ -30,7 +30,7 @@ pub struct Versions {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Oldest first.
+    /// Versions of each page, oldest first.
     pages: HashMap<PageId, Vec<Version>>,
     /// Pages that an open transaction has changed already.
     touched: HashMap<u64, HashSet<PageId>>,

@@ -22,7 +22,7 @@ pub struct Table {
     pub object: u32,
     /// The number in its pages: its own id, or that of the table with which it has exchanged its rows.
     pub storage: u32,
-    /// Name.
+    /// Name of the table.
     pub name: Arc<str>,
     /// The caller's own text.
     pub properties: Arc<str>,
@@ -30,7 +30,7 @@ pub struct Table {
     pub refers_to: Arc<[String]>,
     /// The form of its rows.
     pub layout: Arc<Layout>,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
     /// Tree; None: a heap.
     pub clustered: Option<Arc<Tree>>,

@@ -10,7 +10,7 @@ use super::Table;
 /// Function of the caller that finds the names of tables in a table's text.
 #[derive(Clone, Copy)]
 pub struct References {
-    /// The function.
+    /// Function that returns the names in a table's text.
     pub read: fn(text: &str) -> Vec<String>,
 }
 

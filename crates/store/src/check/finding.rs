@@ -2,7 +2,7 @@
 
 use crate::page::{PageId, UnitId};
 
-/// An inconsistency.
+/// An inconsistency in the database's structure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The kind of inconsistency.
@@ -11,7 +11,7 @@ pub struct Finding {
     pub table: Option<String>,
     /// The allocation unit; None: the maps of a file.
     pub unit: Option<UnitId>,
-    /// The page.
+    /// Page at which the inconsistency was found.
     pub page: PageId,
     /// The slot, if one is at fault.
     pub slot: Option<u16>,

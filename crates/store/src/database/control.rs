@@ -32,7 +32,7 @@ pub struct Control {
     pub open_transactions: Vec<(u64, Lsn, Lsn)>,
     /// Ids of transactions and objects below these were used.
     pub next_transaction: u64,
-    /// See `next_transaction`.
+    /// Least object id that has not been used.
     pub next_object: u32,
     /// File groups and data files.
     pub files: FileLayout,

@@ -13,7 +13,7 @@ pub const LEAST_FILE_BYTES: u64 = 16 * EXTENT_BYTES as u64;
 pub struct FileGroup {
     /// Number, `data_space_id`; never used again.
     pub id: u16,
-    /// Name.
+    /// Name of the group.
     pub name: String,
     /// True if tables that name no group go into this one.
     pub is_default: bool,
@@ -56,7 +56,7 @@ pub struct DataFileDefinition {
     pub number: u16,
     /// The group that it belongs to, which cannot change.
     pub group: u16,
-    /// Logical name.
+    /// Logical name of the file.
     pub name: String,
     /// Limit of its growth.
     pub limit_bytes: Option<u64>,

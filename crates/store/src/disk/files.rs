@@ -18,7 +18,7 @@ use crate::page::{self, EXTENT_BYTES, PAGE_BYTES, Page, PageId};
 pub struct DataFile {
     /// Number, from 1.
     pub number: u16,
-    /// File group.
+    /// Number of the file group.
     pub group: u16,
     path: PathBuf,
     file: Arc<dyn VolumeFile>,

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts memory.
+/// Counts the memory of several stores against a limit.
 pub trait MemoryQuota: fmt::Debug + Send + Sync {
     /// Returns true if there is room for `bytes` more.
     fn fits(&self, bytes: usize) -> bool;

@@ -27,7 +27,7 @@ pub enum ScanDetail {
 /// Pages of one allocation unit, or of one level of a tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageStatistics {
-    /// The unit.
+    /// Allocation unit of the pages.
     pub unit: UnitId,
     /// `IN_ROW_DATA`, `ROW_OVERFLOW_DATA` or `LOB_DATA`.
     pub unit_kind: &'static str,
@@ -35,7 +35,7 @@ pub struct PageStatistics {
     pub depth: u8,
     /// The level, 0 = leaf.
     pub level: u8,
-    /// Pages.
+    /// Number of pages.
     pub pages: u64,
     /// Extents with at least one of these pages.
     pub extents: u64,
@@ -65,7 +65,7 @@ pub struct PageContents {
     pub least_record_bytes: u64,
     /// Length of the longest.
     pub longest_record_bytes: u64,
-    /// Mean length.
+    /// Mean length of the records, in bytes.
     pub mean_record_bytes: f64,
     /// Mean share of a page's 8,096 bytes that is in use, slots included.
     pub density_percent: f64,

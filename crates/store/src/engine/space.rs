@@ -22,10 +22,11 @@ pub struct LogSpace {
     pub reserved_bytes: u64,
     /// Log since the last log backup; under SIMPLE since the last checkpoint.
     pub since_backup_bytes: u64,
-    /// Bytes of records since the last checkpoint, and those with which the next one is due. A page is logged as a whole before its
-    /// first change behind a checkpoint.
+    /// Bytes of records since the last checkpoint. A page is logged as a whole before its first change behind a
+    /// checkpoint.
     pub since_checkpoint_bytes: u64,
-    /// See [`since_checkpoint_bytes`](Self::since_checkpoint_bytes).
+    /// Bytes of log after which a checkpoint is made, to be compared with
+    /// [`since_checkpoint_bytes`](Self::since_checkpoint_bytes).
     pub checkpoint_bytes: u64,
     /// Reason why the log cannot be truncated.
     pub reuse_wait: LogReuseWait,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Counts since the database was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
-    /// Transactions begun.
+    /// Number of transactions begun.
     pub transactions: u64,
     /// Transactions that wrote something and committed.
     pub write_transactions: u64,
@@ -15,7 +15,7 @@ pub struct Counters {
     pub bulk_rows: u64,
     /// Bytes of pages that bulk writers wrote.
     pub bulk_bytes: u64,
-    /// Checkpoints.
+    /// Number of checkpoints.
     pub checkpoints: u64,
 }
 

@@ -11,19 +11,19 @@ pub struct FileIo {
     pub file: Option<u16>,
     /// The file's name in the database's directory.
     pub name: String,
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
     /// Bytes that they read.
     pub bytes_read: u64,
     /// Total time that the reads took.
     pub read_stall: Duration,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
     /// Bytes that they wrote.
     pub bytes_written: u64,
     /// Time that writes and syncs took.
     pub write_stall: Duration,
-    /// Syncs.
+    /// Number of syncs.
     pub syncs: u64,
     /// Size of the file.
     pub size_bytes: u64,

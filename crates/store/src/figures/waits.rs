@@ -99,7 +99,7 @@ pub struct WaitCount {
     pub count: u64,
     /// Total time of the waits, with the signal wait.
     pub total: Duration,
-    /// The longest.
+    /// Duration of the longest wait.
     pub longest: Duration,
     /// The part of the total from when the waiter could continue until it did.
     pub signal: Duration,

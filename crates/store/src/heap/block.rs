@@ -22,7 +22,7 @@ pub struct PageBlock {
     capacity_pages: usize,
     /// Bytes of rows and slots that a page may take: less than [`CAPACITY_BYTES`] with a fill factor.
     page_limit_bytes: usize,
-    /// Pages begun.
+    /// Number of pages begun.
     pages: usize,
     /// Slots and bytes (header and rows) of the page being filled.
     slots: usize,

@@ -24,21 +24,21 @@ pub enum Resource {
     Name(String),
     /// A page of a table.
     Page {
-        /// The table.
+        /// Id of the table.
         object: u32,
-        /// The page.
+        /// Address of the page.
         page: PageId,
     },
     /// A row of a heap.
     Row {
-        /// The table.
+        /// Id of the table.
         object: u32,
-        /// The row.
+        /// Address of the row.
         row: RowId,
     },
     /// A key of a tree.
     Key {
-        /// The table.
+        /// Id of the table.
         object: u32,
         /// The key's hash.
         hash: u64,
@@ -183,7 +183,7 @@ struct State {
 #[derive(Debug, Default)]
 struct Queue {
     granted: Vec<(u64, LockMode)>,
-    /// Conversions first.
+    /// Waiters in their order, conversions first.
     waiters: VecDeque<Waiter>,
 }
 

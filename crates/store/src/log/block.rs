@@ -9,7 +9,7 @@ use crate::page::lsn::Lsn;
 
 /// Blocks start at multiples of this.
 pub const UNIT_BYTES: usize = 512;
-/// Longest block.
+/// Greatest number of bytes of a block.
 pub const BLOCK_LIMIT_BYTES: usize = 60 << 10;
 /// Memory that is kept for blocks to come.
 const MOST_KEPT_BYTES: usize = 4 << 20;

@@ -38,7 +38,7 @@ pub enum LogOperation {
 }
 
 impl LogOperation {
-    /// Lists all operations.
+    /// All operations, in the order of their numbers.
     pub const ALL: [Self; 14] = [
         Self::BeginTransaction,
         Self::CommitTransaction,
@@ -103,7 +103,7 @@ impl LogOperation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(u8)]
 pub enum LogContext {
-    /// No page.
+    /// The record is about no page.
     #[default]
     None,
     /// Rows of a heap.
@@ -137,7 +137,7 @@ pub enum LogContext {
 }
 
 impl LogContext {
-    /// Lists all contexts, in the order of their numbers.
+    /// All contexts, in the order of their numbers.
     pub const ALL: [Self; 15] = [
         Self::None,
         Self::Heap,
@@ -224,7 +224,7 @@ pub struct LogCount {
     pub operation: LogOperation,
     /// Kind of page that the records are about.
     pub context: LogContext,
-    /// Records.
+    /// Number of records.
     pub records: u64,
     /// The sum of what `fn_dblog` shows as `Log Record Length`.
     pub bytes: u64,

@@ -131,7 +131,7 @@ pub struct LogFlushes {
 /// A virtual log file, as `sys.dm_db_log_info` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VirtualLogFile {
-    /// Sequence number.
+    /// Sequence number of the file.
     pub number: u32,
     /// Size of the file, or the size that it may grow to.
     pub size_bytes: u64,

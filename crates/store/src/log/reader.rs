@@ -14,7 +14,7 @@ use crate::page::{PageId, UnitId};
 /// A log record as `sys.fn_dblog` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRow {
-    /// Position.
+    /// Position of the record.
     pub lsn: Lsn,
     /// The operation.
     pub operation: LogOperation,
@@ -26,7 +26,7 @@ pub struct LogRow {
     pub transaction: u64,
     /// The transaction's record before; zero: none.
     pub previous: Lsn,
-    /// Length.
+    /// Length of the record in bytes.
     pub length_bytes: u32,
     /// The allocation unit of the page; None for a map, or without a page.
     pub unit: Option<UnitId>,

@@ -53,7 +53,7 @@ pub enum Operation {
     /// In the coordinator's log: the transaction that is prepared under this number is committed. Zero is a decision that was
     /// withdrawn for lack of space. The record belongs to no transaction.
     Decision {
-        /// See [`Prepare`](Self::Prepare).
+        /// Number of the transaction at its coordinator, as in [`Prepare`](Self::Prepare).
         global: u64,
     },
     /// The transaction has been undone completely.
@@ -95,7 +95,7 @@ pub enum Change {
         /// Bytes of the page from now on.
         after: Box<Page>,
     },
-    /// See [`Page::insert`].
+    /// A record is put into a slot, see [`Page::insert`].
     Insert {
         /// The page.
         page: PageId,
@@ -106,7 +106,7 @@ pub enum Change {
         /// The record.
         row: Vec<u8>,
     },
-    /// See [`Page::remove`].
+    /// A record is taken out of a slot, see [`Page::remove`].
     Remove {
         /// The page.
         page: PageId,
@@ -117,7 +117,7 @@ pub enum Change {
         /// The record that was there.
         row: Vec<u8>,
     },
-    /// See [`Page::replace`].
+    /// A record takes the place of another, see [`Page::replace`].
     Replace {
         /// The page.
         page: PageId,
@@ -141,7 +141,7 @@ pub enum Change {
     SetBits {
         /// The map page.
         page: PageId,
-        /// First bit.
+        /// Number of the first bit.
         first: u32,
         /// Number of bits.
         count: u32,
@@ -152,11 +152,11 @@ pub enum Change {
     SetFreeSpace {
         /// The PFS page.
         page: PageId,
-        /// First entry.
+        /// Number of the first entry.
         first: u32,
-        /// Entries before.
+        /// Entries before the change.
         before: Vec<u8>,
-        /// Entries after.
+        /// Entries after the change.
         after: Vec<u8>,
     },
 }

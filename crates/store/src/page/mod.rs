@@ -150,9 +150,9 @@ impl ExtentId {
 /// Address of a row of a heap, which stays the same as long as the row exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowId {
-    /// Page.
+    /// Page of the row.
     pub page: PageId,
-    /// Slot.
+    /// Slot of the row in the page.
     pub slot: u16,
 }
 
@@ -224,9 +224,9 @@ impl PageType {
 /// The owner of a page: the two halves of the allocation unit's id in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct UnitId {
-    /// `m_objId`.
+    /// Id of the table (`m_objId`).
     pub object: u32,
-    /// `m_indexId`.
+    /// Kind of the unit in the table (`m_indexId`).
     pub index: u16,
 }
 

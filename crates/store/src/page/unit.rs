@@ -10,7 +10,7 @@ pub const CATALOGUE: u32 = 1;
 /// Kind of an allocation unit, which names one unit of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UnitKind {
-    /// Rows.
+    /// Rows of a heap or of a clustered tree.
     InRow,
     /// Values that were moved out of long rows.
     Overflow,

@@ -20,7 +20,7 @@ use crate::record::compress::record::{self, CdRecord};
 /// The expected size of a batch, so that its columns need not grow. It is only a hint.
 #[derive(Debug, Clone, Default)]
 pub struct ExpectedSizes {
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
     /// Bytes of text or bytes of each column of the projection.
     pub text_bytes: Vec<usize>,

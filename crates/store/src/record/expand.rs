@@ -21,7 +21,7 @@ use crate::record::compress::value::expand_fixed;
 pub enum ColumnError {
     /// A cell that is invalid for the column.
     Damaged {
-        /// The row.
+        /// Index of the row.
         row: usize,
     },
     /// A value elsewhere, or Arrow.

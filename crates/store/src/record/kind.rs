@@ -16,9 +16,9 @@ pub enum Kind {
     TinyInt,
     /// Signed integer of two bytes.
     SmallInt,
-    /// Four bytes.
+    /// Signed integer of four bytes.
     Int,
-    /// Eight bytes.
+    /// Signed integer of eight bytes.
     BigInt,
     /// Four bytes, IEEE 754.
     Real,

@@ -12,7 +12,7 @@ use crate::page::ROW_LIMIT_BYTES;
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Name.
+    /// Name of the column.
     pub name: String,
     /// The kind of values that it holds.
     pub kind: Kind,
@@ -64,7 +64,7 @@ pub enum Position {
     Fixed {
         /// Byte offset.
         offset: usize,
-        /// Bytes.
+        /// Number of bytes.
         width: usize,
     },
     /// Bit `bit` of the byte at `offset`.

@@ -79,16 +79,16 @@ enum Place {
 pub enum FixedPlace {
     /// A fixed number of bytes at an offset.
     Bytes {
-        /// The offset.
+        /// Offset of the first byte in the record.
         offset: usize,
         /// Number of bytes.
         width: usize,
     },
     /// A single bit of a byte.
     Bit {
-        /// The byte.
+        /// Offset of the byte in the record.
         offset: usize,
-        /// The bit.
+        /// Mask of the bit in its byte.
         mask: u8,
     },
 }

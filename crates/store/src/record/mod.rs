@@ -62,7 +62,7 @@ pub const STUB_BYTES: usize = 9;
 /// Type of a record, bits 1 to 3 of the first status byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordType {
-    /// A row.
+    /// A row at its own address.
     Primary,
     /// A row that moved here from its address.
     Forwarded,

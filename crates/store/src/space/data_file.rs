@@ -9,7 +9,7 @@ pub struct DataFileSpace {
     pub file: u16,
     /// Name in the database's directory.
     pub name: String,
-    /// Logical name.
+    /// Logical name of the file.
     pub logical_name: String,
     /// File group (`data_space_id`).
     pub group: u16,

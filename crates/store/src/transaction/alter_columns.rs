@@ -46,7 +46,7 @@ impl ColumnSource {
 /// A column of a table after the change.
 #[derive(Debug, Clone)]
 pub struct NewColumn {
-    /// Definition.
+    /// Definition of the column.
     pub column: Column,
     /// Values of the existing rows.
     pub source: ColumnSource,

@@ -178,7 +178,7 @@ pub enum RowLocator {
 pub struct Index {
     /// Number in the table, from 2, never used again.
     pub id: u16,
-    /// Tree.
+    /// Tree of the index's rows.
     pub tree: Arc<Tree>,
     pub(crate) unit: Unit,
     pub(crate) shape: Arc<IndexShape>,

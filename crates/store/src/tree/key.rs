@@ -25,7 +25,7 @@ const CHILD_BYTES: usize = 6;
 /// collation must give the same bytes for as long as a database exists. False if the bytes are not valid text, so that there is no key.
 #[derive(Clone, Copy)]
 pub struct TextOrder {
-    /// The function.
+    /// Function that appends the bytes of a text.
     pub write: fn(collation: &str, text: KeyText<'_>, out: &mut Vec<u8>) -> bool,
 }
 

@@ -19,9 +19,9 @@ pub struct ResourceSample {
     pub memory_percent: f64,
     /// Bytes of log.
     pub log_bytes: u64,
-    /// Processor time.
+    /// Processor time used in the 15 seconds.
     pub processor_time: Duration,
-    /// `dtu_limit`.
+    /// Value of `dtu_limit`; None if the tier has no DTUs.
     pub dtu_limit: Option<u32>,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Meter {
     began: Duration,
     log_bytes: u64,
     processor_time: Duration,
-    /// Newest last.
+    /// Samples of the last hour, newest last.
     samples: VecDeque<ResourceSample>,
     epoch: SystemTime,
     epoch_at: Duration,

@@ -3,28 +3,28 @@
 /// A tier of a hosted database, as it was in 2014.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServiceTier {
-    /// The smallest.
+    /// The smallest tier, Basic.
     Basic,
-    /// Standard.
+    /// Standard tier S0.
     S0,
-    /// Standard.
+    /// Standard tier S1.
     S1,
-    /// Standard.
+    /// Standard tier S2.
     S2,
-    /// Standard.
+    /// Standard tier S3.
     S3,
-    /// Premium.
+    /// Premium tier P1.
     P1,
-    /// Premium.
+    /// Premium tier P2.
     P2,
-    /// Premium.
+    /// Premium tier P3.
     P3,
     /// The older tiers Web and Business, on shared machines.
     WebBusiness,
 }
 
 impl ServiceTier {
-    /// Lists all tiers.
+    /// All tiers, the smallest first.
     pub const ALL: [Self; 9] = [
         Self::Basic,
         Self::S0,

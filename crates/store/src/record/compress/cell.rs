@@ -22,7 +22,7 @@ const COMPLEX: u64 = 1 << 63;
 /// A value: its code, and in `word` either up to eight bytes, the first lowest and zeros behind the last, or where a long value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// Four bits.
+    /// Code of the cell's descriptor, four bits.
     pub code: u8,
     /// The bytes, or where they are.
     pub word: u64,

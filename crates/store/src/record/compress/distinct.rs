@@ -12,7 +12,7 @@ pub struct Distinct {
     codes: [u8; VALUE_LIMIT],
     words: [u64; VALUE_LIMIT],
     counts: [u16; VALUE_LIMIT],
-    /// Values found.
+    /// Number of distinct values found.
     count: usize,
     places: Vec<u8>,
 }

@@ -86,7 +86,7 @@ pub enum Compression {
     /// Records with fixed widths.
     #[default]
     None = 0,
-    /// CD records.
+    /// ROW compression: CD records.
     Row = 1,
     /// CD records, and pages compressed as a whole when they are full.
     Page = 2,
@@ -114,7 +114,7 @@ impl fmt::Display for Compression {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no compression setting: NONE, ROW or PAGE")]
 pub struct ParseCompressionError {
-    /// The text.
+    /// Text that is no compression.
     pub text: String,
 }
 
