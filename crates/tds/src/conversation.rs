@@ -40,7 +40,7 @@ pub enum ConversationError {
     Unexpected {
         /// Type of the message.
         packet_type: PacketType,
-        /// The state.
+        /// State in which the message is not allowed.
         when: &'static str,
     },
     /// Bytes arrived although their sender had to wait for an answer.

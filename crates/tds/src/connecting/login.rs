@@ -72,11 +72,11 @@ pub struct Login7 {
     pub client_pid: u32,
     /// Connection id of the primary server, for clients that log in again; 0 otherwise.
     pub connection_id: u32,
-    /// See [`option_flags1`].
+    /// Flags of the first option byte, see [`option_flags1`].
     pub option_flags1: u8,
-    /// See [`option_flags2`].
+    /// Flags of the second option byte, see [`option_flags2`].
     pub option_flags2: u8,
-    /// See [`type_flags`].
+    /// Flags of the type byte, see [`type_flags`].
     pub type_flags: u8,
     /// See [`option_flags3`]. The extension bit is set by [`encode`](Self::encode) from `features`.
     pub option_flags3: u8,

@@ -38,7 +38,7 @@ pub struct BulkStream {
 pub enum BulkEvent {
     /// COLMETADATA of this many bytes, now in [`BulkStream::columns`].
     Columns {
-        /// Bytes consumed.
+        /// Number of bytes consumed.
         bytes: usize,
     },
     /// Complete rows, at least one.

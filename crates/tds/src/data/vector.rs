@@ -107,7 +107,7 @@ pub enum VectorError {
         dimensions: usize,
         /// Most dimensions that the base allows.
         max: u16,
-        /// The base.
+        /// Base of the vector.
         base: VectorBase,
     },
     /// The number of dimensions is not that of the type.
@@ -137,7 +137,7 @@ pub enum VectorError {
     OutOfRange {
         /// Index of the element, from 0.
         index: usize,
-        /// The base.
+        /// Base of the vector.
         base: VectorBase,
     },
     /// The text is no JSON array of numbers.

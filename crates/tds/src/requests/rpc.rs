@@ -23,7 +23,7 @@ pub struct RpcMessage {
 pub struct RpcRequest {
     /// Procedure that is called.
     pub procedure: Procedure,
-    /// See [`rpc_flags`].
+    /// Flags of the call, see [`rpc_flags`].
     pub flags: u16,
     /// The arguments, in order.
     pub parameters: Vec<Parameter>,
@@ -77,7 +77,7 @@ pub enum ProcId {
 pub struct Parameter {
     /// Name with its `@`, or empty for an argument by position.
     pub name: String,
-    /// See [`parameter_status`].
+    /// Status bits of the argument, see [`parameter_status`].
     pub status: u8,
     /// The type; for a table an `int`, which has no meaning.
     pub type_info: TypeInfo,

@@ -9,7 +9,7 @@ use crate::version::TdsVersion;
 pub struct SqlBatch {
     /// Present from 7.2 on.
     pub headers: Option<AllHeaders>,
-    /// The statements.
+    /// Text of the statements.
     pub text: String,
 }
 

@@ -14,7 +14,7 @@ pub struct ServerMessage {
     pub state: u8,
     /// Severity: up to 10 is information, 11 to 16 are errors that the user can correct, 20 and above ends the connection.
     pub class: u8,
-    /// The text.
+    /// Text of the message.
     pub message: String,
     /// Name of the server.
     pub server: String,

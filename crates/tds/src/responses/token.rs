@@ -34,7 +34,7 @@ pub mod token_byte {
     pub const LOGIN_ACK: u8 = 0xAD;
     /// Features granted.
     pub const FEATURE_EXT_ACK: u8 = 0xAE;
-    /// Row.
+    /// ROW: a row with all its columns.
     pub const ROW: u8 = 0xD1;
     /// Row with a bitmap of nulls.
     pub const NBC_ROW: u8 = 0xD2;
@@ -126,9 +126,9 @@ pub struct ReturnValue {
     pub user_type: u32,
     /// Flags, as for a column.
     pub flags: ColumnFlags,
-    /// The type.
+    /// Type of the value.
     pub type_info: TypeInfo,
-    /// The value.
+    /// Value of the parameter or function.
     pub value: Value,
 }
 

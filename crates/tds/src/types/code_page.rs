@@ -11,7 +11,7 @@ use crate::types::code_page_table::CodePageTable;
 /// A code page that a SQL Server collation can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CodePage {
-    /// 65001
+    /// 65001, UTF-8
     Utf8,
     /// 437, DOS Latin US
     Cp437,
@@ -63,7 +63,7 @@ pub struct CodePageError {
 pub struct Unmappable {
     /// The code page.
     pub code_page: CodePage,
-    /// The character.
+    /// Character that the code page lacks.
     pub ch: char,
     /// Start of the character, in bytes of the UTF-8 text.
     pub index: usize,

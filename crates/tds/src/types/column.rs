@@ -23,7 +23,7 @@ pub struct Column {
     pub user_type: u32,
     /// Nullability, updateability and more.
     pub flags: ColumnFlags,
-    /// The type.
+    /// Type of the column.
     pub type_info: TypeInfo,
     /// Name parts of the table; sent for `text`, `ntext` and `image` only.
     pub table_name: Vec<String>,

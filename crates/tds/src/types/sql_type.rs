@@ -89,7 +89,7 @@ pub enum SqlType {
     },
     /// `varbinary(length)` or `varbinary(max)`
     VarBinary {
-        /// Bytes.
+        /// Length in bytes.
         length: Length,
     },
     /// `uniqueidentifier`

@@ -21,7 +21,7 @@ pub enum WantedEncryption {
     None,
     /// The login at least.
     Login,
-    /// Everything.
+    /// Encryption of everything.
     Full,
     /// Everything from the first byte (TDS 8.0).
     Strict,

@@ -15,7 +15,7 @@ pub struct Environment {
     pub version: TdsVersion,
     /// The current database.
     pub database: String,
-    /// Collation.
+    /// Collation of the database, in its wire bytes.
     pub collation: Option<[u8; 5]>,
     /// Descriptor of the open transaction, which requests carry; 0 in autocommit.
     pub transaction: u64,

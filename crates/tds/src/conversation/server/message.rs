@@ -25,7 +25,7 @@ pub struct Message {
 pub enum ClientRequest {
     /// T-SQL text.
     Batch(SqlBatch),
-    /// Calls.
+    /// Calls of procedures.
     Rpc(RpcMessage),
     /// A request to the transaction manager.
     Transaction(TransactionMessage),
