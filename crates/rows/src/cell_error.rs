@@ -40,7 +40,7 @@ pub enum CellErrorReason {
     },
     /// A character that the target's code page does not have.
     Unmappable {
-        /// The character.
+        /// Character that the code page lacks.
         character: char,
         /// Position of the character in the value, in bytes of UTF-8.
         index: usize,

@@ -347,7 +347,7 @@ pub enum MappingError {
 pub enum NoSqlType {
     /// More decimal digits than `decimal(38)` has.
     TooPrecise {
-        /// Digits needed.
+        /// Number of digits needed.
         digits: u16,
     },
     /// A nested type, and JSON text was not asked for.

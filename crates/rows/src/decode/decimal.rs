@@ -16,7 +16,7 @@ const EXPECTED: &str = "decimal (0, 5, 9, 13 or 17 bytes)";
 /// A column of decimals; each cell may have any of the lengths.
 pub(super) struct DecimalColumn {
     precision: u8,
-    /// 10^precision.
+    /// Least magnitude that is too large: 10^precision.
     limit: i128,
     values: Vec<i128>,
     validity: Validity,

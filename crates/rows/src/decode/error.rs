@@ -43,7 +43,7 @@ pub enum RowDecodeErrorReason {
     /// Text or binary data that no longer fits the 2 GiB of one Arrow array.
     #[error("{length} bytes exceed the 2 GiB that an Arrow array holds")]
     ExceedsArrow {
-        /// Bytes needed.
+        /// Number of bytes needed.
         length: usize,
     },
     /// The chunks of a long value do not add up to the announced total (MS-TDS 2.2.5.2.3).
@@ -101,7 +101,7 @@ pub enum RowDecodeErrorReason {
     /// A decimal's sign byte other than 0 and 1.
     #[error("the sign byte of a decimal is {sign}, not 0 or 1")]
     DecimalSign {
-        /// The byte.
+        /// Value of the sign byte.
         sign: u8,
     },
     /// A time that 64 bits of nanoseconds since 1970 cannot hold (1677-09-21 to 2262-04-11).

@@ -20,7 +20,7 @@ const COPY_BYTES: usize = 32;
 /// `nchar`, `nvarchar`, `ntext`, `xml`.
 pub(super) struct Utf16Column {
     class: LengthClass,
-    /// Declared bytes.
+    /// Greatest number of bytes that the column declares.
     limit: usize,
     /// Drop a byte-order mark, as `xml` may have.
     has_mark: bool,

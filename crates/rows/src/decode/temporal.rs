@@ -10,7 +10,7 @@ use crate::text::write;
 /// A date and a time of day, with the scale of the column they come from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// Since 0001-01-01.
+    /// Days since 0001-01-01.
     pub days: u32,
     /// Units of 10^-scale seconds since midnight.
     pub ticks: u64,

@@ -17,7 +17,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Midnight.
+    /// The time of midnight.
     pub const MIDNIGHT: Self = Self { seconds: 0, nanoseconds: 0, finer: false };
 
     /// Returns the units of 10^-`scale` s since midnight (`scale` 0 to 7); 86,400 x 10^scale when rounding

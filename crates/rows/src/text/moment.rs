@@ -20,7 +20,7 @@ const NO_SUCH_OFFSET: TextError = TextError::OutOfRange { target: "an offset (-1
 /// Date, clock and offset that a text names; at least one of date and clock is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
-    /// Since 0001-01-01.
+    /// Days since 0001-01-01.
     pub days: Option<i32>,
     pub clock: Option<Clock>,
     pub offset_minutes: Option<i16>,
