@@ -85,7 +85,7 @@ pub trait BatchWriter: Send {
 /// Rows and bytes of a finished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
-    /// Rows written.
+    /// Number of rows written.
     pub rows: u64,
     /// Bytes of the file as stored (after compression).
     pub bytes: u64,

@@ -35,7 +35,7 @@ use crate::{FormatError, Reason};
 /// The checksum of a table; compare with `==`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Checksum {
-    /// Rows seen.
+    /// Number of rows seen.
     pub rows: u64,
     /// Sum of the row hashes, modulo 2^64.
     pub sum: u64,

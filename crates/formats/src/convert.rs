@@ -25,7 +25,7 @@ pub struct FileSpec {
 /// Result of a conversion.
 #[derive(Debug, Clone, Default)]
 pub struct Converted {
-    /// Rows written.
+    /// Number of rows written.
     pub rows: u64,
     /// Bytes of the file written, as stored.
     pub bytes: u64,

@@ -77,7 +77,7 @@ pub enum Reason {
     /// A character the target encoding does not have.
     #[error("{encoding} has no character {character:?} (U+{:04X})", u32::from(*.character))]
     Unmappable {
-        /// The character.
+        /// Character that the encoding lacks.
         character: char,
         /// Name of the encoding.
         encoding: String,
@@ -140,7 +140,7 @@ pub enum Reason {
     /// A length in front of a value that no value can have, most often because the file has another format.
     #[error("a value is said to be {length} bytes long; is the file of another format?")]
     ImpossibleLength {
-        /// The length.
+        /// Length that the file claims.
         length: u64,
     },
     /// A value longer than its field in a host file.

@@ -16,7 +16,7 @@ use crate::witness::Watched;
 /// Place from which a file is read, or to which it is written.
 #[derive(Debug, Clone)]
 pub enum Location {
-    /// A file.
+    /// A file of this machine.
     Path(PathBuf),
     /// Standard input; reading only.
     Stdin,

@@ -11,7 +11,7 @@ pub(super) struct Span {
 const GATHERED: u32 = 1 << 31;
 
 impl Span {
-    /// NULL.
+    /// The span of NULL.
     pub(super) const NULL: Self = Self { start: 1, end: 0 };
 
     /// Returns the span of bytes of the window, which is smaller than 2 GiB.

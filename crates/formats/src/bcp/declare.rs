@@ -8,7 +8,7 @@ use tds::{Collation, Column, SqlType};
 pub struct DeclarationError {
     /// Number of the column, from 1.
     pub number: usize,
-    /// Declaration.
+    /// Text of the declaration.
     pub text: String,
     /// Fault of the declaration.
     pub problem: String,

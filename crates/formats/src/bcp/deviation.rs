@@ -51,7 +51,7 @@ pub enum Deviation {
 }
 
 impl Deviation {
-    /// Lists all deviations in order.
+    /// All deviations, in their order.
     pub const ALL: [Self; 21] = [
         Self::SwallowedRow,
         Self::RowEndInField,

@@ -9,7 +9,7 @@ pub enum TerminatorError {
     /// `0x` and something that is not pairs of hex digits.
     #[error("the terminator {text:?} is not pairs of hex digits behind 0x")]
     Hex {
-        /// The argument.
+        /// Argument that is no terminator.
         text: String,
     },
 }
@@ -56,9 +56,9 @@ pub enum FormatFileProblem {
     /// There are fewer lines than the second line says.
     #[error("expected {expected} fields, found the end of the file after {found}")]
     MissingFields {
-        /// Fields announced.
+        /// Number of fields announced.
         expected: usize,
-        /// Fields found.
+        /// Number of fields found.
         found: usize,
     },
     /// The last line does not end in a line feed. The vendor's reader refuses such a file.
@@ -69,7 +69,7 @@ pub enum FormatFileProblem {
     Tokens {
         /// Tokens of this version.
         expected: usize,
-        /// Tokens found.
+        /// Number of values found.
         found: usize,
     },
     /// A quotation mark that is not closed on its line.

@@ -63,7 +63,7 @@ pub enum FieldCollation {
 pub struct RowsetColumn {
     /// `SOURCE`: index (from 0) of the field in [`FormatFile::fields`].
     pub field: usize,
-    /// `NAME`.
+    /// `NAME`: name of the column.
     pub name: String,
     /// `xsi:type` with its length, precision and scale. Ignored by `bcp`, which takes the table's types; the type of the
     /// rowset for BULK INSERT and OPENROWSET.

@@ -49,9 +49,9 @@ pub struct HostReader {
 
 /// Place at which rows are read and converted.
 enum Work {
-    /// The caller.
+    /// The caller's thread reads.
     Here(Box<Here>),
-    /// Threads.
+    /// Further threads read.
     Ahead(Ahead),
     /// Reading has ended.
     Ended,

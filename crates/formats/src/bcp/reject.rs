@@ -95,7 +95,7 @@ pub enum RejectReason {
     Length {
         /// The column's type.
         target: SqlType,
-        /// Bytes found.
+        /// Number of bytes found.
         found: usize,
     },
     /// A native value that contradicts itself.

@@ -12,7 +12,7 @@ pub(super) struct Window {
     offset: u64,
     ended: bool,
     block_bytes: usize,
-    /// Longest row.
+    /// Length of the longest row that is accepted, in bytes.
     row_bytes_max: usize,
 }
 

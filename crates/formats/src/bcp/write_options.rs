@@ -47,7 +47,7 @@ pub struct HostWriteOptions {
     pub byte_order_mark: bool,
     /// Characters that the code page lacks.
     pub unmappable: UnmappableText,
-    /// Long values.
+    /// Form of values of `(max)` types, xml and CLR types.
     pub long_values: LongValues,
     /// Writes datetime, smalldatetime and datetime2 as `{ts '…'}`, for other ODBC programs.
     pub odbc_escapes: bool,

@@ -17,7 +17,7 @@ struct Entry {
 }
 
 impl RowLines {
-    /// Departures remembered.
+    /// Greatest number of entries that are remembered.
     pub const ENTRIES_MAX: usize = 1 << 20;
 
     /// Returns the line on which a data row begins. Both count from 1; a header is a line but not a row.

@@ -20,7 +20,7 @@ pub(super) struct RowEnds {
 /// Row terminator, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowEnd {
-    /// Read on.
+    /// No line end is known yet: read on.
     Unknown,
     /// `\n` or `\r\n`, row by row.
     Feed,

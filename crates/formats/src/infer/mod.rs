@@ -47,7 +47,7 @@ pub struct InferredColumn {
     pub max_utf8_bytes: u64,
     /// Longest binary value, if the column is binary.
     pub max_binary_bytes: Option<u64>,
-    /// NULLs seen.
+    /// Number of NULLs seen.
     pub nulls: u64,
     /// No text has a character beyond ASCII.
     pub ascii_only: bool,

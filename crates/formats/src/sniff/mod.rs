@@ -51,7 +51,7 @@ pub enum Content {
 /// Guess at the format of a text file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SniffedText {
-    /// The encoding.
+    /// Encoding of the text.
     pub encoding: Encoding,
     /// The file begins with a byte-order mark.
     pub byte_order_mark: bool,

@@ -12,7 +12,7 @@ pub(in super::super) const TICKS_PER_SECOND: u64 = 10_000_000;
 /// A date and a time of day, with an offset from UTC where there is one. Local time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in super::super) struct Instant {
-    /// Since 0001-01-01.
+    /// Days since 0001-01-01.
     pub(in super::super) days: i32,
     /// Units of 100 ns since midnight.
     pub(in super::super) ticks: u64,
