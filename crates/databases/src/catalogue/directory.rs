@@ -24,9 +24,9 @@ pub struct Directory {
 pub struct UserMessage {
     /// `message_id`, from 50001.
     pub number: i32,
-    /// `severity`.
+    /// Severity of the message (`severity`).
     pub severity: u8,
-    /// `text`.
+    /// Text of the message (`text`).
     pub text: String,
     /// True if raising the message writes it to the log.
     pub logged: bool,

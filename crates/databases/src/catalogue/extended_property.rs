@@ -10,11 +10,11 @@ use crate::catalogue::{ModuleDefinition, TableDefinition};
 /// The owner of a property, as numbered in `sys.extended_properties`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PropertyOwner {
-    /// `class`.
+    /// Class of the object (`class`).
     pub class: u8,
-    /// `major_id`.
+    /// Id of the object (`major_id`).
     pub major: i32,
-    /// `minor_id`.
+    /// Id of a column, parameter or index of the object (`minor_id`); 0: the object itself.
     pub minor: i32,
 }
 
@@ -38,7 +38,7 @@ pub enum PropertyValue {
     Text {
         /// The text.
         text: String,
-        /// nvarchar.
+        /// True for nvarchar, false for varchar.
         unicode: bool,
     },
     /// The body of a variant of any other type.

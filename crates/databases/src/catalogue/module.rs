@@ -17,7 +17,7 @@ const MARK: &str = "module ";
 /// A view, procedure, function, sequence or synonym.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModuleDefinition {
-    /// `sys.objects.object_id`.
+    /// Id of the module (`sys.objects.object_id`).
     pub object_id: i32,
     /// Database, as its entry spells it.
     pub database: String,
@@ -65,9 +65,9 @@ pub struct ModuleDefinition {
 /// The kinds of module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ModuleKind {
-    /// CREATE VIEW.
+    /// A view.
     View,
-    /// CREATE PROCEDURE.
+    /// A procedure.
     Procedure,
     /// CREATE FUNCTION … RETURNS type.
     ScalarFunction,
@@ -75,11 +75,11 @@ pub enum ModuleKind {
     InlineFunction,
     /// CREATE FUNCTION … RETURNS @t TABLE.
     TableFunction,
-    /// CREATE SEQUENCE.
+    /// A sequence.
     Sequence,
-    /// CREATE SYNONYM.
+    /// A synonym.
     Synonym,
-    /// CREATE TRIGGER.
+    /// A trigger.
     Trigger,
 }
 
@@ -134,7 +134,7 @@ pub struct ParameterDefinition {
     pub name: String,
     /// Type in T-SQL's spelling.
     pub type_text: String,
-    /// OUTPUT.
+    /// True for an OUTPUT parameter.
     pub output: bool,
     /// True if the parameter has a default.
     pub optional: bool,
@@ -145,15 +145,15 @@ pub struct ParameterDefinition {
 pub struct SequenceDefinition {
     /// Type in T-SQL's spelling.
     pub type_text: String,
-    /// START WITH.
+    /// First value (START WITH).
     pub start: i64,
-    /// INCREMENT BY.
+    /// Difference of two values (INCREMENT BY).
     pub increment: i64,
-    /// MINVALUE.
+    /// Least value (MINVALUE).
     pub minimum: i64,
-    /// MAXVALUE.
+    /// Greatest value (MAXVALUE).
     pub maximum: i64,
-    /// CYCLE.
+    /// True if the values begin again behind the last (CYCLE).
     pub cycle: bool,
     /// The first value that is not reserved; None if there is none left.
     pub next: Option<i64>,

@@ -6,9 +6,9 @@ use crate::catalogue::table::TableDefinition;
 /// A table or one of its constraints, as `sys.objects` lists it.
 #[derive(Debug, Clone, Copy)]
 pub struct Object<'t> {
-    /// Name.
+    /// Name of the object.
     pub name: &'t str,
-    /// `object_id`.
+    /// Id of the object (`object_id`).
     pub object_id: i32,
     /// `parent_object_id`: 0 for the table itself.
     pub parent: i32,

@@ -28,7 +28,7 @@ pub const PARTITIONS_MAX: usize = 15_000;
 /// CREATE PARTITION FUNCTION.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartitionFunction {
-    /// `function_id`.
+    /// Id of the function (`function_id`).
     pub id: i32,
     /// Database, as its entry spells it.
     pub database: String,
@@ -51,7 +51,7 @@ pub struct PartitionFunction {
 /// CREATE PARTITION SCHEME.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionScheme {
-    /// `data_space_id`.
+    /// Id of the scheme (`data_space_id`).
     pub id: i32,
     /// Database, as its entry spells it.
     pub database: String,

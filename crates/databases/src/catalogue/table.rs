@@ -26,7 +26,7 @@ pub use tsql::DEFAULT_COLLATION;
 /// A table's definition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableDefinition {
-    /// `sys.objects.object_id`.
+    /// Id of the table (`sys.objects.object_id`).
     pub object_id: i32,
     /// Database, as its entry spells it.
     pub database: String,
@@ -41,7 +41,7 @@ pub struct TableDefinition {
     /// PRIMARY KEY and UNIQUE constraints.
     #[serde(default)]
     pub keys: Vec<KeyConstraint>,
-    /// CREATE INDEX.
+    /// Indexes made by CREATE INDEX.
     #[serde(default)]
     pub indexes: Vec<Index>,
     /// CHECK constraints.
@@ -77,7 +77,7 @@ pub struct ColumnDefinition {
     pub id: i32,
     /// Name as created.
     pub name: String,
-    /// Type.
+    /// SQL type of the column.
     #[serde(with = "type_as_text")]
     pub sql_type: SqlType,
     /// True if the column may be NULL.
@@ -85,13 +85,13 @@ pub struct ColumnDefinition {
     /// Collation name, for character types.
     #[serde(default)]
     pub collation: Option<String>,
-    /// IDENTITY.
+    /// IDENTITY of the column; None: it has none.
     #[serde(default)]
     pub identity: Option<Identity>,
-    /// ROWGUIDCOL.
+    /// True for a ROWGUIDCOL.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub row_guid: bool,
-    /// DEFAULT.
+    /// DEFAULT constraint of the column.
     #[serde(default)]
     pub default: Option<Default>,
     /// Text of a computed column's expression (its values are stored).
@@ -121,12 +121,12 @@ pub fn has_ansi_padding(sql_type: &SqlType) -> bool {
     }
 }
 
-/// IDENTITY(seed, increment).
+/// Declaration of an identity column: IDENTITY(seed, increment).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// First value.
     pub seed: i64,
-    /// Step.
+    /// Difference of two values.
     pub increment: i64,
     /// The last value that DBCC CHECKIDENT has set.
     #[serde(default)]
@@ -156,9 +156,9 @@ impl Identity {
 pub struct Default {
     /// Constraint name.
     pub name: String,
-    /// `object_id`.
+    /// Id of the constraint (`object_id`).
     pub object_id: i32,
-    /// Expression text.
+    /// Text of the expression.
     pub text: String,
 }
 
@@ -174,17 +174,17 @@ impl Default {
 pub struct KeyConstraint {
     /// Constraint name, also its index's.
     pub name: String,
-    /// `object_id`.
+    /// Id of the constraint (`object_id`).
     pub object_id: i32,
-    /// `sys.indexes.index_id`.
+    /// Number of the index (`sys.indexes.index_id`).
     pub index_id: i32,
     /// PRIMARY KEY rather than UNIQUE.
     pub primary: bool,
-    /// CLUSTERED.
+    /// True for a clustered key.
     pub clustered: bool,
     /// Column name and whether it descends.
     pub columns: Vec<(String, bool)>,
-    /// WITH (…).
+    /// Options of its WITH (…).
     #[serde(default)]
     pub options: IndexOptions,
     /// ON, of a nonclustered one; None: where the table's rows are.
@@ -195,26 +195,26 @@ pub struct KeyConstraint {
     pub partitioning: Option<Partitioning>,
 }
 
-/// CREATE INDEX.
+/// An index made by CREATE INDEX.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Index {
-    /// Name.
+    /// Name of the index.
     pub name: String,
-    /// `sys.indexes.index_id`.
+    /// Number of the index (`sys.indexes.index_id`).
     pub index_id: i32,
-    /// UNIQUE: enforced.
+    /// True if keys are unique.
     pub unique: bool,
-    /// CLUSTERED.
+    /// True for a clustered index.
     pub clustered: bool,
-    /// COLUMNSTORE.
+    /// True for a columnstore index.
     pub columnstore: bool,
     /// Column name and whether it descends.
     pub columns: Vec<(String, bool)>,
     /// INCLUDE columns.
     pub include: Vec<String>,
-    /// Filter text.
+    /// Text of the filter's condition.
     pub filter: Option<String>,
-    /// WITH (…).
+    /// Options of its WITH (…).
     #[serde(default)]
     pub options: IndexOptions,
     /// ON, of a nonclustered one; None: where the table's rows are.
@@ -225,14 +225,14 @@ pub struct Index {
     pub partitioning: Option<Partitioning>,
 }
 
-/// CHECK.
+/// A CHECK constraint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// Constraint name.
     pub name: String,
-    /// `object_id`.
+    /// Id of the constraint (`object_id`).
     pub object_id: i32,
-    /// Condition text.
+    /// Text of the condition.
     pub text: String,
     /// Column whose declaration has the constraint; None: a constraint of the table.
     pub column: Option<String>,
@@ -243,14 +243,14 @@ pub struct Check {
     pub disabled: bool,
 }
 
-/// FOREIGN KEY.
+/// A FOREIGN KEY constraint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignKey {
     /// Constraint name.
     pub name: String,
-    /// `object_id`.
+    /// Id of the constraint (`object_id`).
     pub object_id: i32,
-    /// Own columns.
+    /// Columns of the table that refer.
     pub columns: Vec<String>,
     /// Referenced schema.
     pub schema: String,
@@ -258,10 +258,10 @@ pub struct ForeignKey {
     pub table: String,
     /// Referenced columns.
     pub referenced: Vec<String>,
-    /// ON DELETE.
+    /// Action of ON DELETE.
     #[serde(default)]
     pub on_delete: ReferentialAction,
-    /// ON UPDATE.
+    /// Action of ON UPDATE.
     #[serde(default)]
     pub on_update: ReferentialAction,
     /// True if all rows are known to satisfy the constraint.
@@ -285,7 +285,7 @@ pub struct UniqueKey {
     pub name: String,
     /// Positions of its columns in the table.
     pub columns: Vec<usize>,
-    /// CLUSTERED.
+    /// True for the clustered key.
     pub clustered: bool,
     /// IGNORE_DUP_KEY: INSERT leaves duplicates out.
     pub ignores_duplicates: bool,

@@ -8,13 +8,13 @@ use tsql::module::TriggerEvents;
 pub struct Trigger {
     /// Name of the trigger; its schema is the table's.
     pub name: String,
-    /// `object_id`.
+    /// Id of the trigger (`object_id`).
     pub object_id: i32,
     /// INSTEAD OF rather than AFTER.
     pub instead: bool,
     /// Statements that fire the trigger.
     pub events: TriggerEvents,
-    /// DISABLE TRIGGER.
+    /// True after DISABLE TRIGGER.
     #[serde(default)]
     pub disabled: bool,
     /// The events for which it is the first of its table's triggers.

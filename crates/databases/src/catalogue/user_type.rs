@@ -13,10 +13,10 @@ pub const USER_TYPE_ID_FIRST: i32 = 257;
 /// `system_type_id` of a table type.
 pub const TABLE_TYPE_ID: i32 = 243;
 
-/// CREATE TYPE.
+/// A type made by CREATE TYPE.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UserType {
-    /// `sys.types.user_type_id`.
+    /// Id of the type (`sys.types.user_type_id`).
     pub id: i32,
     /// Database, as its entry spells it.
     pub database: String,

@@ -16,15 +16,15 @@ use tsql::SqlError;
 /// Mode of an application lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// A part is going to be read.
+    /// Intent shared: a part is going to be read.
     IntentShared,
-    /// Read.
+    /// Shared: the resource is read.
     Shared,
-    /// Read, to be changed soon.
+    /// Update: the resource is read, to be changed soon.
     Update,
-    /// A part is going to be changed.
+    /// Intent exclusive: a part is going to be changed.
     IntentExclusive,
-    /// Changed: held by one session alone.
+    /// Exclusive: the resource is changed, by one session alone.
     Exclusive,
 }
 

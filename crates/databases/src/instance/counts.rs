@@ -35,7 +35,7 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// Lists all kinds.
+    /// All kinds of requests.
     pub const ALL: [Self; 4] = [Self::Batch, Self::Call, Self::Transaction, Self::BulkLoad];
 
     /// Returns the kind's name in metrics.
@@ -61,7 +61,7 @@ pub enum LoginRefusal {
 }
 
 impl LoginRefusal {
-    /// Lists all reasons.
+    /// All reasons of refusals.
     pub const ALL: [Self; 3] = [Self::Credentials, Self::Database, Self::Recovering];
 
     /// Returns the refusal's name in metrics.

@@ -50,7 +50,7 @@ struct Kept {
 /// A kept text, as sys.dm_exec_cached_plans shows it.
 #[derive(Debug, Clone)]
 pub struct KeptText {
-    /// The text.
+    /// Text of the statements.
     pub text: String,
     /// Number of times that the text was asked for.
     pub uses: u32,

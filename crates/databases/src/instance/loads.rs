@@ -16,7 +16,7 @@ const LOADS_MAX: usize = 1000;
 pub struct FinishedLoad {
     /// From 1, in the order in which loads ended.
     pub id: i64,
-    /// The session.
+    /// Id of the session.
     pub spid: u16,
     /// The table's database.
     pub database: String,
@@ -37,7 +37,7 @@ pub struct FinishedLoad {
 /// Way in which the rows of a load were written.
 #[derive(Clone, Debug)]
 pub struct Writing {
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
     /// Tasks that wrote them.
     pub degree: usize,
@@ -98,7 +98,7 @@ impl RecentLoads {
 /// A load under way.
 #[derive(Clone, Debug)]
 pub struct LoadClock {
-    /// The session.
+    /// Id of the session.
     pub spid: u16,
     /// Statement of the load, as in [`FinishedLoad::command`].
     pub command: &'static str,
