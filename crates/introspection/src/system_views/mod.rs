@@ -45,7 +45,7 @@ pub use entry::Context;
 use crate::facts::Facts;
 use crate::system_views::entry::{Entry, PartitionRows, VIEW_ID_FIRST};
 
-/// Lists all views.
+/// All system views, by the files that have them.
 const VIEWS: &[&[Entry]] = &[
     objects::ENTRIES,
     columns::ENTRIES,
