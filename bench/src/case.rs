@@ -36,7 +36,7 @@ pub enum Case {
 }
 
 impl Case {
-    /// Lists all cases.
+    /// All cases of the benchmark.
     pub const ALL: [Case; 4] = [Case::Sink, Case::Memory, Case::Disk, Case::Export];
 }
 
