@@ -167,7 +167,7 @@ impl Pager {
         };
         // Maps are read by no snapshot, and several transactions may change one at a time.
         let is_map = matches!(change, Change::SetBits { .. } | Change::SetFreeSpace { .. });
-        // Nor is what leads back; the page may be another transaction's.
+        // No snapshot reads backward links either; their page may be locked by another transaction.
         let is_unread = is_map || change.is_backward_link();
         let is_versioned =
             (1..FIRST_SYSTEM_TRANSACTION).contains(&transaction) && undo_next.is_none() && !is_unread;

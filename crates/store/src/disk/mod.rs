@@ -8,5 +8,6 @@ pub mod memory;
 pub mod quota;
 pub mod volume;
 
-/// The disk is asked to begin with what was written when there is so much of it, so that a later sync has little left to do.
+/// Bytes written after which the disk is asked to begin with them, so that a later sync has little left to
+/// do.
 pub(crate) const WRITE_BEHIND_BYTES: usize = 16 << 20;

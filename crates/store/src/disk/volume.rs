@@ -151,7 +151,7 @@ impl VolumeFile for DirectoryFile {
         }
         let reserve = || fallocate(&self.synced.file, FallocateFlags::KEEP_SIZE, offset, length_bytes);
         match rustix::io::retry_on_intr(reserve) {
-            // A file system that cannot: writes will tell.
+            // The file system cannot reserve: writes will fail if it is full.
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
             reserved => Ok(reserved?),
         }

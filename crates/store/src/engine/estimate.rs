@@ -90,7 +90,7 @@ impl Snapshot {
 /// Pages that a sample builds at a time.
 const BLOCK_PAGES: usize = 16;
 
-/// Builds full pages in memory from batches of rows, part of a table or an index of so many pages.
+/// Builds full pages in memory from batches of rows, which are part of a table or an index of `pages` pages.
 fn estimate(
     layout: &Layout,
     compression: Compression,

@@ -18,11 +18,11 @@ use crate::transaction::{Ready, Transaction};
 /// databases; either all are committed or none.
 pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> Result<(), EngineError> {
     let mut transactions = transactions;
-    // Everybody in the same order, so that commits do not wait for each other in a circle.
+    // Every commit takes its parts in the same order, so that none waits for another in a circle.
     transactions.sort_by_key(|transaction| transaction.shared.number);
     let ready = transactions.into_iter().map(Transaction::ready).collect::<Result<Vec<_>, _>>()?;
     let (changed, unchanged): (Vec<_>, Vec<_>) = ready.into_iter().partition(Ready::has_changes);
-    // Nobody asks after the next opening what became of temporary parts: they follow the others.
+    // After the next opening the outcome of temporary parts does not matter: they follow the others.
     let (temporary, mut changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(Ready::is_temporary);
     let unchanged = temporary.into_iter().chain(unchanged);
     if changed.len() < 2 {
@@ -57,7 +57,7 @@ pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> 
     if result.is_ok() {
         deciding.decisions.committed(global, parts);
     }
-    // Each is committed, whatever becomes of the others.
+    // Each is committed, even if another one fails.
     let mut others = Ok(());
     for part in unchanged {
         others = others.and(part.commit().map(drop));

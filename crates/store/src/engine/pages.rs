@@ -202,7 +202,7 @@ fn row(
     let (depth, level, fragmentation_percent, fragments) = match (order, kind) {
         (Order::Linked { depth, level }, _) => (depth, level, share(breaks, pages.len()), breaks + 1),
         (Order::Allocated, UnitKind::InRow) => (1, 0, extent_fragmentation_percent, gaps + 1),
-        // Nobody reads values in the order of their pages.
+        // Values are not read in the order of their pages.
         (Order::Allocated, _) => (1, 0, 0.0, gaps + 1),
     };
     Ok(PageStatistics {
@@ -220,7 +220,7 @@ fn row(
     })
 }
 
-/// From so many pages on a sample is taken.
+/// Number of pages from which on a sample is taken.
 const SAMPLED_FROM_PAGES: usize = 10_000;
 const SAMPLE_STEP: usize = 100;
 

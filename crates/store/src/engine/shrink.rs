@@ -12,7 +12,8 @@ use crate::page::unit::CATALOGUE;
 use crate::transaction::alter::RebuildOptions;
 
 impl EngineFiles<'_> {
-    /// Cuts the free end off a data file, down to this size if so much is free there. Nothing is moved. Returns its size in bytes.
+    /// Cuts the free end off a data file, down to this size if enough is free there. Nothing is moved.
+    /// Returns the file's size in bytes.
     ///
     /// # Errors
     /// A logical name that no file has is error 5041.

@@ -329,7 +329,7 @@ impl TreeBuilder {
         self.ready.pop_front().ok_or_else(|| damaged(self.tree.root, "no page to be had for its tree"))
     }
 
-    /// Makes sure that so many pages are ready to be taken.
+    /// Makes sure that `pages` pages are ready to be taken.
     fn reserve(&mut self, pages: usize) -> Result<(), EngineError> {
         while self.ready.len() < pages {
             let wanted = (pages - self.ready.len()).div_ceil(EXTENT_PAGES as usize) as u32;

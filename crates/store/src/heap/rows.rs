@@ -215,8 +215,9 @@ impl HeapWriter<'_> {
         Ok(wanted.into_iter().zip(batch.columns().iter().cloned()).collect())
     }
 
-    /// Adds rows with ascending keys to a tree: entries of an index as they are, rows of the clustered tree with the numbers that tell
-    /// equal keys apart. It follows the leaves instead of starting from the root for each row.
+    /// Adds rows with ascending keys to a tree: entries of an index as they are, rows of the clustered tree
+    /// with the numbers that distinguish equal keys. It follows the leaves instead of starting from the root
+    /// for each row.
     pub fn merge(&mut self, tree: &Tree, rows: &mut KeyedRows) -> Result<(), EngineError> {
         if tree.layout.hidden > 0 {
             let numbers = self.uniquifiers(tree, rows.keys.iter())?;

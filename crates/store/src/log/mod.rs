@@ -71,7 +71,7 @@ pub enum Space {
     Reserved,
 }
 
-/// Written but unsynced bytes are handed to the file when there are so many.
+/// Bytes written but not synced that are handed to the file at once.
 const SPILL_BYTES: usize = 1 << 20;
 /// Bytes kept for undoing a record besides its own length: the header of the compensation.
 const UNDO_OVERHEAD_BYTES: u64 = 96;
@@ -82,7 +82,8 @@ pub struct Log {
     volume: Arc<dyn Volume>,
     options: LogOptions,
     state: Mutex<State>,
-    /// Held by the one who syncs; those who wait for it usually find their records durable (group commit).
+    /// Held by the thread that syncs. Threads that wait for it usually find their records durable (group
+    /// commit).
     flusher: Mutex<()>,
     /// The file that was read last.
     read_back: Mutex<ReadBack>,

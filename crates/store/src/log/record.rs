@@ -284,7 +284,8 @@ impl Change {
                 target.row(*slot) == Some(before.as_slice()) && target.replace(*slot, after)
             }
             Self::Links { before, after, .. } => {
-                // Each of the two is somebody's own: what does not change may meanwhile be another one.
+                // The two links may belong to different transactions: the one that does not change here may
+                // have changed meanwhile.
                 let (previous, next) = (target.previous(), target.next());
                 let same = (before.0 == after.0 || previous == before.0)
                     && (before.1 == after.1 || next == before.1);

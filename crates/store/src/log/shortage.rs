@@ -104,7 +104,7 @@ impl Log {
             let source = std::io::Error::other("a commit record was written and not synced");
             return Err(state.fail(self, "sync", number, source));
         }
-        // A part of it may have been written. After this it is certain that nobody finds that.
+        // A part of the record may have been written. After this cut no recovery can find it.
         let end = u64::from(state.block.unwritten()) * UNIT_BYTES as u64;
         let cut = state.current.set_length(end).and_then(|()| state.current.sync());
         cut.map_err(|source| state.fail(self, "cut", number, source))?;

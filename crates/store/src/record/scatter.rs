@@ -293,7 +293,8 @@ impl<'a> BoundBatch<'a> {
         }
         let limit_bytes = IN_ROW_LIMIT_BYTES.min(self.comfortable_bytes());
         if self.layout.is_compressed() {
-            // Only who has to leave is asked: nobody, if the longest values of all columns could be in one row.
+            // Only values that must leave their rows are of interest. There are none if the longest values of
+            // all columns fit one row.
             let longest = self.columns.iter().map(|source| match &source.values {
                 Values::Variable { ends, .. } => longest(ends),
                 _ => 0,

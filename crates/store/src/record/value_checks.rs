@@ -4,7 +4,7 @@ use super::convert;
 use super::kind::{Kind, Place};
 use super::{LengthPrefix, ValueContent, ValueForm};
 
-/// Values of up to so many bytes are looked at, and copied, as if they were as long as that.
+/// Bytes of a short value. Shorter ones are checked, and copied, as if they were as long as that.
 pub(super) const SHORT_BYTES: usize = 64;
 
 /// Requirement for the bytes of a value of variable length.

@@ -154,7 +154,7 @@ pub struct Scan {
     projection: Vec<usize>,
     schema: SchemaRef,
     batch_rows: usize,
-    /// Every so many extents are read.
+    /// Distance of the extents that are read: 1 for all, more for a sample.
     step: usize,
     /// True if pages stay in the cache, because the table does not take much of it.
     keeps: bool,
@@ -176,7 +176,8 @@ pub enum ScannedRows {
 const LYING_ROWS: usize = 2048;
 /// Rows of a batch are aimed at this; a batch ends with an extent.
 const BATCH_ROWS: usize = 8192;
-/// A scan leaves a table in the cache that takes at most one in so many parts of it; larger ones would push out everything else.
+/// Ratio of the cache to the largest table that a scan leaves in it; larger tables would push out everything
+/// else.
 const KEPT_SHARE: usize = 2;
 
 impl Scan {
@@ -237,7 +238,7 @@ impl Scan {
             .collect()
     }
 
-    /// Keeps extents of about so many pages, evenly spread over the scan.
+    /// Keeps extents of about `pages` pages, evenly spread over the scan.
     pub(crate) fn sample(mut self, pages: u64) -> Self {
         let extents = u64::from(EXTENT_PAGES).max(1);
         self.step = (self.extents.len() as u64 * extents).div_ceil(pages.max(1)).max(1) as usize;

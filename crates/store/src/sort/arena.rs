@@ -90,7 +90,7 @@ impl Arena {
             self.places().map(|(place, key)| u128::from(prefix(key, shared)) << 32 | u128::from(place)),
         );
         entries.sort_unstable();
-        // Prefixes tell nearly all rows apart. Only where they do not, whole keys are compared.
+        // Prefixes distinguish nearly all rows. Only where they do not, whole keys are compared.
         for alike in entries.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
             alike.sort_by(|a, b| self.row(*a as u32).0.cmp(self.row(*b as u32).0));
         }

@@ -494,7 +494,8 @@ impl Allocator {
             return Ok(*page);
         }
         let last = pages.last().map_or(unit.first_iam, |(_, _, page)| *page);
-        // The chain of a unit that is everybody's grows for good; that of a new one goes with it.
+        // The chain of a committed unit grows for good; that of a new unit goes if the unit's creation is
+        // undone.
         let sequence = pages.len() as u32;
         let page = match state.created.get(&unit.id).copied() {
             Some(creator) => self.extend_chain(state, creator, unit, (last, sequence), extent, owner)?,

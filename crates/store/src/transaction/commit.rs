@@ -29,7 +29,7 @@ impl Transaction {
             return Err(EngineError::Schema { reason });
         }
         let shared = Arc::clone(&self.shared);
-        // Nobody reads in it any more: what is still to be written goes beside the rows of others.
+        // The transaction reads no more: rows that it still writes go next to those of others.
         shared.pager.versions.stop_keeping(self.id);
         let forced =
             if self.forced && !shared.options.is_temporary { shared.pager.sync_files() } else { Ok(()) };

@@ -307,7 +307,7 @@ impl KeyLayout {
                     record.get_mut(offset..offset + width)?.copy_from_slice(value.get(..width)?);
                 }
                 (IndexPlace::Fixed { .. }, None) => {}
-                // A NULL has no bytes; the bitmap tells it from an empty value.
+                // A NULL has no bytes; the bitmap distinguishes it from an empty value.
                 (IndexPlace::Variable { .. }, value) => variable.push(value.unwrap_or_default()),
             }
         }
@@ -436,7 +436,7 @@ fn normalize(kind: Kind, value: Option<&[u8]>, key: &mut Vec<u8>) -> Option<()> 
             reversed(key, time);
         }
         Kind::DateTimeOffset { .. } => {
-            // Two values of the same instant are equal, whatever their offsets.
+            // Two values of the same instant are equal, even with different offsets.
             let (instant, _) = value.split_at_checked(value.len().checked_sub(2)?)?;
             let (time, date) = instant.split_at_checked(instant.len().checked_sub(3)?)?;
             reversed(key, date);

@@ -55,7 +55,7 @@ pub(super) const SAMPLE: Duration = Duration::from_secs(15);
 const SAMPLES: usize = 240;
 /// Seconds for which unused allowance is kept.
 const BURST_SECONDS: f64 = 0.25;
-/// Shorter delays are none.
+/// Delays shorter than this are not waited for.
 const LEAST_SECONDS: f64 = 1e-6;
 
 #[derive(Debug)]

@@ -94,8 +94,8 @@ impl Dictionary {
         })
     }
 
-    /// Learns from a page of so many rows that is done: columns in which few values `found` a symbol, and that saved little, are left
-    /// out for a while.
+    /// Learns from a page of `rows` rows that is done: columns in which few values `found` a symbol, and that
+    /// saved little, are left out for a while.
     pub fn learn(&mut self, rows: usize, found: impl Fn(usize) -> usize) {
         self.quiet.iter_mut().for_each(|quiet| *quiet = quiet.saturating_sub(1));
         let Self { counted, entries, quiet, saved, .. } = self;

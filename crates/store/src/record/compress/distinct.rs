@@ -18,7 +18,7 @@ pub struct Distinct {
 }
 
 const SLOTS: usize = 256;
-/// Values at most, and at most one in so many rows.
+/// Greatest number of distinct values of a column.
 const VALUE_LIMIT: usize = 64;
 const LEAST_ROWS_EACH: usize = 4;
 /// Slots that are looked at for a value.

@@ -10,9 +10,9 @@ use super::grid::{CellView, WHOLE};
 use super::information::InformationWriter;
 use super::row::{RowLengths, push_costs};
 
-/// A column in which so many pages in a row had no anchor ...
+/// Pages in a row without an anchor after which a column is searched for one less often.
 const MISSES_LIMIT: u32 = 4;
-/// ... gets a new chance every so many pages.
+/// Pages after which such a column is searched again.
 const RETRY_PAGES: u32 = 16;
 
 /// Plans pages; kept from page to page for its memory, and for what it has learnt of the columns.
