@@ -24,7 +24,7 @@ impl PlpChunk {
         PlpChunk { head_at, data: data_at..data_at.saturating_add(data_len) }
     }
 
-    /// Moves it towards the head of the bytes, of which so many are dropped.
+    /// Moves the chunk towards the head of the bytes, of which `dropped` are removed.
     pub fn move_back(&mut self, dropped: usize) {
         self.head_at = self.head_at.saturating_sub(dropped);
         self.data = self.data.start.saturating_sub(dropped)..self.data.end.saturating_sub(dropped);

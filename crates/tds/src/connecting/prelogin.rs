@@ -116,7 +116,8 @@ impl Prelogin {
         w.finish()
     }
 
-    /// Decodes the payload of a message. Options may come in any order and their data may lie anywhere in the message.
+    /// Decodes the payload of a message. Options may come in any order, and their data may be anywhere in the
+    /// message.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut prelogin = Self::default();
         let mut table = Reader::new_complete(bytes);

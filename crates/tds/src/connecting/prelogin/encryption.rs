@@ -65,7 +65,7 @@ pub enum NegotiationError {
     /// The server insists on encryption and the client has none.
     #[error("the server requires encryption, which is disabled on this connection")]
     ServerRequires,
-    /// The answer is none that the question allows.
+    /// The question does not allow this answer.
     #[error("the server answered encryption option {answered:?} to {asked:?}")]
     Unexpected {
         /// Option that the client sent.
