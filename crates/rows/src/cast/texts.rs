@@ -236,9 +236,9 @@ impl SingleByteTable {
         SingleByteTable(table)
     }
 
-    /// Writes the bytes for the first `length` bytes of `text` over `out`, and anything over the [`SHORT_BYTES`] behind: how
-    /// many they are. None, and nothing of use written, if the text is not short, a character is not in the table, or `text`
-    /// or `out` ends too early.
+    /// Writes the bytes for the first `length` bytes of `text` over `out`, and returns their number. The
+    /// [`SHORT_BYTES`] behind may be overwritten too. None, with useless bytes in `out`, if the text is not
+    /// short, a character is not in the table, or `text` or `out` ends too early.
     #[inline(always)]
     fn write_short(&self, text: &[u8], length: usize, out: &mut [u8]) -> Option<usize> {
         if length > SHORT_BYTES {

@@ -6,7 +6,7 @@ use super::error::RowDecodeErrorReason as Reason;
 
 /// Bytes that are copied at a time.
 const BLOCK_BYTES: usize = 16;
-/// The bits that none of so many bytes has if all are ASCII.
+/// Bits that none of sixteen bytes has if all are ASCII.
 const NOT_ASCII: u128 = 0x8080_8080_8080_8080_8080_8080_8080_8080;
 
 /// Encoding of the text of one column.

@@ -73,9 +73,9 @@ pub(crate) fn beyond_ascii(head: &[u8; SHORT_BYTES], length: usize) -> u32 {
     bits & ((1u64 << length) - 1) as u32
 }
 
-/// Writes the first `length` (at most [`SHORT_BYTES`]) bytes of UTF-8 `text` as UTF-16LE over `out`, and anything over the
-/// [`SHORT_BYTES`] units behind. False, and nothing of use written, if `text` or `out` ends too early for that, or the text
-/// is longer than `units`.
+/// Writes the first `length` (at most [`SHORT_BYTES`]) bytes of UTF-8 `text` as UTF-16LE over `out`. The
+/// [`SHORT_BYTES`] units behind may be overwritten too. False, with useless bytes in `out`, if `text` or
+/// `out` ends too early for that, or the text is longer than `units`.
 ///
 /// Whole blocks are widened from the start and from behind every character that is not ASCII.
 #[inline(always)]

@@ -100,8 +100,8 @@ impl VariableLane<'_> {
 trait Transfer {
     /// Writes the value at `span` over exactly `target`.
     fn exact(&self, span: Range<usize>, target: &mut [u8]);
-    /// Writes the value at `span` over the first `data_len` bytes of `target`, and anything over the next
-    /// [`SLACK_BYTES`]. False, and nothing of use written, if that would take a careful hand.
+    /// Writes the value at `span` over the first `data_len` bytes of `target`. The next [`SLACK_BYTES`] may
+    /// be overwritten too. False, with useless bytes in `target`, if the value needs [`exact`](Self::exact).
     fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8]) -> bool;
 }
 
