@@ -62,7 +62,7 @@ impl<T: Send + 'static> Crew<T> {
 
 impl<T> Drop for Crew<T> {
     fn drop(&mut self) {
-        // Threads that wait for a turn hear that nobody takes it.
+        // Threads that wait for a turn learn that it will not be taken.
         self.turns = None;
         for thread in self.threads.drain(..) {
             // A panic was heard of as a missing result.
@@ -71,7 +71,7 @@ impl<T> Drop for Crew<T> {
     }
 }
 
-/// Threads that may read each of so many files at a time.
+/// Returns the number of threads that may read each of `files` files at a time.
 pub fn reading_threads(files: usize) -> usize {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     (processors / files.max(1)).clamp(1, THREADS_MAX)

@@ -122,7 +122,7 @@ impl Folder {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // Finished, it is not there any more. Otherwise nobody is left to tell if this fails.
+        // A finished folder is not there any more. For any other, a failure cannot be reported here.
         let _ = fs::remove_dir_all(self.partial.path());
     }
 }

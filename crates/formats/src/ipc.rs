@@ -87,7 +87,7 @@ enum Batches {
     Stream(Box<StreamReader<BufReader<CheckedStream<Rejoined>>>>),
 }
 
-/// The bytes looked at to tell file from stream, and the rest behind them.
+/// The bytes that were read to distinguish file from stream, and the rest behind them.
 type Rejoined = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
 impl IpcReader {

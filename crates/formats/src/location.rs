@@ -320,7 +320,7 @@ impl Sink {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // Nobody is left to tell if this fails, and the name says what the file is.
+        // A failure cannot be reported here, and the name shows that the file is temporary.
         let _ = fs::remove_file(self.0.path());
     }
 }

@@ -13,7 +13,7 @@ static PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// process ends from outside its normal course, as on Ctrl-C, when nothing is dropped.
 pub fn remove_unfinished() {
     for path in paths().iter() {
-        // Nobody is left to tell if this fails.
+        // A failure cannot be reported here.
         let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     }
     abandon_uploads();

@@ -66,7 +66,7 @@ pub(super) fn filler(
     }
     match same_kind(field.host_type, sql_type) {
         true => native_filler(field.host_type, sql_type),
-        // Whatever else: spelled out, and read like text.
+        // Any other pair: format as text, then parse.
         false => {
             textual(Source::Spelled { host_type: field.host_type, scratch: Vec::new() }, column, text, None)
         }

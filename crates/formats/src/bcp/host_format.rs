@@ -90,7 +90,7 @@ impl FormatFile {
         (1..=count)
             .map(|number| {
                 let Some(field) = self.fields.iter().find(|field| field.column == Some(number)) else {
-                    // A column that the file does not fill; nobody asks for its type.
+                    // The file does not fill this column, so its type does not matter.
                     return Ok(Column::new(format!("column{number}"), SqlType::Int, true, None));
                 };
                 let length = |unit: u32, limit: u32| match field.length / unit {

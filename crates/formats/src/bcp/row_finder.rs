@@ -77,7 +77,7 @@ impl RowFinder {
         }
     }
 
-    /// Steps over so many lines in front of the first row.
+    /// Steps over `lines` lines in front of the first row.
     pub(super) fn skip_lines(&mut self, lines: usize) -> Result<(), FormatError> {
         if lines > 0 && !self.splitter.has_lines() {
             let problem = "the last field of the file has no terminator, so there are no lines to skip";
@@ -107,8 +107,8 @@ impl RowFinder {
         Ok(())
     }
 
-    /// Finds the next rows, at most so many; `None` at the end of the file, or of what is wanted of it. There may be no rows
-    /// before more of the file is read.
+    /// Finds the next rows, at most `most`; `None` at the end of the file, or of the wanted rows. There may
+    /// be no rows before more of the file is read.
     pub(super) fn find(&mut self, most: usize, rows: &mut SplitRows) -> Option<Chunk> {
         rows.clear();
         let left = self.last_row.map_or(u64::MAX, |last| last.saturating_sub(self.rows_seen));
@@ -130,7 +130,7 @@ impl RowFinder {
         self.window.bytes().get(self.window.start()..).unwrap_or_default()
     }
 
-    /// Steps over the rows of a chunk, so many, and reads on if there are no more in memory.
+    /// Steps over a chunk of `rows` rows, and reads on if there are no more in memory.
     pub(super) fn pass(&mut self, chunk: &Chunk, rows: usize) -> Result<(), FormatError> {
         self.rows_seen += rows as u64;
         self.window.advance(self.window.start() + chunk.length);

@@ -90,7 +90,7 @@ pub trait ObjectStores: Send + Sync {
     /// Looks at an object.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`], or whatever the server says; the text does not repeat the URL.
+    /// [`io::ErrorKind::NotFound`], or another refusal of the server; the text does not repeat the URL.
     fn open(&self, url: &str) -> io::Result<Arc<dyn Object>>;
 
     /// Begins an object. `is_new`: there may be none of the name, also when it is published. `in_parts`: it will be sealed long

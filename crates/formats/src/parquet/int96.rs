@@ -1,8 +1,8 @@
 //! INT96 timestamps: nanoseconds of a day and a day, of a range that no 64-bit count of nanoseconds has.
 //!
-//! The decoder takes nanoseconds unless the schema says otherwise, and wraps beyond the years 1677 to 2262. The year 9999 is
-//! everybody's "valid to". Which unit a column needs is known from its values alone, so they are read once before. Spark writes whole
-//! microseconds, and says so by its name.
+//! The decoder takes nanoseconds unless the schema says otherwise, and wraps beyond the years 1677 to 2262.
+//! The year 9999 is a common "valid to". Which unit a column needs is known from its values alone, so they
+//! are read once before. Spark writes whole microseconds, and says so by its name.
 
 use std::slice;
 use std::sync::Arc;

@@ -35,7 +35,7 @@ struct Lane {
 const AHEAD: usize = 2;
 
 impl Lanes {
-    /// Starts up to so many threads; `None` if the file has no two columns to deal out.
+    /// Starts up to this many threads; `None` if the file has no two columns to deal out.
     pub(super) fn start(
         chunks: &CountedChunks,
         metadata: &ArrowReaderMetadata,
@@ -63,7 +63,7 @@ impl Lanes {
                 });
                 let mut batches = match opened {
                     Ok(batches) => batches,
-                    // If nobody listens, nobody needs to know.
+                    // If the receiver is gone, the error is not needed.
                     Err(error) => return drop(sender.send((Err(error), taken()))),
                 };
                 while let Some(batch) = contained(|| Ok(batches.next().transpose()?)).transpose() {

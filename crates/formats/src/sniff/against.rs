@@ -80,7 +80,7 @@ fn contradiction_in(
     if text.separator_line && options.skip_lines == 0 {
         return Ok(Some(Contradiction::SeparatorLine { delimiter }));
     }
-    // Lines that are skipped may be anything; so may the rows of a file that is none of ours.
+    // Lines that are skipped may be anything; so may the rows of a file of another kind.
     let is_held = text.preview.iter().flatten().any(|cell| cell.contains(&options.delimiter));
     let is_alike = delimiter == options.delimiter || is_held || options.delimiter.contains(&delimiter);
     let is_thin = text.odd_rows * 20 > text.rows || delimiter == ":" || options.skip_lines > 0;

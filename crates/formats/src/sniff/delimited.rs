@@ -32,7 +32,7 @@ const ROWS_MAX: usize = 2000;
 const TITLES_MAX: usize = 5;
 /// The share of rows that must have the usual number of fields.
 const EVENNESS_MIN: f64 = 0.8;
-/// More than this against a delimiter, and it is none.
+/// Implausibility from which on a candidate is no delimiter.
 const IMPLAUSIBLE: f64 = 20.0;
 /// A rival whose score is within this of the best is mentioned.
 const RIVAL_WITHIN: f64 = 0.7;

@@ -67,7 +67,7 @@ pub(in super::super) fn decimal(bytes: &[u8]) -> Result<((i128, u8), Remark), Fa
         *slot = *byte;
     }
     let value = i128::try_from(u128::from_le_bytes(wide)).map_err(|_| Fault::Range)?;
-    // 1 is plus, and whatever else minus, as was observed.
+    // 1 is plus, and any other byte minus, as was observed.
     let value = if *sign == 1 { value } else { -value };
     Ok(((value, *scale), is_odd.then_some(Deviation::OddDecimal)))
 }
