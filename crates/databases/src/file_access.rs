@@ -29,7 +29,7 @@ impl FileAccess {
     pub fn existing(&self, name: &str) -> Result<PathBuf, SqlError> {
         let path = self.absolute(name)?;
         match path.canonicalize() {
-            // A device or a pipe may have no end, or nobody at the other one.
+            // A device or a pipe may have no end, or no writer.
             Ok(real) if self.allows(&real) && !real.is_file() => {
                 let denied = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
                 Err(cannot_open(name, &denied))

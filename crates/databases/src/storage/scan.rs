@@ -51,11 +51,11 @@ pub(super) enum OpenRows<'a> {
     Transaction(&'a store::Transaction),
 }
 
-/// Up to so many extents, a clustered table is read in the order of its key.
+/// Greatest number of extents of a clustered table that is read in the order of its key.
 const ORDERED_EXTENTS_MAX: u64 = 128;
 /// Number of rows that are followed from an index to the table, one by one, in a table of any size.
 const FOLLOWED_ROWS: u64 = 64;
-/// Rows that are followed from an index, as a part of the table's: at least one of so many.
+/// Least ratio of a table's rows to those that are followed from an index.
 const FOLLOWED_PART: u64 = 32;
 
 impl OpenRows<'_> {
@@ -85,8 +85,8 @@ impl OpenRows<'_> {
         self.ordered(table, form, projection, range).map(FoundRows::Ordered)
     }
 
-    /// Returns true if so many entries of an index are in a range that reading the whole table is cheaper
-    /// than following them.
+    /// Returns true if a range has too many entries of an index to follow, because reading the whole table is
+    /// cheaper.
     fn leads_to_many(
         &self,
         table: &Arc<Table>,
@@ -328,7 +328,7 @@ impl Iterator for Scan {
     }
 }
 
-/// Rows that a statement may change, with what leads to each.
+/// Rows that a statement may change, each with its locator.
 #[derive(Debug)]
 pub struct LocatedScan(pub(super) Scan);
 

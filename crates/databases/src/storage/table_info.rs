@@ -30,7 +30,8 @@ pub struct TableInfo {
 pub enum LockMode {
     /// Shared among appenders: inserts, and bulk loads without a table lock, run side by side (SQL Server's IX).
     Append,
-    /// Shared among bulk loads that lock the table, and with nobody else (SQL Server's BU). Who holds it may append.
+    /// Shared among bulk loads that lock the table, and with no other transaction (SQL Server's BU). Its
+    /// holder may append.
     Bulk,
     /// Exclusive: update, delete, truncate and every change of the table itself.
     Exclusive,

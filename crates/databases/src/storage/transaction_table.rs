@@ -26,7 +26,7 @@ use super::trees::TableTrees;
 const WAITING_ROWS_MAX: usize = 512;
 /// Bytes of one statement's rows that are not worth extents of their own.
 const WAITING_BYTES_MAX: usize = 64 << 10;
-/// Rows that are fetched at once by what leads to them: so many of their pages are held meanwhile.
+/// Rows that are fetched at once by their locators: their pages are held meanwhile.
 const FETCHED_ROWS: usize = 8192;
 
 /// A table of a transaction. It holds nothing by itself: locks are those of the transaction, and kept to its end.
