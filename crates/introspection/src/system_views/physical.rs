@@ -123,7 +123,7 @@ fn show(
     let in_row = unit.unit_kind == "IN_ROW_DATA";
     let kind = match row.kind {
         0 => "HEAP",
-        // The rows of a columnstore lie in a heap here.
+        // The rows of a columnstore are in a heap here.
         1 | 5 if !is_heap => "CLUSTERED INDEX",
         1 | 5 => "HEAP",
         _ => "NONCLUSTERED INDEX",
