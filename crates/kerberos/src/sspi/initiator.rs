@@ -1,4 +1,4 @@
-//! A sign-in with the ticket of who is logged on.
+//! A sign-in with the ticket of the user that is logged on.
 
 use cross_krb5::{ClientCtx, InitiateFlags, PendingClientCtx, Step};
 use sign_in::{Reply, encoded};
@@ -24,9 +24,9 @@ impl Initiator {
         binding: Option<&[u8]>,
     ) -> Result<Self, String> {
         let service = if given { service.to_owned() } else { service_name(service) };
-        // The package Kerberos itself, and not Negotiate: that one would go on with NTLM where the service has no ticket, and
-        // nobody would know before the server has answered. The library requires that the server proves who it is. TDS
-        // encrypts by TLS, so that nothing is asked for messages.
+        // The package Kerberos itself, and not Negotiate: that one would go on with NTLM where the service
+        // has no ticket, and that would show only in the server's answer. The library requires that the
+        // server proves who it is. TDS encrypts by TLS, so that nothing is asked for messages.
         let flags = InitiateFlags::DISABLE_CONFIDENTIALITY;
         let (context, token) = ClientCtx::new(flags, principal, &service, binding)
             .map_err(|error| explain(&format!("{error:#}"), &service, principal))?;
