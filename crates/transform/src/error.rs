@@ -61,7 +61,7 @@ pub enum TransformError {
     /// Two tables of the query have the same name.
     #[error("{0:?} is the name of two tables of the query")]
     NameTwice(String),
-    /// A collation that is none.
+    /// The collation is unknown.
     #[error("{0:?} is no collation of SQL Server")]
     Collation(String),
     /// A column of the result that no destination could call anything.
