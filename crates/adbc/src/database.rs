@@ -115,7 +115,7 @@ impl Optionable for Database {
     type Option = OptionDatabase;
 
     fn set_option(&mut self, key: OptionDatabase, value: OptionValue) -> Result<()> {
-        // An unknown option is unknown, whatever its value is.
+        // An unknown option is refused as such, before its value is read.
         let is_keyword = |key: &str| key.len() > KEYWORD_PREFIX.len() && key.starts_with(KEYWORD_PREFIX);
         match &key {
             OptionDatabase::Uri | OptionDatabase::Username | OptionDatabase::Password => {}
