@@ -35,7 +35,7 @@ pub(crate) enum Domain {
     Plain,
     /// A decimal of this precision and scale.
     Decimal(u8, i8),
-    /// A time with so many digits of a second.
+    /// A time with this many digits of a second.
     Time(i16),
 }
 
