@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// The socket.
+/// A socket whose writes time out.
 pub(crate) struct Patient {
     stream: TcpStream,
     limit: Duration,
@@ -18,7 +18,7 @@ pub(crate) struct Patient {
 }
 
 impl Patient {
-    /// Writes to `stream` wait so long at most.
+    /// Limits the wait of each write to `stream`.
     pub fn new(stream: TcpStream, limit: Duration) -> Self {
         Self { stream, limit, waiting: None }
     }
