@@ -64,7 +64,8 @@ fn phases(page: &mut String, results: &Results) {
         nanoseconds / figures.rows().max(1) as f64
     };
     let total = |figures: &Figures| PHASES.iter().map(|phase| per_row(figures, phase)).sum::<f64>();
-    // Statements row by row take so much longer that nothing else could be seen beside them: their bar is cut.
+    // Statements row by row take so much longer that nothing else could be seen next to them: their bar is
+    // cut.
     let longest = results
         .variants
         .iter()

@@ -47,7 +47,7 @@ impl LogMark {
     /// # Errors
     /// [`answer`]'s.
     pub fn set(client: &mut Client) -> Outcome<LogMark> {
-        // Not everybody may; then the figures merely begin with more.
+        // A login may lack the permission; then the figures merely begin with more.
         answer(client, "CHECKPOINT")?;
         let end = answer(client, "SELECT MAX([Current LSN]) FROM sys.fn_dblog(NULL, NULL)")?
             .and_then(|rows| text(rows.first()?.first()?), "sys.fn_dblog has no records");

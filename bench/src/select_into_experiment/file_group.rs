@@ -1,4 +1,5 @@
-//! File groups of so many files, made once, each the default in its turn: SELECT INTO puts its table there in every version.
+//! File groups, each with its number of files. They are made once, and each is the default in its turn:
+//! SELECT INTO puts its table there in every version.
 
 use load::{Client, literal, quoted};
 
@@ -65,7 +66,8 @@ fn name(files: u16) -> String {
     quoted(&format!("stripes_{files}"))
 }
 
-/// Megabytes of each of so many files that hold the rows without growing, with an eighth to spare.
+/// Returns the megabytes that each of `files` files needs to hold the rows without growing, with an eighth to
+/// spare.
 fn enough_mb(rows: u64, files: u16) -> u64 {
     (rows * ROW_BYTES * 9 / 8).div_ceil(u64::from(files)).div_ceil(MEGABYTE).max(2)
 }

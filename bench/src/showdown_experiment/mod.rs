@@ -63,7 +63,7 @@ pub fn measure(
     let here = folder.path().canonicalize()?.display().to_string();
     let server_folder = match (&settings.target.target, &settings.server_file_directory) {
         (None, _) => Some(here.clone()),
-        // The directory of this run lies in the one that both see.
+        // The directory of this run is in the one that both see.
         (Some(_), Some(directory)) => {
             let name =
                 folder.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

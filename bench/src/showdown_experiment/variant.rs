@@ -115,7 +115,7 @@ impl Variant {
                     variants.extend(pairs(Direction::Import).map(import));
                 }
             }
-            // With whatever the others have, so that there is one to compare with.
+            // With the settings of the others, so that there is one to compare with.
             let special = [
                 (HostFile::Delimited, TableState::Emptied),
                 (HostFile::FixedWidth, TableState::AnsiPaddingOff),

@@ -59,8 +59,8 @@ pub(super) struct Orders<'a> {
 /// Works until the time is over.
 ///
 /// # Errors
-/// An interruption; a first connection or a table that cannot be had; rows of a failed batch of which the server does not tell whether they
-/// are there. Errors of batches are counted.
+/// An interruption; a first connection or a table that cannot be had; a failed batch whose rows the server
+/// cannot be asked for. Errors of batches are counted.
 pub(super) fn work(number: u16, table: &TableName, orders: &Orders<'_>) -> Outcome<Work> {
     let interrupt = orders.target.interrupt();
     let mut session = orders.target.connect()?;
@@ -81,7 +81,7 @@ pub(super) fn work(number: u16, table: &TableName, orders: &Orders<'_>) -> Outco
         let loaded = load(&mut session, &plan, &batch);
         work.loading += started.elapsed();
         times.server_done();
-        // Numbers are not used again, whatever became of the batch.
+        // Numbers are not used again, even if the batch failed.
         next = ids.end;
         let is_there = match loaded {
             Ok(()) => true,
