@@ -1,12 +1,20 @@
-//! The control file: where recovery starts. Replaced as a whole by a rename.
+//! The control file, which says where recovery starts. It is replaced as a whole by a rename.
 //!
-//! Bytes: `BWPAGES4`; where redoing starts, and the oldest record that may be needed (file u32, block u32, record u32 each); the
-//! next transaction u64 and object u32; number of groups u32, each its number u16, name (u32 length, UTF-8), flags u8 (1 the
-//! default, 2 all its files grow together); the greatest number that a file has had u16; number of files u32, each its number u16,
-//! group u16, logical name, limit in bytes u64 (all ones: none), growth u8 (0 an eighth, 1 none, 2 bytes, 3 per cent) and its
-//! amount u64; first IAM page of the catalogue (file u32, page u32); recovery model u8; number of open transactions u32, each its
-//! number u64, first and last record; number of tables u32, each its object u32 and rows u64; number of remembered decisions u32,
-//! each u64; CRC of all before.
+//! The bytes, in this order:
+//! * `BWPAGES4`;
+//! * start of redoing, and the oldest record that may be needed: file u32, block u32, record u32 each;
+//! * next transaction u64, next object u32;
+//! * number of groups u32; of each its number u16, name (u32 length, UTF-8), flags u8 (1 the default, 2 all its
+//!   files grow together);
+//! * greatest number that a file has had u16;
+//! * number of files u32; of each its number u16, group u16, logical name, limit in bytes u64 (all ones: none),
+//!   growth u8 (0 an eighth, 1 none, 2 bytes, 3 per cent) and its amount u64;
+//! * first IAM page of the catalogue: file u32, page u32;
+//! * recovery model u8;
+//! * number of open transactions u32; of each its number u64, first and last record;
+//! * number of tables u32; of each its object u32 and rows u64;
+//! * number of remembered decisions u32; each u64;
+//! * CRC of all before.
 
 use std::sync::Arc;
 

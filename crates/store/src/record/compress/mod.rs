@@ -1,9 +1,10 @@
 //! ROW and PAGE compression.
 //!
-//! ROW is another form of a record, the CD record (column descriptor): four bits per column say how many bytes its
-//! value takes, and values lose what their types do not need. PAGE is ROW, with pages whose rows share beginnings of
-//! values (an anchor per column) and whole values (a dictionary). Both stand in front of the rows. Compressing a
-//! page is done once, for all of its rows. `docs/store-engine.md`, "Compression", says when.
+//! ROW is another form of a record, the CD record (column descriptor). Four bits per column give the number
+//! of bytes of its value, and values lose what their types do not need. PAGE is ROW, with pages whose rows
+//! share beginnings of values (an anchor per column) and whole values (a dictionary). Both stand in front of
+//! the rows. Compressing a page is done once, for all of its rows. `docs/store-engine.md`, "Compression",
+//! says when.
 //!
 //! # A compressed record
 //!
