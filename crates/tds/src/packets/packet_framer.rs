@@ -129,9 +129,10 @@ impl PacketFramer {
         start
     }
 
-    /// Writes the next packet of the payload from `at` on over `packet`, and returns where the packet behind it begins. `None`: the
-    /// payload does not fill one, and it is not the `last` of the message. `chunks` are those of the payload from `at` on: neither
-    /// one nor its length reaches over the end of a packet, which is therefore shorter where only the length would fit.
+    /// Writes the next packet of the payload from `at` on over `packet`, and returns where the packet behind
+    /// it begins. `None`: the payload does not fill one, and it is not the `last` of the message. `chunks`
+    /// are those of the payload from `at` on. Neither a chunk nor its length reaches over the end of a
+    /// packet, so a packet is shorter where only the length would fit.
     pub fn frame_next(
         &mut self,
         payload: &[u8],
