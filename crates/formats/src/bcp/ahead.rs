@@ -1,7 +1,8 @@
 //! A host file that several threads read: one of them at a time finds rows, all of them convert.
 //!
-//! Where a row ends can be said only from where it begins: a terminator may be data of an earlier field, and a length in
-//! front of a value moves everything behind it. So rows are found in order, which is the smaller part of the work.
+//! The end of a row can be found only from its beginning. A terminator may be data of an earlier field, and a
+//! length in front of a value moves everything behind it. So rows are found in order, which is the smaller
+//! part of the work.
 
 use std::io;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Objects of stores and of web servers, which are read and written like files: what a store has to offer, and how its bytes are
-//! asked for ahead of their readers.
+//! Objects of stores and of web servers, which are read and written like files. The traits say what a store
+//! offers; windows ask for bytes ahead of their readers.
 //!
 //! No network is known here. A program registers the [`ObjectStores`] that it links; the crate `objects` has one.
 
