@@ -1,7 +1,7 @@
-//! The thread of a request: its connection's own thread while it is quick, another one once it computes or waits. Changing the
-//! thread costs more than a small statement. A light request is therefore polled once where it arrived. Before it plans a query,
-//! waits for a lock or does other work of unknown length, it [leaves](Placement::leave): its future yields once, and the
-//! connection hands it to the threads for work.
+//! The thread of a request: its connection's own thread while it is quick, another one once it computes or
+//! waits. Changing the thread costs more than a small statement. A light request is therefore polled once
+//! where it arrived. Before it plans a query, waits for a lock or does other work of unknown length, it
+//! [leaves](Placement::leave). Its future yields once, and the connection hands it to the threads for work.
 
 use std::future::poll_fn;
 use std::sync::Arc;
