@@ -1,7 +1,8 @@
 //! Access tokens of Microsoft Entra: gets them for a client, and checks them for a server.
 //!
-//! A client says who it is ([`Identity`]); the server that it connects to says where to sign in ([`Place::resolve`]), and
-//! [`token`] gets the token there, or from the memory of this process. A server checks tokens with a [`Verifier`].
+//! A client says who it is ([`Identity`]), and the server that it connects to says where to sign in
+//! ([`Place::resolve`]). [`token`] gets the token there, or from the memory of this process. A server checks
+//! tokens with a [`Verifier`].
 
 mod authority;
 mod azure_cli;
