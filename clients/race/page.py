@@ -54,6 +54,8 @@ def markdown(results: Results, link: str) -> str:
         "",
         *_items(_circumstances(results)),
         "",
+        _contents(results),
+        "",
         "## In short",
         "",
         *_table(("Client", "Load, M rows/s", "Client CPU, ns a row", "Read, M rows/s"), _short(results)),
@@ -72,6 +74,17 @@ def markdown(results: Results, link: str) -> str:
         if title not in ("Method", "Beside the best other client"):
             lines += [f"## {title}", "", *_items(found), ""]
     return "\n".join(lines)
+
+
+def _contents(results: Results) -> str:
+    """Links to the tables and to what is said of them."""
+    titles = [
+        *(CASE_TITLES[case] for case in Case if results.summaries(case)),
+        "Where bulkwire loses",
+        "Notes",
+        "Bias",
+    ]
+    return ", ".join(f"[{title}](#{title.lower().replace(' ', '-')})" for title in titles) + "."
 
 
 def page(results: Results, link: str) -> str:

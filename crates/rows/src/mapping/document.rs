@@ -26,6 +26,8 @@ const INTRODUCTION: &str = "\
 
 Printed from `crates/rows/src/mapping.rs`; a test fails when this page differs from the code.
 
+[Reading](#reading-sql-server-to-arrow), [creating](#creating-arrow-to-sql-server), [loading](#loading-arrow-into-an-existing-column).
+
 ";
 
 fn reading(text: &mut String) {
