@@ -53,7 +53,7 @@ pub enum EngineError {
     DamagedRow {
         /// The page.
         page: PageId,
-        /// Offset of the record in it.
+        /// Offset of the record in its page.
         offset: usize,
         /// Part of the record that does not fit.
         reason: String,

@@ -17,7 +17,8 @@ pub(crate) struct CacheBudget {
     caches: Mutex<Vec<Weak<BufferCache>>>,
 }
 
-/// So often the largest cache is asked to give way before the budget is exceeded: its pages may all be in use.
+/// Times that the largest cache is asked to give way before the budget is exceeded: its pages may all be in
+/// use.
 const ATTEMPTS: usize = 4;
 
 impl CacheBudget {

@@ -94,7 +94,7 @@ impl Pager {
         })
     }
 
-    /// Notes whether a table is a clustered tree.
+    /// Notes that a table is a clustered tree, or is not.
     pub fn note_tree(&self, object: u32, is_tree: bool) {
         if self.trees.read().contains(&object) != is_tree {
             let mut trees = self.trees.write();

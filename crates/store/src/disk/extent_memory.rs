@@ -7,9 +7,10 @@ use crate::page::EXTENT_BYTES;
 /// The bytes of an extent.
 #[derive(Debug)]
 pub(super) enum ExtentMemory {
-    /// Of the allocator. A process touches such memory page by page, and the system gives out each page by itself.
+    /// Memory of the allocator. A process touches such memory page by page, and the system gives out each
+    /// page by itself.
     Allocated(Box<[u8]>),
-    /// Of the system, which has given out all of it at once: a quarter less work for it.
+    /// Memory of the system, which has given out all of it at once: a quarter less work for it.
     #[cfg(target_os = "linux")]
     Mapped(mapping::Mapping),
 }

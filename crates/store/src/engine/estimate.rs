@@ -21,13 +21,13 @@ pub const SAMPLE_PAGES: u64 = 5000;
 /// Sizes of a table or an index now and with another compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SavingsEstimate {
-    /// Bytes of its pages, of all levels.
+    /// Bytes of the pages of all levels now.
     pub current_bytes: u64,
     /// Bytes of the pages with the other compression, in proportion to the sample.
     pub requested_bytes: u64,
     /// Bytes of full pages that the sampled rows take with the table's compression.
     pub sample_current_bytes: u64,
-    /// Bytes of full pages that they take with the other one.
+    /// Bytes of full pages that the sampled rows take with the other compression.
     pub sample_requested_bytes: u64,
 }
 

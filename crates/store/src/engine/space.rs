@@ -14,7 +14,7 @@ use crate::space::DataFileSpace;
 pub struct LogSpace {
     /// Size of all virtual log files, or the limit if there is one.
     pub total_bytes: u64,
-    /// Bytes in use.
+    /// Bytes of the log in use.
     pub used_bytes: u64,
     /// The share of the total that is in use, 0 to 100.
     pub used_percent: f64,
@@ -35,7 +35,7 @@ pub struct LogSpace {
 /// Reason why the log cannot be truncated, as in `sys.databases.log_reuse_wait_desc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogReuseWait {
-    /// Nothing: only the file that is being written is left.
+    /// No reason: only the file that is being written is left.
     Nothing,
     /// The next checkpoint.
     Checkpoint,

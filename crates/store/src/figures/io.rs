@@ -13,13 +13,13 @@ pub struct FileIo {
     pub name: String,
     /// Number of reads.
     pub reads: u64,
-    /// Bytes that they read.
+    /// Number of bytes read.
     pub bytes_read: u64,
     /// Total time that the reads took.
     pub read_stall: Duration,
     /// Number of writes.
     pub writes: u64,
-    /// Bytes that they wrote.
+    /// Number of bytes written.
     pub bytes_written: u64,
     /// Time that writes and syncs took.
     pub write_stall: Duration,

@@ -33,10 +33,10 @@ pub struct PageBlock {
     /// Least bytes that a row takes: compressed rows of a heap may be shorter than the stub that they may
     /// become.
     least_bytes: usize,
-    /// Bytes of the page being filled that are kept free for that.
+    /// Bytes of the page being filled that are kept free, so that short rows can become stubs.
     reserve: usize,
     columns: usize,
-    /// Of a table with PAGE compression: the rows that are not in a page yet.
+    /// Rows that are not in a page yet, of a table with PAGE compression.
     compressor: Option<PageCompressor>,
 }
 

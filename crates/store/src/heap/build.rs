@@ -59,7 +59,7 @@ struct Level {
 /// Degree to which a tree's pages are filled when it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// As far as the fill factor says, for CREATE INDEX and for loads that lock the table.
+    /// To the fill factor, for CREATE INDEX and for loads that lock the table.
     AsDeclared,
     /// Completely, as if the rows had been inserted in their order.
     Up,

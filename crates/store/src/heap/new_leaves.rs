@@ -232,7 +232,8 @@ struct NewLeaves {
 /// Rows on their way into leaves, in the order of their keys.
 struct Merged {
     records: Records,
-    /// In place of records, if pages are compressed as a whole: the rows' values, without what their page leaves out.
+    /// Values of the rows in place of records, if pages are compressed as a whole; without the parts that
+    /// their page leaves out.
     grid: Option<Grid>,
 }
 

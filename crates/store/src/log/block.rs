@@ -44,7 +44,7 @@ pub struct OpenBlock {
     position: u32,
     /// The closed blocks, then the block being filled without its header, which is zeros.
     bytes: Vec<u8>,
-    /// Bytes of the closed ones.
+    /// Bytes of the closed blocks.
     closed: usize,
     records: u16,
     durable: Lsn,

@@ -16,7 +16,7 @@ pub struct DeferredFile {
     volume: Arc<dyn Volume>,
     number: u32,
     previous_end: u32,
-    /// None: it is not there, or it may be there in part.
+    /// The file; None: it is not made, or may be there in part.
     file: Mutex<Option<Arc<dyn VolumeFile>>>,
 }
 

@@ -50,8 +50,8 @@ pub enum Operation {
         /// Differences of row counts that the commit will have.
         row_counts: Vec<(u32, i64)>,
     },
-    /// In the coordinator's log: the transaction that is prepared under this number is committed. Zero is a decision that was
-    /// withdrawn for lack of space. The record belongs to no transaction.
+    /// A decision in the coordinator's log: the transaction that is prepared under this number is committed.
+    /// Zero is a decision that was withdrawn for lack of space. The record belongs to no transaction.
     Decision {
         /// Number of the transaction at its coordinator, as in [`Prepare`](Self::Prepare).
         global: u64,

@@ -36,7 +36,7 @@ use lsn::Lsn;
 
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 8192;
-/// Bytes of its header.
+/// Bytes of a page's header.
 pub const HEADER_BYTES: usize = 96;
 /// Bytes of a slot.
 pub const SLOT_BYTES: usize = 2;
@@ -668,7 +668,7 @@ pub fn page_type(bytes: &[u8; PAGE_BYTES]) -> Option<PageType> {
     PageType::from_byte(bytes[TYPE])
 }
 
-/// In the flags of compression information: it has a dictionary.
+/// Flag of compression information that has a dictionary.
 pub(crate) const HAS_DICTIONARY: u8 = 4;
 /// Offset at which compression information counts changed rows.
 pub(crate) const CHANGES: usize = HEADER_BYTES + 1;

@@ -42,7 +42,7 @@ pub struct BatchBuilder<'a> {
 enum Columns {
     /// Columns built of uncompressed records.
     Records(Vec<ColumnBuilder>),
-    /// For CD records: their cells, and the places of each column in the projection.
+    /// Cells of CD records, and the places of each column in the projection.
     Cells { grid: Grid, wanted: Vec<Vec<usize>> },
 }
 

@@ -25,7 +25,7 @@ pub struct RowGatherer<'a> {
     /// Start of each record in its page.
     starts: Vec<u16>,
     slots: Vec<u16>,
-    /// For each page, the NULL bitmaps of its records together; none if records are compressed.
+    /// NULL bitmaps of each page's records together; none if records are compressed.
     nulls: Vec<u8>,
     bitmap_bytes: usize,
     /// A value of the rows is stored outside its record.

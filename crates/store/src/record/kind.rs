@@ -81,7 +81,7 @@ pub enum Place {
     Fixed(usize),
     /// Place in the fixed part, one bit.
     Bit,
-    /// In the variable part. `limit_bytes` None: a large value that may move to pages of its own.
+    /// Place in the variable part. `limit_bytes` None: a large value that may move to pages of its own.
     Variable {
         /// Most bytes of a value.
         limit_bytes: Option<usize>,
@@ -180,7 +180,7 @@ impl Kind {
     }
 }
 
-/// As T-SQL declares it; the catalogue stores this spelling.
+/// Prints the kind as T-SQL declares it; the catalogue stores this spelling.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limit = |n: &Option<u16>| n.map_or("max".to_owned(), |n| n.to_string());

@@ -75,7 +75,7 @@ fn all_words(bytes: &[u8]) -> u64 {
         }
 }
 
-/// As many bytes that count as bytes that do not.
+/// Masks: bytes that count, then as many that do not.
 const COUNTING: [u8; 2 * SHORT_BYTES] = {
     let mut bytes = [0; 2 * SHORT_BYTES];
     let mut at = 0;

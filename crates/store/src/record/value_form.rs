@@ -18,9 +18,9 @@ pub struct ValueForm {
 pub enum LengthPrefix {
     /// The value has no length: it is never null, and as wide as its column.
     None,
-    /// In one byte before it; 0: it is null.
+    /// A length of one byte before the value; 0: it is null.
     Byte,
-    /// In two bytes before it; FFFF: it is null.
+    /// A length of two bytes before the value; FFFF: it is null.
     Short,
 }
 

@@ -18,7 +18,7 @@ use super::{HAS_VARIABLE, LengthPrefix, ValueContent, ValueForm};
 pub struct WireForm<'a> {
     /// The byte that every row begins with.
     pub marker: u8,
-    /// For each value the column of the table, and the value's form. Every column has one value.
+    /// Column of the table and form of each value. Every column has one value.
     pub values: &'a [(usize, ValueForm)],
 }
 
@@ -93,7 +93,7 @@ enum HeadAction {
     Bit {
         mask: u8,
     },
-    /// Another width, or a value that is checked.
+    /// A value of another width, or one that is checked.
     Copy {
         check: ValueCheck,
     },

@@ -136,7 +136,7 @@ pub struct OrderedScan {
     end: Option<Vec<u8>>,
     /// Leaves read of this span.
     seen: usize,
-    /// One of them: a chain that comes back to it goes round.
+    /// A leaf of the chain: a chain that comes back to it goes round.
     milestone: PageId,
     /// Spans to be read after this one.
     spans: VecDeque<Span>,

@@ -17,7 +17,7 @@ pub(super) struct Arena {
     chunks: Vec<Vec<u8>>,
     bytes: usize,
     rows: usize,
-    /// Some row came behind one with a greater key.
+    /// True if a row came behind one with a greater key.
     is_mixed: bool,
     last_key: Vec<u8>,
     /// Memory of rows that were there before.

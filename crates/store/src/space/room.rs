@@ -26,7 +26,7 @@ pub(crate) struct Room {
 struct UnitRoom {
     /// The one to be tried first is last.
     pages: Vec<PageId>,
-    /// For each degree of fullness, whether pages of it may be known to the PFS alone.
+    /// True for each degree of fullness of which the PFS alone may know pages.
     unsearched: [bool; maps::FULLNESS_WITH_ROOM.len()],
     /// A page took a row since the last search that had any: another one may be worth it.
     found: bool,

@@ -21,7 +21,7 @@ use crate::tree::key::KeyColumn;
 /// Source of a column's values when columns are altered.
 #[derive(Debug, Clone)]
 pub enum ColumnSource {
-    /// From a column of the table, by its old number; converted if the type differs.
+    /// A column of the table, by its old number; converted if the type differs.
     Kept(usize),
     /// Null in every row.
     Null,

@@ -34,7 +34,7 @@ pub struct TextOrder {
 pub enum KeyText<'a> {
     /// Text of a text column, without trailing blanks.
     Unicode(&'a str),
-    /// Of a column of bytes that the caller keeps text in, as they are.
+    /// Text that the caller keeps in a column of bytes, as they are.
     Bytes(&'a [u8]),
 }
 

@@ -17,7 +17,7 @@ pub struct ResourceSample {
     pub log_write_percent: f64,
     /// `avg_memory_usage_percent`: pages in the cache, of what it holds at most, when the sample was asked for.
     pub memory_percent: f64,
-    /// Bytes of log.
+    /// Bytes of log written in the 15 seconds.
     pub log_bytes: u64,
     /// Processor time used in the 15 seconds.
     pub processor_time: Duration,

@@ -21,7 +21,7 @@ use meter::{Cause, Meter};
 #[derive(Debug)]
 pub(crate) struct Governor {
     on: AtomicBool,
-    /// With how much log had been written when it was last looked at.
+    /// Meter, and the bytes of log written when it was last read; None without limits.
     meter: Mutex<Option<(Meter, u64)>>,
     start: Instant,
     waits: Arc<Waits>,

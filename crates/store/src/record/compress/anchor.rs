@@ -27,7 +27,7 @@ pub struct Coded {
     pub cell: Cell,
     /// First bytes of a long cell; see [`CellView::heads`].
     pub head: u16,
-    /// Bytes, and those of an end offset.
+    /// Bytes that the value adds to its row, an end offset included.
     pub cost: u16,
 }
 

@@ -19,7 +19,7 @@ pub struct Dictionary {
     places: Vec<u16>,
     /// Columns that were counted, and where their places are.
     counted: Vec<(usize, Range<usize>)>,
-    /// Bytes of the chosen values, in the order of their symbols, and where each ends.
+    /// Bytes of the chosen values, in the order of their symbols; `ends` has the end of each.
     bytes: Vec<u8>,
     ends: Vec<usize>,
     gains: Vec<(usize, usize)>,
@@ -55,7 +55,7 @@ struct Stored {
     key: u64,
     /// Length of the value in bytes, and its head in the upper half; see [`CellView::heads`].
     tag: u32,
-    /// Of a long value: where the bytes behind the head are.
+    /// Start of the bytes behind the head, for a long value.
     start: u32,
 }
 

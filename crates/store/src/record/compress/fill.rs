@@ -229,9 +229,9 @@ pub fn compress_page(page: &Page, columns: usize, counts: &mut CompressionCounts
 #[derive(Debug, Clone, Copy, Default)]
 struct Fill {
     rows: usize,
-    /// Bytes of their records.
+    /// Bytes of the rows' records.
     record_bytes: usize,
-    /// Bytes of their records and slots, with the least that short rows take.
+    /// Bytes of the rows' records and slots, with the least that short rows take.
     used_bytes: usize,
     limit_bytes: usize,
 }
@@ -253,7 +253,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// None but that of the page itself, for rows that are in it.
+    /// No limit but that of the page itself, for rows that are in it.
     const NONE: Self = Self { page_bytes: usize::MAX, row_bytes: 0 };
 
     /// Takes the first rows of these lengths, as many as fit together.

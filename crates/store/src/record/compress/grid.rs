@@ -16,7 +16,8 @@ pub struct CellView<'a> {
     pub codes: &'a [u8],
     /// Words, one per row.
     pub words: &'a [u64],
-    /// In a column with an anchor: how many bytes of it each long value begins with, [`WHOLE`] or [`INLINE`]. Else empty.
+    /// Number of the anchor's bytes that each long value begins with, [`WHOLE`] or [`INLINE`]. Empty in a
+    /// column without an anchor.
     pub heads: &'a [u16],
     /// Bytes that each value adds to its record: its own, and an end offset if it is long. Empty if they were
     /// not computed yet.

@@ -22,7 +22,7 @@ pub const DICTIONARY_LIMIT: usize = 256;
 /// Anchors and dictionary of a page.
 #[derive(Debug, Clone, Default)]
 pub struct PageInformation<'p> {
-    /// By column; None: nothing is left out of the column's values.
+    /// Anchors by column; None: nothing is left out of the column's values.
     anchors: Vec<Option<Anchor<'p>>>,
     entries: Vec<&'p [u8]>,
     bytes: usize,

@@ -39,7 +39,7 @@ struct CodedColumn {
     cells: Cells,
     /// Spare memory, swapped with `cells`.
     spare: Cells,
-    /// If it has few values: which, and whose place they take while the page is planned.
+    /// The column's values if they are few, which stand for its rows while the page is planned.
     distinct: Distinct,
     has_few: bool,
     /// Pages so far, and how many of the last had no anchor in this column.
@@ -52,7 +52,7 @@ struct CodedColumn {
 struct Cells {
     codes: Vec<u8>,
     words: Vec<u64>,
-    /// If the column has an anchor: heads of the long ones.
+    /// Heads of the long values, if the column has an anchor.
     heads: Vec<u16>,
     /// Bytes that each value adds to its row.
     costs: Vec<u16>,

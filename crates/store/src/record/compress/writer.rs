@@ -11,7 +11,7 @@ use super::row::{CLUSTER_COLUMNS, clusters, fixed_bytes, head_bytes, is_pointer}
 /// Rows of a block: as many codes as one instruction takes.
 const BLOCK_ROWS: usize = 16;
 
-/// In the higher byte of an end offset: the value is a pointer.
+/// Flag of a pointer in the higher byte of an end offset.
 const POINTER: u8 = (crate::record::COMPLEX >> 8) as u8;
 
 /// Memory for a block; kept from page to page.
