@@ -78,7 +78,8 @@ pub struct Login7 {
     pub option_flags2: u8,
     /// Flags of the type byte, see [`type_flags`].
     pub type_flags: u8,
-    /// See [`option_flags3`]. The extension bit is set by [`encode`](Self::encode) from `features`.
+    /// Flags of the third option byte, see [`option_flags3`]. The extension bit is set by
+    /// [`encode`](Self::encode) from `features`.
     pub option_flags3: u8,
     /// Minutes from UTC; ignored by servers.
     pub client_time_zone: i32,

@@ -99,7 +99,7 @@ pub struct Step {
 /// Request of a client, or a stage of one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// Nothing yet: at least this many bytes are needed, counted from the remaining head.
+    /// No request yet: at least this many bytes are needed, counted from the remaining head.
     NeedBytes(usize),
     /// Nothing is consumed before the server has answered: [`Conversation::answer_prelogin`],
     /// [`tls_established`](Conversation::tls_established), [`logged_in`](Conversation::logged_in),

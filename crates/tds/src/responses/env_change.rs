@@ -35,9 +35,9 @@ pub enum EnvChange {
     Charset(TextChange),
     /// The packet size, header included.
     PacketSize {
-        /// Bytes from now on.
+        /// Packet size from now on, in bytes.
         new: u32,
-        /// Bytes until now.
+        /// Packet size until now, in bytes.
         old: u32,
     },
     /// The locale of Unicode sorting; before 7.1.

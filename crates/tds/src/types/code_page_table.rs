@@ -16,9 +16,9 @@ use crate::code_page::CodePage;
 pub(crate) struct CodePageTable {
     /// Character of each byte, or [`LEAD`], or [`UNDEFINED`].
     singles: [u16; 256],
-    /// By lead byte and trail byte: the character, or 0. Empty for single-byte code pages.
+    /// Character of each lead byte and trail byte, or 0. Empty for single-byte code pages.
     doubles: Vec<u16>,
-    /// By character: the one byte, or lead and trail byte, or 0.
+    /// Bytes of each character: the one byte, or lead and trail byte, or 0.
     codes: Vec<u16>,
 }
 

@@ -17,7 +17,7 @@ const SIGN_IN_STEPS_MAX: u8 = 10;
 /// Encryption that a client demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantedEncryption {
-    /// Nothing: a password may be sent in the clear.
+    /// No encryption: a password may be sent in the clear.
     None,
     /// The login at least.
     Login,
@@ -30,13 +30,13 @@ pub enum WantedEncryption {
 /// Credential with which a client logs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credential {
-    /// With a password in LOGIN7.
+    /// A password in LOGIN7.
     Password,
-    /// With an access token in LOGIN7, which is never sent in the clear.
+    /// An access token in LOGIN7, which is never sent in the clear.
     Token,
-    /// With an access token that is got where the server says. It goes after the login, and never in the clear.
+    /// An access token from the place that the server names. It goes after the login, and never in the clear.
     Federated,
-    /// With tokens of a mechanism (Kerberos), the first of them in LOGIN7.
+    /// Tokens of a mechanism (Kerberos), the first of them in LOGIN7.
     Integrated,
 }
 
