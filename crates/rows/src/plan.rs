@@ -18,8 +18,8 @@ const VALUE_CHARS_MAX: usize = 100;
 /// Rule that pairs source columns with target columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Mapping {
-    /// By name: the same name, or else the only one that differs in case only. Every source column must have a target;
-    /// target columns without a source are left out.
+    /// Pairs by name: the same name, or else the only one that differs in case only. Every source column must
+    /// have a target; target columns without a source are left out.
     #[default]
     ByName,
     /// The first to the first, and so on; the counts must agree.
@@ -28,7 +28,7 @@ pub enum Mapping {
     Explicit(Vec<(String, String)>),
 }
 
-/// Something about a plan that the user should know.
+/// A remark about a plan that the user should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanNote {
     /// Values change their type on the way.

@@ -49,9 +49,10 @@ pub enum Refusal {
 /// Way in which an Arrow type is loaded into a SQL type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acceptance {
-    /// Without loss: types of the same kind. Values are still checked for range and length.
+    /// The types are of the same kind, so that nothing is lost. Values are still checked for range and
+    /// length.
     Natural,
-    /// By converting each value, which must not lose anything.
+    /// Each value is converted, and must not lose anything.
     Converted,
 }
 

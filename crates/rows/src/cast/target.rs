@@ -29,7 +29,7 @@ pub struct CastOptions {
 /// The first value of a column that cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// Index in the array.
+    /// Index of the value in the array.
     pub(crate) index: usize,
     pub(crate) reason: CellErrorReason,
 }

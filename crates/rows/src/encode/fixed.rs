@@ -10,7 +10,7 @@ use super::frame::Frame;
 /// Values of one width, each already little-endian, or one cheap step from it.
 #[derive(Debug)]
 pub(crate) enum Fixed<'a> {
-    /// bit: a byte of 0 or 1 each.
+    /// Bits: a byte of 0 or 1 each.
     Bits(BooleanBuffer),
     /// The first `width` bytes of every one-byte group; likewise below.
     One(Cow<'a, [[u8; 1]]>),
@@ -18,7 +18,7 @@ pub(crate) enum Fixed<'a> {
     Four(Cow<'a, [[u8; 4]]>),
     Eight(Cow<'a, [[u8; 8]]>),
     Sixteen(Cow<'a, [[u8; 16]]>),
-    /// decimal: a sign byte (1 = not negative) and the magnitude.
+    /// Decimals: a sign byte (1 = not negative) and the magnitude.
     Decimal(Cow<'a, [i128]>),
 }
 
