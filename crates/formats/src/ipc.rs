@@ -69,7 +69,7 @@ pub struct IpcReader {
     threads: usize,
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
-    /// Of a file that is read by its index; a stream watches itself.
+    /// Witness of a file that is read by its index; a stream watches itself.
     witness: Option<Witness>,
     finished: bool,
 }

@@ -67,7 +67,7 @@ pub enum FormatFileProblem {
     /// A line has another number of tokens.
     #[error("expected {expected} values (host order, host type, prefix length, data length, terminator, server order, server name{}), found {found}", if *.expected == 8 { ", collation" } else { "" })]
     Tokens {
-        /// Tokens of this version.
+        /// Number of values that this version has on a line.
         expected: usize,
         /// Number of values found.
         found: usize,

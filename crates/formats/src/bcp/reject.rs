@@ -12,7 +12,7 @@ use crate::Encoding;
 pub struct RejectedRow {
     /// Number of the row in the file, from 1.
     pub row: u64,
-    /// Offset of its first byte in the (decompressed) file.
+    /// Offset of the row's first byte in the (decompressed) file.
     pub byte_offset: u64,
     /// Number of the host field at fault, from 1.
     pub field: usize,

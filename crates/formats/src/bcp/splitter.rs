@@ -55,7 +55,7 @@ pub(super) struct Terminator {
 /// Reason why splitting stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// As many rows as were asked for.
+    /// The wanted number of rows was found.
     Enough,
     /// The window ends, perhaps within a row.
     Window,

@@ -16,8 +16,8 @@ pub enum UnmappableText {
 /// Form of values of `(max)` types, xml and CLR types behind an eight-byte length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LongValues {
-    /// As the library writes what SQL Server usually sends: in pieces for xml, and for varchar(max) that becomes
-    /// UTF-16; else whole.
+    /// In the library's form of values that SQL Server usually sends: in pieces for xml, and for varchar(max)
+    /// that becomes UTF-16; else whole.
     #[default]
     Vendor,
     /// Always whole. Every reader accepts that.

@@ -9,7 +9,7 @@ pub struct RowLines {
     entries: Arc<Mutex<Vec<Entry>>>,
 }
 
-/// From row `row` on, the line is `line + (row number - row)`.
+/// Entry of the map: from row `row` on, the line is `line + (row number - row)`.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     row: u64,

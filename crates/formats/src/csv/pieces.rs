@@ -21,7 +21,7 @@ use crate::{FormatError, RowPositions};
 /// Text of the file that is likely to hold whole rows.
 pub(super) struct Piece {
     pub(super) text: Vec<u8>,
-    /// Offset in the file of its first character.
+    /// Offset in the file of the piece's first character.
     pub(super) offset: u64,
     /// Reason why no text follows, if none does.
     pub(super) end: Option<TextEnd>,

@@ -69,7 +69,7 @@ pub(super) struct Split {
 /// Reason why splitting stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// As many rows as were asked for.
+    /// The wanted number of rows was found.
     Enough,
     /// The text ends, perhaps within a row.
     Text,

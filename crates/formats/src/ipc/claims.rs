@@ -36,7 +36,7 @@ struct Claim {
     ratio: u64,
 }
 
-/// Bytes of a claim.
+/// Bytes in which a claim is stored.
 const CLAIM_BYTES: usize = 8;
 
 /// A byte of LZ4 adds at most 255 bytes to a run.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// With many objects open, each is read less far ahead.
+/// Bytes that all objects together may read ahead: with many open, each is read less far ahead.
 const AHEAD_BYTES_MAX: u64 = 128 << 20;
 
 static TAKEN: AtomicU64 = AtomicU64::new(0);

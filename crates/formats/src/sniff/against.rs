@@ -37,7 +37,7 @@ pub enum Contradiction {
     },
 }
 
-/// Bytes looked at.
+/// Bytes of the head of a file that are looked at.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// Checks whether the head of a file contradicts `options`. A pipe, which can be read only once, is not checked.

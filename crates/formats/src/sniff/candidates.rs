@@ -4,13 +4,13 @@
 const SINGLE: &[char] = &[
     ',', ';', '\t', '|', '\u{1}', '\u{1F}', '~', '^', '¦', '§', ':', '\0', '#', '@', '$', '%', '!', '*', '+',
 ];
-/// Of those, the ones that are believed alone; the others only as part of a longer delimiter.
+/// Single characters that are believed alone; the others only as part of a longer delimiter.
 const ALONE: &[char] = &[',', ';', '\t', '|', '\u{1}', '\u{1F}', '~', '^', '¦', '§', ':', '\0'];
 /// Delimiters that text files most often have: in a field of another delimiter they are a bad sign.
 const USUAL: &[char] = &[',', ';', '\t', '|'];
 /// Characters that may stand next to a divider in a delimiter of several characters.
 const COMPANIONS: &[char] = &['|', '~', '^', '#', '@', '$', '%', '&', '*', '+', '!', ':', ';', '<', '>', '='];
-/// Of those, the ones that also divide fields by themselves.
+/// Characters that divide fields by themselves, in a longer delimiter too.
 const DIVIDERS: &[char] = &[',', ';', '\t', '|', '~', '^', '\u{1}', '\u{1F}', '¦', '§'];
 /// A divider twice is an empty field: no one writes these two characters as a delimiter.
 const NEVER_TWICE: &[char] = &[',', ';', '\t'];

@@ -20,7 +20,7 @@ pub(super) struct Guess {
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) text: &'a str,
-    /// `\n`, `\r\n` or the like.
+    /// Text that ends a line: `\n`, `\r\n` or the like.
     pub(super) line_end: &'a str,
     /// The text ends here: nothing was left out.
     pub(super) is_complete: bool,

@@ -42,7 +42,7 @@ pub enum Content {
     Empty,
     /// A format with a signature: `Apache Parquet`, `gzip` and so on.
     Known(&'static str),
-    /// Neither text nor a known format: a native file of bcp, perhaps.
+    /// Content that is neither text nor a known format: a native file of bcp, perhaps.
     Binary,
     /// Text.
     Text(Box<SniffedText>),
