@@ -22,7 +22,7 @@ pub struct Directory {
 /// A user-defined message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserMessage {
-    /// `message_id`, from 50001.
+    /// Number of the message (`message_id`), from 50001.
     pub number: i32,
     /// Severity of the message (`severity`).
     pub severity: u8,

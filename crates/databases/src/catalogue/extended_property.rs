@@ -18,7 +18,8 @@ pub struct PropertyOwner {
     pub minor: i32,
 }
 
-/// One property. It is kept in the definition of its table, module or database, and is dropped with it.
+/// An extended property. It is kept in the definition of its table, module or database, and is dropped with
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtendedProperty {
     /// Object that the property belongs to.

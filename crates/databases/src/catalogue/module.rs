@@ -39,7 +39,7 @@ pub struct ModuleDefinition {
     /// Columns of a view or of a function's table.
     #[serde(default)]
     pub columns: Vec<ColumnDefinition>,
-    /// For a view: sp_rename has given its columns other names than its query.
+    /// True if sp_rename has given the columns of a view other names than its query.
     #[serde(default)]
     pub renamed_columns: bool,
     /// Parameters of a procedure or function; a scalar function's value is the one without a name.

@@ -73,7 +73,7 @@ pub struct TableDefinition {
 /// A column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ColumnDefinition {
-    /// `sys.columns.column_id`, never used again after a drop.
+    /// Id of the column (`sys.columns.column_id`), never used again after a drop.
     pub id: i32,
     /// Name as created.
     pub name: String,

@@ -74,14 +74,15 @@ impl LoginRefusal {
     }
 }
 
-/// Upper bounds of the durations that are counted together, in microseconds. What takes longer is counted beyond the last.
+/// Upper bounds of the durations that are counted together, in microseconds. Longer ones are counted beyond
+/// the last.
 pub const DURATION_BOUNDS: [u64; 12] =
     [100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 60_000_000];
 
 /// Durations, counted by their size.
 #[derive(Debug, Default)]
 pub struct Durations {
-    /// One for each bound, and one for what is longer.
+    /// Count of the durations up to each bound, and of longer ones.
     cells: [Count; DURATION_BOUNDS.len() + 1],
     nanoseconds: Count,
 }

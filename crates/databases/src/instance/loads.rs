@@ -14,7 +14,7 @@ const LOADS_MAX: usize = 1000;
 /// A load that has ended well.
 #[derive(Clone, Debug)]
 pub struct FinishedLoad {
-    /// From 1, in the order in which loads ended.
+    /// Number of the load from 1, in the order in which loads ended.
     pub id: i64,
     /// Id of the session.
     pub spid: u16,
@@ -24,7 +24,7 @@ pub struct FinishedLoad {
     pub object_id: i32,
     /// The table as `schema.name`.
     pub table: String,
-    /// `INSERT BULK`, `BULK INSERT`, `INSERT SELECT` or `SELECT INTO`.
+    /// Statement of the load: `INSERT BULK`, `BULK INSERT`, `INSERT SELECT` or `SELECT INTO`.
     pub command: &'static str,
     /// Ticks of 100 ns since 0001-01-01 UTC when it began.
     pub began: i64,

@@ -22,7 +22,7 @@ use tds::{CodePage, Length, SqlType};
 pub(super) struct TableForm {
     /// The Exact form, with metadata.
     pub schema: SchemaRef,
-    /// For each column the code page that its text is stored in; None: values are stored as they are.
+    /// Code page of each column's stored text; None: values are stored as they are.
     code_pages: Vec<Option<CodePage>>,
 }
 

@@ -62,7 +62,8 @@ struct Shared {
     next: AtomicU32,
     /// Limits of databases that have none of their own.
     limits: RwLock<Option<ResourceLimits>>,
-    /// None: everything is in memory. Dropped last: who gets the directory's lock may remove files of the databases in it.
+    /// Folders of the databases; None: everything is in memory. Dropped last: the next holder of the
+    /// directory's lock may remove files of the databases in it.
     folders: Option<Box<dyn Folders>>,
 }
 

@@ -16,7 +16,7 @@ pub struct KeyWidth {
     pub clustered: bool,
     /// Positions of its columns in the table.
     pub columns: Vec<usize>,
-    /// Bytes of its columns of fixed length.
+    /// Bytes of the key's columns of fixed length.
     pub fixed_bytes: usize,
     /// Most bytes that all columns may take as declared. `None`: a column has no limit.
     declared_bytes: Option<usize>,

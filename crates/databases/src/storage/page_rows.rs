@@ -9,7 +9,7 @@ use store::record::layout::Layout;
 use store::{Kind, LyingRows, ValuePlace};
 use tds::LengthClass;
 
-/// Some rows, and where the values of a result's columns are in them.
+/// Borrowed rows of pages, and the places of a result's columns in them.
 #[derive(Debug, Clone)]
 pub struct PageRows {
     rows: LyingRows,
@@ -30,7 +30,7 @@ pub enum ScannedRows {
 pub struct PageCell {
     /// Place of the value in a record.
     pub place: ValuePlace,
-    /// Bytes of the length in front of it: none, one (0: NULL), or two (FFFF: NULL).
+    /// Bytes of the length in front of the value: none, one (0: NULL), or two (FFFF: NULL).
     pub prefix: CellPrefix,
     /// The halves of its bytes are swapped.
     pub swaps_halves: bool,

@@ -32,7 +32,7 @@ use crate::waiting::waiting;
 
 /// Rows to be written: for each column of the table its values and their type, or nothing.
 pub struct InputRows {
-    /// By position in the table; None for a column that was not given.
+    /// Values and type of each column by its position in the table; None for a column that was not given.
     pub columns: Vec<Option<(ArrayRef, SqlType)>>,
     /// Number of rows.
     pub rows: usize,
@@ -61,7 +61,7 @@ impl InputRows {
 /// Options for writing rows.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// `INSERT` or `UPDATE`, for messages about single values.
+    /// Name of the statement, `INSERT` or `UPDATE`, for messages about single values.
     pub statement: &'static str,
     /// The statement in constraint errors, where `MERGE` has its own name.
     pub conflict: &'static str,
