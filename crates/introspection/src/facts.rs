@@ -128,7 +128,7 @@ pub struct Facts {
     pub identities: IdentityReader,
     /// Reads views, procedures, functions, sequences and synonyms.
     pub module_reader: ModuleReader,
-    /// In a trigger: the columns that were assigned.
+    /// Columns that were assigned, in a trigger.
     pub updated: Option<Arc<UpdatedColumns>>,
     /// Triggers that run, the innermost last.
     pub triggers: Vec<i32>,

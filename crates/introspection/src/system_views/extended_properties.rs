@@ -55,7 +55,7 @@ fn fill(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Something that the levels of a call name.
+/// An object that the levels of a call name.
 struct Listed<'a> {
     kind: &'static str,
     name: &'a str,

@@ -95,7 +95,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 pub struct IndexRow<'t> {
     pub name: Option<&'t str>,
     pub id: i32,
-    /// `sys.indexes.type`.
+    /// Type of the index (`sys.indexes.type`).
     pub kind: u8,
     unique: bool,
     primary: bool,

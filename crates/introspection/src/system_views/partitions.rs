@@ -87,7 +87,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 pub struct Space {
     /// Leaves, or pages of a heap.
     pub in_row_data: u64,
-    /// In use, maps and upper levels of a tree among them.
+    /// Pages in use, maps and upper levels of a tree among them.
     pub in_row_used: u64,
     /// Pages of the index's extents, and its maps.
     pub in_row_reserved: u64,
