@@ -59,7 +59,7 @@ impl Resolve for Names {
     }
 }
 
-/// Notes a name that was found, and says what the error of another is.
+/// Notes a name that was found, and decides the error of one that was not.
 fn settled<T>(
     known: &Mutex<HashSet<String>>,
     host: &str,

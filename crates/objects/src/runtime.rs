@@ -50,7 +50,7 @@ pub(crate) fn ranges() -> io::Result<Arc<Semaphore>> {
     Ok(Arc::clone(&running()?.ranges))
 }
 
-/// Something that runs in the background. Dropped, it ends.
+/// Work that runs in the background. Dropped, it ends.
 pub(crate) struct Task<T> {
     result: Receiver<io::Result<T>>,
     handle: AbortHandle,

@@ -297,7 +297,7 @@ fn content_range(headers: &HeaderMap) -> (Option<u64>, Option<u64>) {
     (range.split_once('-').and_then(|(start, _)| start.trim().parse().ok()), total.trim().parse().ok())
 }
 
-/// Asks until there is an answer that is no passing trouble.
+/// Sends a request until the answer is no passing trouble.
 async fn tried(patience: &mut Patience, request: impl Fn() -> RequestBuilder) -> io::Result<Response> {
     loop {
         let error = match request().send().await {
