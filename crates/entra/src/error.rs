@@ -6,7 +6,7 @@ use sign_in::PasswordError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntraError {
-    /// Something necessary is absent or malformed.
+    /// A necessary setting is absent or malformed.
     #[error("{0}")]
     Setting(String),
     /// This way of signing in is not there on this machine. A chain goes on with the next one.

@@ -19,7 +19,7 @@ const MARGIN: Duration = Duration::from_secs(300);
 pub(crate) struct Token {
     pub text: Secret,
     pub expires: SystemTime,
-    /// From here on another one is got, if that is possible.
+    /// Time from which on another token is got, if that is possible.
     pub renew: SystemTime,
     /// Secret that gets the next token without a person.
     pub refresh: Option<Secret>,
