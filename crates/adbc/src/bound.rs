@@ -16,9 +16,9 @@ pub(crate) type Parameter = (String, SqlType, Value);
 /// Names of the bound rows' columns in the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Naming {
-    /// `@P1`, `@P2`, …: the statement has that many `?`.
+    /// Names `@P1`, `@P2`, …: the statement has that many `?`.
     ByPosition(usize),
-    /// `@` and the column's own name.
+    /// Names made of `@` and the column's own name.
     ByName,
 }
 
