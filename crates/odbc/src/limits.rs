@@ -14,9 +14,9 @@ const BATCH_ROWS: &str = "bulkwire.odbc.batch_rows";
 pub(crate) struct Limits {
     /// UTF-16 units of a text. A longer one is an error.
     pub(crate) max_text_size: usize,
-    /// Bytes of a binary value. A longer one is an error.
+    /// Greatest number of bytes of a binary value. A longer one is an error.
     pub(crate) max_binary_size: usize,
-    /// Bytes of all buffers of a statement.
+    /// Greatest number of bytes of all buffers of a statement.
     pub(crate) max_bytes_per_batch: usize,
     /// Rows of a batch, if they do not take more bytes.
     pub(crate) batch_rows: usize,
