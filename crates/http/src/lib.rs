@@ -41,7 +41,7 @@ pub struct Limits {
     pub head_bytes: usize,
     /// The largest body in bytes. It is read as a whole before its route is asked.
     pub body_bytes: usize,
-    /// From the last answer, or the start of the connection, to the end of the next head.
+    /// Longest time from the last answer, or the start of the connection, to the end of the next head.
     pub head_time: Duration,
     /// Longest time for receiving a body, and for an answer to wait for its reader.
     pub transfer_time: Duration,
