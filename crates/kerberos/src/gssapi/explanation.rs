@@ -15,7 +15,7 @@ pub(crate) struct Situation {
 /// A text of the library's, and what helps then.
 type Hint = (&'static str, fn(&Situation) -> String);
 
-/// In the order in which they are looked for: the library's texts repeat one another.
+/// Hints for a client, in the order in which they are looked for: the library's texts repeat one another.
 const CLIENT: &[Hint] = &[
     ("Clock skew too great", |_| {
         "the clocks of this machine and of the KDC or server differ too much: set them".to_owned()
