@@ -36,7 +36,7 @@ struct ColumnChange {
 /// A value that has no such form.
 #[derive(Debug)]
 pub struct Misfit {
-    /// Index of its row.
+    /// Index of the value's row.
     pub row: u32,
     /// Value, and the reason why it has no such form.
     pub error: CellError,
