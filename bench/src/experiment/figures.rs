@@ -98,11 +98,11 @@ fn count(row: &[Value], column: usize) -> Option<u64> {
 pub struct FileIo {
     /// Reads.
     pub reads: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub read_bytes: u64,
     /// Writes.
     pub writes: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub written_bytes: u64,
     /// Milliseconds for which requests waited, all together.
     pub stall_ms: u64,

@@ -44,7 +44,7 @@ pub struct SizeResults {
     pub findings: Vec<Finding>,
 }
 
-/// One variant's runs, in the order of rounds, and what they come to.
+/// Runs of a variant, in the order of rounds, and their spreads.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
     /// Variant of the runs.

@@ -64,7 +64,7 @@ pub enum Limit {
     LogWrite,
     /// The server's processors.
     ServerProcessor,
-    /// None: everything that was asked for was done in time.
+    /// No resource: all batches were sent and done in time.
     None,
     /// The server shows none.
     Unknown,
