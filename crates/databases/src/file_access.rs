@@ -25,7 +25,8 @@ impl FileAccess {
     /// Finds the file of a name; a relative one is looked for below the first directory. Symbolic links may
     /// not lead out.
     ///
-    /// Errors: 4860 if there is no such file, 4861 if it may not be read.
+    /// # Errors
+    /// Error 4860 if there is no such file, 4861 if it may not be read.
     pub fn existing(&self, name: &str) -> Result<PathBuf, SqlError> {
         let path = self.absolute(name)?;
         match path.canonicalize() {
@@ -51,7 +52,8 @@ impl FileAccess {
 
     /// Returns the path of a file that is to be made.
     ///
-    /// Errors: 4861 if it exists or may not be made.
+    /// # Errors
+    /// Error 4861 if it exists or may not be made.
     pub fn fresh(&self, name: &str) -> Result<PathBuf, SqlError> {
         let path = self.absolute(name)?;
         let (Some(parent), Some(file_name)) = (path.parent(), path.file_name()) else {

@@ -102,8 +102,10 @@ fn group_limit(root: &Path) -> Option<u64> {
     limits.into_iter().min()
 }
 
-/// Parses a size such as `512MB`, `2GiB` or `1000000`; units are powers of 1024. Errors: a sentence for the
-/// user.
+/// Parses a size such as `512MB`, `2GiB` or `1000000`; units are powers of 1024.
+///
+/// # Errors
+/// A text that names no size gives a sentence for the user.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -131,7 +131,10 @@ impl TableDefinition {
     }
 
     /// Returns the text for the store, without the properties of dropped columns and constraints, whose
-    /// numbers may be used again. Errors: none that a definition of ours gives.
+    /// numbers may be used again.
+    ///
+    /// # Errors
+    /// The definition cannot be written as JSON, which holds for none of its values.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         if self.extended_properties.iter().all(|property| self.has(property.owner)) {
             return serde_json::to_string(self);

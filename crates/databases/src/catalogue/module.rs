@@ -169,7 +169,10 @@ pub struct Module {
 }
 
 impl Module {
-    /// Returns the body of the statement; None for sequences and synonyms. Errors: those of reading it.
+    /// Returns the body of the statement; None for sequences and synonyms.
+    ///
+    /// # Errors
+    /// The text of the statement cannot be parsed.
     pub fn body(&self) -> Result<Option<&ModuleBody>, SqlError> {
         match &self.statement {
             Ok(create) => Ok(create.as_ref().map(|create| &create.body)),
@@ -184,7 +187,10 @@ impl ModuleDefinition {
         format!("{}.{}", self.schema, self.name)
     }
 
-    /// Returns the text that the store keeps. Errors: none that a definition of ours gives.
+    /// Returns the text that the store keeps.
+    ///
+    /// # Errors
+    /// The definition cannot be written as JSON, which holds for none of its values.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self).map(|json| format!("{MARK}{json}"))
     }

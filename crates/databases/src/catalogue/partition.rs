@@ -89,7 +89,10 @@ pub fn is_partition_entry(properties: &str) -> bool {
 }
 
 impl PartitionFunction {
-    /// Returns the text that the store keeps. Errors: none that a function of ours gives.
+    /// Returns the text that the store keeps.
+    ///
+    /// # Errors
+    /// The definition cannot be written as JSON, which holds for none of its values.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self).map(|json| format!("{FUNCTION_MARK}{json}"))
     }
@@ -97,7 +100,8 @@ impl PartitionFunction {
     /// Parses the function that the properties of a table of the store describe; None if they are of
     /// something else.
     ///
-    /// Errors: they are a function's, and damaged.
+    /// # Errors
+    /// The properties are those of a function, and damaged.
     pub fn of(properties: &str) -> Result<Option<PartitionFunction>, serde_json::Error> {
         properties.strip_prefix(FUNCTION_MARK).map(serde_json::from_str).transpose()
     }
@@ -108,7 +112,10 @@ impl PartitionFunction {
         store_key(database, "dbo", &format!("\u{2}{name}"))
     }
 
-    /// Returns the ranges that the function defines. Errors: 596 if its boundaries are damaged.
+    /// Returns the ranges that the function defines.
+    ///
+    /// # Errors
+    /// Error 596 if its boundaries are damaged.
     pub fn ranges(&self) -> Result<PartitionRanges, SqlError> {
         let damaged = |what: &str| {
             SqlError::internal(format!(
@@ -136,7 +143,10 @@ impl PartitionFunction {
 }
 
 impl PartitionScheme {
-    /// Returns the text that the store keeps. Errors: none that a scheme of ours gives.
+    /// Returns the text that the store keeps.
+    ///
+    /// # Errors
+    /// The definition cannot be written as JSON, which holds for none of its values.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self).map(|json| format!("{SCHEME_MARK}{json}"))
     }
@@ -144,7 +154,8 @@ impl PartitionScheme {
     /// Parses the scheme that the properties of a table of the store describe; None if they are of something
     /// else.
     ///
-    /// Errors: they are a scheme's, and damaged.
+    /// # Errors
+    /// The properties are those of a scheme, and damaged.
     pub fn of(properties: &str) -> Result<Option<PartitionScheme>, serde_json::Error> {
         properties.strip_prefix(SCHEME_MARK).map(serde_json::from_str).transpose()
     }
@@ -246,8 +257,10 @@ impl PartitionRanges {
         self.keys.partition_point(before) + 1
     }
 
-    /// Returns the partition of each value of an array in the Exact form. Errors: 596 for an array of another
-    /// type.
+    /// Returns the partition of each value of an array in the Exact form.
+    ///
+    /// # Errors
+    /// Error 596 for an array of another type.
     pub fn numbers(&self, array: &dyn Array) -> Result<Vec<usize>, SqlError> {
         let mut numbers = Vec::with_capacity(array.len());
         // Rows often come in order: the next value is compared with the boundaries of the last one's partition first.

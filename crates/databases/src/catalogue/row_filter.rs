@@ -47,8 +47,10 @@ pub fn wrong_filter(index: &str, table: &str) -> SqlError {
 }
 
 impl RowFilter {
-    /// Parses the filter of an index. Errors: 10735 for a condition that no filter can have, 207 for an
-    /// unknown column.
+    /// Parses the filter of an index.
+    ///
+    /// # Errors
+    /// Error 10735 for a condition that no filter can have, 207 for an unknown column.
     pub fn new(text: &str, index: &str, table: &TableDefinition) -> Result<RowFilter, SqlError> {
         let refused = || wrong_filter(index, &table.name);
         let mut terms = Vec::new();

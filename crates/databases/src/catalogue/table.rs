@@ -100,7 +100,8 @@ pub struct ColumnDefinition {
     /// PERSISTED, as declared.
     #[serde(default)]
     pub persisted: bool,
-    /// Defined with ANSI_PADDING OFF, and of a type that [knows the difference](has_ansi_padding).
+    /// True if the column was defined with ANSI_PADDING OFF and its type [depends on the
+    /// option](has_ansi_padding).
     #[serde(default)]
     pub ansi_padding_off: bool,
     /// The alias type that it was declared as: `schema.name`.
@@ -301,7 +302,10 @@ impl UniqueKey {
 }
 
 impl Index {
-    /// Parses the index's filter. Errors: those of [`RowFilter::new`].
+    /// Parses the index's filter.
+    ///
+    /// # Errors
+    /// The errors of [`RowFilter::new`].
     pub fn row_filter(&self, table: &TableDefinition) -> Result<Option<RowFilter>, SqlError> {
         self.filter.as_ref().map(|text| RowFilter::new(text, &self.name, table)).transpose()
     }

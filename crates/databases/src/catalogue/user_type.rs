@@ -43,7 +43,10 @@ pub enum UserTypeKind {
 }
 
 impl UserType {
-    /// Returns the text that the store keeps. Errors: none that a type of ours gives.
+    /// Returns the text that the store keeps.
+    ///
+    /// # Errors
+    /// The definition cannot be written as JSON, which holds for none of its values.
     pub fn to_properties(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self).map(|json| format!("{MARK}{json}"))
     }
@@ -51,7 +54,8 @@ impl UserType {
     /// Parses the type that the properties of a table of the store describe; None if they are of something
     /// else.
     ///
-    /// Errors: they are a type's, and damaged.
+    /// # Errors
+    /// The properties are those of a type, and damaged.
     pub fn of(properties: &str) -> Result<Option<UserType>, serde_json::Error> {
         properties.strip_prefix(MARK).map(serde_json::from_str).transpose()
     }

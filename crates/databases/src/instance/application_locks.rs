@@ -107,7 +107,10 @@ impl LockHolder {
         LockHolder { locks: Arc::clone(locks), id, in_transaction: false }
     }
 
-    /// Takes a lock. `patience` is how long to wait; None for ever. Errors: 3617 if the request is to stop.
+    /// Takes a lock. `patience` is how long to wait; None for ever.
+    ///
+    /// # Errors
+    /// Error 3617 if the request is to stop.
     pub async fn take(
         &mut self,
         database: &str,

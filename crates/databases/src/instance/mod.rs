@@ -229,14 +229,16 @@ impl Instance {
 
     /// Returns committed databases and schemas.
     ///
-    /// Errors: 596 if their catalogue is missing or damaged.
+    /// # Errors
+    /// Error 596 if their catalogue is missing or damaged.
     pub fn directory(&self) -> Result<Arc<Directory>, SqlError> {
         self.directory_of(self.store.snapshot().table(DIRECTORY_KEY))
     }
 
     /// Reads the directory that the catalogue's table keeps.
     ///
-    /// Errors: 596 if the table is missing or damaged.
+    /// # Errors
+    /// Error 596 if the table is missing or damaged.
     pub fn directory_of(&self, table: Option<TableInfo>) -> Result<Arc<Directory>, SqlError> {
         let table = table.ok_or_else(|| SqlError::internal("the catalogue of databases is missing"))?;
         let text = table.properties;
@@ -252,7 +254,8 @@ impl Instance {
 
     /// Returns the definition of a stored table; None for the directory, modules and types.
     ///
-    /// Errors: 596 if the properties are damaged.
+    /// # Errors
+    /// Error 596 if the properties are damaged.
     pub fn definition(&self, info: &TableInfo) -> Result<Option<Arc<TableDefinition>>, SqlError> {
         let module = ModuleDefinition::json_of(&info.properties).is_some();
         let other = UserType::is_one(&info.properties) || is_partition_entry(&info.properties);
@@ -276,7 +279,8 @@ impl Instance {
 
     /// Returns the module that is kept as this table of the store; None if it is a table.
     ///
-    /// Errors: 596 if the properties are damaged.
+    /// # Errors
+    /// Error 596 if the properties are damaged.
     pub fn module(&self, info: &TableInfo) -> Result<Option<Arc<Module>>, SqlError> {
         let Some(json) = ModuleDefinition::json_of(&info.properties) else { return Ok(None) };
         let mut modules = self.modules.lock();
@@ -328,7 +332,8 @@ impl Instance {
     /// Returns the last identity value by a table's committed rows, which are read, and by the value that was
     /// set.
     ///
-    /// Errors: a definition that is damaged, rows that cannot be read.
+    /// # Errors
+    /// The definition is damaged, or rows cannot be read.
     pub fn stored_identity(&self, object_id: i32) -> Result<Option<i64>, SqlError> {
         let snapshot = self.store.snapshot();
         for info in snapshot.tables() {
@@ -395,7 +400,8 @@ impl Instance {
 
 /// Parses the user-defined type that is kept as this table of the store; None if it is something else.
 ///
-/// Errors: 596 if the properties are damaged.
+/// # Errors
+/// Error 596 if the properties are damaged.
 pub fn user_type(info: &TableInfo) -> Result<Option<UserType>, SqlError> {
     UserType::of(&info.properties).map_err(|error| {
         SqlError::internal(format!("the definition of type {} is damaged: {error}", info.name))
@@ -404,7 +410,8 @@ pub fn user_type(info: &TableInfo) -> Result<Option<UserType>, SqlError> {
 
 /// Parses the partition function that is kept as this table of the store; None if it is something else.
 ///
-/// Errors: 596 if the properties are damaged.
+/// # Errors
+/// Error 596 if the properties are damaged.
 pub fn partition_function(info: &TableInfo) -> Result<Option<PartitionFunction>, SqlError> {
     PartitionFunction::of(&info.properties).map_err(|error| {
         SqlError::internal(format!("the definition of partition function {} is damaged: {error}", info.name))
@@ -413,15 +420,18 @@ pub fn partition_function(info: &TableInfo) -> Result<Option<PartitionFunction>,
 
 /// Parses the partition scheme that is kept as this table of the store; None if it is something else.
 ///
-/// Errors: 596 if the properties are damaged.
+/// # Errors
+/// Error 596 if the properties are damaged.
 pub fn partition_scheme(info: &TableInfo) -> Result<Option<PartitionScheme>, SqlError> {
     PartitionScheme::of(&info.properties).map_err(|error| {
         SqlError::internal(format!("the definition of partition scheme {} is damaged: {error}", info.name))
     })
 }
 
-/// Checks that a definition fits the store's table. Later readers of its filters rely on it. Errors: 596 if
-/// it does not.
+/// Checks that a definition fits the store's table. Later readers of its filters rely on it.
+///
+/// # Errors
+/// Error 596 if it does not.
 fn check_stored(definition: &TableDefinition, info: &TableInfo) -> Result<(), SqlError> {
     let (declared, stored) = (definition.columns.len(), info.schema.fields().len());
     if declared != stored {

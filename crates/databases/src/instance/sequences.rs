@@ -33,7 +33,10 @@ pub fn after(sequence: &SequenceDefinition, value: i64) -> Option<i64> {
 }
 
 impl Instance {
-    /// Takes the next value of a sequence. Errors: 11728 if there is none left.
+    /// Takes the next value of a sequence.
+    ///
+    /// # Errors
+    /// Error 11728 if there is none left.
     pub fn next_of_sequence(
         self: &Arc<Self>,
         definition: &ModuleDefinition,

@@ -248,7 +248,8 @@ impl DatabaseTransaction {
                     let done = inner.open(&table).finish_bulk(writer).map(|_| ());
                     result = done.map_err(|error| self.refused(&table, error));
                 }
-                // Dropped meanwhile, or one of them has failed: what they wrote is undone with the statement.
+                // The table was dropped meanwhile, or another writer has failed. The rows written are undone
+                // with the statement.
                 _ => inner.abandon_bulk(writer),
             }
         }

@@ -353,7 +353,7 @@ impl Databases {
     /// Ends the creation of a database that the catalogue durably names.
     pub fn keep(&self, folder: &str) {
         if let Some(folders) = &self.shared.folders {
-            // Left over, it says nothing of a folder that the catalogue names.
+            // A mark that stays behind is ignored for a folder that the catalogue names.
             folders.unmark(folder).ok();
         }
     }
@@ -420,8 +420,10 @@ fn failed(operation: &'static str, source: std::io::Error) -> EngineError {
     EngineError::Io { operation, path: "the data directory".into(), source }
 }
 
-/// Checks a directory without a catalogue of databases. Errors: it has databases, which would be lost without
-/// a catalogue.
+/// Checks a directory without a catalogue of databases.
+///
+/// # Errors
+/// The directory has databases, which would be lost without a catalogue.
 fn without_master(folders: &dyn Folders, present: &[String]) -> Result<(), EngineError> {
     if present.iter().any(|folder| folder == MASTER) {
         return Ok(());
@@ -436,7 +438,10 @@ fn without_master(folders: &dyn Folders, present: &[String]) -> Result<(), Engin
 }
 
 /// Checks a directory whose catalogue names no databases. The catalogue is made with the first databases,
-/// before any other can be. Errors: there are others, so that it was there and is gone.
+/// before any other can be.
+///
+/// # Errors
+/// Other databases exist, so that the catalogue was there and is gone.
 fn refuse_unnamed(folders: Option<&dyn Folders>, present: &[String]) -> Result<(), EngineError> {
     let Some(folders) = folders else { return Ok(()) };
     let every_server = |folder: &str| folder == MASTER || folder == TEMPDB || SYSTEM.contains(&folder);

@@ -236,7 +236,10 @@ impl Transaction {
         self.parts.get_mut(&number_of(table))?.transaction.take_logging(table)
     }
 
-    /// Ends the adding of rows by one statement. Errors: duplicate keys, and rows that are not in the declared order.
+    /// Ends the adding of rows by one statement.
+    ///
+    /// # Errors
+    /// A key exists already, or rows are not in the declared order.
     pub fn settle(&mut self) -> Result<(), StoreError> {
         self.parts.values_mut().try_for_each(|part| part.transaction.settle())
     }

@@ -144,7 +144,10 @@ impl Figures {
         self.snapshot.table_of(object)
     }
 
-    /// Counts the pages of all allocation units of a table. Errors: maps of pages that cannot be read.
+    /// Counts the pages of all allocation units of a table.
+    ///
+    /// # Errors
+    /// The maps of pages cannot be read.
     pub fn spaces(&self, table: &Table) -> Result<Arc<Vec<AllocationUnitSpace>>, StoreError> {
         if let Some(known) = self.spaces.lock().get(&table.object) {
             return Ok(Arc::clone(known));
@@ -154,7 +157,10 @@ impl Figures {
         Ok(spaces)
     }
 
-    /// Measures density and order of a table's pages. Errors: pages that cannot be read.
+    /// Measures density and order of a table's pages.
+    ///
+    /// # Errors
+    /// A page cannot be read.
     pub fn statistics(&self, table: &Table, detail: ScanDetail) -> Result<Vec<PageStatistics>, EngineError> {
         self.snapshot.physical_statistics(&table.name, detail)
     }

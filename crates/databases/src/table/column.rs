@@ -13,7 +13,8 @@ use crate::catalogue::{ColumnDefinition, TableDefinition};
 
 /// Converts `array`, whose values are of type `from`, to the column's type.
 ///
-/// Errors: 2628 for what is too long, 8152 never (it is the older text of the same), and those of conversions.
+/// # Errors
+/// Error 2628 for a value that is too long (never 8152, its older form), and the errors of conversions.
 pub(super) fn to_column(
     array: &ArrayRef,
     from: &SqlType,

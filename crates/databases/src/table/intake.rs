@@ -113,7 +113,8 @@ pub(super) struct RowWork<'a> {
 impl Intake {
     /// Decides. `copier` asks the store whether its pages can hold rows of a form.
     ///
-    /// Errors: those of the store when it is asked.
+    /// # Errors
+    /// The errors of the store.
     pub(super) fn decide(
         load: LoadFacts<'_>,
         work: RowWork<'_>,

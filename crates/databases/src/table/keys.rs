@@ -44,7 +44,8 @@ impl SeenKeys {
 
     /// Counts rows in. `columns` gives the array of a column by its position in the table.
     ///
-    /// Errors: 2627 or 2601 for the first duplicate; the set is then spoilt and must be dropped.
+    /// # Errors
+    /// Error 2627 or 2601 for the first duplicate. The set can no longer be used then, and must be dropped.
     pub fn add(
         &mut self,
         table: &TableDefinition,

@@ -51,7 +51,10 @@ impl OrderCheck {
         })
     }
 
-    /// Checks the next rows. Errors: 4819 for a row that should have come before its predecessor.
+    /// Checks the next rows.
+    ///
+    /// # Errors
+    /// Error 4819 for a row that should have come before its predecessor.
     pub fn check(&mut self, table: &TableDefinition, batch: &RecordBatch) -> Result<(), SqlError> {
         let (mut arrays, mut keys, mut fields, mut definitions) =
             (Vec::<ArrayRef>::new(), Vec::<ArrayRef>::new(), Vec::new(), Vec::new());

@@ -83,7 +83,10 @@ impl PendingKeys {
         Ok(Some(false))
     }
 
-    /// Looks up all keys. Errors: 547 for a missing key.
+    /// Looks up all keys.
+    ///
+    /// # Errors
+    /// Error 547 for a missing key.
     pub fn settle(mut self, statement: &str, access: &TransactionAccess) -> Result<(), SqlError> {
         if self.keys.is_empty() {
             return Ok(());

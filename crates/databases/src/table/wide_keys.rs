@@ -21,7 +21,10 @@ impl WideKeys {
         self.0.is_empty()
     }
 
-    /// Measures the entries of rows. Errors: 1946 for a row whose entry is too long.
+    /// Measures the entries of rows.
+    ///
+    /// # Errors
+    /// Error 1946 for a row whose entry is too long.
     pub fn check(&self, table: &TableDefinition, columns: &[ArrayRef], rows: usize) -> Result<(), SqlError> {
         for key in &self.0 {
             let measured = key.columns.iter().filter_map(|position| {

@@ -256,7 +256,8 @@ impl TableWriter {
 
     /// Checks rows that are in the table by the CHECK constraints that call functions: those see the table with the rows in it.
     ///
-    /// Errors: 547.
+    /// # Errors
+    /// Error 547 for a row that violates a constraint.
     pub fn check_written(&self, rows: &RecordBatch) -> Result<(), SqlError> {
         self.check(&self.plan.called_checks, rows.columns(), rows.num_rows())
     }
@@ -351,7 +352,8 @@ impl TableWriter {
     /// Ends the writing. Puts the rows into trees that were waiting for all of them, then looks up the keys
     /// that they refer to.
     ///
-    /// Errors: 2627, 2601, 547.
+    /// # Errors
+    /// Errors 2627 and 2601 for a duplicate key, 547 for a key that is missing in another table.
     pub fn finish(&mut self) -> Result<(), SqlError> {
         self.access.write_keyed(&self.plan.definition, Transaction::settle)?;
         for pending in std::mem::take(&mut self.references) {

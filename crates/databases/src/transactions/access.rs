@@ -28,7 +28,10 @@ impl TransactionAccess {
         self.within(change, store_error)
     }
 
-    /// Runs a change of a table with keys. Errors: 2627, 2601, 4819.
+    /// Runs a change of a table with keys.
+    ///
+    /// # Errors
+    /// Errors 2627 and 2601 for a duplicate key, 4819 for rows that are out of order.
     pub fn write_keyed<T>(
         &self,
         definition: &TableDefinition,
