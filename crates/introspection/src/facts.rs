@@ -45,7 +45,10 @@ impl SessionContext {
         self.0.get(&key.to_lowercase()).map(|(value, sql_type, _)| (value.clone(), sql_type.clone()))
     }
 
-    /// Sets a key, finally if `read_only`. Errors: 15664 for a key that was set finally.
+    /// Sets a key, finally if `read_only`.
+    ///
+    /// # Errors
+    /// Error 15664 for a key that was set finally.
     pub fn set(
         &mut self,
         key: &str,
@@ -218,7 +221,10 @@ impl Facts {
         })
     }
 
-    /// Returns a result that depends on these facts. Errors: a part of the catalogue could not be read.
+    /// Returns a result that depends on these facts.
+    ///
+    /// # Errors
+    /// A part of the catalogue could not be read.
     pub fn checked<T>(&self, result: T) -> Result<T, SqlError> {
         self.failure.get().map_or(Ok(result), |error| Err(error.clone()))
     }

@@ -150,7 +150,8 @@ fn shaped(
 /// Returns the databases that an argument asks for: NULL and 0 ask for all, or for the current one where that
 /// is the function's default.
 ///
-/// Errors: 2561 for an id that no database has.
+/// # Errors
+/// Error 2561 for an id that no database has.
 pub(super) fn wanted<'f>(
     facts: &'f Facts,
     argument: Option<&Datum>,

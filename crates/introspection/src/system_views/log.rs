@@ -133,8 +133,10 @@ pub(super) fn log_info(figures: &Figures, database_id: i32, view: &mut View) {
     }
 }
 
-/// Lists the records between two positions, both included. Errors: 9005, and records that the log cannot
-/// read.
+/// Lists the records between two positions, both included.
+///
+/// # Errors
+/// Error 9005 for an invalid position, and an error for a record that cannot be read.
 pub(super) fn log_records(
     facts: &Facts,
     figures: &Figures,

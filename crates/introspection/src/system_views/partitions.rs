@@ -147,7 +147,8 @@ impl Space {
 
 /// Counts the pages of a table's rows (`index` None), or of one of its nonclustered indexes.
 ///
-/// Errors: maps of pages that cannot be read.
+/// # Errors
+/// The maps of pages cannot be read.
 pub fn space_of(figures: &Figures, table: &Table, index: Option<&str>) -> Result<Space, SqlError> {
     let wanted = index.map_or(IndexPages::Rows, IndexPages::Index);
     let mut space = Space::default();

@@ -48,7 +48,8 @@ pub(super) const STATISTICS: &str = "
 
 /// Adds the rows for the databases, tables, indexes and partitions asked for.
 ///
-/// Errors: 2561 for arguments that name nothing, and pages that cannot be read (824).
+/// # Errors
+/// Error 2561 for arguments that name nothing, 824 for a page that cannot be read.
 pub(super) fn statistics(facts: &Facts, arguments: &[Datum], view: &mut View) -> Result<(), SqlError> {
     let argument = |at: usize| arguments.get(at).and_then(Datum::as_int);
     let detail = match arguments.get(4).and_then(Datum::as_text) {
@@ -90,8 +91,10 @@ pub(super) fn statistics(facts: &Facts, arguments: &[Datum], view: &mut View) ->
     Ok(())
 }
 
-/// Measures a table's indexes, with the figures of their pages, leaf levels first. Errors: pages that cannot
-/// be read (824).
+/// Measures a table's indexes, with the figures of their pages, leaf levels first.
+///
+/// # Errors
+/// Error 824 for a page that cannot be read.
 pub fn by_index<'t>(
     figures: &Figures,
     table: &'t TableDefinition,
