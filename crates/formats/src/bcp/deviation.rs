@@ -46,7 +46,7 @@ pub enum Deviation {
     UnmappableText,
     /// Two fields fill the same column; the later one wins.
     ColumnTwice,
-    /// Written: a value holds its field's terminator, and the file cannot be read back.
+    /// A value that was written holds its field's terminator, and the file cannot be read back.
     EmbeddedTerminator,
 }
 

@@ -20,7 +20,7 @@ pub enum LongValues {
     /// that becomes UTF-16; else whole.
     #[default]
     Vendor,
-    /// Always whole. Every reader accepts that.
+    /// Every value is written whole, which every reader accepts.
     Whole,
     /// In pieces, as for a server that does not announce lengths.
     Pieces,
@@ -29,10 +29,10 @@ pub enum LongValues {
 /// Treatment of text values that are shorter or longer than a field of fixed width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FixedWidth {
-    /// Padded with blanks; a longer value fails.
+    /// Shorter values are padded with blanks; a longer value is an error.
     #[default]
     Refuse,
-    /// Padded with blanks; a longer value is cut.
+    /// Shorter values are padded with blanks; a longer value is cut.
     Cut,
 }
 

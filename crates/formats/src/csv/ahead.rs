@@ -19,9 +19,9 @@ use crate::{FormatError, Reason, RowPositions};
 
 /// Source of a reader's text.
 pub(super) enum Input {
-    /// Read when it is asked for.
+    /// Text that is read when the reader asks for it.
     Here(TextInput),
-    /// Read ahead, in pieces.
+    /// Text that other threads read ahead, in pieces.
     Ahead(Ahead),
 }
 

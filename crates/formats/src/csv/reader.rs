@@ -46,7 +46,7 @@ pub struct CsvReader {
     pub(super) ready: Ready,
     /// Threads that are to read ahead, before they have begun.
     threads: usize,
-    /// Raised behind the rows that came before it.
+    /// Error to return once the rows before it were returned.
     failure: Option<FormatError>,
     finished: bool,
     bytes_read: Arc<AtomicU64>,
@@ -447,7 +447,8 @@ impl Blocks {
             }
             Stop::TooLong => Err((self.too_long(), None)),
             Stop::TextAfterQuote { at, told_at, field } => {
-                // Read in small blocks, the row would have been too long before this was known.
+                // The limit on the length of a row comes first, as it does if the file is read in small
+                // blocks.
                 self.check_row_bytes(told_at - self.start)?;
                 Err((self.error_at(at, Reason::TextAfterQuote), Some(field)))
             }

@@ -30,7 +30,7 @@ pub(super) struct Span {
 pub(super) enum FieldForm {
     Bare,
     Quoted,
-    /// Quoted, and quotes inside are doubled.
+    /// The field is quoted, and holds quotes that are doubled.
     QuotedDoubled,
 }
 
@@ -88,7 +88,7 @@ pub(super) enum Stop {
 enum Behind {
     Delimiter,
     Terminator,
-    /// Neither delimiter nor terminator.
+    /// Text that is neither delimiter nor terminator.
     Other,
     /// More text is needed to decide.
     Unknown,

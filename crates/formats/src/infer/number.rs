@@ -91,7 +91,7 @@ pub(super) fn number(bytes: &[u8]) -> Option<Shape> {
     let significant = integer_digits + fraction.len() - leading_zeros;
     let is_double = match exponent {
         None => significant <= FLOAT_DIGITS || is_spelled_double(bytes, significant),
-        // Neither out of range nor lost to zero, and no digit too many.
+        // A number with an exponent must be in range, not become zero, and have no digit too many.
         Some(_) => is_spelled_double(bytes, if is_zero { 0 } else { integer.len() + fraction.len() }),
     };
     if exponent.is_some() && !is_double {

@@ -206,7 +206,8 @@ fn split(
                     None => return None,
                 },
                 None => {
-                    // Looked for once a row, or a delimiter that is rare would cost the square of the text.
+                    // Each row is searched once. Otherwise a rare delimiter would cost time by the square of
+                    // the length.
                     if row.is_empty() || row_end < at {
                         row_end = rest.find(row_terminator).map_or(text.len(), |end| at + end);
                     }
