@@ -72,7 +72,8 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits) {
     }
 }
 
-/// Set while the request of a connection is being answered: then the connection does not wait for its client.
+/// Flag that is set while a request of a connection is being answered. The connection does not wait for its
+/// client then.
 #[derive(Debug, Clone, Default)]
 struct Answering(Arc<AtomicBool>);
 
