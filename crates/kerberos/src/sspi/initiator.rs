@@ -12,7 +12,7 @@ pub(crate) struct Initiator {
     service: String,
     /// The token that was made at once, until it is asked for.
     first: Option<Vec<u8>>,
-    /// Gone when the sign-in is complete or has failed.
+    /// The context of the sign-in; None once it is complete or has failed.
     context: Option<PendingClientCtx>,
 }
 
