@@ -13,13 +13,13 @@ pub struct CastOptions {
     pub allow_truncate: bool,
     /// Round numbers and times, half away from zero, to what the target keeps.
     pub allow_rounding: bool,
-    /// Written in place of characters that the target's code page does not have.
+    /// Replacement for characters that the target's code page does not have; None: they are refused.
     pub replacement: Option<char>,
     /// Write lists, structs and maps as JSON text.
     pub nested_as_json: bool,
     /// Accept an instant for a target without an offset and keep the local date and time of its zone.
     pub drop_time_zone: bool,
-    /// Empty text is NULL.
+    /// Load empty text as NULL.
     pub empty_as_null: bool,
     /// Order of day, month and year in all-digit dates in text whose year does not come first; without it
     /// such dates are refused.
