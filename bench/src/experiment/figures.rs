@@ -174,13 +174,13 @@ pub fn file_io(client: &mut Client) -> Outcome<Told<BTreeMap<&'static str, FileI
 /// Space of a table, in bytes, as `sp_spaceused` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Space {
-    /// Reserved, all together.
+    /// Bytes reserved for the table, in total.
     pub reserved_bytes: u64,
-    /// Rows.
+    /// Bytes used for rows.
     pub data_bytes: u64,
-    /// Upper levels, maps and indexes.
+    /// Bytes used for upper levels, maps and indexes.
     pub index_bytes: u64,
-    /// Reserved and not used.
+    /// Bytes reserved and not used.
     pub unused_bytes: u64,
 }
 

@@ -42,9 +42,9 @@ pub enum Direction {
 pub enum TableState {
     /// Just created.
     New,
-    /// Just created, then filled with a few rows, which were deleted.
+    /// The table was just created, filled with a few rows, and emptied by DELETE.
     Emptied,
-    /// Just created, under SET ANSI_PADDING OFF.
+    /// The table was just created under SET ANSI_PADDING OFF.
     AnsiPaddingOff,
 }
 
