@@ -28,7 +28,7 @@ pub(super) struct Sink<'a> {
     out: &'a mut dyn Write,
     shared: &'a Shared,
     sum: crc32fast::Hasher,
-    /// Written so far.
+    /// Number of bytes written so far.
     pub bytes: u64,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn damaged(reason: &str) -> EngineError {
 pub(super) struct Source<'a> {
     input: &'a mut dyn Read,
     sum: crc32fast::Hasher,
-    /// Read so far.
+    /// Number of bytes read so far.
     pub bytes: u64,
 }
 

@@ -227,7 +227,7 @@ impl Pager {
     ) -> Result<(), EngineError> {
         let _gate = self.gate.read();
         for bytes in pages.iter_mut() {
-            // Made before anything is locked.
+            // The record is made before the log is locked.
             let mut record = FormatRecord::new(transaction, self.place_of(bytes), page::id(bytes), bytes);
             let lsn = self.append_after(transaction, Space::Ordinary, |previous| {
                 record.set_previous(previous);

@@ -133,7 +133,8 @@ impl Versions {
         {
             return Kept::File(Arc::new(spilled));
         }
-        // Also what a full disk has no room for: a change that fails for want of a version would be worse.
+        // A page stays in memory, even beyond the limit, if the disk has no room for it: otherwise the change
+        // would fail.
         let count = Arc::clone(&self.in_memory);
         count.fetch_add(1, Ordering::AcqRel);
         Kept::Memory(Arc::new(InMemory { page: Arc::clone(page), count }))

@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     /// The order of commits to tables that several transactions change at the same time.
     pub turns: Arc<Turns>,
     pub counters: CounterCells,
-    /// Held during a log backup.
+    /// Lock of backups and of changes to the set of data files: one of them runs at a time.
     pub backups: Mutex<()>,
     /// Decisions on transactions over several databases.
     pub(crate) decisions: Decisions,

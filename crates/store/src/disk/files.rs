@@ -107,7 +107,7 @@ impl DataFile {
 
     /// Makes everything written so far durable.
     pub fn sync(&self) -> Result<(), EngineError> {
-        // Cleared first: a write that comes in between sets it again.
+        // The flag is cleared before the files are synced, so that a write in between sets it again.
         if self.unsynced.swap(false, Ordering::AcqRel)
             && let Err(source) =
                 self.waits.during(WaitType::FlushFileBuffers, || self.io.sync(|| self.file.sync()))
@@ -134,7 +134,7 @@ impl DataFile {
 pub struct DataFiles {
     volume: Arc<dyn Volume>,
     files: RwLock<Vec<Arc<DataFile>>>,
-    /// Never held while anything else is done.
+    /// Declarations of groups and files. The lock is held only to read or change them.
     layout: RwLock<FileLayout>,
     waits: Arc<Waits>,
 }

@@ -103,7 +103,7 @@ impl EngineFiles<'_> {
             let path = shared.volume.path(&name);
             move |source| EngineError::Io { operation, path, source }
         };
-        // Cut short, the next opening does it.
+        // If the process ends before the file is removed, the next opening of the database removes it.
         shared.volume.remove(&name).map_err(io("remove"))?;
         shared.volume.sync_directory().map_err(io("sync the directory of"))
     }

@@ -126,7 +126,7 @@ impl PageBlock {
         spare.resize(RECORD_ROOM_BYTES, 0);
         let is_full = loop {
             self.fill_page(copier, bytes, &mut taken);
-            // Either that row finds no room in the page, or it is not to be copied.
+            // The next row either finds no room in the page, or cannot be copied.
             let rest = bytes.get(taken.bytes..).unwrap_or_default();
             let Some((row_bytes, length)) = copier.row(rest, &mut spare) else { break false };
             self.place(&[length as u16]);

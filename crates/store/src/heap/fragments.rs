@@ -106,7 +106,7 @@ impl FragmentWriter {
         // A load with few such values takes few extents.
         let wanted = extents.len().clamp(1, EXTENTS_AT_ONCE) as u32;
         let run = self.shared.allocator.allocate(id, &of_table, wanted, owner, &mut self.allocated)?;
-        // Also those that stay empty belong to the table.
+        // The table owns the extents that stay empty, too.
         extents.extend(run.extents().map(|extent| ExtentUse { extent, used: 0 }));
         let ready = self.ready.entry(unit).or_default();
         ready.extend(run.extents().flat_map(|extent| (0..EXTENT_PAGES).map(move |index| extent.page(index))));

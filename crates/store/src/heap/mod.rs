@@ -217,7 +217,7 @@ impl HeapWriter<'_> {
         if !is_own && !self.try_claim_to_fill(page) {
             return Ok(Attempt::Locked);
         }
-        // Only now is it certain whose it is.
+        // Another transaction could free the page until this one had claimed it.
         if self.shared.allocator.owns(unit, page)?
             && let Some(address) = self.try_place(page, page_type, record)?
         {

@@ -6,7 +6,8 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::page::UnitId;
 
-/// Held while the structure of trees is followed (shared) or changed (alone), for moments: never while a lock is waited for.
+/// Locks of the structure of trees: shared to follow it, exclusive to change it. They are held for moments
+/// only, and never by a transaction that waits for a lock.
 #[derive(Debug)]
 pub(crate) struct Latches {
     stripes: Vec<RwLock<()>>,

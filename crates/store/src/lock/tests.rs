@@ -47,7 +47,7 @@ fn a_conversion_shuts_out_what_either_mode_does() {
             assert!(both.covers(one) && both.covers(two));
             for other in LockMode::ALL {
                 let allowed = one.is_compatible(other) && two.is_compatible(other);
-                // Only a bulk load that wants more shuts out more than it must.
+                // A bulk load that converts its lock is the only one to shut out more than the two modes do.
                 let stricter = both == X && (one == BU || two == BU) && one != two;
                 assert!(both.is_compatible(other) == allowed || stricter, "{one} and {two} for {other}");
             }

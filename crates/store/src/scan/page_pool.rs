@@ -29,7 +29,7 @@ impl Pages {
                 self.0.push_back(Arc::clone(&page));
                 return page;
             }
-            // Still read, or kept by somebody.
+            // Another owner still holds this page.
             self.0.push_back(page);
         }
         let page = Arc::new(Page::from_bytes(*bytes));

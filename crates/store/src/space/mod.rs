@@ -48,7 +48,7 @@ enum Growth {
 pub struct Allocator {
     pager: Arc<Pager>,
     state: Mutex<State>,
-    /// Held for moments only.
+    /// Extents written past the log while a backup is taken. The lock is held for moments only.
     marks: Mutex<Marks>,
     /// Limit of the size of all files together in bytes; None: no limit.
     limit_bytes: Option<u64>,
@@ -551,7 +551,8 @@ impl Allocator {
                 let marked = self.pager.system_transaction(|id| {
                     self.must_change(id, Change::SetBits { page: gam, first, count: 1, value: false })?;
                     self.must_change(id, Change::SetBits { page: sgam, first, count: 1, value: true })?;
-                    // Also when all its pages are given to transactions that a recovery undoes, it is known what it is.
+                    // The first page marks the extent as mixed, even if recovery undoes all transactions that
+                    // own its pages.
                     self.set_used(id, extent.page(0), vec![maps::MIXED; EXTENT_PAGES as usize])
                 });
                 if let Err(error) = marked {

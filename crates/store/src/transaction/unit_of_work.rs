@@ -31,7 +31,7 @@ pub struct Transaction {
     pub(crate) shared: Arc<Shared>,
     pub(crate) id: u64,
     pub(crate) work: Work,
-    /// Given to this transaction: free again if it is undone.
+    /// Extents that the transaction has allocated. They are free again if it is undone.
     pub(crate) allocated: Vec<ExtentId>,
     pub(crate) forced: bool,
     /// An operation failed half way: only undoing everything is left.
@@ -332,7 +332,7 @@ pub(super) fn roll_back_all(transaction: &mut Transaction) {
     transaction.shared.pager.versions.roll_back(transaction.id);
     transaction.shared.locks.release_all(transaction.id);
     if is_undone {
-        // Only now: the next owner of an extent locks its pages.
+        // The extents are given back only after the locks, since the next owner of an extent locks its pages.
         give_back(transaction, allocated).map_err(shut).ok();
     }
     if transaction.shared.pager.log.lacks_space() && transaction.shared.pager.log.is_shut().is_none() {
