@@ -106,7 +106,7 @@ fn write(
             pages += 1;
         }
         if !unreadable.is_empty() {
-            // It is perhaps being written: once more when nothing is.
+            // A load may be writing the extent now. It is read once more when nothing changes.
             shared.allocator.marked().collect(*extent);
         }
     }

@@ -328,7 +328,8 @@ impl BufferCache {
         victims.truncate((self.frames_per_shard / 8).max(1));
         for victim in victims {
             match self.write_back(&victim) {
-                // It stays, and the cache becomes larger than it should, until there is space: others go on reading.
+                // The page stays, so that others go on reading. The cache exceeds its size until there is
+                // space on disk.
                 Err(error) if error.wants_space() => {}
                 written => {
                     written?;

@@ -38,7 +38,7 @@ impl HeldDirectory {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
         let lock = open_private(&options, &directory.join(LOCK_FILE)).map_err(OpenDirectoryError::Io)?;
-        // One that was there before, perhaps by an earlier release.
+        // The directory may exist already, with the mode that an earlier release gave it.
         #[cfg(unix)]
         close_to_others(&File::open(directory).map_err(OpenDirectoryError::Io)?);
         match lock.try_lock() {

@@ -163,7 +163,7 @@ impl VolumeFile for DirectoryFile {
 
     fn start_sync(&self) {
         let synced = Arc::clone(&self.synced);
-        // Without a thread the next sync does it all.
+        // If no thread can be started, the next sync does all the work.
         let begun = std::thread::Builder::new().name("write behind".to_owned()).spawn(move || {
             // The sync that runs now does this work.
             if let Some(mut failed) = synced.failed.try_lock() {

@@ -351,7 +351,7 @@ fn storage_of(shared: &Shared, object: u32) -> u32 {
 impl Shared {
     fn load_catalogue(self: &Arc<Self>) -> Result<(), EngineError> {
         let first = self.catalogue_iam;
-        // Its other units were created next to it and are empty.
+        // The other units of the catalogue were created with this one, and stay empty.
         let mut table = Table::new(CATALOGUE, "sys.objects", ("", None), catalogue_layout()?, |id| {
             Ok(Unit { id, group: PRIMARY, first_iam: PageId::NONE, extents: Arc::default() })
         })?;

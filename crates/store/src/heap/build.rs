@@ -59,9 +59,9 @@ struct Level {
 /// Degree to which a tree's pages are filled when it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// To the fill factor, for CREATE INDEX and for loads that lock the table.
+    /// Pages are filled to the fill factor, for CREATE INDEX and for loads that lock the table.
     AsDeclared,
-    /// Completely, as if the rows had been inserted in their order.
+    /// Pages are filled completely, as if the rows had been inserted in their order.
     Up,
 }
 

@@ -115,7 +115,7 @@ impl<'a> HeapWriter<'a> {
                 self.unclaim(other);
             }
             if self.try_claim(id) {
-                // Its last owner may have changed it until now.
+                // The last owner of the lock may have changed the page until now.
                 return read(id);
             }
             drop(latch);

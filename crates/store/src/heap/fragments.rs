@@ -175,7 +175,7 @@ pub(crate) fn write_pages(
             page::set_unlogged(bytes);
         }
         let written = write(pages);
-        // One that began since may have copied what was here before.
+        // A backup that began meanwhile may have copied the former contents of these extents.
         run.extents().for_each(|extent| shared.allocator.marked().collect(extent));
         written
     } else {

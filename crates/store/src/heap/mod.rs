@@ -100,7 +100,7 @@ impl HeapWriter<'_> {
         }
         let row = self.row(address)?;
         if record::forwarded_from(&row).is_some() {
-            // It is reached by its own address only.
+            // A forwarded row is reached only by the address of its stub.
             return Err(no_row(address));
         }
         match record::stub_target(&row) {
@@ -133,7 +133,7 @@ impl HeapWriter<'_> {
             .stored(&after)
             .ok_or_else(|| tree::damaged(at.page, "a row cannot be compressed"))?
             .into_owned();
-        // Others in the page must still be able to move when this one has grown.
+        // The other rows of the page must still have room for stubs when this row has grown.
         let short = |row: &[u8]| STUB_BYTES.saturating_sub(row.len());
         let reserve = self.stub_reserve(&page) + short(&after);
         let free = page.free_bytes() + before.len() + short(&before);
@@ -196,7 +196,7 @@ impl HeapWriter<'_> {
         }
         let page = self.new_page(kind, page_type, &unit)?;
         if self.beside.is_some() {
-            // It need not be the last.
+            // Other transactions add pages as well, so this one need not be the last page of the unit.
             shared.room.note(unit.id, page);
         }
         let placed = self.try_place(page, page_type, record)?;

@@ -222,7 +222,7 @@ pub(crate) struct LeafMaker {
 
 /// Leaves that are written and not linked yet.
 struct NewLeaves {
-    /// The first of them, or the leaf that is to follow them all.
+    /// First of the leaves, or the leaf that is to follow them all.
     first: PageId,
     last: PageId,
     /// Entries for these leaves in the level above.

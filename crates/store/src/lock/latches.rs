@@ -30,7 +30,7 @@ impl Latches {
 
     /// Takes exclusive latches, so that nobody follows these trees.
     pub fn take(&self, units: impl Iterator<Item = UnitId>) -> Vec<RwLockWriteGuard<'_, ()>> {
-        // In one order, or two would wait for each other.
+        // All callers take the latches in the same order, so that two never wait for each other.
         let stripes: BTreeSet<usize> = units.map(stripe).collect();
         stripes.into_iter().filter_map(|stripe| self.stripes.get(stripe)).map(RwLock::write).collect()
     }

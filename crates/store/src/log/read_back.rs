@@ -67,9 +67,9 @@ impl ReadBack {
         };
         self.file = Some((lsn.file, Arc::clone(&file)));
         let bytes = block::read_block(&*file, lsn)?;
-        // Its checksum was found right when it was read.
+        // `read_block` has checked the checksum already.
         let block = Block::parse_checked(&bytes, lsn.file, lsn.block);
-        // Without a record in it, the caller says that the log is damaged.
+        // If the block holds no record, the caller reports damage of the log.
         let records = block.map(|block| block.places()).unwrap_or_default();
         Ok(ReadBlock { file: lsn.file, position: lsn.block, bytes, records })
     }

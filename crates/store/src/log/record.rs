@@ -269,7 +269,7 @@ impl Change {
             Self::Reformat { before, after, .. } => {
                 let same = before.rows().eq(target.rows()) && before.level() == target.level();
                 if same {
-                    // Its neighbours are not part of its content.
+                    // The links to neighbours stay: they are no part of the content.
                     let (previous, next) = (target.previous(), target.next());
                     *target = (**after).clone();
                     target.set_links(previous, next);

@@ -40,7 +40,7 @@ impl LogScan {
             let Some(previous_end) = block::parse_file_header(&bytes, number).filter(|_| number == expected)
             else {
                 if numbers.last() == Some(&number) && number > from.file {
-                    // It was being created.
+                    // The last file was being created when the process ended.
                     volume.remove(&file_name(number)).map_err(io("remove", &file_name(number)))?;
                     break;
                 }
@@ -67,7 +67,8 @@ impl LogScan {
         if synced_later {
             return Err(damaged(last, end, "a block that had been synced is damaged"));
         }
-        // Its blocks may have been written but not synced; from here on they count.
+        // Blocks of the last file may have been written but not synced. They count from here on, so they are
+        // synced.
         let file = volume.open(&file_name(last)).map_err(io("open", &file_name(last)))?;
         file.sync().map_err(io("sync", &file_name(last)))?;
         Ok(Self { volume: Arc::clone(volume), files })

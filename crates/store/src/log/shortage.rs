@@ -65,7 +65,7 @@ impl Log {
                 Ok(())
             }
             Err(EngineError::Io { source, .. }) if wants_space(&source) => {
-                // It must not be found, since it says that this one ends here.
+                // Recovery must not find the new file, since its header says that the current file ends here.
                 let removed = match self.volume.remove(&file_name(number)) {
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
                     removed => removed,

@@ -45,7 +45,7 @@ impl UnitKind {
 /// Neighbouring extents of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// The first of them.
+    /// First extent of the run.
     pub first: ExtentId,
     /// Number of extents.
     pub count: u32,

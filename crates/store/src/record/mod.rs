@@ -149,7 +149,7 @@ pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
     let array = fixed + 2 + usize::from(u16_at(record, fixed)?).div_ceil(8);
     let count = if status & HAS_VARIABLE != 0 { usize::from(u16_at(record, array)?) } else { 0 };
     let data = if count > 0 { array + 2 + 2 * count } else { array };
-    // One more entry, and the count itself if there was none.
+    // The array grows by one entry of two bytes, and by its count if there was none.
     let grown = if count > 0 { 2 } else { 4 };
     let mut out = record.get(..array)?.to_vec();
     *out.first_mut()? = (status & !TYPE_BITS) | FORWARDED_STATUS | HAS_VARIABLE;

@@ -247,7 +247,7 @@ impl<'a> BoundBatch<'a> {
             let entry = array + 2 + 2 * index;
             if !any_moved && source.nulls.is_none() && counts.iter().all(|count| usize::from(*count) > index)
             {
-                // As most columns are: a value in every row.
+                // The common case: every row has a value.
                 let ends = ends.get(rows.start..=rows.end).unwrap_or_default();
                 for ((start, cursor), pair) in offsets.iter().zip(&mut cursors).zip(ends.windows(2)) {
                     let [first, end] = *pair else { continue };
@@ -408,7 +408,9 @@ pub(super) fn template(layout: &Layout) -> Vec<u8> {
 }
 
 /// Makes `width` bytes for each of `rows` rows, as `convert` writes them; rows that are null are left out.
-/// Errors: the first row that it refuses.
+///
+/// # Errors
+/// Number of the first row that `convert` refuses, and its reason.
 fn converted<'a>(
     (width, rows, nulls): (usize, usize, Option<&NullBuffer>),
     convert: impl Fn(usize, &mut [u8]) -> Result<(), &'static str>,
@@ -603,7 +605,7 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
 /// Returns the bytes of the longest value, also if it is that of a null.
 fn longest(ends: &[i32]) -> usize {
     let lengths = ends.iter().zip(ends.get(1..).unwrap_or_default()).map(|(start, end)| end - start);
-    // Without a comparison that decides anything, so that many are made at once.
+    // The loop has no branch, so that the compiler compares many lengths at once.
     lengths.fold(0, |most, length| length.max(most)) as usize
 }
 

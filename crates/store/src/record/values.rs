@@ -166,7 +166,7 @@ impl Values {
             Self::Bytes10(values) => fixed_binary(10, values.into_flattened(), nulls)?,
             Self::Bytes16(values) => fixed_binary(16, values.into_flattened(), nulls)?,
             Self::Variable { data, ends } => {
-                // Then none of the ends before has wrapped either.
+                // If the length fits, no smaller end has wrapped.
                 if i32::try_from(data.len()).is_err() {
                     let reason = "more than 2 GiB in one batch".to_owned();
                     return Err(EngineError::Schema { reason }.into());

@@ -43,7 +43,7 @@ pub struct WireRowCopier {
     layout: Arc<Layout>,
     marker: u8,
     steps: Vec<Step>,
-    /// The first of the steps, if their values have fixed places in rows without nulls among them.
+    /// First steps, whose values have fixed places in a row that has no null among them.
     head: Vec<HeadStep>,
     /// Bytes of a row up to the value behind the head, its marker included.
     head_bytes: usize,

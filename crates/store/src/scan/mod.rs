@@ -131,7 +131,7 @@ impl PageReader {
             match (cached, bytes) {
                 (Some(page), _) => Ok(page),
                 (None, Some(bytes)) if page::verify(bytes, *id).is_ok() => Ok(pool.page(bytes)),
-                // It may have been written meanwhile; the cache knows.
+                // The page may have been written meanwhile; the cache has its newest contents.
                 (None, _) => self.read(*id),
             }
         });

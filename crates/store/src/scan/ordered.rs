@@ -62,7 +62,7 @@ impl KeySpan {
             let mut key = key
                 .map(<[u8]>::to_vec)
                 .ok_or_else(|| EngineError::Schema { reason: "a bound without a row".to_owned() })?;
-            // Without what ends it, a value is the beginning of all that begin with it.
+            // A value whose end mark is cut off is a prefix of all keys that begin with it.
             if self.begins {
                 key.truncate(key.len().saturating_sub(VALUE_END_BYTES));
             }

@@ -173,7 +173,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // If it stays, the next opening of the database removes it.
+        // A file that cannot be removed now is removed by the next opening of the database.
         let _ = self.volume.remove(&self.name);
     }
 }

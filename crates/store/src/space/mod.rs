@@ -61,7 +61,7 @@ impl Allocator {
         for file in pager.files.all() {
             let first = PageId::new(file.number, 0);
             if is_blank(pager, first)? {
-                // It was being added.
+                // The file was being added when the process ended.
                 state.files.push(FileSpace::empty(file.number, file.group));
                 continue;
             }
@@ -91,7 +91,7 @@ impl Allocator {
                     let (sgam, _) = maps::sgam_of(id);
                     let marked = maps::bit(&*pager.cache.read(sgam)?, bit);
                     if used != 0xFF && !marked {
-                        // Its last page was given to a transaction that a recovery has undone.
+                        // A transaction that recovery has undone had taken the last page of the extent.
                         let change = Change::SetBits { page: sgam, first: bit, count: 1, value: true };
                         pager.change(NO_TRANSACTION, change)?;
                     }
@@ -107,7 +107,7 @@ impl Allocator {
         let mut state = this.state.lock();
         for index in 0..state.files.len() {
             if state.files.get(index).is_some_and(|file| file.free.is_empty()) {
-                // Without room it stays empty until it is needed.
+                // A file that finds no room on disk stays empty until it is needed.
                 this.grow(&mut state, index, FIRST_EXTENTS)?;
             }
         }
@@ -623,7 +623,7 @@ impl Allocator {
             let (page, bit) = maps::gam_of(ExtentId { file: space.number, extent: *first });
             let map = self.pager.cache.read(page)?;
             for (offset, _) in (0..).zip(run).filter(|(offset, _)| !maps::bit(&map, bit + offset)) {
-                // One record for the run, unless part of it survived a growth cut short.
+                // The run takes one log record, unless an interrupted growth has marked part of it already.
                 let whole = (0..run.len() as u32).all(|offset| !maps::bit(&map, bit + offset));
                 let count = if whole { run.len() as u32 } else { 1 };
                 self.must_change(

@@ -33,7 +33,8 @@ impl Transaction {
         shared.pager.versions.stop_keeping(self.id);
         let forced =
             if self.forced && !shared.options.is_temporary { shared.pager.sync_files() } else { Ok(()) };
-        // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
+        // A commit that changes a shared table or the catalogue keeps its turn from here until it is
+        // published.
         let turn = self.work.is_together().then(|| Turn::wait(&shared.turns));
         let prepared = forced.and_then(|()| write_definitions(&mut self)).and_then(|()| {
             insert_all_pending(&mut self)?;
@@ -122,7 +123,7 @@ impl Ready {
                 self.publish(ended.is_some());
                 Ok(ended.map(|ended| (log, ended.last)))
             }
-            // It is committed all the same: the next recovery sees to that.
+            // The transaction is committed all the same: the next recovery completes it.
             Err(error) => Err(self.leave(&error)),
         }
     }
@@ -164,7 +165,7 @@ impl Ready {
         let kept: Vec<u32> = changed().filter_map(|(_, table)| Some(table?.storage)).collect();
         for (object, _) in changed().filter(|(_, table)| table.is_none()) {
             shared.row_counts.lock().remove(&object);
-            // Its pages may be those of another table by now.
+            // The pages of a dropped table may belong to another table by now.
             let storage = shared.catalogue.read().tables.get(object).map_or(object, |table| table.storage);
             if !kept.contains(&storage) {
                 shared.forget_storage(storage);

@@ -20,7 +20,7 @@ impl Transaction {
             return Ok(());
         }
         let mut both = [one, other];
-        // In one order, so that two exchanges do not wait for each other.
+        // All exchanges lock their tables in the same order, so that two never wait for each other.
         both.sort_unstable_by_key(|table| table.object);
         for table in both {
             let object = self.open(table).alone(LockMode::SchM)?;

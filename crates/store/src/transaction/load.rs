@@ -303,7 +303,7 @@ impl WriteTable<'_> {
         };
         if !alone(&*self.definition()?) {
             lock_for_adding(self.transaction, self.object)?;
-            // It may have been dropped, or given a key, while this transaction waited.
+            // The table may have been dropped, or given a key, while this transaction waited.
             let table = self.definition()?;
             if !alone(&table) {
                 return Ok(table);

@@ -144,7 +144,10 @@ impl Transaction {
         })
     }
 
-    /// Checks the structure of one table, which is locked in S meanwhile. Errors: 208, and those of locks.
+    /// Checks the structure of one table, which is locked in S meanwhile.
+    ///
+    /// # Errors
+    /// Error 208 if there is no such table, and the errors of locks.
     pub fn check_table(&mut self, object: u32) -> Result<Vec<Finding>, EngineError> {
         lock(self, object, LockMode::S)?;
         let table = self.catalogue().tables.get(object).cloned();

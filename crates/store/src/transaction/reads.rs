@@ -116,7 +116,8 @@ pub(super) fn snapshot_of(
             None => Err(EngineError::DefinitionChanged { table: table.name.to_string() }),
         };
     }
-    // Others may have committed since the table was looked up: it is to be the one that the snapshot has.
+    // Another commit may have replaced the table since it was looked up. The snapshot must read its own
+    // version.
     let same = snapshot.table_of(table.object).filter(|own| Arc::ptr_eq(&own.layout, &table.layout));
     let table = same.map_or(table, |own| transaction.with_filled(own));
     Ok((snapshot, table))

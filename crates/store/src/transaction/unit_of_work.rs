@@ -336,13 +336,13 @@ pub(super) fn roll_back_all(transaction: &mut Transaction) {
         give_back(transaction, allocated).map_err(shut).ok();
     }
     if transaction.shared.pager.log.lacks_space() && transaction.shared.pager.log.is_shut().is_none() {
-        // It may give up old log. If it fails, there is no more room than before.
+        // A checkpoint may free old log. If it fails, there is no more room than before.
         transaction.shared.checkpoint().ok();
     }
 }
 
 pub(super) fn undo(transaction: &Transaction, until: Lsn) -> Result<(), EngineError> {
-    // Until splits are undone, nobody follows the trees.
+    // The latches keep other transactions off the trees until splits are undone.
     let _latches = transaction.shared.latches.take(transaction.claims.restructured());
     transaction.shared.pager.undo(transaction.id, until)
 }

@@ -79,7 +79,7 @@ impl WriteTable<'_> {
             if old.clustered.is_none() && old.indexes.is_empty() {
                 return Ok(());
             }
-            // Its trees get other roots, which its definition names.
+            // The definition names the roots of the trees, which are new.
             redefine(this, object)?;
             let key = old.clustered.as_ref().map(|tree| tree.definition.clone());
             plant(this, object, key.as_ref())

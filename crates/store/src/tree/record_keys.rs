@@ -96,7 +96,7 @@ impl IntegerColumn {
             return Some(());
         }
         let value = record.get(self.offset..)?;
-        // One byte says that there is a value.
+        // The first byte, 1, says that the value is not null.
         let mut bytes = [1; 9];
         let written = bytes.get_mut(..=self.width)?;
         match self.width {

@@ -16,7 +16,7 @@ const CANDIDATES: usize = 4;
 #[derive(Debug, Clone)]
 pub struct Anchor<'p> {
     bytes: Cow<'p, [u8]>,
-    /// The first sixteen of them, and zeros.
+    /// First sixteen bytes of the value, filled up with zeros.
     words: [u64; 2],
 }
 

@@ -54,7 +54,7 @@ impl Cell {
     /// Zero takes none.
     #[inline]
     pub fn integer(value: i64) -> Self {
-        // One bit more than the number has, for the sign, in whole bytes.
+        // The sign takes one bit more than the number, rounded up to whole bytes.
         let bytes = (((value ^ (value >> 63)) as u64 | 1).ilog2() + 9) / 8;
         let unused = 64 - 8 * bytes;
         let word = (((value as u64) << unused) ^ (1 << 63)).swap_bytes();

@@ -177,6 +177,6 @@ impl Grid {
 /// Returns true if one of the codes is that of a long value.
 #[inline]
 pub fn has_long(codes: &[u8]) -> bool {
-    // Without an early end, so that many codes are compared at once.
+    // The loop does not end early, so that the compiler compares many codes at once.
     codes.iter().fold(false, |any, code| any | (*code == LONG))
 }
