@@ -10,7 +10,7 @@ use thiserror::Error;
 /// A value, or a column, that is invalid for its type.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnsoundArrow {
-    /// One value; text that is not UTF-8, most often.
+    /// A value of a column is invalid: most often text that is not UTF-8.
     #[error("row {row}, column \"{column}\": {reason}")]
     Value {
         /// Counted from 1, over all batches.

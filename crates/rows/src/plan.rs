@@ -22,7 +22,7 @@ pub enum Mapping {
     /// have a target; target columns without a source are left out.
     #[default]
     ByName,
-    /// The first to the first, and so on; the counts must agree.
+    /// Pairs by position: the first column to the first, and so on. The numbers of columns must agree.
     ByPosition,
     /// The given pairs of source and target name; every other column on either side is left out.
     Explicit(Vec<(String, String)>),

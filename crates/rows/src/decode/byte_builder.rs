@@ -83,7 +83,7 @@ impl ByteBuilder {
     }
 
     fn take(&mut self, rows_hint: usize) -> (OffsetBuffer<i32>, Buffer, Option<NullBuffer>) {
-        // As much again as the last batch took, unless that was an exceptional one.
+        // The next batch gets room for as many bytes as this one, counted up to 16 MiB, and an eighth more.
         let bytes_hint = self.data.len().min(1 << 24);
         let data = std::mem::replace(&mut self.data, Vec::with_capacity(bytes_hint + bytes_hint / 8));
         let ends = std::mem::replace(&mut self.ends, Vec::with_capacity(rows_hint + 1));

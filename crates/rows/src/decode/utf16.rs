@@ -128,7 +128,7 @@ const HEAD_MASKS: [[u16; UNITS]; UNITS + 1] = {
 #[inline]
 fn ascii_units(source: &[u8; BLOCK_BYTES]) -> usize {
     let mut units = UNITS;
-    // From the back, so that the first of them stays, without a branch.
+    // The loop runs from the back, so that the first unit beyond ASCII is the one that stays.
     for (index, word) in source.as_chunks::<8>().0.iter().enumerate().rev() {
         let beyond = u64::from_le_bytes(*word) & NOT_ASCII;
         if beyond != 0 {

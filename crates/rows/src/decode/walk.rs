@@ -229,7 +229,7 @@ fn chunked_end(
             (place.chunk, place.found)
         }
         other => {
-            // Another value's place is still good for that value.
+            // The place belongs to another value, for which it is still valid.
             *resume = other;
             (position + 8, 0)
         }

@@ -12,7 +12,8 @@ use super::frame::Frame;
 pub(crate) enum Fixed<'a> {
     /// Bits: a byte of 0 or 1 each.
     Bits(BooleanBuffer),
-    /// The first `width` bytes of every one-byte group; likewise below.
+    /// Groups of one byte, as the variants below have groups of 2 to 16: a value is the first `width` bytes
+    /// of its group.
     One(Cow<'a, [[u8; 1]]>),
     Two(Cow<'a, [[u8; 2]]>),
     Four(Cow<'a, [[u8; 4]]>),

@@ -50,7 +50,7 @@ static KEPT: [u8; 2 * SHORT_BYTES] = {
 pub(crate) fn short_utf16_len(head: &[u8; SHORT_BYTES], length: usize) -> usize {
     let kept = KEPT.get(SHORT_BYTES.saturating_sub(length)..).and_then(<[u8]>::first_chunk::<SHORT_BYTES>);
     let Some(kept) = kept else { return length };
-    // In bytes, which is how the compiler counts them all at once.
+    // The counter is a byte, so that the compiler counts all bytes of the head at once.
     let mut fewer = 0_u8;
     for (&byte, &kept) in head.iter().zip(kept) {
         let (continuation, wide_lead) = (u8::from((byte as i8) < -0x40), u8::from(byte >= 0xF0));
@@ -225,7 +225,7 @@ mod tests {
     fn check(text: &str) {
         let expected: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(2 * utf16_len(text.as_bytes()), expected.len(), "{text:?}");
-        // With text behind that must not be looked at.
+        // The text behind must not change the result.
         let mut padded = [text.as_bytes(), "é€😀é€😀é€😀é€😀".as_bytes()].concat();
         padded.resize(text.len() + 2 * SHORT_BYTES, 0xC3);
         if let (true, Some(head)) = (text.len() <= SHORT_BYTES, padded.first_chunk()) {

@@ -151,7 +151,7 @@ impl Transfer for Transcoded<'_> {
     #[inline(always)]
     fn exact(&self, span: Range<usize>, target: &mut [u8]) {
         let text = &self.0[span];
-        // As many units as bytes: it is all ASCII.
+        // Text with as many UTF-16 units as bytes is all ASCII.
         if target.len() == 2 * text.len() {
             widen_ascii(text, target);
         } else {
@@ -162,7 +162,7 @@ impl Transfer for Transcoded<'_> {
     #[inline(always)]
     fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8]) -> bool {
         let length = span.len();
-        // As many units as bytes: it is all ASCII. No units: it is NULL.
+        // Text with as many units as bytes is all ASCII, and a cell without data is NULL or empty.
         if data_len == 2 * length || data_len == 0 {
             return Widened(self.0).loose(span, data_len, target);
         }

@@ -8,7 +8,7 @@ pub const SECONDS_PER_DAY: u32 = 86_400;
 /// A time of day as written: nanoseconds, and whether smaller digits were dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
-    /// Since midnight, below 86,400.
+    /// Seconds since midnight, below 86,400.
     pub seconds: u32,
     /// Nanoseconds of the second, below 10^9.
     pub nanoseconds: u32,
