@@ -49,7 +49,7 @@ impl Compression {
             Self::Gzip => Compressor::Gzip(GzEncoder::new(target, flate2::Compression::default())),
             Self::Zstd => {
                 let mut encoder = zstd::stream::write::Encoder::new(target, zstd::DEFAULT_COMPRESSION_LEVEL)?;
-                // Without it a flipped bit could give other rows unnoticed.
+                // The checksum detects a flipped bit, which could otherwise change rows unnoticed.
                 encoder.include_checksum(true)?;
                 Compressor::Zstd(encoder)
             }

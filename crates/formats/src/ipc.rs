@@ -199,7 +199,7 @@ impl IpcReader {
         if reader.num_batches() < 2 || self.bytes_total.is_none_or(|bytes| bytes < CREW_BYTES_MIN) {
             return;
         }
-        // Without threads to be had, the caller decodes.
+        // If no thread can be started, the caller decodes.
         if let Ok(batches) = contained(|| Batches::by_threads(source, threads)) {
             self.batches = batches;
         }

@@ -137,7 +137,7 @@ impl ParquetReader {
         if bytes < LANES_BYTES_MIN {
             return;
         }
-        // Without threads to be had, the caller reads.
+        // If no thread can be started, the caller reads.
         if let Ok(Some(lanes)) = Lanes::start(&self.chunks, &self.metadata, self.batch_rows, threads) {
             self.batches = Batches::Lanes(lanes);
         }

@@ -134,7 +134,7 @@ impl BatchWriter for PartitionedFiles {
         let text = text.as_string::<i32>();
         let mut rest = batch.clone();
         rest.remove_column(self.column);
-        // In the order of their first rows, so that the same rows make the same files.
+        // Groups are in the order of their first rows, so that the same rows make the same files.
         let mut groups: Vec<(Option<&str>, Vec<u32>)> = Vec::new();
         let mut places: HashMap<Option<&str>, usize> = HashMap::new();
         for (row, value) in (0..).zip(text.iter()) {

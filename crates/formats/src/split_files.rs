@@ -74,7 +74,7 @@ impl BatchWriter for SplitFiles {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Written, FormatError> {
-        // Without rows there is one file all the same: it says which columns there would be.
+        // A result without rows makes one file as well, which names the columns.
         let last = match (self.current.take(), self.files) {
             (Some((writer, _)), _) => Some(writer),
             (None, 0) => Some(self.next_file()?),

@@ -152,7 +152,7 @@ fn textual(
                 if number_text::is_blank(text) {
                     return Ok((None, Some(Deviation::BlankNumber)));
                 }
-                // In range, so the cast keeps the value.
+                // `integer` has checked the range, so the cast keeps the value.
                 number_text::integer(text, low, high).map(|value| (Some(value as $native), None))
             })
         };

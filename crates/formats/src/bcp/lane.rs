@@ -199,7 +199,7 @@ impl LaneWriter {
             lane.bytes.extend(std::iter::repeat_n(0, usize::from(field.prefix_length)));
             let head = lane.bytes.len();
             if value.is_empty() && delimited {
-                // One NUL, since nothing would be NULL.
+                // An empty text is one NUL, since an empty field would be read as NULL.
                 lane.bytes.extend_from_slice(if wide { &[0, 0] } else { &[0] });
             } else {
                 self.encode(value, row, lane)?;

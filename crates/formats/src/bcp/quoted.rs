@@ -11,7 +11,7 @@ use crate::{CsvOptions, Encoding, RowTerminator};
 pub struct QuotedLayout {
     /// The dialect: no header, a name for each field.
     pub options: CsvOptions,
-    /// For each field the number of the column that it fills, from 1.
+    /// Number of the column that each field fills, from 1; None: the field is skipped.
     pub columns: Vec<Option<usize>>,
 }
 

@@ -129,7 +129,7 @@ impl RowConverter {
             faults.extend(self.report.faults.drain(..).map(|(row, fault)| (row, index as u16, fault)));
             remarks.extend(self.report.remarks.drain(..).map(|(row, what)| (row, index as u16, what)));
         }
-        // In the order of the file, so that the first place does not depend on the chunks.
+        // Remarks are in the order of the file, so that the first place does not depend on the chunks.
         remarks.sort_by_key(|(row, field, _)| (*row, *field));
         for (row, field, deviation) in remarks {
             if self.options.tolerance.suffers(deviation) {

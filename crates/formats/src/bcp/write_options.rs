@@ -22,7 +22,7 @@ pub enum LongValues {
     Vendor,
     /// Every value is written whole, which every reader accepts.
     Whole,
-    /// In pieces, as for a server that does not announce lengths.
+    /// Every value is written in pieces, as for a server that does not announce lengths.
     Pieces,
 }
 

@@ -227,7 +227,7 @@ impl<W: Write> HostWriter<W> {
             if !field.free_text || field.terminator.is_empty() {
                 continue;
             }
-            // One search over all rows; only what it finds is looked at more closely.
+            // All rows are searched at once. Single rows are searched only if that finds a terminator.
             if memmem::find(field.lane.bytes(), &field.terminator).is_none() {
                 continue;
             }

@@ -493,7 +493,7 @@ impl Blocks {
                     ..Place::default()
                 }))
             }
-            // The first time the end is seen, the last row may still lack its terminator.
+            // When the end is seen for the first time, the last row may still lack its terminator.
             Some(TextEnd::File) if !ended && !self.text.is_empty() => Ok(Advance::More),
             Some(TextEnd::File) => Ok(Advance::Finished),
             None => Ok(Advance::More),

@@ -42,7 +42,7 @@ impl TextOutput {
         let first = |text: &str| text.as_bytes().first().copied().unwrap_or(b'\n');
         let (delimiter, terminator) = (first(&self.delimiter), first(&self.terminator));
         let quote = self.quote.unwrap_or(b'\n');
-        // Without an exit in the middle the compiler compares many bytes at a time.
+        // The inner loop does not end early, so that the compiler compares many bytes at a time.
         !values.chunks(PLAIN_CHUNK_BYTES).any(|chunk| {
             chunk.iter().fold(false, |found, &byte| {
                 found

@@ -215,7 +215,7 @@ impl Inference {
                 break;
             }
         }
-        // Those behind the last batch.
+        // Rows that were rejected behind the last batch.
         let refused = rejects.map(Rejects::take).unwrap_or_default();
         self.files += 1;
         Ok(heard(reader, self.rows, &refused))

@@ -19,9 +19,9 @@ pub enum Contradiction {
     Delimiter {
         /// The delimiter of the options.
         assumed: String,
-        /// The other one.
+        /// The delimiter that divides the rows.
         found: String,
-        /// The fields that it makes.
+        /// Number of fields that the delimiter makes.
         fields: usize,
         /// Terminator of the rows, if it is no plain line end.
         row_terminator: Option<String>,

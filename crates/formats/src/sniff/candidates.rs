@@ -53,7 +53,7 @@ pub(super) fn delimiters(text: &str, row_terminator: &str) -> Vec<String> {
             found.push(delimiter);
         }
     }
-    // One that stands nowhere but within a longer one divides nothing by itself.
+    // A delimiter that occurs only within a longer one divides nothing by itself.
     let within = |short: &String, long: &String| {
         long.len() > short.len()
             && long.contains(short)

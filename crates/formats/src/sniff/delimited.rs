@@ -129,7 +129,7 @@ fn of_ending(sample: Text<'_>, mark: &str, named: Option<&str>) -> Vec<Guess> {
             score += if quote.is_some() { 1.0 } else { 0.0 };
             score += match (mark.is_empty(), rows.len()) {
                 (true, _) => 0.0,
-                // One row in all: the mark is part of a field.
+                // If the mark leaves a single row, it is part of a field.
                 (false, 1) if text.matches(sample.line_end).count() > 1 => -20.0,
                 (false, _) => 2.0,
             };

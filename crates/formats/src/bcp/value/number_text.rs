@@ -208,7 +208,7 @@ fn exact(text: &[u8], scale: u8, blank_behind_sign: bool) -> Result<Exact, Fault
             lossy |= *byte != b'0';
         }
     }
-    // At most 38 in all, as checked above.
+    // The number has at most 38 digits in total, as checked above.
     let missing = (kept - total).clamp(0, 38) as u32;
     value *= 10_i128.pow(missing);
     Ok(Exact { value: if negative { -value } else { value }, lossy })
