@@ -147,15 +147,15 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Logins that were refused for this reason.
+    /// Returns the count of logins that were refused for this reason.
     pub fn logins_refused(&self, refusal: LoginRefusal) -> &Count {
-        // One for each by construction.
+        // The array has an element for each variant.
         &self.logins_refused[refusal as usize]
     }
 
     /// Returns the durations of the requests of a kind.
     pub fn requests(&self, kind: RequestKind) -> &Durations {
-        // One for each by construction.
+        // The array has an element for each variant.
         &self.requests[kind as usize]
     }
 

@@ -11,7 +11,7 @@ use crate::store_error::store_error;
 /// Values that were set aside.
 #[derive(Debug, Clone, Copy)]
 pub struct Reserve {
-    /// The first of them; `None`: the sequence has reached its end.
+    /// First value that is set aside; None: the sequence has reached its end.
     pub next: Option<i64>,
     /// Number of values that are left.
     pub left: i64,

@@ -136,7 +136,8 @@ impl Databases {
         };
         self.open_temporary(present)?;
         for name in SYSTEM {
-            // Without a catalogue they are made; one may be there already, if the power went before the catalogue was made.
+            // System databases are made if there is no catalogue. One may exist already, after a power
+            // failure before the catalogue was made.
             self.open_one(name, name, directory.is_some())?;
         }
         let users = directory.iter().flat_map(|directory| &directory.databases);
@@ -318,7 +319,7 @@ impl Databases {
     pub fn create(&self, name: &str) -> Result<String, StoreError> {
         let shared = &self.shared;
         let number = self.new_number();
-        // As model is.
+        // A new database takes the recovery model of `model`.
         let model = self.database("model").map(|model| model.engine().recovery_model());
         let options = EngineOptions {
             recovery_model: model.unwrap_or(shared.options.recovery_model),

@@ -295,7 +295,7 @@ impl Scan {
         let count = scans.len().max(1) as u64;
         let part = |rows_read| Scan {
             rows_read,
-            // With one of them, the first.
+            // The first part takes the waiting rows.
             waiting: waiting.take(),
             form: Arc::clone(&form),
             projection: projection.clone(),

@@ -61,7 +61,7 @@ impl IgnoredKeys {
                     .clone()
                     .map(|row| arrays.iter().map(|array| array.slice(row, 1)).collect())
                     .collect();
-                // Without ranges (a NULL, a number that is not exact) all rows are looked at.
+                // All rows are read if there is no range, for a NULL or a number that is not exact.
                 let range = seek_any(table, &key.columns, values.iter().map(Vec::as_slice));
                 let mut stored = HashSet::new();
                 for batch in access.scan_stored(id, Some(key.columns.clone()), range.as_ref())? {
