@@ -126,7 +126,7 @@ fn milliseconds(time: Duration) -> Datum {
 }
 
 fn wait_stats(context: &Context<'_>, view: &mut View) {
-    // Those of all databases, and those of none.
+    // The view adds up the waits of all databases, and those that belong to no database.
     let waits = context.facts.all_figures().flat_map(|figures| figures.engine().waits());
     for (name, wait) in waits_by_type(waits.chain((context.facts.waits)())) {
         view.add([
@@ -437,7 +437,7 @@ fn resource_stats(context: &Context<'_>, view: &mut View) {
             ("avg_memory_usage_percent", percent(sample.memory_percent)),
             ("dtu_limit", sample.dtu_limit.map_or(Datum::Null, |dtu| Datum::Int(i64::from(dtu)))),
         ]);
-        // As with the model that counts processors: only where there are no DTUs.
+        // Processors are limited only where the purchasing model has no DTUs.
         let processors = limits.and_then(|limits| limits.processors).filter(|_| sample.dtu_limit.is_none());
         if let Some(processors) = processors {
             view.set("cpu_limit", percent(processors));

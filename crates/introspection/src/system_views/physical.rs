@@ -64,7 +64,7 @@ pub(super) fn statistics(facts: &Facts, arguments: &[Datum], view: &mut View) ->
     let databases = wanted(facts, arguments.first(), None)?;
     let object = argument(1).filter(|id| *id != 0);
     let index = argument(2).filter(|id| *id != -1);
-    // There is one partition.
+    // The view shows each table as one partition, number 1.
     if argument(3).is_some_and(|partition| partition > 1) {
         return Err(parameter_incorrect(4));
     }
