@@ -242,7 +242,7 @@ impl Connecting {
         let option = |prelogin: &Prelogin| prelogin.encryption.unwrap_or(EncryptionOption::NotSupported);
         let has_token = matches!(self.credential, Credential::Token | Credential::Federated);
         let agreed = match negotiate_client(option(&self.question), option(&self.answer)) {
-            // To go without, which helps others here, is no way for a token.
+            // Other credentials may go on without encryption here; a token may not.
             Err(NegotiationError::ServerCannotEncrypt) if has_token => return Err(LoginProblem::ClearToken),
             agreed => agreed?,
         };
