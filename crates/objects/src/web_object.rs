@@ -176,7 +176,7 @@ impl WebObject {
                     Err(error) => break failure::of_chain(&error),
                 }
             };
-            // Without a sign of the version, the same bytes could be those of another version.
+            // An object without a tag and a date could be another version by now, so reading is not resumed.
             if done > 0 && self.version.tag.is_none() && self.version.modified.is_none() {
                 return Err(broken);
             }
