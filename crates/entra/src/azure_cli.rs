@@ -21,7 +21,7 @@ const SHOWN_MAX: usize = 400;
 /// Gets a token of Azure CLI.
 pub(crate) fn get(place: &Place, patience: &Patience<'_>) -> Result<Token, EntraError> {
     let resource = place.resource();
-    // It goes through a shell on Windows.
+    // The resource goes through a shell on Windows, so only harmless characters are allowed.
     if !resource.chars().all(|c| c.is_ascii_alphanumeric() || ":/.-_".contains(c)) {
         return Err(EntraError::Setting(format!("the resource {resource:?} is none that Azure CLI takes")));
     }

@@ -92,7 +92,7 @@ fn get(
             let refresh = last.and_then(|token| token.refresh.as_ref());
             match refresh.map(|refresh| device_code::renew(place, client.as_deref(), refresh, patience)) {
                 Some(Ok(token)) => Ok(token),
-                // It may have been revoked; only a person helps then.
+                // The refresh token may have been revoked. Then a person must sign in again.
                 Some(Err(EntraError::Refused { .. })) | None => {
                     device_code::get(place, client.as_deref(), patience)
                 }
