@@ -119,7 +119,7 @@ impl adbc_core::Statement for Statement {
     fn bind(&mut self, batch: RecordBatch) -> Result<()> {
         check_foreign(&batch, 1).map_err(|error| invalid(error.to_string()))?;
         let schema = batch.schema();
-        // One batch at hand can be measured, should a table be created for it.
+        // The values of a bound batch can be measured if a table is created for it.
         self.ingest.sample = Some(batch.clone());
         self.bound = Some(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
         Ok(())
