@@ -68,7 +68,7 @@ pub(crate) fn tables(
     filter: &Filter<'_>,
     limits: Limits,
 ) -> Result<Vec<[Option<String>; 4]>> {
-    // Without a wish it is the current one: not every driver takes a pattern here.
+    // The default is the current catalogue, since not every driver takes a pattern here.
     let current = connection.current_catalog().unwrap_or_default();
     let catalog = filter.catalog.unwrap_or(&current);
     let types: Vec<String> =

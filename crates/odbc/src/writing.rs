@@ -73,7 +73,8 @@ impl Buffers {
         longest: &[usize],
         limits: Limits,
     ) -> Result<Self> {
-        // With some room, so that a slightly longer value of a later batch does not need other buffers.
+        // Lengths are rounded up, so that a slightly longer value of a later batch does not need other
+        // buffers.
         let lengths: Vec<usize> = longest.iter().map(|length| length.next_power_of_two().max(16)).collect();
         let capacity = capacity_for(&lengths, limits);
         let descriptions =
