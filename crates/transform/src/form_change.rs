@@ -48,7 +48,7 @@ pub struct Changed {
     pub batch: RecordBatch,
     /// Indexes of the changed rows in their source; None: all rows were changed.
     pub rows: Option<UInt32Array>,
-    /// The other rows, in order.
+    /// Rows that could not be changed, in order.
     pub misfits: Vec<Misfit>,
 }
 
