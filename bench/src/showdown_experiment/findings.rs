@@ -129,7 +129,7 @@ pub(super) fn of(size: &SizeResults) -> Vec<Finding> {
                 locked(mover),
                 page_density,
             ));
-            // They differ in who reads the file, not in what the server does with rows.
+            // One mover is enough: movers differ in who reads the file, not in how the server stores rows.
             break;
         }
     }

@@ -115,7 +115,7 @@ impl Variant {
                     variants.extend(pairs(Direction::Import).map(import));
                 }
             }
-            // With the settings of the others, so that there is one to compare with.
+            // The special imports have settings of other imports, so that there is one to compare with.
             let special = [
                 (HostFile::Delimited, TableState::Emptied),
                 (HostFile::FixedWidth, TableState::AnsiPaddingOff),

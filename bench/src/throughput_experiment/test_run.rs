@@ -34,7 +34,7 @@ pub struct TestRun {
     pub batches: u64,
     /// Batches that failed.
     pub errors: u64,
-    /// The first one's error.
+    /// Error of the first batch that failed.
     pub first_error: Option<String>,
     /// Times at which no batch was sent because the server had not finished an earlier one.
     pub missed_for_server: u64,
