@@ -30,6 +30,7 @@ mod parallel_exports;
 mod partitions;
 mod passwords;
 mod queries;
+mod recorded;
 mod refusals;
 mod rejected_rows;
 mod resumed;
