@@ -94,7 +94,7 @@ fn write(
     let mut out = Sink::new(shared, out);
     out.put(MAGIC)?;
     out.put(&from.to_bytes())?;
-    // Nobody adds a file while a backup is taken.
+    // No file is added while a backup is taken.
     let mut files = Writer::default();
     shared.pager.files.layout().encode(&mut files);
     out.section(FILES, &files.into_bytes())?;
@@ -110,8 +110,9 @@ fn write(
             shared.allocator.marked().collect(*extent);
         }
     }
-    // While nothing changes: pages that were loaded meanwhile, and where this backup ends. Pages copied before may have newer
-    // contents than when their load was committed; the log up to the end has what made them so.
+    // While nothing changes, the pages that were loaded meanwhile are read, and the end of this backup is
+    // set. Pages copied before may have newer contents than when their load was committed; the log up to the
+    // end has what made them so.
     let (to, late) = shared.pager.quiesce(|| {
         let late = shared.allocator.marked().take_collected();
         let late: Result<Vec<_>, EngineError> =

@@ -46,7 +46,7 @@ pub struct CacheCounts {
     pub dirty_pages: u64,
     /// The limit of pages, besides those in use.
     pub limit_pages: u64,
-    /// Most pages that it has held at any time.
+    /// Largest number of pages that the cache has held at any time.
     pub most_pages: u64,
     /// Pages that were looked up ("Page lookups").
     pub lookups: u64,

@@ -103,7 +103,7 @@ impl Versions {
                 return;
             }
         }
-        // Nothing else changes the page meanwhile: the caller has locked its frame.
+        // No other thread changes the page meanwhile, since the caller has locked its frame.
         let page = page.map_or(Kept::Nothing, |page| self.kept(page));
         let version = Version { page, until: None, transaction };
         self.state.lock().pages.entry(id).or_default().push(version);

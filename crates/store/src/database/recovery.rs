@@ -40,7 +40,7 @@ pub(crate) fn recover(
     let mut row_counts: BTreeMap<u32, u64> = control.row_counts.iter().copied().collect();
     let mut next_transaction = control.next_transaction;
     let mut decisions: BTreeSet<u64> = control.decisions.iter().copied().collect();
-    // Of each transaction that is open: the changes to be undone.
+    // Number of changes to be undone, by the number of the open transaction.
     let mut changes: BTreeMap<u64, u64> = BTreeMap::new();
     scan.for_each(control.redo_start, |lsn, record| {
         teller.record(RecoveryStep::Redo, || scan.reached(lsn));
@@ -85,7 +85,7 @@ pub(crate) fn recover(
     }
     let (mut undone, all) = (0, changes.values().sum::<u64>());
     for (transaction, position) in open.into_iter().rev() {
-        // Nothing but its outcome comes after the record that says that a transaction is prepared.
+        // After the record that prepares a transaction, the log has only the outcome of that transaction.
         match pager.log.read(position.last)?.operation {
             Operation::Prepare { global, row_counts: differences }
                 if decisions.contains(&global) || decided(global) =>

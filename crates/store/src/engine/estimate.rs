@@ -15,7 +15,8 @@ use crate::record::layout::Layout;
 use crate::record::{BoundBatch, LargeUse, LargeValueSink, POINTER_BYTES, RowGatherer};
 use crate::tree::index::Tree;
 
-/// Most pages that are sampled. They are spread over a larger table; a smaller one is read as a whole.
+/// Maximum number of pages that are sampled. They are spread over a larger table; a smaller one is read as a
+/// whole.
 pub const SAMPLE_PAGES: u64 = 5000;
 
 /// Sizes of a table or an index now and with another compression.

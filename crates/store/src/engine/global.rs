@@ -22,7 +22,8 @@ pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> 
     transactions.sort_by_key(|transaction| transaction.shared.number);
     let ready = transactions.into_iter().map(Transaction::ready).collect::<Result<Vec<_>, _>>()?;
     let (changed, unchanged): (Vec<_>, Vec<_>) = ready.into_iter().partition(Ready::has_changes);
-    // After the next opening the outcome of temporary parts does not matter: they follow the others.
+    // Changes of temporary databases need not survive the process, so these parts follow the outcome of the
+    // others.
     let (temporary, mut changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(Ready::is_temporary);
     let unchanged = temporary.into_iter().chain(unchanged);
     if changed.len() < 2 {

@@ -82,7 +82,7 @@ impl EngineFiles<'_> {
         shared.release_given_up()?;
         let in_use = || EngineError::DataFileInUse { name: definition.name.clone() };
         let file = shared.pager.files.file(number)?;
-        // Nobody changes its maps any more.
+        // From here on no transaction changes the maps of the file.
         let taken = shared.allocator.take_out(number).ok_or_else(in_use)?;
         let forgotten = shared.checkpoint().and_then(|()| {
             shared.pager.files.forget(number);

@@ -111,7 +111,7 @@ impl<'a> HeapWriter<'a> {
             let latch = shared.latches.share(unit);
             let id = descend(tree, key, 0, read)?.id();
             if let Some(other) = waited_for.take().filter(|waited_for| *waited_for != id) {
-                // While it was waited for, the key came to belong elsewhere.
+                // The key came to belong to another leaf while the transaction waited for this one.
                 self.unclaim(other);
             }
             if self.try_claim(id) {

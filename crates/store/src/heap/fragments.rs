@@ -17,7 +17,7 @@ use crate::page::{self, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, PageTy
 /// Full pages of fragments that are kept before they are written.
 const FRAGMENT_PAGES: usize = 64;
 
-/// Most extents that are allocated at once.
+/// Maximum number of extents that are allocated at once.
 const EXTENTS_AT_ONCE: usize = 8;
 
 /// Fills pages of fragments of one table for one transaction.

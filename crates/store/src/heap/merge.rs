@@ -146,7 +146,7 @@ impl TreeWriter<'_, '_> {
         let leaf = self.heap.leaf(self.tree, key)?.id();
         let unit = self.heap.table.unit(self.tree.unit).id;
         let _latch = self.heap.shared.latches.share(unit);
-        // Nobody divides a leaf that is locked, so the way there leads to it still.
+        // A locked leaf is not split by others, so the path to the key still ends in it.
         match self.follow(key)? {
             (found, end) if found == leaf => Ok((leaf, end)),
             (found, _) => {

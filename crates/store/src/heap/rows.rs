@@ -273,7 +273,7 @@ impl HeapWriter<'_> {
         key: &[u8],
     ) -> Result<Option<Option<u32>>, EngineError> {
         let mut end = key.to_vec();
-        // Behind a null (0) and every number (1).
+        // The byte 2 sorts behind a null (0) and behind every number (1).
         end.push(2);
         let Some((page, slot)) = self.last_before(tree, &end)? else { return Ok(None) };
         let keys = tree::PageKeys::new(tree, &page)?;

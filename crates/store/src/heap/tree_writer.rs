@@ -98,7 +98,7 @@ impl TreeWriter<'_, '_> {
             if !page.next().is_some() {
                 return Ok(found);
             }
-            // Nobody puts a page between the two, since this one is locked.
+            // No page comes between this page, which is locked, and the next.
             let next = page.next();
             self.heap.claim(next)?;
             page = self.heap.shared.pager.cache.read(next)?;

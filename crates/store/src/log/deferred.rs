@@ -60,7 +60,7 @@ impl VolumeFile for DeferredFile {
     }
 
     fn set_length(&self, length_bytes: u64) -> io::Result<()> {
-        // Nothing was written to a file that is not there: it cannot be too long.
+        // A file that was not created yet has no bytes, so it cannot be too long.
         self.known().map_or(Ok(()), |file| file.set_length(length_bytes))
     }
 

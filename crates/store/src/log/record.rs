@@ -524,7 +524,7 @@ fn put_image(out: &mut Writer, bytes: &[u8; PAGE_BYTES]) {
     let (words, _) = bytes.as_chunks::<8>();
     for (index, group) in words.as_chunks::<GROUP>().0.iter().enumerate() {
         let start = index * GROUP * 8;
-        // Most have no word of zeros, or nothing else.
+        // Most groups have either no word of zeros, or only such words.
         let zeros = group.iter().map(|word| usize::from(u64::from_ne_bytes(*word) == 0)).sum::<usize>();
         match zeros {
             0 => add(start, GROUP * 8),

@@ -46,7 +46,7 @@ impl Log {
             written => written?,
         }
         let end = state.block.start();
-        // Before another file says that this one is complete.
+        // The current file is synced before the header of another file says that it is complete.
         let synced = self.io.sync(|| state.current.sync());
         synced.map_err(|source| state.fail(self, "sync", end.file, source))?;
         let number = end.file + 1;

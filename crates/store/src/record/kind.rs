@@ -83,7 +83,7 @@ pub enum Place {
     Bit,
     /// Place in the variable part. `limit_bytes` None: a large value that may move to pages of its own.
     Variable {
-        /// Most bytes of a value.
+        /// Maximum number of bytes of a value.
         limit_bytes: Option<usize>,
     },
 }

@@ -78,7 +78,7 @@ pub enum Position {
     Variable {
         /// Number of the variable column, from 0.
         index: usize,
-        /// Most bytes; None: a large value.
+        /// Maximum number of bytes of a value; None: the column has large values.
         limit_bytes: Option<usize>,
     },
 }

@@ -7,7 +7,7 @@ pub struct ValueForm {
     pub prefix: LengthPrefix,
     /// The form of its bytes.
     pub content: ValueContent,
-    /// Most bytes of a value, even if its column allows more.
+    /// Maximum number of bytes of a value, even if its column allows more.
     pub limit_bytes: usize,
     /// NULL is refused, even if the column allows it.
     pub required: bool,

@@ -116,7 +116,7 @@ impl PageReader {
         pool: &mut PagePool,
     ) -> Result<Vec<Arc<Page>>, EngineError> {
         let first = extent.extent.page(0);
-        // Up to the last page in use: the file may end there.
+        // The read ends with the last page in use, since the file may end there.
         let used = (EXTENT_PAGES - extent.used.leading_zeros()) as usize;
         let PagePool { extent: buffer, pages: pool } = pool;
         buffer.resize(EXTENT_BYTES, 0);

@@ -5,7 +5,7 @@ use super::run::CHUNK_BYTES;
 use crate::error::EngineError;
 use crate::record::KeyedRows;
 
-/// Most bytes of rows: the place of each is a `u32`.
+/// Maximum number of bytes of rows: the place of each is a `u32`.
 pub(super) const LIMIT_BYTES: usize = 2 << 30;
 
 /// Bytes that sorting takes for each row besides the row.

@@ -194,7 +194,7 @@ impl Allocator {
                         grown.get_or_insert(index);
                         break;
                     }
-                    // All that came is maps.
+                    // The growth brought only pages for maps, so the file grows again.
                     Growth::Done => {}
                     Growth::Refused(reason) => {
                         refused = Some(reason);

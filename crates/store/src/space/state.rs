@@ -11,7 +11,7 @@ use crate::page::{EXTENT_BYTES, ExtentId, PageId, UnitId};
 pub const LEAST_EXTENTS: u32 = 16;
 /// Extents of a new file: its maps and a megabyte.
 pub const FIRST_EXTENTS: u32 = LEAST_EXTENTS + 2;
-/// Most extents by which a file grows at once, if nothing else is declared.
+/// Maximum number of extents by which a file grows at once, if nothing else is declared.
 const MOST_EXTENTS: u32 = 1024;
 
 /// Free extents, and allocations that are not committed.

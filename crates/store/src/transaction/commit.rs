@@ -97,7 +97,8 @@ impl Ready {
         }
         match flushed {
             Ok(changed) => Ok(self.publish(changed)),
-            // Nobody knows whether the record is on disk: the log takes nothing more until the next recovery has found out.
+            // It is unknown if the record is on disk. The log takes no more records until the next recovery
+            // has found out.
             Err(error) => Err(self.leave(&error)),
         }
     }

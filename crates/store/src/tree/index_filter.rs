@@ -155,7 +155,7 @@ impl Term {
                         let place = own.cmp(value.as_slice()) as i8 + 1;
                         relations.get(place as usize).copied().unwrap_or_default()
                     };
-                    // Nothing is known of a null.
+                    // A comparison with a null is never true.
                     *kept &= !array.is_null(row) && values.iter().any(related);
                 }
             }

@@ -12,9 +12,9 @@ use crate::record::layout::{Layout, Position};
 use crate::record::stored::{StoredRow, expanded};
 use crate::record::{HAS_BITMAP, HAS_VARIABLE, INDEX_STATUS, u16_at};
 
-/// Most bytes of a clustered key (SQL Server's limit).
+/// Maximum number of bytes of a clustered key (SQL Server's limit).
 pub const KEY_LIMIT_BYTES: usize = 900;
-/// Most bytes of the key of a nonclustered index (SQL Server's limit since 2016).
+/// Maximum number of bytes of the key of a nonclustered index (SQL Server's limit since 2016).
 pub const INDEX_KEY_LIMIT_BYTES: usize = 1700;
 
 const CHILD_BYTES: usize = 6;

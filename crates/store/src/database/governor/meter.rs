@@ -125,7 +125,7 @@ impl Meter {
         };
         let cause = if log_seconds >= processor_seconds { Cause::Log } else { Cause::Processor };
         let seconds = log_seconds.max(processor_seconds);
-        // Less cannot be slept, and may be rounding.
+        // A shorter time cannot be slept, and may come from rounding.
         (seconds >= LEAST_SECONDS).then(|| (Duration::try_from_secs_f64(seconds).unwrap_or(SAMPLE), cause))
     }
 
@@ -136,7 +136,7 @@ impl Meter {
     }
 
     fn close_samples(&mut self, now: Duration) {
-        // After a long pause only those of the last hour are of interest.
+        // After a long pause only the samples of the last hour are made up for.
         let longest = SAMPLE * SAMPLES as u32;
         if now.saturating_sub(self.began) > longest * 2 {
             self.samples.clear();
