@@ -172,7 +172,7 @@ pub(crate) fn decode_feature_acks(r: &mut Reader<'_>) -> Result<Vec<FeatureAck>,
     Ok(acks)
 }
 
-/// More than any feature has; guards a reader that waits for the rest.
+/// Maximum length of the data of a feature, more than any has. It guards a reader that waits for the rest.
 const FEATURE_DATA_MAX_BYTES: usize = 1 << 20;
 
 fn next_feature<'a>(r: &mut Reader<'a>) -> Result<Option<(u8, &'a [u8])>, DecodeError> {

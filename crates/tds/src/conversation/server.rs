@@ -126,7 +126,7 @@ pub enum Event {
     Request(Message),
     /// The message that INSERT BULK announced begins. No byte is consumed.
     BulkBegins,
-    /// Some rows of the bulk load, where they were received.
+    /// Bytes of rows of the bulk load, which stay where they were received.
     BulkRows {
         /// Range of the rows in the bytes that were passed.
         payload: Range<usize>,

@@ -61,7 +61,7 @@ pub enum BulkError {
         /// Rows before it.
         rows: u64,
     },
-    /// After the rows came neither the end nor a DONE (4002).
+    /// The token behind the rows is neither the end nor a DONE (error 4002).
     #[error("token {token:02X} after {rows} rows of a bulk load")]
     UnexpectedToken {
         /// The token byte.

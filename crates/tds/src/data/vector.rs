@@ -105,7 +105,7 @@ pub enum VectorError {
     Count {
         /// Number of dimensions.
         dimensions: usize,
-        /// Most dimensions that the base allows.
+        /// Maximum number of dimensions that the base allows.
         max: u16,
         /// Base of the vector.
         base: VectorBase,

@@ -124,7 +124,8 @@ impl TableParameter {
                 }
                 TABLE_ROW if self.columns.is_some() => {
                     let Some(length) = layout.row_len_behind_token(r.ahead())? else {
-                        // More than there is: the reader says how it runs out.
+                        // The row is incomplete. Taking more bytes than there are makes the error of the
+                        // reader.
                         return r.take(r.remaining() + 1, "TVP row").map(|_| ());
                     };
                     let row = r.take(length, "TVP row")?;

@@ -54,7 +54,8 @@ pub mod token_byte {
     pub const DONE_IN_PROC: u8 = 0xFF;
 }
 
-/// More than any token with a four-byte length has; guards a reader that waits for the rest of one.
+/// Maximum length of a token with a four-byte length, more than any has. It guards a reader that waits for
+/// the rest.
 pub const TOKEN_SIZE_MAX_BYTES: usize = 16 << 20;
 
 /// Token of a response.
