@@ -131,7 +131,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Most bytes of a value that is stored in its view.
+/// Maximum number of bytes of a value that is stored in its view.
 const INLINE_BYTES: usize = 12;
 
 fn gathered<T: ByteViewType>(array: &ArrayRef) -> Raw<'static> {

@@ -184,7 +184,7 @@ impl Elements {
             Self::Single(array) => {
                 let values = array.as_primitive::<Float32Type>().values().get(span).unwrap_or(&[]);
                 append_elements(base, values, bytes);
-                // Most vectors are finite float32, and then nothing else is to be asked.
+                // Most vectors have finite float32 elements, which need no further check.
                 let written = bytes.get(start..).unwrap_or(&[]);
                 if base == VectorBase::Float32 && first_not_finite(base, written).is_none() {
                     return Ok(());

@@ -58,7 +58,7 @@ impl Unit {
         if !self.cuts && self.divisor > 1 && !ticks.is_multiple_of(self.divisor) {
             return Err(Reason::NeedsRounding { text: self.spelled(None, ticks) });
         }
-        // Below 86,400 x 10^9, whatever the unit.
+        // The result is below 86,400 x 10^9 in every unit, so the cast keeps it.
         Ok((ticks / self.divisor * self.factor) as i64)
     }
 

@@ -4,7 +4,8 @@ use tds::LengthClass;
 
 use super::error::RowDecodeErrorReason as Reason;
 
-/// Most rows walked before their columns are gathered, so that a block and its cells stay in cache.
+/// Maximum number of rows walked before their columns are gathered, so that a block and its cells stay in
+/// cache.
 const BLOCK_ROWS: usize = 512;
 /// Fewest, however many columns there are.
 const BLOCK_ROWS_MIN: usize = 16;
@@ -14,7 +15,7 @@ const BLOCK_CELLS: usize = 1 << 18;
 pub(super) const BLOCK_BYTES: usize = 192 * 1024;
 /// Stands for the start of a cell that the NULL bitmap of an NBCROW leaves out.
 pub(super) const NULL_CELL: u32 = u32::MAX;
-/// Most bytes of one long value (2 GiB less one), as of every large object of SQL Server.
+/// Maximum number of bytes of one long value (2 GiB less one), as of every large object of SQL Server.
 const LONG_BYTES_MAX: u64 = i32::MAX as u64;
 /// A row may not reach further than this from the start of its block before a cell's start is noted.
 const REACH_MAX: usize = (u32::MAX / 2) as usize + (u32::MAX / 4) as usize;

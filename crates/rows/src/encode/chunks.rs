@@ -29,7 +29,7 @@ impl<'r, 'a> Chunks<'r, 'a> {
         Some(match lane.frame() {
             Frame::Bare => match &lane.cells {
                 Cells::Fixed(fixed) => fixed.cell_len(),
-                // All are equally long.
+                // Shared cells all have the same length.
                 Cells::Shared(shared, _) => shared.first_len(),
                 // NULL has no cell there.
                 Cells::Null(_) | Cells::Variable(_) => 0,

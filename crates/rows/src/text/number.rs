@@ -97,7 +97,7 @@ pub(crate) fn loses_digits(text: &str, safe_digits: usize, spelled: impl Fn(usiz
 
 /// Longest text without exponent that no range of a float can be left with.
 const SAFE_TEXT_BYTES: usize = 36;
-/// Most significant digits of a 64-bit float written out.
+/// Maximum number of significant digits of a 64-bit float written out.
 const FLOAT_DIGITS_MAX: usize = 767;
 
 /// Returns the text that the standard library may parse: it starts with a digit or a point, so that `inf` and
