@@ -77,7 +77,7 @@ pub fn reading_threads(files: usize) -> usize {
     (processors / files.max(1)).clamp(1, THREADS_MAX)
 }
 
-/// More threads than these read faster than anything writes.
+/// Maximum number of threads for one file. More of them would read faster than any target writes.
 const THREADS_MAX: usize = 4;
 
 fn work<I: Iterator, T>(queue: &Mutex<Queue<I, T>>, worker: &mut impl FnMut(I::Item) -> T) {

@@ -194,7 +194,7 @@ impl FormatFile {
                 let problem = FormatFileProblem::ServerColumn { columns, found };
                 return Err(FormatFileError::new(name, Some(index as u64 + 3), problem));
             }
-            // Behind a length in front it is only stepped over.
+            // A terminator is searched only in a field without a length in front; otherwise it is skipped.
             let searched = field.prefix_length == 0;
             if searched && field.host_type == HostType::NChar && !field.terminator.len().is_multiple_of(2) {
                 let problem = FormatFileProblem::Field {

@@ -192,7 +192,7 @@ fn column_type_of(sql_type: &SqlType, version: NativeVersion) -> SqlType {
 pub(super) fn native_prefix(column: &Column, sql_type: &SqlType, version: NativeVersion) -> u8 {
     let nullable = column.flags.is_nullable();
     match sql_type {
-        // By the token that the server sends, which usually follows the flag.
+        // The token that the server sends decides here; it usually follows the nullable flag.
         SqlType::TinyInt
         | SqlType::SmallInt
         | SqlType::Int

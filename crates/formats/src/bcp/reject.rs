@@ -57,7 +57,7 @@ pub enum RejectReason {
         /// The column's type.
         target: SqlType,
     },
-    /// Beyond the type's range.
+    /// The value is beyond the type's range.
     #[error("out of the range of {target}")]
     OutOfRange {
         /// The column's type.

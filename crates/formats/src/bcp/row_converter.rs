@@ -141,7 +141,7 @@ impl RowConverter {
                 faults.push((row, field, Fault::Refused(deviation)));
             }
         }
-        // Of each row the first field at fault, as in the original.
+        // Only the first field at fault of each row is reported, as in the original.
         faults.sort_by_key(|(row, field, _)| (*row, *field));
         faults.dedup_by_key(|(row, ..)| *row);
         let first_in_batch = self.batch.positions.len();

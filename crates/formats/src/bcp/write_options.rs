@@ -16,8 +16,8 @@ pub enum UnmappableText {
 /// Form of values of `(max)` types, xml and CLR types behind an eight-byte length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LongValues {
-    /// In the library's form of values that SQL Server usually sends: in pieces for xml, and for varchar(max)
-    /// that becomes UTF-16; else whole.
+    /// Values have the form in which Microsoft's library writes them. It is in pieces for xml, and for
+    /// varchar(max) that becomes UTF-16; else whole.
     #[default]
     Vendor,
     /// Every value is written whole, which every reader accepts.

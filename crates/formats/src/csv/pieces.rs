@@ -102,7 +102,7 @@ impl Cutter {
             }
             last.get_or_insert(behind);
         }
-        // More likely a quote within an unquoted field than a quoted field as long as this.
+        // A quote within an unquoted field is more likely than a quoted field of this length.
         if last.is_some() {
             self.in_quotes = false;
         }

@@ -382,7 +382,7 @@ impl Splitter {
     }
 }
 
-/// Most columns accepted in a file, more than the 30,000 of a wide table.
+/// Maximum number of columns accepted in a file, more than the 30,000 of a wide table.
 const COLUMNS_MAX: usize = 1 << 16;
 
 fn line_breaks(text: &[u8]) -> u64 {

@@ -182,7 +182,7 @@ impl CsvWriter {
                 }
             }
         }
-        // No value has it: the delimiter, the row terminator or the null text does.
+        // The character is in no value, so it is in the delimiter, the row terminator or the null text.
         FormatError::new(self.unmappable(character))
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Number {
 /// Digits that a double always keeps.
 const FLOAT_DIGITS: usize = 15;
 const DECIMAL_DIGITS_MAX: u32 = 38;
-/// Most significant digits of a double written out.
+/// Maximum number of significant digits of a double written out.
 const DOUBLE_DIGITS_MAX: usize = 767;
 
 impl Number {

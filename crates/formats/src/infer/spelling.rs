@@ -19,7 +19,7 @@ pub(super) struct Spelling {
     letter: Agreed<u8>,
     plus: Agreed<bool>,
     padded: Agreed<usize>,
-    /// Most digits in front of the point of a value without exponent.
+    /// Maximum number of digits in front of the point of a value without exponent.
     plain_places: Option<i64>,
     /// The least exponent that is not negative.
     exponent_min: Option<i64>,

@@ -32,7 +32,7 @@ struct Claim {
     /// Start within the message's body.
     offset: u64,
     compressed: u64,
-    /// Most bytes that a compressed byte can become.
+    /// Maximum number of bytes that a compressed byte can become.
     ratio: u64,
 }
 

@@ -55,7 +55,7 @@ impl Read for Ahead {
             let waited = pending.wait();
             drop(share);
             if waited.is_err() {
-                // Nothing may follow behind a gap.
+                // Ranges behind one that failed are dropped, since reading must not go on behind a gap.
                 self.pending.clear();
                 self.plan.next = self.length;
             }

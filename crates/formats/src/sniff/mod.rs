@@ -266,7 +266,7 @@ fn types_of(rows: &[Vec<String>]) -> Result<InferredSchema, FormatError> {
             if index > 0 {
                 text.push(UNIT);
             }
-            // Nothing that separates cells here may stand in one.
+            // Characters that separate cells here are left out of the cells.
             let cell = row.get(index).map_or("", String::as_str);
             text.extend(cell.chars().filter(|character| !matches!(*character, UNIT | RECORD)));
         }
