@@ -13,7 +13,7 @@ const PROGRAM_BYTES: usize = 48 << 20;
 const STATEMENTS_BYTES_MIN: usize = 32 << 20;
 /// Least bytes of the cache of pages.
 const CACHE_BYTES_MIN: usize = 4 << 20;
-/// Most bytes of the cache of pages.
+/// Maximum number of bytes of the cache of pages.
 const CACHE_BYTES_MAX: usize = 256 << 20;
 
 /// Division of a server's memory.

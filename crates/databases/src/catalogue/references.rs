@@ -18,7 +18,7 @@ struct Referred {
 
 /// Lists the store's names of the tables that the FOREIGN KEYs of a table refer to.
 pub fn referenced_tables(text: &str) -> Vec<String> {
-    // Most tables have none, and modules and types are no tables.
+    // Most tables have no foreign keys, and modules and types never have any.
     if !text.contains(r#""foreign_keys":[{"#) {
         return Vec::new();
     }

@@ -310,7 +310,7 @@ impl Instance {
 
     /// Returns a transaction descriptor, never 0.
     pub fn new_descriptor(&self) -> u64 {
-        // Above 32 bits, so that a client that cuts it is found out.
+        // Descriptors need more than 32 bits, so that a client that truncates them gets an error.
         0x0001_0000_0000 + self.next_descriptor.fetch_add(1, Ordering::Relaxed)
     }
 

@@ -141,7 +141,7 @@ impl Sessions {
         let mut found = false;
         for entry in open.values().filter(|entry| entry.session.spid == spid) {
             found = true;
-            // Nobody listens if its connection is about to end anyway.
+            // The send fails only if the connection is about to end anyway.
             let _ = entry.killed.send(true);
         }
         found

@@ -382,7 +382,8 @@ impl Databases {
     /// Removes the files of a database that the catalogue does not name. Files that cannot be removed now are removed by the next start.
     pub fn discard(&self, name: &str, folder: &str) {
         let Some(store) = self.shared.stores.write().take(&name_key(name)) else { return };
-        // Nothing of a transaction over several databases may be asked of it any more.
+        // Transactions over several databases are settled first, since this one can no longer be asked for
+        // outcomes.
         self.shared.master.engine().settle_decisions().ok();
         store.engine().shut("the database was dropped");
         drop(store);

@@ -18,7 +18,7 @@ pub struct KeyWidth {
     pub columns: Vec<usize>,
     /// Bytes of the key's columns of fixed length.
     pub fixed_bytes: usize,
-    /// Most bytes that all columns may take as declared. `None`: a column has no limit.
+    /// Maximum number of bytes that all columns may take as declared. `None`: a column has no limit.
     declared_bytes: Option<usize>,
     /// Greatest number of bytes of an entry.
     pub limit_bytes: usize,
