@@ -44,7 +44,7 @@ fn value(collation: Collation, property: &str) -> Option<Datum> {
         "tdscollation" => return Some(Datum::Binary(collation.to_bytes().to_vec())),
         "lcid" => collation.lcid(),
         "codepage" => match collation.code_page() {
-            // Of a locale for Unicode types alone.
+            // A locale for Unicode types alone has code page 0.
             CodePage::Utf8 if !collation.is_utf8() => 0,
             code_page => u32::from(code_page.number()),
         },

@@ -445,7 +445,7 @@ fn sessions(context: &Context<'_>, view: &mut View) {
         ("database_id", facts.current().map_or(Datum::Null, |database| int(database.id))),
         ("open_transaction_count", int(facts.transaction_count)),
     ]);
-    // Of the others, what they said when they logged in, and what they are doing.
+    // The rows of other sessions show the properties of their logins, and their current activity.
     for session in (facts.sessions)().iter().filter(|session| session.spid != facts.spid) {
         let activity = &session.activity;
         view.add([
