@@ -62,7 +62,7 @@ pub(crate) fn spawn<T: Send + 'static>(
 ) -> io::Result<Task<T>> {
     let (sender, result) = sync_channel(1);
     let task = running()?.runtime.spawn(async move {
-        // Nobody waits any more if this fails.
+        // The send fails only if the receiver no longer waits.
         let _ = sender.send(work.await);
     });
     Ok(Task { result, handle: task.abort_handle() })

@@ -222,7 +222,7 @@ impl Object for WebObject {
         let task = runtime::spawn(async move {
             let end = object.send(sender.clone()).await.map(|()| None);
             let sent = tokio::task::spawn_blocking(move || sender.send(end).is_ok()).await;
-            // Nobody reads any more if it was not taken.
+            // A piece that was not taken is dropped: the reader is gone.
             drop(sent);
             Ok(())
         })?;
