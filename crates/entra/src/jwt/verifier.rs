@@ -80,7 +80,7 @@ impl Verifier {
             return Err(TokenError::Critical);
         }
         self.check_signature(&header, signed, &decoded(signature).ok_or(TokenError::Form)?)?;
-        // Nothing of the claims is believed before.
+        // Claims are parsed only after the signature was checked.
         let claims: Claims = part(claims)?;
         if claims.iss.as_deref() != Some(self.issuer.as_str()) {
             return Err(TokenError::Issuer);
