@@ -25,7 +25,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::patience::Patient;
 
-/// Most header fields of a request.
+/// Maximum number of header fields of a request.
 const HEADERS_LIMIT: usize = 100;
 /// The least that hyper takes for the head of a request.
 const HEAD_BYTES_MIN: usize = 8 << 10;
