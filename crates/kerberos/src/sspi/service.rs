@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use dns_lookup::{AddrInfoHints, getaddrinfo};
 
-/// Of `getaddrinfo` (ws2tcpip.h): completes a name, as the search list of the machine says.
+/// Flag of `getaddrinfo` (ws2tcpip.h): completes a name by the search list of the machine.
 const AI_FQDN: i32 = 0x0002_0000;
-/// The same where a name is an alias.
+/// Flag of `getaddrinfo` (ws2tcpip.h): replaces an alias by the canonical name.
 const AI_CANONNAME: i32 = 0x0000_0002;
 
 /// Returns the principal of `CLASS@host:port`. Servers register themselves with their full name, which
