@@ -78,7 +78,7 @@ fn measure_on(
         let run = place.run(variant, settings).map_err(|error| format!("{variant}: {error}"))?;
         on_finished(round, variant, &run);
         results.add(index, run);
-        // Once for each shape, of the copy that is not compressed.
+        // The estimate is made once for each shape, from the copy that is not compressed.
         if round == 0 && variant.compression == Compression::None {
             for compression in [Compression::Row, Compression::Page] {
                 results.estimate(Variant { shape: variant.shape, compression }, place.estimate(compression)?);
