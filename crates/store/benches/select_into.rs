@@ -26,7 +26,7 @@ const ROWS: usize = 2_000_000;
 const FILES: [u16; 4] = [1, 2, 8, 32];
 const TASKS: [usize; 2] = [1, 2];
 
-/// What one run cost.
+/// Cost of one run.
 struct Run {
     elapsed: Duration,
     cpu: Duration,

@@ -1,4 +1,4 @@
-//! What says that the rows of a table are those of another.
+//! Checksums of rows, which show that two tables have the same rows.
 #![allow(dead_code, reason = "not every benchmark uses all of it")]
 
 use arrow::array::RecordBatch;

@@ -1,4 +1,4 @@
-//! What the work costs, whatever else the machine does.
+//! Processor time of this process, which does not count other work of the machine.
 
 use std::time::Duration;
 

@@ -41,7 +41,7 @@ pub fn wide() -> Table {
     let mut columns = vec![Column::required("id", Kind::Int), Column::new("n", Kind::Int)];
     columns.extend((0..11).map(|index| Column::new(format!("v{index}"), Kind::VarChar(Some(60)))));
     let layout = Layout::new(columns.clone()).unwrap();
-    // What is left of 608 bytes for the texts; some of them are longer than others.
+    // The texts, of different lengths, share the bytes that the other columns leave of 608.
     let text = 608 - layout.row_bytes(layout.variable_count, 0);
     let mut arrays: Vec<ArrayRef> = vec![int(|row| row), int(|row| row / 7)];
     for index in 0..11 {
@@ -61,7 +61,7 @@ pub fn narrow() -> Table {
     Table::new("11 columns, 8 fixed and 3 text", columns, arrays)
 }
 
-/// The same with one value in fifty null.
+/// Makes the table of eleven columns with one value in fifty null.
 fn with_nulls() -> Table {
     let (columns, arrays) = eleven(50);
     Table::new("11 columns, one value in fifty null", columns, arrays)

@@ -79,7 +79,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..120)
 }
 
-/// Whether all bytes are zeros that belong to no row and no slot.
+/// Returns true if all bytes outside of rows and slots are zeros.
 fn is_clean(page: &Page) -> bool {
     let mut bytes = *page.bytes();
     bytes[..HEADER_BYTES].fill(0);

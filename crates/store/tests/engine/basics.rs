@@ -206,7 +206,7 @@ fn a_dropped_bulk_writer_gives_its_extents_back() {
             (0..4000).map(|id| (id, Some("w".repeat(900)), (id % 500 == 0).then(|| vec![1; 9000]))).collect();
         let given = batch(&rows);
         let in_use = |engine: &Engine| engine.usage().extents - engine.usage().free_extents;
-        // What stays are the maps of further files.
+        // Only the maps of further files stay in use.
         for name in ["heap", "tree"] {
             let mut transaction = engine.begin();
             transaction.open_table(name).unwrap().bulk_load(std::slice::from_ref(&given)).unwrap();

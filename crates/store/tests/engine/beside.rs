@@ -102,7 +102,7 @@ fn text(random: &mut Random, table: usize) -> String {
     letter.to_string().repeat(length as usize)
 }
 
-/// What an open transaction has done: the rows that it has put in the place of committed ones; None: they are gone.
+/// Changes of an open transaction to each table: new text by id; None: the row was deleted.
 type Own = [BTreeMap<i32, Option<String>>; 3];
 
 struct Open {
@@ -121,7 +121,7 @@ fn seen(committed: &Rows, own: &BTreeMap<i32, Option<String>>) -> Rows {
     rows
 }
 
-/// How often what happened.
+/// Number of events by kind.
 #[derive(Debug, Default)]
 struct Tally {
     done: u64,
@@ -300,7 +300,7 @@ fn interleaved_transactions_are_as_if_one_had_followed_the_other() {
                 create(&engine, seed);
             }
             let tally = interleave(&engine, &mut random, &mut model, 120, |_, commit| commit());
-            // What was left open is undone.
+            // Transactions that were left open are undone.
             assert_eq!(contents(&engine), model, "seed {seed}");
             assert_eq!(engine.check().unwrap(), [], "seed {seed}");
             assert_eq!(engine.locks(), [], "seed {seed}");
@@ -332,7 +332,7 @@ fn a_power_cut_keeps_the_committed_ones_of_several_and_undoes_the_others() {
         let volume = MemoryVolume::recording();
         let engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
         create(&engine, seed);
-        // When each state was acknowledged, and when its commit began.
+        // Begin and end of each commit, in operations of the volume, and the state that it made.
         let mut commits = vec![(volume.operations(), volume.operations(), Model::default())];
         let (mut random, mut model) = (Random(seed), Model::default());
         interleave(&engine, &mut random, &mut model, 60, |next, commit| {
@@ -573,7 +573,7 @@ fn heap_rows_of_several_transactions_go_to_different_pages() {
         .collect();
     assert_eq!(rows.len(), 48);
     assert_eq!(engine.check().unwrap(), []);
-    // What they left unused is used: no page for each transaction that comes later.
+    // Later transactions use the room that those left, instead of a page each.
     for id in 0..200 {
         let mut transaction = engine.begin();
         transaction.open_table("h").unwrap().insert(&row(1000 + id)).unwrap();

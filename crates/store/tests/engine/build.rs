@@ -212,7 +212,7 @@ fn a_tree_that_has_rows_takes_more() {
     }
 }
 
-/// Where many rows belong between two that are there, they get leaves of their own, which the log has as pages.
+/// Many rows between two existing ones get leaves of their own, which are logged as pages.
 #[test]
 fn rows_that_belong_together_are_logged_by_the_page() {
     for compression in [Compression::None, Compression::Page] {
@@ -484,7 +484,7 @@ fn rows_between_others_are_merged_by_the_leaf() {
                 let ids: Vec<i32> = (0..6000).map(|id| id * 4 + step).collect();
                 load(&engine, "t", &rows(ids.iter().copied()), SORTED).unwrap();
                 expected.extend(ids);
-                // What each leaf had and has, and new ones.
+                // The log has the old and the new contents of each leaf, and new leaves.
                 let logged = engine.usage().log_written_bytes - before;
                 let pages = engine.snapshot().table("t").unwrap().data_pages();
                 assert!(logged < 3 * pages * 8400, "{logged} for {pages} pages, {compression}");

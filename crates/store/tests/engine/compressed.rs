@@ -85,7 +85,7 @@ fn by_text(name: &str, compression: Compression) -> IndexDefinition {
     IndexDefinition { compression: Some(compression), ..IndexDefinition::new(name, &[1]) }
 }
 
-/// What an index on the text gives: by text, then by id.
+/// Sorts rows as an index on the text gives them: by text, then by id.
 fn ordered_by_text(rows: &[Row]) -> Vec<Row> {
     let mut rows = rows.to_vec();
     rows.sort_by(|a, b| (&a.1, a.0).cmp(&(&b.1, b.0)));
@@ -465,7 +465,8 @@ fn a_table_and_its_indexes_change_their_compression_by_themselves() {
     assert_eq!((in_order(&engine), through(&engine, "i")), (rows, ordered));
 }
 
-/// What a compressed leaf keeps in front of its rows must not stand in the way of a row that needs the page.
+/// A row that needs a whole page finds one, although compressed leaves keep anchors and dictionaries in front
+/// of rows.
 #[test]
 fn a_long_row_finds_room_among_compressed_ones() {
     let engine = engine(RecoveryModel::Full);

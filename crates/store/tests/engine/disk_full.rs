@@ -58,7 +58,8 @@ fn a_full_disk_undoes_what_needs_space_and_nothing_else() {
                 }
             }
             refused += refusals;
-            // What was acknowledged is durable, what was refused is not there, whatever of it had been written.
+            // Acknowledged changes are durable. Refused ones are not there, even if part of them had been
+            // written.
             let left = MemoryVolume::on(volume.disk().after_power_cut(&mut Random(at)));
             let other =
                 Engine::open_on(Arc::new(left), options).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -584,7 +584,7 @@ fn spans_of_a_tree_give_each_row_once_and_in_order() {
         lying.extend(rows_of(&batch));
     }
     assert_eq!(lying, expected);
-    // The same from the end.
+    // Backward scans give the same rows from the end.
     let reversed: Vec<Row> = expected.iter().rev().cloned().collect();
     let read = || engine.snapshot().read_table("t").unwrap();
     let rows_in =

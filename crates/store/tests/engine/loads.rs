@@ -278,7 +278,7 @@ fn a_table_that_takes_little_of_the_cache_is_read_from_the_disk_once() {
         };
         assert_eq!(read(), pages * PAGE_BYTES);
         assert_eq!(read(), if kept { 0 } else { pages * PAGE_BYTES });
-        // What changes in the cache is what the next one reads.
+        // A scan reads the pages that were changed in the cache.
         let mut transaction = engine.begin();
         let mut scan = transaction.read_table("t").unwrap().scan(None).unwrap();
         let (rows, addresses) = scan.next_with_addresses().unwrap().unwrap();

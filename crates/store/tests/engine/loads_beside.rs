@@ -20,7 +20,7 @@ enum Keys {
     Disjoint,
 }
 
-/// What the table is.
+/// Structure of the table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Form {
     Unique(Compression),
@@ -212,7 +212,7 @@ fn a_load_takes_its_rows_beside_others_and_locks_the_table_only_if_nobody_is_the
     assert_eq!(load(&mut small, &odd[..900]).unwrap(), 900);
     assert_eq!(held(&small), Some(LockMode::IX));
     small.commit().unwrap();
-    // What is there already is refused, and the load leaves nothing.
+    // A load of rows that exist already is refused, and leaves nothing.
     let mut again = engine.begin();
     let refused = load(&mut again, &odd[800..1000]);
     assert!(matches!(refused, Err(EngineError::DuplicateKey { .. })), "{refused:?}");

@@ -30,7 +30,7 @@ fn cut_off(seed: u64, options: EngineOptions) -> (MemoryVolume, Model) {
             engine.checkpoint().unwrap();
         }
     }
-    // What it did last is in the log, so that there is something to undo.
+    // The last change of the transaction is in the log, so that there is something to undo.
     lingering.open_table("lingering").unwrap().bulk_load(&[batch(&rows)]).unwrap();
     let mut other = engine.begin();
     other.create_table("other", columns(), "").unwrap();

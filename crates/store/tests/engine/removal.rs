@@ -60,7 +60,7 @@ fn a_file_is_emptied_and_taken_out() {
             let error = engine.files().remove_data_file(name).unwrap_err();
             assert_eq!(error.sql_error(), Some(5042), "{error}");
         }
-        // What a snapshot may read stays where it is.
+        // Pages that a snapshot may read are not moved.
         let snapshot = engine.snapshot();
         let error = engine.files().empty_data_file("third").unwrap_err();
         assert_eq!(error.sql_error(), Some(2555), "{error}");

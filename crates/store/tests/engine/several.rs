@@ -328,7 +328,7 @@ fn a_circle_of_waits_through_two_databases_is_broken() {
     });
     let deadlocks = results.iter().filter(|result| matches!(result, Err(LockError::Deadlock { .. }))).count();
     assert!(deadlocks == 1 && results.iter().any(Result::is_ok), "{results:?}");
-    // The same number of a table in another database is another table.
+    // Tables with the same number in two databases are two tables.
     let [_, one, two] = server.begin();
     one.lock_table(objects[1], LockMode::X, Duration::ZERO).unwrap();
     assert_eq!(objects[1], objects[2]);

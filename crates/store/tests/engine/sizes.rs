@@ -241,7 +241,7 @@ fn clustered_and_nonclustered_indexes_take_the_pages_that_the_estimates_say() {
                 }
                 false => transaction.create_table("t", columns.clone(), "").unwrap(),
             }
-            // Where keys are not unique, each row comes twice, and the second has its number.
+            // If keys are not unique, each row comes twice, and the second has a number.
             let batches = if unique { vec![batch.clone()] } else { vec![batch.clone(); 2] };
             let mut writer =
                 transaction.open_table("t").unwrap().bulk_writer_with(BulkOptions::default()).unwrap();

@@ -181,7 +181,7 @@ fn a_key_that_cannot_be_kept_is_refused() {
     let refused = |error: Result<(), EngineError>| {
         assert!(matches!(error, Err(EngineError::Schema { .. })), "{error:?}")
     };
-    // What may be too long is up to its rows; what always is, is not a key.
+    // A key column whose values may be too long is accepted; one whose values always are is refused.
     let too_long = vec![Column::required("id", Kind::Char(901))];
     refused(transaction.create_tree("t", too_long, &bulkwire_store::IndexDefinition::unique("", &[0]), ""));
     refused(transaction.create_tree("t", columns(), &bulkwire_store::IndexDefinition::unique("", &[2]), ""));

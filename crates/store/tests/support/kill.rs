@@ -7,7 +7,7 @@ use std::time::Duration;
 const OPEN: &str = "open";
 const STEP: &str = "step";
 
-/// What the process does: says that it is open, then makes one step after the other without end, and says so after each.
+/// Prints that the database is open, then makes one step after the other without end, and reports each.
 pub fn step_for_ever(mut step: impl FnMut()) -> ! {
     let mut output = std::io::stdout().lock();
     // A test program may have begun a line.

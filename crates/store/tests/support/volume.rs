@@ -174,7 +174,7 @@ impl Disk {
         self.files[file].has_lost = true;
     }
 
-    /// What is found after the power comes back: everything synced, and any part of the rest.
+    /// Returns the files as they are after a power cut: everything synced, and any part of the rest.
     pub fn after_power_cut(&self, random: &mut Random) -> Self {
         let keep = match random.below(5) {
             0 => 0,
@@ -238,7 +238,7 @@ fn torn(left: &mut Bytes, offset: u64, bytes: &[u8], random: &mut Random) {
 struct State {
     disk: Disk,
     journal: Vec<Operation>,
-    /// Whether operations are remembered.
+    /// True if operations are recorded.
     recording: bool,
     /// The operation with this number fails, and all after it if `stays`.
     fault: Option<(u64, bool, io::ErrorKind)>,

@@ -81,7 +81,7 @@ fn decimals_have_their_published_bytes() {
     {
         assert_eq!(bytes(10_i128.pow(digits) - 1, 0).len(), most, "{digits} digits");
     }
-    // What follows the digits of 1 is ten bits of 1000, which is no group of three digits.
+    // The digits of 1 are followed by ten bits with the value 1000, which is no group of three digits.
     assert_eq!(vardecimal::read(&[0xC0, 0xFA, 0x00], 0), None);
     // 0.5 is no number without digits behind the point.
     assert_eq!(vardecimal::read(&bytes(5, 1), 0), None);
@@ -447,8 +447,8 @@ proptest! {
         }
         let in_parts: Vec<_> =
             block.finish().unwrap().iter().map(|bytes| Arc::new(Page::from_bytes(*bytes))).collect();
-        // Which rows a page is planned with depends on how many there are. But a page never takes fewer than it would without
-        // anchors and dictionary.
+        // A page is planned with the rows at hand, so their number matters. A page never takes fewer rows
+        // than without anchors and dictionary.
         let rows_alone = layout.clone().with_compression(Compression::Row).unwrap();
         let (plain, _) = pages_of(&rows_alone, &batch);
         prop_assert!(at_once.len() <= plain.len() && in_parts.len() <= plain.len());

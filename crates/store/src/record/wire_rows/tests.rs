@@ -8,7 +8,7 @@ use crate::record::kind::Place;
 use crate::record::layout::Column;
 use crate::record::tests::{NoLargeValues, column, kinds, layout_of};
 
-/// What every row begins with here.
+/// First byte of every row in these tests.
 const MARKER: u8 = 0xD1;
 
 /// Rows of columns, one behind the other.
@@ -116,7 +116,7 @@ fn stored(kind: Kind, array: &ArrayRef) -> Vec<Option<Vec<u8>>> {
     (0..array.len()).map(value).collect()
 }
 
-/// Whether values are such that they must be taken: texts of ASCII, or of UTF-16 without surrogates.
+/// Returns true if the copier must take these values: ASCII text, or UTF-16 without surrogates.
 fn is_plain(kind: Kind, values: &[Option<Vec<u8>>]) -> bool {
     values.iter().flatten().all(|value| match kind {
         Kind::Char(_) | Kind::VarChar(_) => value.is_ascii(),
