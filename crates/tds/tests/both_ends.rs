@@ -293,7 +293,7 @@ fn a_server_says_before_the_login_whether_it_takes_tokens() {
     }
 }
 
-/// What a login's answer may be other than a grant.
+/// An answer to a login may be no grant: it is empty, of an old version, a routing, or rows.
 #[test]
 fn answers_to_a_login_that_are_no_grant() {
     let routing = Routing { server: "elsewhere".to_owned(), port: 1444, database: None };

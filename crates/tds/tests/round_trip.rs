@@ -111,7 +111,7 @@ fn login() -> impl Strategy<Value = Login7> {
             let (version, numbers, flags, client_time_zone, client_lcid, client_id) = fixed;
             let (host_name, user_name, password, app_name, server_name, client_interface_name) = names;
             let (language, database, sspi, attach_db_file, change_password) = more;
-            // What came with 7.2 has no place in the short form before it.
+            // The short form of earlier versions has no room for the fields that came with 7.2.
             let old = version < TdsVersion::V7_2;
             let features = if old { Vec::new() } else { features };
             let change_password = if old { String::new() } else { change_password };

@@ -105,8 +105,8 @@ impl RowLayout {
     /// one.
     ///
     /// # Errors
-    /// As [`row_len`](Self::row_len), once the malformed row is at the head: what comes before it is the same however
-    /// the bytes arrive.
+    /// The errors of [`row_len`](Self::row_len), once the malformed row is at the head. The rows before it
+    /// are returned first, however the bytes arrive.
     pub fn complete_rows(&self, bytes: &[u8]) -> Result<RowSpan, DecodeError> {
         let mut span = RowSpan::default();
         while let Some(rest) = bytes.get(span.bytes..) {

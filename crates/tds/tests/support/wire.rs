@@ -8,7 +8,7 @@ use bulkwire_tds::conversation::{ConversationError, client};
 use bulkwire_tds::done::{Done, DoneStatus};
 use bulkwire_tds::*;
 
-/// What stands for TLS here: bytes that look different, after a hello from each side.
+/// Stands for TLS: each byte is combined with this one by XOR, after a hello from each side.
 const SEAL: u8 = 0xA5;
 pub const CLIENT_HELLO: &[u8] = &[0x16, 3, 1, b'c'];
 pub const SERVER_HELLO: &[u8] = &[0x16, 3, 1, b's'];
@@ -40,7 +40,7 @@ pub fn login_ack() -> Token {
     })
 }
 
-/// Where the server says that tokens are got.
+/// Returns the place that the server names for getting tokens.
 pub fn token_place() -> FedAuthInfo {
     FedAuthInfo {
         sts_url: Some("https://sts.example/t".to_owned()),
@@ -49,7 +49,7 @@ pub fn token_place() -> FedAuthInfo {
     }
 }
 
-/// How TLS stands at one end.
+/// State of TLS at one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tls {
     None,
@@ -66,7 +66,7 @@ pub struct ServerEnd {
     tls: Tls,
     received: Vec<u8>,
     sent: Vec<u8>,
-    /// What came, in words.
+    /// Messages received, in words.
     pub log: Vec<String>,
     /// Payload of bulk loads.
     pub rows: Vec<u8>,
@@ -124,7 +124,7 @@ impl ServerEnd {
         }
     }
 
-    /// Whether bytes are missing of a handshake that is under way.
+    /// Continues a handshake. Returns true if it needs more bytes.
     fn handshake(&mut self) -> bool {
         let hello = match self.tls {
             Tls::First if self.received.len() < CLIENT_HELLO.len() => return true,
@@ -305,9 +305,9 @@ pub struct ClientEnd {
     pub environment: client::Environment,
     pub packet_size: client::PacketSize,
     pub phase: client::Phase,
-    /// What the server's end found wrong.
+    /// Error that the server's end found.
     pub refused: Option<ConversationError>,
-    /// What the client's mechanism answers to the server's tokens, in turn.
+    /// Answers of the client's mechanism to the server's tokens, in turn.
     pub sign_in: VecDeque<&'static [u8]>,
     /// The server's last token.
     pub proof: Option<Vec<u8>>,
