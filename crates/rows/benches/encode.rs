@@ -220,7 +220,8 @@ enum Cell<'a> {
     Text(&'a str),
 }
 
-/// What most clients do: for each row and column look at the type, fetch the value, match on it, push its bytes.
+/// Encodes as most clients do: for each row and column it looks at the type, fetches the value, and appends
+/// its bytes.
 fn encode_row_by_row(batch: &RecordBatch, rows: std::ops::Range<usize>, out: &mut Vec<u8>) {
     let targets = columns();
     for row in rows {
@@ -233,7 +234,7 @@ fn encode_row_by_row(batch: &RecordBatch, rows: std::ops::Range<usize>, out: &mu
     }
 }
 
-/// The same through the enum that the protocol crate has for single values.
+/// Encodes row by row through the enum that the protocol crate has for single values.
 fn encode_by_value(batch: &RecordBatch, rows: std::ops::Range<usize>) -> Vec<u8> {
     let targets = columns();
     let mut writer = Writer::new();

@@ -172,7 +172,7 @@ impl Decoder {
     /// Takes the rows decoded so far as a batch, which may be empty.
     ///
     /// # Errors
-    /// None for rows that [`decode`](Self::decode) has accepted, unless Arrow itself refuses the arrays.
+    /// Arrow refuses the arrays. Rows that [`decode`](Self::decode) has accepted give no other error.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         let rows = self.buffered;
         let arrays =

@@ -1,4 +1,4 @@
-//! Check if rows come in the order of some of their columns.
+//! Checks of the order of rows by some of their columns.
 
 use arrow::array::{Array, ArrayRef, BooleanArray, make_comparator};
 use arrow::compute::SortOptions;

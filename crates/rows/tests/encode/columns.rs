@@ -160,7 +160,7 @@ macro_rules! binaries {
     };
 }
 
-/// The same array with NULLs whose slots keep their values, as Arrow allows.
+/// Adds NULLs to an array. Their slots keep the values, as Arrow allows.
 fn with_nulls<A: Array + From<ArrayData>>(array: A, nulls: Option<NullBuffer>) -> A {
     let builder = array.to_data().into_builder().nulls(nulls);
     A::from(builder.build().unwrap())

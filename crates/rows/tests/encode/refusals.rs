@@ -70,7 +70,7 @@ fn long_values_name_row_length_and_limit() {
         "d1 0400 61006200",
     );
     assert!(bind(Arc::new(texts), "nvarchar(4)", CastOptions::default()).is_ok());
-    // The same text in two code pages: two bytes a letter in UTF-8, one in Greek.
+    // A letter takes two bytes in UTF-8, and one in the Greek code page.
     let texts = StringArray::from(vec!["αβγ"]);
     assert!(bind(Arc::new(texts.clone()), "greek:varchar(3)", CastOptions::default()).is_ok());
     check(

@@ -75,7 +75,8 @@ fn dates_and_times() {
     check(TimestampSecondArray::from(vec![-25_567 * 86_400]), "datetime", "08 00 00 00 00 00 00 00 00");
     let at_one = TimestampSecondArray::from(vec![0]).with_timezone("+01:00");
     check(at_one, "datetimeoffset(0)", "08 00 00 00 3a f9 0a 3c 00");
-    // The same from a zone with rules: Berlin was an hour ahead of UTC in that winter, two in a summer of today.
+    // A zone with rules gives its offset at that time: Berlin is one hour ahead of UTC in winter, two in
+    // summer.
     let berlin = |value| TimestampSecondArray::from(vec![value]).with_timezone("Europe/Berlin");
     check(berlin(0), "datetimeoffset(0)", "08 00 00 00 3a f9 0a 3c 00");
     let july = 19_905 * 86_400;

@@ -123,7 +123,7 @@ fn the_first_bad_row_of_a_column_is_named_whatever_its_fault() {
         let error = decode_all(decoder, &hex(rows)).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{rows}: {error}");
     }
-    // The same for values of fixed length.
+    // The first bad row is reported for values of fixed length, too.
     for (sql_type, row, null, bad) in [
         ("int", "d1 04 01000000", "d1 00", "d1 02 0000"),
         ("decimal(9,0)", "d1 05 01 01000000", "d1 00", "d1 05 02 01000000"),
