@@ -70,7 +70,7 @@ fn main() {
     }
 }
 
-/// What a run took: by the clock, on processors.
+/// Time of a run: by the clock, and on processors.
 struct Taken {
     elapsed: Duration,
     cpu: Duration,

@@ -157,7 +157,7 @@ fn layout(columns: &[Column], mode: DataMode) -> FormatFile {
     FormatFile::for_columns(columns, mode, &LayoutOptions { collations: false, ..LayoutOptions::default() })
 }
 
-/// The same fields at the widths of their columns.
+/// Returns the format file with fields of the widths of their columns.
 fn fixed_width(character: &FormatFile) -> FormatFile {
     let mut file = character.clone();
     for field in &mut file.fields {

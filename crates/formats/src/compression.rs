@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::Location;
 
-    /// What this program writes compressed, it never reads with other bytes: of no bit of the file.
+    /// A flipped bit in any place of a compressed file never gives other text.
     #[test]
     fn a_flipped_bit_is_found() {
         let folder = tempfile::tempdir().unwrap();

@@ -37,7 +37,7 @@ pub fn measure(
 /// Measures a source for a load that refuses rows and goes on. Rows that cannot be read are skipped.
 ///
 /// # Errors
-/// As [`measure`], except for errors of single rows.
+/// The errors of [`measure`], except for errors of single rows.
 pub fn measure_readable(
     location: &Location,
     format: &Format,
@@ -53,7 +53,7 @@ pub fn measure_readable(
 /// sources together. `skips_bad_rows` as for [`measure_readable`].
 ///
 /// # Errors
-/// As [`measure`].
+/// The errors of [`measure`].
 pub fn measure_all(
     sources: &[(&Location, &Format, Compression)],
     skips_bad_rows: bool,
@@ -65,7 +65,7 @@ pub fn measure_all(
 /// rows so far make the result.
 ///
 /// # Errors
-/// As [`measure`].
+/// The errors of [`measure`].
 pub fn measure_until(
     sources: &[(&Location, &Format, Compression)],
     skips_bad_rows: bool,

@@ -90,7 +90,7 @@ fn raw_quotes_stay() {
     assert_eq!(with_quotes, 939);
 }
 
-/// What is inferred must be able to hold what the real table declares as numbers and dates.
+/// An inferred type must be able to hold the numbers and dates that the real table declares.
 #[test]
 fn inferred_types_are_of_the_declared_family() {
     for table in tables() {

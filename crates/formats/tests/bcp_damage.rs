@@ -12,7 +12,7 @@ use formats::bcp::{
 use formats::{Compression, FormatError, Location};
 use tds::{CodePage, Column};
 
-/// What reading gave, in few words.
+/// Result of reading, in few words.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     rows: usize,

@@ -206,7 +206,7 @@ fn rewritten(
     writer.into_output().unwrap()
 }
 
-/// Where two files first differ, with the bytes before and behind.
+/// Describes the first difference of two files, with the bytes before and behind.
 fn difference(found: &[u8], expected: &[u8]) -> String {
     let at = found.iter().zip(expected).position(|(a, b)| a != b).unwrap_or(found.len().min(expected.len()));
     let shown = |bytes: &[u8]| {

@@ -42,8 +42,8 @@ const ROWS: &[(&str, &[&str], &str)] = &[
 /// Cases in which the fixtures' server refused the batch for a NUL, so that only the error file can be compared.
 const REFUSED_BY_SERVER: &[&str] = &["convert_char_10_w", "convert_nchar_10_c"];
 
-/// Whether an error file's rows can be compared: the library leaves remains of its buffers behind text that is not ASCII,
-/// behind UTF-16, and in place of native values that it could not convert.
+/// Returns true if the rows of an error file can be compared. The library leaves remains of its buffers
+/// behind text that is not ASCII, behind UTF-16, and in place of native values that it could not convert.
 fn rows_are_printed(case: &Case) -> bool {
     let input = fs::read(root().join(&case.name).join("input")).unwrap();
     input.is_ascii() && case.arguments().next() != Some("w") && !case.name.starts_with("native_")
@@ -182,7 +182,7 @@ fn layout(case: &Case) -> Result<FormatFile, String> {
     Ok(FormatFile::for_columns(&case.columns, mode, &options))
 }
 
-/// What the reader made of a case: rows, error file, whether the file ended too early.
+/// Result of reading a case: rows, error file, and the error if the file ended too early.
 struct Outcome {
     rows: Vec<Vec<Option<String>>>,
     error_file: String,
@@ -255,7 +255,7 @@ fn as_selected(row: &[Option<String>], columns: &[Column]) -> Vec<Option<String>
         .collect()
 }
 
-/// Where the fixture has text as hex of Windows-1252 and the key first.
+/// Returns rows as some fixtures have them: text as hex of Windows-1252, and the key first.
 fn as_hex(rows: &[Vec<Option<String>>], columns: &[Column]) -> Vec<Vec<Option<String>>> {
     let hex = |text: &String| -> String {
         text.chars()
@@ -304,7 +304,7 @@ fn the_same_rows_are_accepted_and_the_same_errors_written() {
             })
             .filter(kept)
             .collect();
-        // What the server made of the rows is not the reader's business there.
+        // Rows that the server changed or refused are not compared.
         let loads = !case.name.starts_with("dup_key") && !REFUSED_BY_SERVER.contains(&case.name.as_str());
         let selected = |rows: &[Vec<Option<String>>]| {
             let mut rows: Vec<_> = rows.iter().map(|row| as_selected(row, &case.columns)).collect();

@@ -114,7 +114,7 @@ fn value() -> impl Strategy<Value = String> {
         2 => "20[0-9]{2}-0[1-9]-[012][0-9]",
         2 => "[a-cé ]{0,8}",
         1 => Just(String::new()),
-        // What ends fields and rows elsewhere.
+        // Characters that end fields and rows in other files.
         1 => "[\t\n|,\r;ab\u{0}]{0,3}",
     ]
 }

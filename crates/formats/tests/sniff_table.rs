@@ -46,7 +46,7 @@ fn the_files_of_adventure_works() {
         assert!(guess(&sniffed) == right || !sniffed.doubts.is_empty(), "{name}: {:?}", guess(&sniffed));
         certain += usize::from(guess(&sniffed) == right);
 
-        // The same rows with two-character delimiters and a mark at their ends, as the OLTP sample has them.
+        // The rows get two-character delimiters and a mark at their ends, as in the OLTP sample.
         let marked =
             std::str::from_utf8(bytes).unwrap().trim_end().replace('|', "+|").replace('\n', "&|\n") + "&|\n";
         let sniffed = text(marked.as_bytes());

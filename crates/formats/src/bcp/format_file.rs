@@ -122,7 +122,7 @@ impl FormatFile {
     /// terminators are the bytes that stand there.
     ///
     /// # Errors
-    /// As [`FormatFile::read`].
+    /// The errors of [`FormatFile::read`].
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, FormatFileError> {
         let Decoded { text, is_foreign } =
             decode(bytes).map_err(|problem| FormatFileError::new(name, None, problem))?;

@@ -138,7 +138,7 @@ impl HostFormatReader {
     /// Opens a file.
     ///
     /// # Errors
-    /// As [`HostReader::open`].
+    /// The errors of [`HostReader::open`].
     pub fn open(
         location: &Location,
         format: &HostFormat,

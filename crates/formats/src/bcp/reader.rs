@@ -105,7 +105,7 @@ impl HostReader {
     /// Reads a host file from any source of (uncompressed) bytes; `name` appears in errors.
     ///
     /// # Errors
-    /// As [`HostReader::open`].
+    /// The errors of [`HostReader::open`].
     pub fn new(
         input: impl Read + Send + 'static,
         name: &str,
@@ -119,7 +119,7 @@ impl HostReader {
     /// Works like [`HostReader::new`], but reads `block_bytes` at a time. The size does not change what is read.
     ///
     /// # Errors
-    /// As [`HostReader::open`].
+    /// The errors of [`HostReader::open`].
     pub fn with_block_bytes(
         input: Box<dyn Read + Send>,
         name: &str,

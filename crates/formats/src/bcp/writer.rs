@@ -78,7 +78,7 @@ impl<W: Write> HostWriter<W> {
     /// Writes to any output; `name` appears in errors.
     ///
     /// # Errors
-    /// As [`HostWriter::create`].
+    /// The errors of [`HostWriter::create`].
     pub fn new(
         output: W,
         name: &str,

@@ -95,7 +95,7 @@ impl CsvReader {
     /// Reads delimited text from any source of (uncompressed) bytes; `name` appears in errors.
     ///
     /// # Errors
-    /// As [`CsvReader::open`].
+    /// The errors of [`CsvReader::open`].
     pub fn new(
         input: impl Read + Send + 'static,
         name: &str,
@@ -124,7 +124,7 @@ impl CsvReader {
     /// Works like [`CsvReader::new`], but reads about `block_bytes` (at least one) at a time. The size does not change what is read.
     ///
     /// # Errors
-    /// As [`CsvReader::open`].
+    /// The errors of [`CsvReader::open`].
     pub fn with_block_bytes(
         input: Box<dyn Read + Send>,
         name: &str,

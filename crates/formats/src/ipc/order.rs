@@ -1,4 +1,4 @@
-//! Check if the rows of an Arrow file are sorted. Its footer says nothing of it: the columns are read.
+//! Checks of the order of rows of an Arrow file. Its footer says nothing of it: the columns are read.
 
 use std::io::BufReader;
 

@@ -124,7 +124,7 @@ pub(crate) fn stores() -> io::Result<&'static dyn ObjectStores> {
 /// Lists the objects whose URLs begin with that of a folder, in any order; `max` of them are enough.
 ///
 /// # Errors
-/// As [`ObjectStores::list`].
+/// The errors of [`ObjectStores::list`].
 pub fn list(folder: &str, max: usize) -> io::Result<Vec<ListedObject>> {
     stores()?.list(folder, max)
 }

@@ -70,7 +70,7 @@ impl ObjectLocation {
     /// Opens the object; a second call returns the same one.
     ///
     /// # Errors
-    /// As [`ObjectStores::open`](super::ObjectStores::open).
+    /// The errors of [`ObjectStores::open`](super::ObjectStores::open).
     pub fn open(&self) -> io::Result<Arc<dyn Object>> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(object) = &*opened {

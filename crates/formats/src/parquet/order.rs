@@ -1,4 +1,4 @@
-//! Check if the rows of a Parquet file are sorted: the claims of its footer, checked against the columns
+//! Checks of the order of rows of a Parquet file: the claims of its footer, compared with the columns
 //! themselves.
 
 use arrow::array::{Array, make_comparator};

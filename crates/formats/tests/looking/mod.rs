@@ -4,7 +4,8 @@ use std::path::Path;
 
 use formats::{BatchReader, Compression, Format, Location, SortColumn, Sorted, open};
 
-/// What a file says of columns, each with "descending", and its reader, which has read nothing for it.
+/// Asks a file for the order of columns, each with "descending". Returns the answer and a reader that begins
+/// at the first row.
 pub fn look(
     path: &Path,
     format: &Format,

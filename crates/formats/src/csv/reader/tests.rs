@@ -37,7 +37,7 @@ fn read(
 /// Row, byte offset, text and reason.
 type Refused = (u64, u64, Vec<u8>, String);
 
-/// What [`read`] gives if someone collects the rows of another shape, and those rows.
+/// Reads as [`read`] does, and collects the rows of another shape.
 fn read_collecting(
     bytes: &[u8],
     options: &CsvOptions,

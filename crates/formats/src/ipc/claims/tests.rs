@@ -51,7 +51,7 @@ fn read(bytes: &[u8]) -> Result<usize, FormatError> {
     reader.map(|batch| batch.map(|batch| batch.num_rows())).sum()
 }
 
-/// What is wrong with the bytes after `from` has been replaced by `to`, once for each place where it stands.
+/// Returns the problem of the bytes with `from` replaced by `to`, for each place of `from`.
 fn problems(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<String> {
     let places = (0..bytes.len() - from.len()).filter(|&at| bytes[at..].starts_with(from));
     places
