@@ -1,4 +1,4 @@
-//! `sys.dm_db_index_physical_stats`: how full pages are, and their order on disk.
+//! `sys.dm_db_index_physical_stats`: density of pages, and their order on disk.
 
 use databases::catalogue::{TableDefinition, same_name};
 use databases::storage::{Figures, IndexPages, index_of};
