@@ -1,5 +1,5 @@
-//! Check if there are credentials at all: asking a cloud machine's own service for them takes long where
-//! there is none.
+//! Search for credentials before they are asked for: asking a cloud machine's own service for them takes long
+//! where there is none.
 
 use std::env;
 use std::io;
