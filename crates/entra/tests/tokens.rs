@@ -17,7 +17,7 @@ const NOW: u64 = 1_900_000_000;
 const ISSUER: &str = "https://sts.example/t/";
 const AUDIENCE: &str = "https://database.windows.net/";
 
-/// What makes the signature of some bytes.
+/// Function that makes the signature of bytes.
 type Sign = Box<dyn Fn(&[u8]) -> Vec<u8>>;
 
 /// A key that signs, and its public half in both forms.
