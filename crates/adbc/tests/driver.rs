@@ -179,7 +179,7 @@ fn transactions_begin_and_end_with_autocommit() {
     run(&mut connection, "INSERT INTO t VALUES (3)").unwrap();
     connection.set_option(OptionConnection::AutoCommit, "true".into()).unwrap();
     assert_eq!(number(&mut connection, "SELECT SUM(n) AS n FROM t"), 5);
-    // What the server has rolled back cannot be committed.
+    // A transaction that the server has rolled back cannot be committed.
     connection.set_option(OptionConnection::AutoCommit, "false".into()).unwrap();
     run(&mut connection, "INSERT INTO t VALUES (4); ROLLBACK").unwrap();
     assert_eq!(status(connection.commit()), Status::InvalidState);
