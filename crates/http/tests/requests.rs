@@ -64,7 +64,7 @@ impl Place {
         stream
     }
 
-    /// What comes back for these bytes, to the end.
+    /// Sends these bytes and returns the whole answer.
     fn ask(&self, request: &str) -> String {
         let mut stream = self.connect();
         // A refusal may close the connection before everything is sent.
