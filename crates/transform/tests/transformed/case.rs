@@ -103,7 +103,7 @@ impl Case {
         format!("# {}----\n{}\n\n", self.head, out.trim_end())
     }
 
-    /// What comes out of the source in batches of so many rows.
+    /// Transforms the source in batches of `batch_rows` rows and returns the result as text.
     pub fn run(&self, batch_rows: usize) -> String {
         let lookups = self
             .lookups

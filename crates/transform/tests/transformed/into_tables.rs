@@ -241,7 +241,7 @@ fn killed_copies_with_actions_change_everything_once() {
     fixture.file("changes.csv", format!("op,n,s\n{lines}"));
     let sums = "SELECT COUNT(*), SUM(CAST(n AS bigint)), CHECKSUM_AGG(CHECKSUM(n, s)) FROM";
     fixture.ok(&["query", "CREATE TABLE wanted (n int NOT NULL PRIMARY KEY, s varchar(30) NULL)"]);
-    // What is to be there: rows that were inserted, updated, upserted or skipped.
+    // The expected table has the rows that were inserted, updated, upserted or skipped.
     let kept = "n % 5 <> 2";
     let text = "CASE WHEN n % 5 = 4 THEN 'old ' ELSE 'new ' END + CAST(n AS varchar(9)) AS s";
     let list = format!("n, {text}");

@@ -40,7 +40,7 @@ const OF_TARGETS: &[&str] =
 /// Cells that change nothing by what they mean: option, path, reason.
 const BY_MEANING: &[(&str, &str, &str)] = &[];
 
-/// What is read.
+/// Kinds of input.
 const KINDS: [&str; 4] = ["csv", "char", "parquet", "transformed csv"];
 
 /// Exit code, what was said, and what came out.
@@ -137,6 +137,6 @@ fn run(fixture: &Fixture, verb: &str, kind: &str, sample: &Sample, words: &[&str
         ("copy", true) => fixture.rows("SELECT a, b FROM d"),
         _ => fs::read_to_string(fixture.path("out.csv")).unwrap_or_default(),
     };
-    // What is said of a run that did its work has times in it.
+    // Messages of a successful run contain times, so they are not compared.
     (code, if code == 0 { String::new() } else { said }, out)
 }
