@@ -220,7 +220,7 @@ fn figure(value: f64) -> String {
 mod tests {
     use super::*;
 
-    /// What is drawn of a kind, by the values of one of its attributes.
+    /// Returns the values of an attribute of all elements of a name.
     fn attributes<'a>(svg: &'a str, element: &str, name: &str) -> Vec<&'a str> {
         svg.split(&format!("<{element} "))
             .skip(1)

@@ -138,7 +138,7 @@ impl RowChecksum {
     /// Returns the checksum of all rows.
     ///
     /// # Errors
-    /// As [`RowChecksum::add`].
+    /// The errors of [`RowChecksum::add`].
     pub fn finish(mut self) -> Outcome<Checksum> {
         self.flush()?;
         Ok(self.checksum.finish())
@@ -148,7 +148,7 @@ impl RowChecksum {
 /// Computes the checksum of the first rows of a seed, their texts as they are or padded with blanks.
 ///
 /// # Errors
-/// As [`RowChecksum::add`].
+/// The errors of [`RowChecksum::add`].
 pub fn checksum(count: u32, seed: u64, padded: bool) -> Outcome<Checksum> {
     let mut checksum = RowChecksum::new();
     for_each(count, seed, |row| checksum.add(row, padded))?;

@@ -15,7 +15,7 @@ use load::{Client, Forecaster, LoadOptions, LoadPlan, TableName};
 /// The shares by which sizes and log may be wrong.
 const SIZE_ERROR: f64 = 0.05;
 const LOG_ERROR: f64 = 0.10;
-/// What is so little that the share says nothing: a page, and a few blocks of log.
+/// Sizes below which a relative error says nothing, in bytes: a page, and a few blocks of log.
 const SIZE_LITTLE: f64 = 8192.0;
 const LOG_LITTLE: f64 = 4096.0;
 
@@ -158,7 +158,7 @@ fn adventure_works_tables_take_what_was_forecast() {
     judge(&all);
 }
 
-/// What is built on a table: its name, statements with `{t}` for the table, and options of the load.
+/// Structures of tables: name, and statements with `{t}` for the table.
 const SCHEMAS: [(&str, &str); 12] = [
     ("heap", ""),
     ("heap, ROW", "ALTER TABLE {t} REBUILD WITH (DATA_COMPRESSION = ROW)"),
