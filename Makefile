@@ -40,7 +40,7 @@ export PYO3_CONFIG_FILE
 SYNC = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci docs lint programs unit conformance drivers check-windows package engines clusters bench bench-small bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-wheels dist-again release-check toolchain workspace clients
+.PHONY: help demo test ci docs lint programs unit conformance drivers check-windows package engines clusters bench bench-small bench-queries bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-wheels dist-again release-check toolchain workspace clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -130,6 +130,10 @@ bench: toolchain ## Measure; reports ratios taken in one run
 bench-small: toolchain clients ## Measure single-row statements beside SQLite
 	cargo build --release --locked -p bulkwire-server
 	$(VENV)/bin/python clients/bench_small_statements.py --server $(CARGO_TARGET_DIR)/release/bulkwire-server
+
+bench-queries: toolchain clients ## Measure TPC-H's 22 queries beside DuckDB and DataFusion
+	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-transform -p bulkwire-bench
+	$(VENV)/bin/python clients/bench_queries.py --binaries $(CARGO_TARGET_DIR)/release
 
 bench-clients: clients wheel ## Race other people's clients; RACE="--rounds 3 --only bulkwire,go" chooses
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server

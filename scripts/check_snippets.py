@@ -67,6 +67,7 @@ UNEXECUTED: dict[tuple[str, str], str] = {
     ("docs/benchmarks.md", "bulkwire bench arrow"): MEASURES,
     ("docs/benchmarks.md", "make release"): MEASURES,
     ("docs/benchmarks.md", "make release && python clients/bench_parallel_reads.py --bin"): MEASURES,
+    ("docs/benchmarks.md", "make bench-queries    # clients/bench_queries.py: TPC-H's 22"): MEASURES,
     ("docs/benchmarks.md", "make bench-small      # clients/bench_small_statements.py: s"): MEASURES,
     ("docs/benchmarks.md", "make release && python clients/bench_statement_costs.py --se"): MEASURES,
     ("docs/benchmarks.md", "make release && python clients/bench_temporary_tables.py --s"): MEASURES,
