@@ -102,7 +102,7 @@ fn create(engine: &Engine, table: &Table) {
     transaction.commit().unwrap();
 }
 
-/// Batches that fill about so many bytes of pages, an even number.
+/// Returns the number of batches, always even, that fill about `bytes` of pages.
 fn batches_for(table: &Table, bytes: usize) -> usize {
     let engine = Engine::in_memory(EngineOptions::default()).unwrap();
     create(&engine, table);

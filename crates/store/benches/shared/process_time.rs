@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Time that all threads of this process have had a processor, those that have ended too, in ticks of 10 ms; zero where the system does
-/// not tell (only Linux does).
+/// Returns the processor time of all threads of this process, ended ones included, in ticks of 10 ms. It is
+/// zero on systems other than Linux.
 pub fn process_time() -> Duration {
     let statistics = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = statistics.rsplit(") ").next().unwrap_or_default().split(' ');

@@ -108,7 +108,8 @@ impl Drop for SpilledPage {
             places.free.push(self.place);
             return;
         }
-        // Nobody needs any of it: the disk gets its room back. If it does not take it, the places are used again all the same.
+        // No version in the file is needed any more, so the file is truncated. If that fails, its places are
+        // used again.
         places.free.clear();
         places.next = 0;
         self.file.set_length(0).ok();

@@ -36,7 +36,7 @@ struct State {
     touched: HashMap<u64, HashSet<PageId>>,
     /// Open snapshots by the commit they stand at.
     snapshots: BTreeMap<u64, usize>,
-    /// Transactions that may change only what nobody has changed since the commit at which their snapshot stands.
+    /// Commit of the snapshot of each transaction that may change only pages without later changes.
     keepers: HashMap<u64, u64>,
 }
 
@@ -94,7 +94,8 @@ impl Versions {
         }
     }
 
-    /// Keeps a page as it is before a transaction's first change. `page` is None for a new page, which nobody reads.
+    /// Keeps a page as it is before a transaction's first change. `page` is None for a new page, which no
+    /// snapshot reads.
     pub fn keep(&self, transaction: u64, id: PageId, page: Option<&Arc<Page>>) {
         {
             let mut state = self.state.lock();

@@ -343,7 +343,7 @@ impl<'a> Check<'a> {
         let (pfs, entry) = maps::pfs_of(id);
         match self.shared.pager.cache.read(pfs) {
             Ok(map) => {
-                // The PFS does not note the fullness of a tree's pages: nobody looks for room there.
+                // The PFS does not note the fullness of the pages of a tree, which are not searched for room.
                 let in_tree = table.tree(kind).is_some();
                 let fullness = if in_tree { 0 } else { maps::fullness(page.free_bytes()) };
                 let (found, expected) = (maps::free_space(&map, entry), maps::ALLOCATED | fullness);

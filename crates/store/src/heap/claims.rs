@@ -48,7 +48,7 @@ impl Claims {
     }
 }
 
-/// State of a writer that changes a table beside others.
+/// State of a writer that changes a table at the same time as others.
 #[derive(Debug)]
 pub(crate) struct Beside<'a> {
     pub claims: &'a mut Claims,

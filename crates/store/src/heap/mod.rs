@@ -32,7 +32,8 @@ use crate::tree;
 use claims::Beside;
 use large::{FragmentSink, FragmentSource};
 
-/// Changes one table for one transaction, which holds it alone or [beside](Beside) others.
+/// Changes one table for one transaction, which has locked it exclusively, or changes it [at the same
+/// time](Beside) as others.
 #[derive(Debug)]
 pub(crate) struct HeapWriter<'a> {
     pub shared: &'a Shared,
@@ -40,7 +41,8 @@ pub(crate) struct HeapWriter<'a> {
     pub table: &'a mut Table,
     /// Extents that were allocated for the transaction.
     pub allocated: &'a mut Vec<ExtentId>,
-    /// Claims and additions of a writer beside others; None if the table is locked exclusively.
+    /// Claims and additions of a writer that changes the table at the same time as others; None if the table
+    /// is locked exclusively.
     pub beside: Option<Beside<'a>>,
 }
 

@@ -140,8 +140,8 @@ pub(crate) struct Request<'a> {
     pub cost: u64,
 }
 
-/// Table of locks. Requests are granted in their order, except that holders who want more go first. Nobody
-/// waits behind a request that is compatible with theirs. The release of a lock grants what can be granted.
+/// Table of locks. Requests are granted in their order, except that holders who want more go first. A request
+/// never waits behind one that is compatible with it. The release of a lock grants what can be granted.
 #[derive(Debug)]
 pub(crate) struct LockTable {
     space: LockSpace,
@@ -456,7 +456,7 @@ impl State {
         self.owners.get(&holder).map_or(Node::Alone(holder), |owner| Node::Owner(*owner))
     }
 
-    /// Lets waiters give way, until no circle leads from the transaction back to itself.
+    /// Ends waits with an error until no circle leads from the transaction back to itself.
     fn break_circles(&mut self, transaction: Holder) {
         while let Some(circle) = self.circle(self.node(transaction)) {
             let waiters = self
@@ -486,7 +486,7 @@ impl State {
             }
         }
         let mut seen = HashSet::new();
-        // The way so far, and what of each one's blockers is still to be looked at.
+        // The path so far, with the blockers of each node that were not followed yet.
         let mut path: Vec<(Node, Vec<Node>)> = vec![(start, edges.get(&start).cloned().unwrap_or_default())];
         while let Some((_, blockers)) = path.last_mut() {
             match blockers.pop() {

@@ -318,7 +318,8 @@ impl Log {
         }
     }
 
-    /// Makes all records durable, and returns the start of the next block. Nobody may append meanwhile.
+    /// Makes all records durable, and returns the start of the next block. No record may be appended
+    /// meanwhile.
     pub(crate) fn close_block(&self) -> Result<Lsn, EngineError> {
         self.flush(self.position())?;
         Ok(self.state.lock().block.start())

@@ -299,7 +299,8 @@ impl WireRowCopier {
                     }
                 }
                 Action::Variable { index, limit_bytes, text } => {
-                    // A record has room for what a row may have, and no more is looked at before that.
+                    // The length is checked before the value is read: a record has room for the longest row
+                    // that is allowed.
                     if length > limit_bytes || cursor + length > self.limit_bytes {
                         return None;
                     }

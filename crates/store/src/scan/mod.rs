@@ -49,7 +49,7 @@ pub(crate) struct PageReader {
 }
 
 impl View {
-    /// Returns the commit that the view stands at, and the transaction whose changes it shows beside. None:
+    /// Returns the commit that the view shows, and the transaction whose own changes it shows as well. None:
     /// the current state.
     fn stands_at(&self) -> Option<(u64, Option<u64>)> {
         match self {

@@ -103,7 +103,7 @@ pub(super) fn check_locked(transaction: &Transaction, object: u32, name: &str) -
     if is_there { Ok(()) } else { Err(no_table(name)) }
 }
 
-/// Checks that a table that is to be had alone is as the transaction reads it.
+/// Checks that a table to be locked exclusively has not changed since the state that the transaction reads.
 fn check_unchanged(transaction: &Transaction, object: u32) -> Result<(), EngineError> {
     let Some(base) = transaction.reads.base().filter(|_| object != CATALOGUE) else { return Ok(()) };
     let catalogue = transaction.catalogue();

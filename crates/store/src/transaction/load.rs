@@ -296,7 +296,7 @@ impl WriteTable<'_> {
     fn table_for_load(&mut self, options: BulkOptions) -> Result<Arc<Table>, EngineError> {
         let held = self.transaction.shared.locks.held(self.transaction.id, &Resource::Object(self.object));
         let is_alone = held.is_some_and(|held| held.covers(LockMode::X));
-        // A bulk update lock lets other loads in, but nobody who changes rows of trees.
+        // A bulk update lock allows other loads, but no transaction that changes rows of trees.
         let alone = |table: &Table| {
             let has_trees = table.clustered.is_some() || !table.indexes.is_empty();
             has_trees && (options.table_lock || is_alone || held == Some(LockMode::BU))

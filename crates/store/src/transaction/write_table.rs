@@ -41,7 +41,7 @@ impl WriteTable<'_> {
         let transaction = &mut *self.transaction;
         share_catalogue(transaction)?;
         if *self.name != *new_name {
-            // Until this is committed, nobody else can use the old name either.
+            // Until this is committed, no other transaction can use the old name either.
             lock_name(transaction, &self.name)?;
             claim_name(transaction, new_name)?;
         }

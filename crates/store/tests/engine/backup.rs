@@ -127,7 +127,7 @@ fn backups_beside_running_loads_miss_none_of_them() {
     assert_eq!(again.check().unwrap(), []);
 }
 
-/// Takes so many bytes and no more.
+/// Takes this number of bytes and no more.
 struct Full(usize);
 
 impl Write for Full {

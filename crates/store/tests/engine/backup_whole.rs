@@ -233,7 +233,7 @@ fn a_damaged_backup_is_refused_and_leaves_no_database() {
             EngineError::DamagedBackup { .. } | EngineError::DamagedLog { .. } | EngineError::Io { .. }
         );
         assert!(expected, "{error}");
-        // Nobody takes what is there for a database, or makes a new one of it.
+        // The incomplete files are not taken for a database, and no new one is made of them.
         if copy.names().iter().any(|name| name == "restoring") {
             let error = Engine::open_on(Arc::new(copy.clone()), options(RecoveryModel::Simple)).unwrap_err();
             assert!(matches!(error, EngineError::DamagedDatabase { .. }), "{error}");

@@ -19,7 +19,7 @@ pub fn options(recovery_model: RecoveryModel) -> EngineOptions {
         checkpoint_log_bytes: 400 << 10,
         files: 2,
         recovery_model,
-        // Nobody waits in these tests but by mistake.
+        // No transaction should wait in these tests.
         lock_timeout: Duration::from_secs(20),
         ..EngineOptions::default()
     }

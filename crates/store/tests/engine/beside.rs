@@ -130,9 +130,8 @@ struct Tally {
     rollbacks: u64,
 }
 
-/// Some transactions at a time, none of which waits: what another one has in hand is refused, everything else goes
-/// through and is as if the committed ones had run one after the other. `committed` gets every commit, before and
-/// after.
+/// Runs several transactions at a time, none of which waits: rows that another one has locked are refused.
+/// The result is as if the committed ones had run one after the other. `on_commit` makes each commit.
 fn interleave(
     engine: &Engine,
     random: &mut Random,
@@ -507,7 +506,7 @@ fn leaves_are_locked_one_by_one_and_equal_keys_wait_for_each_other() {
         rows
     };
     assert_eq!(held(&one), [("OBJECT", LockMode::IX), ("PAGE", LockMode::X)]);
-    // Nobody has the table alone meanwhile.
+    // No transaction can lock the table exclusively meanwhile.
     assert!(refused(two.lock_table(object, LockMode::X, Duration::ZERO).map_err(EngineError::from)));
     one.commit().unwrap();
     assert!(matches!(

@@ -234,8 +234,8 @@ fn rows_that_belong_together_are_logged_by_the_page() {
             if compression == Compression::None {
                 assert!(pages <= (given.len() as u64).div_ceil(83) + 3, "{pages} for {}", given.len());
             }
-            // Every new page once, and what was there before where a page gets other contents: with compression, those of the last
-            // leaf of each part, of which there are as many as pages.
+            // The log has every new page once, and the old contents of changed pages. With compression, each
+            // part changes its last leaf, and there are as many parts as pages.
             let pages = if compression == Compression::Page { 2 * pages } else { pages };
             assert!(logged < (pages + 10) * 8400, "{logged} for {pages} pages");
             assert_eq!(engine.check().unwrap(), []);

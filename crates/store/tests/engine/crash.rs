@@ -46,7 +46,8 @@ fn run(volume: &MemoryVolume, seed: u64) -> Vec<Commit> {
     let created = volume.operations();
     let mut commits = vec![Commit { began: 0, acknowledged: created, model: Model::new() }];
     let mut random = Random(seed);
-    // Open beside the others for a while, and always undone: it loads and changes a table that nobody else ever sees.
+    // Open beside the others for a while, and always undone: it loads and changes a table that no other
+    // transaction ever sees.
     let mut lingering = None;
     for number in 0..STEPS {
         let began = volume.operations();

@@ -11,8 +11,8 @@ use crate::support::Random;
 use crate::support::volume::MemoryVolume;
 use crate::workload::{Model, Row, batch, columns, contents, step};
 
-/// Every operation of a workload that takes space meets a full disk, also those that a real one would have room for: pages written
-/// in place, log in space that was made sure of.
+/// Every operation of a workload that takes space finds a full disk. So do those that a real disk has room
+/// for: pages written in place, and log in reserved space.
 #[test]
 fn a_full_disk_undoes_what_needs_space_and_nothing_else() {
     let (mut points, mut refused, mut log_full, mut survived) = (0, 0, 0, 0);

@@ -116,8 +116,8 @@ fn a_database_opens_on_a_disk_that_is_full_from_any_operation_on() {
     assert!(points > 100 && refusals > points / 3 && deferred > 9);
 }
 
-/// A load after such an opening must not be given extents that a transaction had whose undoing is not durable: the next recovery would
-/// undo that once more, on the load's pages.
+/// A load after such an opening must not get extents of a transaction whose undoing is not durable. The next
+/// recovery would undo that once more, on the pages of the load.
 #[test]
 fn extents_of_what_recovery_has_undone_wait_for_room() {
     for seed in 0..9 {

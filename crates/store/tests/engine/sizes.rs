@@ -284,8 +284,9 @@ fn clustered_and_nonclustered_indexes_take_the_pages_that_the_estimates_say() {
     }
 }
 
-/// A published comparison of loads into a table with a clustered key and a fill factor of 10: 1,000,000 rows took 2 GB at a page density of
-/// 11 % if the table had never held a row, and 228 MB at 99 % if it had.
+/// A published comparison loads 1,000,000 rows into a table with a clustered key and a fill factor of 10.
+/// They took 2 GB at a page density of 11 % if the table was new. They took 228 MB at 99 % if it had held a
+/// row before.
 #[test]
 fn a_fill_factor_of_ten_gives_the_published_densities() {
     // Header 4, two int, count and bitmap of 3 columns 3, count and end of a variable one 4, 209 bytes: 228.

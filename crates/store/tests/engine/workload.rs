@@ -414,7 +414,7 @@ pub fn change(
             change_located(transaction, name, model.get_mut(name).unwrap(), random)?;
         }
         number => {
-            // Look first, then lock: nobody else is here.
+            // Rows are looked up before they are locked, since no other transaction runs.
             let present = addressed(transaction, name)?;
             assert_eq!(present.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), model[name]);
             if present.is_empty() {

@@ -31,8 +31,8 @@ pub fn killed_after(command: &mut Command, delay: Duration, opened: impl FnOnce(
     lines.map_while(Result::ok).filter(|line| line == STEP).count()
 }
 
-/// The state after so many steps, and the one after another step that may have been under way; None: that one commits nothing. `step`
-/// makes one step of the model and says whether it is committed.
+/// Returns the state after `steps` steps, and the one after another step that may have been under way; None:
+/// that one commits nothing. `step` makes one step of the model and returns true if it is committed.
 pub fn states_after<M: Clone>(
     model: &M,
     steps: usize,

@@ -242,7 +242,7 @@ struct State {
     recording: bool,
     /// The operation with this number fails, and all after it if `stays`.
     fault: Option<(u64, bool, io::ErrorKind)>,
-    /// From the operation with this number on, whatever takes space fails for want of it.
+    /// Number of the operation from which on all that take space fail for lack of it.
     full_from: Option<u64>,
     /// Writes to this file find no room.
     unwritable: Option<String>,

@@ -2,8 +2,8 @@
 use super::meter::SAMPLE;
 use super::*;
 
-/// A generator that writes batches of so many bytes as fast as it may, and pays so much processor time for each; for ten minutes of
-/// a clock that moves only when it waits. Returns what it wrote per minute, and the samples.
+/// Writes batches of `batch_bytes` as fast as the limits allow, each with `batch_time` of a processor. The
+/// clock moves only in waits, up to ten minutes. Returns bytes per minute, and the samples.
 fn unlimited_throughput(
     limits: ResourceLimits,
     batch_bytes: u64,

@@ -230,8 +230,9 @@ fn a_full_page_is_compressed_once_if_it_pays() {
     let (pages_row, compressed, counts) = counted(&row, &repeating);
     assert_eq!((compressed, counts), (0, CompressionCounts::default()));
     let (pages_page, compressed, counts) = counted(&page, &repeating);
-    // Rows of 4 + 4 + 2 + 1 + 4 + 28 and a slot, of 1 + 1 + 1 + 3 + 5 + 28 and a slot; compressed, of 3 + at most 3 + 1, which take
-    // the 9 bytes of a forwarding stub, and a slot.
+    // A plain row has 4 + 4 + 2 + 1 + 4 + 28 bytes and a slot. A ROW-compressed one has 1 + 1 + 1 + 3 + 5 +
+    // 28 and a slot. A PAGE-compressed row has 3 + at most 3 + 1 bytes. It takes the 9 bytes of a forwarding
+    // stub, and a slot.
     assert_eq!(pages_none, 20_000_usize.div_ceil(8096 / 45));
     assert_eq!(pages_row, 20_000_usize.div_ceil(8096 / 41));
     let least = 20_000_usize.div_ceil(8096 / 11);
@@ -357,8 +358,8 @@ fn settings_are_read_and_written() {
     assert_eq!(Compression::from_number(3), None);
 }
 
-/// Values of which many begin alike or come again: numbers of up to eight bytes, texts on both sides of the limits at which their form
-/// changes (8 bytes in the short region, 128 shared ones), nulls.
+/// Makes values with common prefixes and repetitions: numbers of up to eight bytes, texts and nulls. Texts
+/// lie on both sides of the limits of their forms: 8 bytes in the short region, 128 shared ones.
 fn alike(picks: &[(u8, u8, u16)]) -> (Layout, RecordBatch) {
     let text = |length: usize, pick: u8, number: u16| {
         let end = match pick % 4 {
