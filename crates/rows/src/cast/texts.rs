@@ -44,7 +44,7 @@ fn encode<'a>(source: &Source<'_, '_>, raw: Raw<'a>, target: &Target) -> Result<
                 Some(_) => within(source, raw, limit, encoding, |text| utf16_len(text.as_bytes()) as u64)?,
                 None => raw,
             };
-            // The slots of NULLs are measured too; nobody asks for them.
+            // The slots of NULLs are measured too, although their lengths are not used.
             let mut units = vec![0; raw.len];
             raw.each_span(|index, span| {
                 let head = raw.bytes.get(span.start..).and_then(<[u8]>::first_chunk);
@@ -168,7 +168,7 @@ fn transcoded(
     raw.each_span(|index, span| {
         let text = raw.bytes.get(span.start..).unwrap_or_default();
         let room = bytes.get_mut(end..).unwrap_or_default();
-        // The slots of NULLs are written too if that does no harm; nobody asks for them.
+        // The slots of NULLs are written too if they fit, although their bytes are not used.
         let written = table.as_ref().and_then(|table| match table.write_short(text, span.len(), room) {
             None => table.write(text.get(..span.len())?, room),
             written => written,
