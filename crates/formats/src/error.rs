@@ -298,7 +298,7 @@ mod tests {
 
     use super::*;
 
-    /// A pipe whose reader leaves after so many bytes.
+    /// A pipe whose reader leaves after this number of bytes.
     struct Pipe(usize);
 
     impl io::Write for Pipe {

@@ -13,7 +13,7 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// Looks at a file; `None` for pipes, devices and the like, which have no size to compare.
+    /// Takes size and time of a file; None for pipes, devices and other files without a size to compare.
     pub(crate) fn of(file: &File) -> io::Result<Option<Self>> {
         let metadata = file.metadata()?;
         // Files of length 0 may be the system's own, made as they are read.

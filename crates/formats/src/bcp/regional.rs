@@ -245,7 +245,8 @@ fn without_offset(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Returns true if two signs look alike and separate alike: nobody types a narrow blank that does not break.
+/// Returns true if two signs look alike and separate alike. A narrow no-break space, for instance, is usually
+/// typed as a blank.
 fn is_same_separator(wanted: char, found: char) -> bool {
     let apostrophe = |c| matches!(c, '\'' | '’');
     wanted == found

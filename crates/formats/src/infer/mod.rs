@@ -25,7 +25,7 @@ pub use files::{InferProgress, infer_files};
 pub struct InferredSchema {
     /// Inferred columns, in the order of the source.
     pub columns: Vec<InferredColumn>,
-    /// Rows looked at.
+    /// Number of rows read.
     pub rows: u64,
     /// All rows were read. If false, lengths and ranges may grow and NULLs may follow.
     pub is_complete: bool,

@@ -16,7 +16,7 @@ pub(super) struct Guess {
     score: f64,
 }
 
-/// The text looked at.
+/// The text to guess from.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) text: &'a str,

@@ -29,7 +29,7 @@ pub struct Sniffed {
     pub file: String,
     /// Content of the file.
     pub content: Content,
-    /// Bytes looked at (after decompression).
+    /// Number of bytes read, after decompression.
     pub sample_bytes: usize,
     /// The whole file was read.
     pub is_complete: bool,
@@ -67,7 +67,7 @@ pub struct SniffedText {
     pub header: bool,
     /// The columns, with likely types.
     pub columns: Vec<Column>,
-    /// Rows looked at, without the header.
+    /// Number of rows read, without the header.
     pub rows: usize,
     /// Rows with another number of fields, or of another length.
     pub odd_rows: usize,
@@ -115,7 +115,7 @@ pub enum Layout {
     OneColumn,
 }
 
-/// Bytes looked at.
+/// Maximum number of bytes to read.
 const SAMPLE_BYTES: usize = 1 << 20;
 const PREVIEW_ROWS: usize = 8;
 const PREVIEW_CELL_CHARS: usize = 28;
