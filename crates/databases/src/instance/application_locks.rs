@@ -64,7 +64,7 @@ pub enum Owner {
     Session,
 }
 
-/// A lock that a session holds; asked for several times it must be let go as often.
+/// A lock that a session holds. It must be released as often as it was taken.
 struct Held {
     holder: u64,
     mode: Mode,
