@@ -571,7 +571,7 @@ fn system_view_property(property: &str) -> Option<i64> {
     })
 }
 
-/// Properties of kinds of object that are not at hand.
+/// Returns 0 for a property that only other kinds of object have; None for an unknown property.
 fn absent(property: &str) -> Option<i64> {
     matches!(
         property,

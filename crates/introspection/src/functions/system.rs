@@ -190,7 +190,7 @@ fn is_member(call: &Call<'_, Facts>, server: bool) -> Result<Typed, SqlError> {
     if call.arguments.len() < 2 {
         return lookup(call, name_type(), SqlType::Int, move |_, role| answer(role));
     }
-    // Nobody but the login, who is dbo, has roles.
+    // Only the login, who is dbo, has roles.
     pair(call, (name_type(), name_type()), SqlType::Int, move |facts, role, principal| {
         let own = if server { facts.login.as_str() } else { "dbo" };
         answer(role).filter(|_| principal.as_text().is_some_and(|name| same_name(name, own)))
