@@ -55,7 +55,7 @@ pub enum EntraError {
         /// Reason why the key or certificate cannot be used.
         reason: String,
     },
-    /// The secret cannot be had.
+    /// The secret cannot be read.
     #[error(transparent)]
     Password(#[from] PasswordError),
     /// No link of the chain has a token.
