@@ -78,7 +78,7 @@ pub(crate) fn tables(
     let cursor = statement
         .into_tables_cursor(catalog, &any(filter.db_schema), &any(filter.table_name), &types.join(","))
         .map_err(|error| from_odbc(&error))?;
-    // Names are short; remarks, which nobody reads here, need not be.
+    // Names are short. Remarks may be long, but are not read here.
     let limits = Limits { max_text_size: 4096, ..limits };
     let reader = reading::builder("", limits).build(cursor).map_err(|error| from_reader(&error))?;
     let mut found = Vec::new();
