@@ -31,7 +31,7 @@ pub(crate) struct IngestOptions {
     pub(crate) writers: Option<usize>,
     /// Seconds for which transient errors are tried again.
     pub(crate) retry_for: Option<u32>,
-    /// All rows, if they are at hand: the text columns of a new table then get lengths that fit.
+    /// All rows, if they were bound as one batch: the text columns of a new table then get lengths that fit.
     pub(crate) sample: Option<RecordBatch>,
 }
 
