@@ -206,8 +206,8 @@ fn identities_and_heaps_take_actions() {
     assert_eq!(fixture.rows("SELECT n, code, v FROM t ORDER BY n"), "1,a,\n4,c,5\n5,d,6\n");
 }
 
-/// Runs a copy that is killed when it has committed so many batches, then to its end, and once more. Whether the second run had something
-/// to continue.
+/// Runs a copy that is killed when it has committed `batches` batches, then to its end, and once more.
+/// Returns true if the second run had something to continue.
 fn killed_and_continued(fixture: &Fixture, words: &[&str], batches: u32, code: i32) -> bool {
     let mut copy = fixture.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let count = "IF OBJECT_ID('bulkwire_load_chunks') IS NULL SELECT 0 ELSE EXEC('SELECT COUNT(*) FROM bulkwire_load_chunks')";
