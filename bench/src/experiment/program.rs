@@ -41,7 +41,7 @@ pub fn beside(name: &str) -> PathBuf {
 /// It cannot be started, fails (what it said is in the error), or was interrupted.
 pub fn run_program(command: &mut Command, interrupt: &Interrupt) -> Outcome<Finished> {
     interrupt.check()?;
-    // Files, not pipes: nobody needs to read while it runs.
+    // Output goes to files instead of pipes, so that it need not be read while the program runs.
     let (mut output, mut errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(errors.try_clone()?);
     let cpu_before = process_usage::of_children();

@@ -59,8 +59,8 @@ pub(super) struct Orders<'a> {
 /// Works until the time is over.
 ///
 /// # Errors
-/// An interruption; a first connection or a table that cannot be had; a failed batch whose rows the server
-/// cannot be asked for. Errors of batches are counted.
+/// An interruption; a first connection that fails, or a table whose columns cannot be read; a failed batch
+/// whose rows the server cannot be asked for. Errors of batches are counted.
 pub(super) fn work(number: u16, table: &TableName, orders: &Orders<'_>) -> Outcome<Work> {
     let interrupt = orders.target.interrupt();
     let mut session = orders.target.connect()?;
