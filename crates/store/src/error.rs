@@ -27,7 +27,7 @@ pub enum EngineError {
     /// A page differs from what was written. The rest of the database is usable.
     #[error("page {page} is damaged: {reason}")]
     DamagedPage {
-        /// The page.
+        /// Page that is damaged.
         page: PageId,
         /// Check that failed.
         reason: String,
@@ -51,7 +51,7 @@ pub enum EngineError {
     /// A record cannot be decoded.
     #[error("row at page {page}, byte {offset}: {reason}")]
     DamagedRow {
-        /// The page.
+        /// Page that holds the record.
         page: PageId,
         /// Offset of the record in its page.
         offset: usize,
@@ -63,7 +63,7 @@ pub enum EngineError {
     Value {
         /// Row of the batch, from 0.
         row: usize,
-        /// The column.
+        /// Name of the column.
         column: String,
         /// Reason why the batch does not fit.
         reason: String,
@@ -78,19 +78,19 @@ pub enum EngineError {
     /// be read again.
     #[error("rows of {table:?} were changed by another transaction since they were read")]
     RowsChanged {
-        /// The table.
+        /// Name of the table.
         table: String,
     },
     /// A transaction under snapshot isolation changes something that another one has changed and committed since.
     #[error("{table:?} was changed by another transaction since the snapshot that this one keeps to")]
     UpdateConflict {
-        /// The table.
+        /// Name of the table.
         table: String,
     },
     /// A transaction under snapshot isolation reads a table whose definition has changed since.
     #[error("{table:?} is defined otherwise since the snapshot that this transaction keeps to")]
     DefinitionChanged {
-        /// The table.
+        /// Name of the table.
         table: String,
     },
     /// A row whose fixed part and pointers do not fit a page.
@@ -245,9 +245,9 @@ pub enum EngineError {
     /// No row at this address.
     #[error("no row in slot {slot} of page {page}")]
     NoSuchRow {
-        /// The page.
+        /// Page of the address.
         page: PageId,
-        /// The slot.
+        /// Slot of the address, from 0.
         slot: u16,
     },
     /// A row with this key exists already.

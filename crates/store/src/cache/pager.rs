@@ -30,11 +30,11 @@ pub struct LogPosition {
 /// Cache, log and versions together.
 #[derive(Debug)]
 pub struct Pager {
-    /// The data files.
+    /// Data files of the database.
     pub files: Arc<DataFiles>,
-    /// The log.
+    /// Transaction log of the database.
     pub log: Arc<Log>,
-    /// The cache.
+    /// Cache of pages.
     pub cache: Arc<BufferCache>,
     /// Pages as they were.
     pub versions: Versions,

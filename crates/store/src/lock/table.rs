@@ -40,7 +40,7 @@ pub enum Resource {
     Key {
         /// Id of the table.
         object: u32,
-        /// The key's hash.
+        /// Hash of the key, 64 bits.
         hash: u64,
     },
 }

@@ -16,7 +16,7 @@ use crate::page::{PageId, UnitId};
 pub struct LogRow {
     /// Position of the record.
     pub lsn: Lsn,
-    /// The operation.
+    /// Operation that the record logs.
     pub operation: LogOperation,
     /// The kind of page that it is about.
     pub context: LogContext,

@@ -74,21 +74,21 @@ pub enum Operation {
 pub enum Change {
     /// The page as a whole, before its first change since a checkpoint. It repairs a torn write of the page.
     Image {
-        /// The page.
+        /// Page that the image is of.
         page: PageId,
         /// Bytes of the page.
         image: Box<Page>,
     },
     /// The page as a whole, new.
     Format {
-        /// The page.
+        /// Page that is formatted.
         page: PageId,
         /// Bytes of the page.
         image: Box<Page>,
     },
     /// New content of a page in use, as a whole: the root of a tree that becomes higher.
     Reformat {
-        /// The page.
+        /// Page whose content is replaced.
         page: PageId,
         /// Bytes of the page before, but for log position and checksum.
         before: Box<Page>,
@@ -97,20 +97,20 @@ pub enum Change {
     },
     /// A record is put into a slot, see [`Page::insert`].
     Insert {
-        /// The page.
+        /// Page that the record is put into.
         page: PageId,
-        /// The slot.
+        /// Slot of the record, from 0.
         slot: u16,
         /// True if later slots move up.
         shift: bool,
-        /// The record.
+        /// Bytes of the record.
         row: Vec<u8>,
     },
     /// A record is taken out of a slot, see [`Page::remove`].
     Remove {
-        /// The page.
+        /// Page that the record is taken out of.
         page: PageId,
-        /// The slot.
+        /// Slot of the record, from 0.
         slot: u16,
         /// True if later slots move down.
         shift: bool,
@@ -119,9 +119,9 @@ pub enum Change {
     },
     /// A record takes the place of another, see [`Page::replace`].
     Replace {
-        /// The page.
+        /// Page of the record.
         page: PageId,
-        /// The slot.
+        /// Slot of the record, from 0.
         slot: u16,
         /// The record that was there.
         before: Vec<u8>,
@@ -130,7 +130,7 @@ pub enum Change {
     },
     /// The neighbours of a page.
     Links {
-        /// The page.
+        /// Page whose neighbours change.
         page: PageId,
         /// Previous and next before.
         before: (PageId, PageId),

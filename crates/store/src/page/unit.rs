@@ -78,7 +78,7 @@ pub(crate) fn runs(extents: impl IntoIterator<Item = ExtentId>) -> Vec<Run> {
 /// An extent of a table and which of its pages are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExtentUse {
-    /// The extent.
+    /// Extent of 8 pages that belongs to the table.
     pub extent: ExtentId,
     /// Bit i: page i is in use.
     pub used: u8,
@@ -132,7 +132,7 @@ impl Unit {
 pub(crate) struct TakenPage {
     /// Kind of the unit that takes the page.
     pub kind: UnitKind,
-    /// The page.
+    /// Page that is taken into use.
     pub page: PageId,
     /// True for the first page of an extent that is new to the unit.
     pub is_first: bool,
@@ -141,7 +141,7 @@ pub(crate) struct TakenPage {
 /// The object that an allocation is for, as error 1105 names it.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner<'a> {
-    /// The table.
+    /// Name of the table.
     pub table: &'a str,
     /// The table's index, if the allocation is for one.
     pub index: Option<&'a str>,

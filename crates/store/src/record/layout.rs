@@ -86,7 +86,7 @@ pub enum Position {
 /// The record form of a table's rows (`docs/store-engine.md`, "A record").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// The columns.
+    /// Columns of the table's rows.
     pub columns: Arc<[Column]>,
     /// The places of the columns, in the same order.
     pub positions: Arc<[Position]>,

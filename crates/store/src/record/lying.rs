@@ -100,7 +100,7 @@ pub enum LyingValue {
     Null,
     /// A range of the record's bytes, from one offset to another.
     Bytes(usize, usize),
-    /// A `bit`.
+    /// Value of a `bit`, which has no bytes of its own.
     Bit(bool),
 }
 

@@ -13,7 +13,7 @@ pub struct DataFileSpace {
     pub logical_name: String,
     /// File group (`data_space_id`).
     pub group: u16,
-    /// The group's name.
+    /// Name of the file group.
     pub group_name: String,
     /// Size in pages.
     pub size_pages: u64,

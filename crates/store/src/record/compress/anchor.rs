@@ -23,7 +23,7 @@ pub struct Anchor<'p> {
 /// A value in a column with an anchor: its cell, whose long bytes are what follows the head, the head, and what both cost.
 #[derive(Debug, Clone, Copy)]
 pub struct Coded {
-    /// The cell.
+    /// Cell of the value.
     pub cell: Cell,
     /// First bytes of a long cell; see [`CellView::heads`].
     pub head: u16,

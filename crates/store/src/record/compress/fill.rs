@@ -13,7 +13,7 @@ use crate::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, Page, PageType
 /// Rows of which pages are made, with the lengths of their records.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
-    /// The columns.
+    /// Cells of each column.
     pub views: &'a [CellView<'a>],
     /// Lengths of the records, one per row.
     pub lengths: &'a [u16],
