@@ -28,7 +28,7 @@ pub enum Event {
 /// One packet at the head of the bytes; `payload.end` bytes are consumed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
-    /// The header.
+    /// Header of the packet (MS-TDS 2.2.3.1).
     pub header: PacketHeader,
     /// Range of the payload.
     pub payload: Range<usize>,
