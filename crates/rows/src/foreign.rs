@@ -15,7 +15,7 @@ pub enum UnsoundArrow {
     Value {
         /// Counted from 1, over all batches.
         row: u64,
-        /// The column's name.
+        /// Name of the column.
         column: String,
         /// Arrow's words for it.
         reason: String,
@@ -25,7 +25,7 @@ pub enum UnsoundArrow {
     Column {
         /// The batch's first row, counted from 1 over all batches.
         row: u64,
-        /// The column's name.
+        /// Name of the column.
         column: String,
         /// Arrow's words for it.
         reason: String,

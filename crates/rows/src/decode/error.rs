@@ -8,7 +8,7 @@ use tds::{DecodeError, VectorError};
 pub struct RowDecodeError {
     /// Row in the stream, from 0; the message counts from 1.
     pub row: u64,
-    /// The column's name.
+    /// Name of the column.
     pub column: String,
     /// Fault of the cell.
     pub reason: RowDecodeErrorReason,
@@ -89,7 +89,7 @@ pub enum RowDecodeErrorReason {
     /// A date or time beyond the type's range.
     #[error("out of the range of {sql_type}")]
     OutOfRange {
-        /// The type's name.
+        /// Name of the SQL type.
         sql_type: &'static str,
     },
     /// More digits than the declared precision.
@@ -133,7 +133,7 @@ pub enum DecoderError {
     /// The mapping asks for an Arrow type that this SQL type cannot be read into.
     #[error("column {column}: {sql_type} cannot be read as {data_type}")]
     Unsupported {
-        /// The column's name.
+        /// Name of the column.
         column: String,
         /// SQL type of the column.
         sql_type: String,
@@ -146,7 +146,7 @@ pub enum DecoderError {
     /// The column's description contradicts itself.
     #[error("column {column}: {source}")]
     Description {
-        /// The column's name.
+        /// Name of the column.
         column: String,
         /// Contradiction that the protocol layer found.
         source: DecodeError,

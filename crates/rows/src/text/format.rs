@@ -51,7 +51,7 @@ pub enum FormatTextError {
     /// Values of this Arrow type have no spelling.
     #[error("column {column}: {data_type} has no text form")]
     Unsupported {
-        /// The field's name.
+        /// Name of the field.
         column: String,
         /// Arrow type of the column.
         data_type: DataType,
@@ -59,7 +59,7 @@ pub enum FormatTextError {
     /// A value is beyond the range of SQL Server's types.
     #[error("column {column}, row {}: {reason}", row.saturating_add(1))]
     Value {
-        /// The field's name.
+        /// Name of the field.
         column: String,
         /// Row in the array, from 0; the message counts from 1.
         row: usize,
@@ -69,7 +69,7 @@ pub enum FormatTextError {
     /// The text would not fit the 2 GiB of one string array.
     #[error("column {column}: the text of {rows} rows exceeds 2 GiB")]
     TooLong {
-        /// The field's name.
+        /// Name of the field.
         column: String,
         /// Rows in the array.
         rows: usize,
@@ -77,7 +77,7 @@ pub enum FormatTextError {
     /// Arrow refused to decode a dictionary or to build the result.
     #[error("column {column}: {source}")]
     Arrow {
-        /// The field's name.
+        /// Name of the field.
         column: String,
         /// Arrow's own error.
         source: arrow::error::ArrowError,
