@@ -112,7 +112,7 @@ pub enum Reason {
     /// A type that the format (or the checksum) does not support.
     #[error("type {data_type} is not supported in {format}")]
     UnsupportedType {
-        /// The column's type.
+        /// Arrow type of the column.
         data_type: DataType,
         /// The format that refuses it.
         format: &'static str,

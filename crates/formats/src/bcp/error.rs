@@ -78,7 +78,7 @@ pub enum FormatFileProblem {
     /// The host fields are not numbered 1, 2, 3 ….
     #[error("expected host field {expected}, found {found:?}")]
     HostOrder {
-        /// The field's number.
+        /// Number that the field should have, from 1.
         expected: usize,
         /// Text in place of the host field's number.
         found: String,
@@ -118,7 +118,7 @@ pub enum FormatFileProblem {
     /// A server column beyond the table's last.
     #[error("expected a server column from 1 to {columns}, found {found}")]
     ServerColumn {
-        /// The table's columns.
+        /// Number of columns of the table.
         columns: usize,
         /// The number given.
         found: usize,

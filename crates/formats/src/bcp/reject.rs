@@ -48,43 +48,43 @@ pub enum RejectReason {
     /// The text is not a value of the column's type.
     #[error("not a value of type {target}")]
     Syntax {
-        /// The column's type.
+        /// SQL type of the column.
         target: SqlType,
     },
     /// Longer than the column, or more digits behind the point than it keeps.
     #[error("too long for {target}")]
     TooLong {
-        /// The column's type.
+        /// SQL type of the column.
         target: SqlType,
     },
     /// The value is beyond the type's range.
     #[error("out of the range of {target}")]
     OutOfRange {
-        /// The column's type.
+        /// SQL type of the column.
         target: SqlType,
     },
     /// Text that is not a valid date or time.
     #[error("not a date or time of type {target}")]
     Date {
-        /// The column's type.
+        /// SQL type of the column.
         target: SqlType,
     },
     /// A time of day of 24 hours or more.
     #[error("not a time of day of type {target}")]
     Time {
-        /// The column's type.
+        /// SQL type of the column.
         target: SqlType,
     },
     /// A date beyond the column's range.
     #[error("a date out of the range of {target}")]
     DateOutOfRange {
-        /// The column's type.
+        /// SQL type of the column.
         target: SqlType,
     },
     /// A fraction of a second finer than the column keeps.
     #[error("finer than {target} keeps")]
     DateOverflow {
-        /// The column's type.
+        /// SQL type of the column.
         target: SqlType,
     },
     /// A date whose order of day and month nothing says.
@@ -93,7 +93,7 @@ pub enum RejectReason {
     /// A native value whose length is wrong for its type.
     #[error("{found} bytes where {target} has another length")]
     Length {
-        /// The column's type.
+        /// SQL type of the column.
         target: SqlType,
         /// Number of bytes found.
         found: usize,

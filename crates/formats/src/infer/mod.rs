@@ -34,7 +34,7 @@ pub struct InferredSchema {
 /// Inferred type of a column, and figures of its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InferredColumn {
-    /// The column's name.
+    /// Name of the column.
     pub name: String,
     /// The column with its type. Metadata `sql_type` names the SQL Server type if the Arrow type is not precise enough (scales of
     /// times, `uniqueidentifier`).
