@@ -77,9 +77,9 @@ pub struct Partitioning {
 /// All partition functions and partition schemes of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Partitions {
-    /// The functions.
+    /// Partition functions of all databases.
     pub functions: Vec<PartitionFunction>,
-    /// The schemes.
+    /// Partition schemes of all databases.
     pub schemes: Vec<PartitionScheme>,
 }
 

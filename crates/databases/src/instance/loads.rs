@@ -18,9 +18,9 @@ pub struct FinishedLoad {
     pub id: i64,
     /// Id of the session.
     pub spid: u16,
-    /// The table's database.
+    /// Name of the database of the table.
     pub database: String,
-    /// The table's id.
+    /// `object_id` of the table.
     pub object_id: i32,
     /// The table as `schema.name`.
     pub table: String,

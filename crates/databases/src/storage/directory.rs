@@ -18,7 +18,7 @@ pub enum OpenError {
         .path.display()
     )]
     Segments {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The directory was made before each database had a folder of its own.
@@ -27,7 +27,7 @@ pub enum OpenError {
         .path.display()
     )]
     OneStore {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The directory cannot be looked into.

@@ -21,7 +21,7 @@ pub struct PageRows {
 pub enum ScannedRows {
     /// Borrowed page rows.
     Lying(PageRows),
-    /// A batch.
+    /// Rows that were copied into a batch.
     Batch(RecordBatch),
 }
 

@@ -85,7 +85,7 @@ impl DecodeReason {
 /// The facts about a load before its first row.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadFacts<'a> {
-    /// The stream's columns.
+    /// Columns of the stream.
     pub columns: &'a [tds::Column],
     /// The position of each column in the table.
     pub positions: &'a [usize],
@@ -96,7 +96,7 @@ pub struct LoadFacts<'a> {
 /// Work of the writer on each row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowWork<'a> {
-    /// The table.
+    /// Definition of the table.
     pub definition: &'a TableDefinition,
     /// The writer evaluates CHECK constraints.
     pub checks: bool,

@@ -12,7 +12,7 @@ use crate::catalogue::{Check, TableDefinition};
 /// The bound expressions of a table.
 #[derive(Debug, Clone)]
 pub struct WritePlan {
-    /// The table.
+    /// Definition of the table.
     pub definition: Arc<TableDefinition>,
     /// Default of each column, in the column's type.
     pub defaults: Vec<Option<Typed>>,

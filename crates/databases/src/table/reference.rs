@@ -15,7 +15,7 @@ use crate::transactions::{OpenTable, TransactionAccess};
 /// A FOREIGN KEY and the table that it refers to.
 #[derive(Debug, Clone)]
 pub struct Reference {
-    /// The constraint.
+    /// Definition of the constraint.
     pub key: ForeignKey,
     /// Positions of the referring columns in their own table.
     pub columns: Vec<usize>,
