@@ -19,7 +19,7 @@ pub type PartitionRows<'a> =
 
 /// The context of a view: the database that is queried, and the row counts of tables.
 pub struct Context<'a> {
-    /// The session's facts.
+    /// Facts of the session that queries the view.
     pub facts: &'a Arc<Facts>,
     /// Database whose objects are shown.
     pub database: &'a str,
