@@ -50,7 +50,7 @@ pub enum EntraError {
     /// The key or certificate of an application cannot be used.
     #[error("the client certificate {file}: {reason}")]
     Certificate {
-        /// The file.
+        /// Path of the file.
         file: String,
         /// Reason why the key or certificate cannot be used.
         reason: String,
