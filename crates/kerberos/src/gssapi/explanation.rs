@@ -6,7 +6,7 @@ use super::library::Error;
 
 /// Sign-in that was being done: errors name it.
 pub(crate) struct Situation {
-    /// The service's principal.
+    /// Principal of the service.
     pub service: String,
     principal: Option<String>,
     accepts: bool,
