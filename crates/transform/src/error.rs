@@ -33,7 +33,7 @@ pub enum TransformError {
     /// A value of a lookup that no SQL type holds.
     #[error("lookup {lookup}: {error}")]
     LookupValue {
-        /// The lookup's name.
+        /// Name of the lookup.
         lookup: String,
         /// Column and value, and the reason for the refusal.
         error: Box<CellError>,
@@ -41,9 +41,9 @@ pub enum TransformError {
     /// A row of a lookup that could not be read: a lookup that misses rows would change the result.
     #[error("lookup {lookup}, row {}: {error}", row + 1)]
     LookupRow {
-        /// The lookup's name.
+        /// Name of the lookup.
         lookup: String,
-        /// The row, from 0.
+        /// Row of the lookup, from 0.
         row: u64,
         /// Reason why the row could not be read.
         error: String,
@@ -53,9 +53,9 @@ pub enum TransformError {
         "lookup {lookup} needs more than the {limit} bytes that transformations may hold; raise --memory-limit, or leave out columns"
     )]
     LookupSize {
-        /// The lookup's name.
+        /// Name of the lookup.
         lookup: String,
-        /// The limit.
+        /// Limit of memory, in bytes.
         limit: usize,
     },
     /// Two tables of the query have the same name.
@@ -76,7 +76,7 @@ pub enum TransformError {
     /// The folder of READ_FILE and WRITE_FILE.
     #[error("{}: {error}", folder.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
         /// Reason why the folder cannot be used.
         error: io::Error,

@@ -12,7 +12,7 @@ use crate::error::TransformError;
 /// Bytes of the largest file that is read: an Arrow column holds no more.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// A folder.
+/// A folder that a transformation may read and write files in.
 #[derive(Debug)]
 pub struct FileFolder {
     root: PathBuf,
