@@ -13,7 +13,7 @@ pub enum SampleError {
     /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The operating system's reason.
         source: std::io::Error,
@@ -21,7 +21,7 @@ pub enum SampleError {
     /// The table list is not what it should be.
     #[error("{}: {source}", path.display())]
     Json {
-        /// The file.
+        /// Path of the table list.
         path: PathBuf,
         /// Place of the error in the file, and its reason.
         source: serde_json::Error,

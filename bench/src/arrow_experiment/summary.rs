@@ -51,7 +51,7 @@ pub struct Figures {
     pub client_cpu_ns_per_row: Option<Spread>,
     /// CPU time of the embedded server.
     pub server_cpu_ns_per_row: Option<Spread>,
-    /// The runs.
+    /// Runs in the order of rounds.
     pub runs: Vec<Run>,
 }
 

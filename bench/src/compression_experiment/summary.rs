@@ -23,7 +23,7 @@ pub struct Results {
     pub rounds: usize,
     /// Recovery model that was set.
     pub recovery: Option<crate::experiment::Recovery>,
-    /// The variants.
+    /// Figures of each variant.
     pub variants: Vec<Figures>,
 }
 
@@ -48,7 +48,7 @@ pub struct Figures {
     pub estimate: Option<Told<Estimate>>,
     /// Size as such a multiple, by the estimate.
     pub estimated_size_ratio: Option<f64>,
-    /// The runs.
+    /// Runs in the order of rounds.
     pub runs: Vec<Run>,
 }
 

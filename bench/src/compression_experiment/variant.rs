@@ -35,7 +35,7 @@ pub enum Compression {
 /// A combination of table and compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Variant {
-    /// The table.
+    /// Kind of table that the rows go into.
     pub shape: Shape,
     /// Compression of the table.
     pub compression: Compression,

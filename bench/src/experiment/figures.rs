@@ -12,7 +12,7 @@ use super::Outcome;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Told<T> {
-    /// The figure.
+    /// Value of the figure.
     Value(T),
     /// The server does not give the figure.
     Unavailable {

@@ -23,7 +23,7 @@ use run::Place;
 /// Settings of the experiment: its target, rows, rounds and variants.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The server.
+    /// Server that the experiment measures.
     pub target: TargetArguments,
     /// Rows of the source.
     pub rows: u64,

@@ -40,7 +40,7 @@ pub struct Figures {
     pub server_cpu_seconds: Option<Spread>,
     /// Megabytes of the table a second.
     pub megabytes_per_second: Option<Spread>,
-    /// The runs.
+    /// Runs in the order of rounds.
     pub runs: Vec<Run>,
 }
 

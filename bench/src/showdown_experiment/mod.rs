@@ -26,7 +26,7 @@ use run::{Place, Rows};
 /// Settings of the experiment: its target, rows and variants.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The server.
+    /// Server that the experiment measures.
     pub target: TargetArguments,
     /// Numbers of rows, one after the other.
     pub rows: Vec<u32>,

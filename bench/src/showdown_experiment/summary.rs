@@ -38,7 +38,7 @@ pub struct SizeResults {
     pub rows: u32,
     /// Bytes of the files.
     pub file_bytes: BTreeMap<HostFile, u64>,
-    /// The variants.
+    /// Figures of each variant.
     pub variants: Vec<Figures>,
     /// The original's findings, and the same ratios here.
     pub findings: Vec<Finding>,
@@ -55,7 +55,7 @@ pub struct Figures {
     pub seconds: Spread,
     /// Time as a percentage of the slowest of the same round, direction and number of rows.
     pub percent_of_slowest: Spread,
-    /// The runs.
+    /// Runs in the order of rounds.
     pub runs: Vec<Run>,
 }
 

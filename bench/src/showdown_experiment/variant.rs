@@ -55,7 +55,7 @@ pub struct Variant {
     pub direction: Direction,
     /// Program or statement that moves the rows.
     pub mover: Mover,
-    /// The file.
+    /// File that rows are moved from or into.
     pub file: HostFile,
     /// TABLOCK; of imports.
     pub table_lock: bool,

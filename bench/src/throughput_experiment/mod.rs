@@ -27,7 +27,7 @@ use crate::experiment::{Interrupt, Outcome, Recovery, Surroundings, Target, Targ
 /// Settings of the experiment: its target, tiers, rounds and tests.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The server.
+    /// Server that the experiment measures.
     pub target: TargetArguments,
     /// Tiers to set, one after the other; without any, the one that the database has.
     pub tiers: Vec<String>,

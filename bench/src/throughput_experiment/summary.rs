@@ -22,14 +22,14 @@ pub struct Results {
     pub rounds: usize,
     /// Tiers without limited throughput, because neither they nor the command line gave batch sizes.
     pub without_ramp: Vec<String>,
-    /// The tests.
+    /// Figures of each test.
     pub tests: Vec<Figures>,
 }
 
 /// Runs of a test, and their spreads.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// The test.
+    /// Test of the runs.
     pub test: Test,
     /// Name of the test.
     pub name: String,
@@ -41,7 +41,7 @@ pub struct Figures {
     pub megabytes_per_minute: Spread,
     /// Rate as a multiple of the tier's published limit.
     pub of_published: Option<Spread>,
-    /// The runs.
+    /// Runs in the order of rounds.
     pub runs: Vec<TestRun>,
 }
 

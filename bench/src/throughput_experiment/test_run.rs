@@ -62,7 +62,7 @@ pub enum Limit {
     Client,
     /// Writes to the log.
     LogWrite,
-    /// The server's processors.
+    /// Processors of the server.
     ServerProcessor,
     /// No resource: all batches were sent and done in time.
     None,
