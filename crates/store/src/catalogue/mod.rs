@@ -34,7 +34,7 @@ pub struct Table {
     pub rows: u64,
     /// Tree; None: a heap.
     pub clustered: Option<Arc<Tree>>,
-    /// Nonclustered indexes.
+    /// Nonclustered indexes of the table.
     pub indexes: Vec<Index>,
     /// Number of the next one.
     pub(crate) next_index: u16,

@@ -16,7 +16,7 @@ pub(super) enum ExtentMemory {
 }
 
 impl ExtentMemory {
-    /// Zeros.
+    /// Makes the memory of an extent, 65,536 zero bytes.
     pub fn zeroed() -> Self {
         Self::Allocated(vec![0; EXTENT_BYTES].into())
     }

@@ -28,7 +28,7 @@ pub enum FileGrowth {
     /// Growth by an eighth, 1 to 64 MB.
     #[default]
     Automatic,
-    /// No growth.
+    /// The file does not grow.
     None,
     /// Growth by this many bytes, rounded up to extents.
     Bytes(u64),

@@ -62,7 +62,7 @@ impl HeapWriter<'_> {
         Ok(addresses)
     }
 
-    /// Removes rows.
+    /// Removes rows from the table and from its indexes.
     pub fn delete_located(&mut self, locators: &[RowLocator]) -> Result<(), EngineError> {
         self.claim_rows(locators, None)?;
         let old = self.indexed_columns(locators, &[])?;

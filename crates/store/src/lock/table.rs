@@ -99,7 +99,7 @@ impl LockStatus {
 pub struct LockRow {
     /// Transaction that holds the lock or waits for it.
     pub transaction: u64,
-    /// Locked resource.
+    /// Resource that is locked.
     pub resource: Resource,
     /// The mode; for a conversion the requested one.
     pub mode: LockMode,

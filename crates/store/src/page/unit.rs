@@ -14,7 +14,7 @@ pub enum UnitKind {
     InRow,
     /// Values that were moved out of long rows.
     Overflow,
-    /// Large values.
+    /// Large values, such as `varchar(max)`.
     Large,
     /// Rows of the nonclustered index with this number.
     Index(u16),

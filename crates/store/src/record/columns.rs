@@ -13,7 +13,7 @@ use crate::page::PAGE_BYTES;
 /// Uncompressed records of one page that were checked: their parts lie within the page.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckedRows<'p> {
-    /// The page.
+    /// Bytes of the page.
     pub bytes: &'p [u8; PAGE_BYTES],
     /// Offset of each record in the page.
     pub starts: &'p [u16],

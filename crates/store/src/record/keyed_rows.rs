@@ -10,7 +10,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Removes all.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();

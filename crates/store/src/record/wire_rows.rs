@@ -137,7 +137,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Removes all.
+    /// Removes all records.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.lengths.clear();

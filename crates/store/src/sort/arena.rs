@@ -35,7 +35,7 @@ impl Arena {
         self.bytes + if self.is_mixed { self.rows * ENTRY_BYTES } else { 0 }
     }
 
-    /// Takes rows.
+    /// Adds rows, and notes if one comes behind a row with a greater key.
     pub fn push(&mut self, rows: &KeyedRows) -> Result<(), EngineError> {
         let mut last = self.last_key.as_slice();
         for (key, record) in rows.keys.iter().zip(rows.records.iter()) {

@@ -42,7 +42,7 @@ impl Sorter {
         Self { shared: Arc::clone(shared), memory_bytes, arena: Arena::default(), runs: Vec::new() }
     }
 
-    /// Takes rows.
+    /// Takes rows to be sorted, and writes a run when they exceed the memory.
     pub fn push(&mut self, rows: &KeyedRows) -> Result<(), EngineError> {
         self.arena.push(rows)?;
         if self.arena.memory_bytes() > self.memory_bytes {

@@ -55,7 +55,7 @@ impl Run {
         Ok(())
     }
 
-    /// Adds rows.
+    /// Writes rows, which must come in the order of their keys.
     pub fn write_rows(&mut self, rows: &KeyedRows) -> Result<(), EngineError> {
         let mut rows = rows.keys.iter().zip(rows.records.iter());
         rows.try_for_each(|(key, record)| self.write(key, record))

@@ -169,7 +169,7 @@ impl Transaction {
         objects.into_iter().try_for_each(|object| lock_in(self, object, LockMode::X))
     }
 
-    /// Undoes everything.
+    /// Ends the transaction and undoes all its changes.
     pub fn rollback(mut self) -> Result<(), EngineError> {
         roll_back_all(&mut self);
         match self.shared.pager.log.is_shut() {
