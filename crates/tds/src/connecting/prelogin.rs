@@ -59,9 +59,9 @@ pub enum OptionData<T> {
 pub struct ProgramVersion {
     /// Major version; 16 is SQL Server 2022.
     pub major: u8,
-    /// Minor version.
+    /// Minor version of the program.
     pub minor: u8,
-    /// Build number.
+    /// Build number of the program.
     pub build: u16,
     /// Build within the build; the only little-endian field of PRELOGIN.
     pub sub_build: u16,

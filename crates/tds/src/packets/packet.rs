@@ -116,7 +116,7 @@ impl fmt::Debug for Status {
 pub struct PacketHeader {
     /// Type of the message.
     pub packet_type: PacketType,
-    /// Status bits.
+    /// Status bits of the packet (MS-TDS 2.2.3.1.2).
     pub status: Status,
     /// Bytes of the packet, header included; at least [`HEADER_LEN_BYTES`].
     pub length: u16,

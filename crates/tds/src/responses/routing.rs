@@ -5,7 +5,7 @@ use crate::codec::{DecodeError, Reader, Writer};
 /// Address at which a client shall log in instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routing {
-    /// TCP port.
+    /// TCP port of the server to connect to.
     pub port: u16,
     /// Host name, or `host\instance`.
     pub server: String,

@@ -53,7 +53,7 @@ impl Collation {
     /// Returns the version of the sorting rules: 0 for names without a version, then 1 `_90`, 2 `_100`, 3
     /// `_140`, 4 `_160`.
     pub fn version(self) -> u8 {
-        // Four bits.
+        // The version is in the upper four bits.
         (self.info >> Self::VERSION_SHIFT) as u8
     }
 
