@@ -95,7 +95,7 @@ pub enum RowDecodeErrorReason {
     /// More digits than the declared precision.
     #[error("more than the {precision} digits declared")]
     DecimalOverflow {
-        /// Declared precision.
+        /// Precision that the column declares, 1 to 38.
         precision: u8,
     },
     /// A decimal's sign byte other than 0 and 1.

@@ -64,7 +64,7 @@ impl Iterator for Chunks<'_, '_> {
                 continue;
             };
             if self.lane == 0 {
-                // The token.
+                // A row begins with its token, one byte.
                 self.at += 1;
             }
             self.lane += 1;
