@@ -3,7 +3,7 @@
 /// Unit of positions in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Positions {
-    /// Characters.
+    /// Positions count characters.
     Characters,
     /// Units of UTF-16: a character beyond the first 65,536 has two.
     Utf16Units,

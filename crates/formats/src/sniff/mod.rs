@@ -44,7 +44,7 @@ pub enum Content {
     Known(&'static str),
     /// Content that is neither text nor a known format: a native file of bcp, perhaps.
     Binary,
-    /// Text.
+    /// Content that is text, with the guess at its format.
     Text(Box<SniffedText>),
 }
 
