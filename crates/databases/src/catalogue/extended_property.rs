@@ -37,7 +37,7 @@ pub enum PropertyValue {
     Null,
     /// The usual kind, nvarchar or varchar.
     Text {
-        /// The text.
+        /// Text of the value.
         text: String,
         /// True for nvarchar, false for varchar.
         unicode: bool,

@@ -65,9 +65,9 @@ pub struct ModuleDefinition {
 /// The kinds of module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ModuleKind {
-    /// A view.
+    /// CREATE VIEW.
     View,
-    /// A procedure.
+    /// CREATE PROCEDURE.
     Procedure,
     /// CREATE FUNCTION … RETURNS type.
     ScalarFunction,
@@ -75,11 +75,11 @@ pub enum ModuleKind {
     InlineFunction,
     /// CREATE FUNCTION … RETURNS @t TABLE.
     TableFunction,
-    /// A sequence.
+    /// CREATE SEQUENCE.
     Sequence,
-    /// A synonym.
+    /// CREATE SYNONYM.
     Synonym,
-    /// A trigger.
+    /// CREATE TRIGGER.
     Trigger,
 }
 
@@ -127,7 +127,7 @@ impl ModuleKind {
     }
 }
 
-/// A parameter.
+/// A parameter of a procedure or function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParameterDefinition {
     /// Name with its `@`; empty for a function's value.
@@ -140,7 +140,7 @@ pub struct ParameterDefinition {
     pub optional: bool,
 }
 
-/// A sequence.
+/// Definition of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceDefinition {
     /// Type in T-SQL's spelling.

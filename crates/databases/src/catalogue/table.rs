@@ -44,7 +44,7 @@ pub struct TableDefinition {
     /// Indexes made by CREATE INDEX.
     #[serde(default)]
     pub indexes: Vec<Index>,
-    /// CHECK constraints.
+    /// CHECK constraints of the table.
     #[serde(default)]
     pub checks: Vec<Check>,
     /// FOREIGN KEY constraints.
@@ -70,7 +70,7 @@ pub struct TableDefinition {
     pub triggers: Vec<Trigger>,
 }
 
-/// A column.
+/// Definition of a column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ColumnDefinition {
     /// Id of the column (`sys.columns.column_id`), never used again after a drop.
@@ -125,7 +125,7 @@ pub fn has_ansi_padding(sql_type: &SqlType) -> bool {
 /// Declaration of an identity column: IDENTITY(seed, increment).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// First value.
+    /// First value of the column.
     pub seed: i64,
     /// Difference of two values.
     pub increment: i64,
@@ -211,7 +211,7 @@ pub struct Index {
     pub columnstore: bool,
     /// Column name and whether it descends.
     pub columns: Vec<(String, bool)>,
-    /// INCLUDE columns.
+    /// INCLUDE columns of the index.
     pub include: Vec<String>,
     /// Text of the filter's condition.
     pub filter: Option<String>,

@@ -88,7 +88,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Counts one.
+    /// Counts one request of this duration.
     pub fn add(&self, duration: Duration) {
         let microseconds = duration.as_nanos().div_ceil(1000);
         let cell = DURATION_BOUNDS.partition_point(|bound| u128::from(*bound) < microseconds);

@@ -5,13 +5,13 @@
 pub struct LoginSettings {
     /// Database asked for; empty for `master`.
     pub database: String,
-    /// Login name.
+    /// Name of the login.
     pub user: String,
-    /// Application name.
+    /// Name that the application gave at the login.
     pub application: String,
     /// Client's host name.
     pub host: String,
-    /// Session id.
+    /// Id of the session (SPID).
     pub spid: u16,
     /// True if the client asked for the ODBC defaults of SET options (MS-TDS 2.2.6.4, fODBC).
     pub ansi_defaults: bool,

@@ -15,13 +15,13 @@ use crate::instance::login::LoginSettings;
 /// A session that is logged in.
 #[derive(Debug, Clone)]
 pub struct OpenSession {
-    /// Session id.
+    /// Id of the session (SPID).
     pub spid: u16,
     /// Client's host name.
     pub host: String,
-    /// Application name.
+    /// Name that the application gave at the login.
     pub application: String,
-    /// Login name.
+    /// Name of the login.
     pub login: String,
     /// Time of the login: ticks of 100 ns since 0001-01-01 UTC.
     pub since: i64,

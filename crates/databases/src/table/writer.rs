@@ -471,7 +471,7 @@ impl TableWriter {
         let batch = named(columns, rows)?;
         for (check, condition) in checks {
             let result = self.instance.engine().evaluate_rows(condition, &batch)?;
-            // Unknown passes.
+            // A condition that is unknown, because of a NULL, counts as satisfied.
             let broken = (0..rows)
                 .any(|row| matches!(Datum::read(result.as_ref(), &SqlType::Bit, row), Ok(Datum::Bit(false))));
             if broken {
