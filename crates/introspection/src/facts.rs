@@ -73,19 +73,19 @@ impl SessionContext {
 
 /// A statement's view of server, session and catalogue.
 pub struct Facts {
-    /// Current database.
+    /// Name of the current database.
     pub database: String,
     /// Entries of all databases.
     pub directory: Arc<Directory>,
-    /// Login name.
+    /// Name of the login.
     pub login: String,
     /// Client's host name.
     pub host: String,
     /// Client's application name.
     pub application: String,
-    /// Server's name.
+    /// Name of the server.
     pub server: String,
-    /// Session id.
+    /// Id of the session (SPID).
     pub spid: u16,
     /// The sessions that are logged in, this one included.
     pub sessions: Box<dyn Fn() -> Vec<OpenSession> + Send + Sync>,
