@@ -56,7 +56,7 @@ pub(crate) struct Task<T> {
     handle: AbortHandle,
 }
 
-/// Begins something.
+/// Starts work on the runtime of object stores. The task that it returns gives the result.
 pub(crate) fn spawn<T: Send + 'static>(
     work: impl Future<Output = io::Result<T>> + Send + 'static,
 ) -> io::Result<Task<T>> {
