@@ -3,7 +3,7 @@
 /// The codes of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OdbcCodes {
-    /// DATA_TYPE.
+    /// DATA_TYPE, the code that distinguishes all types.
     pub(crate) concise: i16,
     /// SQL_DATA_TYPE, which is one and the same for all dates and times that ODBC knows.
     pub(crate) verbose: i16,
