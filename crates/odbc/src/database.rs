@@ -45,7 +45,7 @@ pub struct Database {
     uri: Option<String>,
     username: Option<String>,
     password: Option<String>,
-    /// Seconds.
+    /// Time limit of the login, in seconds.
     login_timeout: Option<u32>,
     limits: Limits,
 }
