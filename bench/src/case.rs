@@ -66,7 +66,7 @@ pub struct Measurement {
     pub rows: u64,
     /// Bytes on the wire, packet headers included.
     pub bytes: u64,
-    /// Wall-clock time.
+    /// Wall-clock time of the run, in seconds.
     pub seconds: f64,
     /// Parts of the client's time; activities overlap.
     pub phase_seconds: BTreeMap<String, f64>,

@@ -5,11 +5,11 @@ use serde::Serialize;
 /// Spread of one figure over the runs.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Spread {
-    /// Smallest.
+    /// Smallest value.
     pub min: f64,
     /// Median (mean of the middle two for an even count).
     pub median: f64,
-    /// Largest.
+    /// Largest value.
     pub max: f64,
 }
 

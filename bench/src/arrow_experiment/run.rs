@@ -16,7 +16,7 @@ use crate::source::Source;
 /// Figures of a run; its rows were read back and are those that were sent.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
-    /// Rows sent.
+    /// Number of rows sent.
     pub rows: u64,
     /// Bytes of data, without what the protocol adds.
     pub data_bytes: u64,

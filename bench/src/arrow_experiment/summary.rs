@@ -26,7 +26,7 @@ pub struct Results {
     pub cores: usize,
     /// Packet size of the connection, in bytes.
     pub packet_size_bytes: usize,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: usize,
     /// The variants; the first is what the others are compared with.
     pub variants: Vec<Figures>,

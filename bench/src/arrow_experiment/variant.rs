@@ -40,7 +40,7 @@ pub struct Variant {
     pub method: Method,
     /// Rows of a transaction.
     pub batch_rows: u64,
-    /// TABLOCK.
+    /// True if the load has TABLOCK.
     pub table_lock: bool,
 }
 

@@ -18,7 +18,7 @@ use crate::experiment::{
 /// Figures of a run; its rows were read back and are those of the source.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
-    /// Rows inserted.
+    /// Number of rows inserted.
     pub rows: u64,
     /// Wall-clock time of the INSERT.
     pub seconds: f64,

@@ -19,7 +19,7 @@ pub struct Results {
     pub surroundings: Surroundings,
     /// Rows of the source.
     pub rows: u64,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: usize,
     /// Recovery model that was set.
     pub recovery: Option<crate::experiment::Recovery>,
@@ -34,7 +34,7 @@ pub struct Figures {
     pub variant: Variant,
     /// Name of the variant.
     pub name: String,
-    /// Seconds.
+    /// Seconds that a run took.
     pub seconds: Spread,
     /// Rows a second.
     pub rows_per_second: Spread,

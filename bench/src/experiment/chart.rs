@@ -58,7 +58,7 @@ pub struct PartedBar {
 pub struct Line {
     /// Name of the line.
     pub name: String,
-    /// Points.
+    /// Points of the line, as x and y.
     pub points: Vec<(f64, f64)>,
 }
 

@@ -96,11 +96,11 @@ fn count(row: &[Value], column: usize) -> Option<u64> {
 /// Reads and writes of the files of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FileIo {
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
     /// Number of bytes read.
     pub read_bytes: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
     /// Number of bytes written.
     pub written_bytes: u64,

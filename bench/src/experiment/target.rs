@@ -182,7 +182,7 @@ impl Target {
         self.keeping
     }
 
-    /// Hears signals.
+    /// Returns the flag that a signal, such as Ctrl+C, sets.
     pub fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }

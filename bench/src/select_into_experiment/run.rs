@@ -16,7 +16,7 @@ use crate::experiment::{
 /// Figures of a run; its rows were read back and are those of the source.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
-    /// Rows copied.
+    /// Number of rows copied.
     pub rows: u64,
     /// Wall-clock time of the statement.
     pub seconds: f64,

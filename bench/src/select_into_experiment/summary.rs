@@ -17,9 +17,9 @@ pub struct Results {
     pub surroundings: Surroundings,
     /// Rows of the source.
     pub rows: u64,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: usize,
-    /// Recovery model.
+    /// Recovery model of the database.
     pub recovery: Recovery,
     /// The variants; the first is what the others are compared with.
     pub variants: Vec<Figures>,
@@ -32,7 +32,7 @@ pub struct Figures {
     pub variant: Variant,
     /// Name of the variant.
     pub name: String,
-    /// Seconds.
+    /// Seconds that a run took.
     pub seconds: Spread,
     /// Time as a multiple of the first variant's in the same round.
     pub time_ratio: Spread,

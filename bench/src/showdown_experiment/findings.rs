@@ -13,7 +13,7 @@ use crate::statistics::Spread;
 pub struct Finding {
     /// Name of the ratio: its dividend and divisor.
     pub name: String,
-    /// Published ratio.
+    /// Ratio that the original published.
     pub published: f64,
     /// Ratio measured here, taken round by round.
     pub measured: Spread,

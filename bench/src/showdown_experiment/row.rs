@@ -25,7 +25,7 @@ pub struct Row {
     pub id: i32,
     /// A random number.
     pub number: i32,
-    /// Lower-case letters.
+    /// Texts of lower-case letters.
     pub texts: [String; TEXTS],
 }
 

@@ -23,7 +23,7 @@ const BCP_PACKET_BYTES: &str = "16383";
 /// Figures of a run; the rows of the table, or of the file, were read and are those that were sent.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
-    /// Rows moved.
+    /// Number of rows moved.
     pub rows: u64,
     /// Bytes of the file.
     pub file_bytes: u64,

@@ -25,7 +25,7 @@ pub struct Results {
     pub recoveries: Vec<Recovery>,
     /// Seed of the rows.
     pub seed: u64,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: usize,
     /// Results for each number of rows.
     pub sizes: Vec<SizeResults>,
@@ -34,7 +34,7 @@ pub struct Results {
 /// Results for one number of rows.
 #[derive(Debug, Clone, Serialize)]
 pub struct SizeResults {
-    /// Rows.
+    /// Number of rows.
     pub rows: u32,
     /// Bytes of the files.
     pub file_bytes: BTreeMap<HostFile, u64>,
@@ -51,7 +51,7 @@ pub struct Figures {
     pub variant: Variant,
     /// Name of the variant.
     pub name: String,
-    /// Seconds.
+    /// Seconds that a run took.
     pub seconds: Spread,
     /// Time as a percentage of the slowest of the same round, direction and number of rows.
     pub percent_of_slowest: Spread,

@@ -40,7 +40,7 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TableState {
-    /// Just created.
+    /// The table was just created.
     New,
     /// The table was just created, filled with a few rows, and emptied by DELETE.
     Emptied,

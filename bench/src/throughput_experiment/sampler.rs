@@ -35,9 +35,9 @@ pub struct Sample {
 pub struct ResourceSample {
     /// End of the interval, 15 seconds as a rule, by the server's clock.
     pub end_time: String,
-    /// Processor.
+    /// Processor time as a percentage of the tier's limit.
     pub cpu_percent: f64,
-    /// Writes to the log.
+    /// Log writes as a percentage of the tier's limit.
     pub log_write_percent: f64,
 }
 

@@ -22,7 +22,7 @@ const REACHED_PERCENT: f64 = 90.0;
 /// The result of a test. The rows of every table were read back and compared with the committed ones.
 #[derive(Debug, Clone, Serialize)]
 pub struct TestRun {
-    /// Rows committed.
+    /// Number of rows committed.
     pub rows: u64,
     /// Time from the first worker's start to the last one's end.
     pub seconds: f64,
@@ -30,7 +30,7 @@ pub struct TestRun {
     pub rows_per_second: f64,
     /// Megabytes (1,048,576 bytes) of data a minute, by type, without what protocol, pages and log add.
     pub megabytes_per_minute: f64,
-    /// Batches committed.
+    /// Number of batches committed.
     pub batches: u64,
     /// Batches that failed.
     pub errors: u64,

@@ -40,9 +40,9 @@ pub(super) struct Work {
     pub(super) missed_for_server: u64,
     /// Times at which no batch was sent because the worker was late by itself.
     pub(super) missed_by_client: u64,
-    /// Making rows.
+    /// Time spent making rows.
     pub(super) making: Duration,
-    /// Sending, and waiting for the server.
+    /// Time spent sending rows and waiting for the server.
     pub(super) loading: Duration,
 }
 
