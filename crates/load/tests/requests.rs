@@ -273,6 +273,42 @@ fn what_follows_a_transaction_that_the_server_has_ended_is_not_sent() {
 }
 
 #[test]
+fn statements_that_fail_before_a_commit_leave_no_transaction_open() {
+    // The server rolls back, or it has not read its CATCH, or it refuses to roll back.
+    for (stays_open, rolls_back) in [(false, true), (true, true), (true, false)] {
+        let server = Server::start(move |mut peer| {
+            peer.log_in();
+            peer.expect(PacketType::TransactionManager);
+            peer.reply(&[transaction_began(7), done(0, 0, 0)].concat());
+            let sql = peer.expect(PacketType::SqlBatch).sql();
+            assert!(sql.contains("INSERT nope VALUES (1)"), "{sql}");
+            let end = if stays_open { Vec::new() } else { transaction_ended(10, 7) };
+            let failed = error(208, 1, 16, "Invalid object name 'nope'.");
+            peer.reply(&[end, failed, done(2, 0, 0)].concat());
+            if stays_open {
+                let request = peer.expect(PacketType::TransactionManager);
+                assert_eq!(request.payload[22], 8, "a rollback");
+                peer.reply(&match rolls_back {
+                    true => [transaction_ended(10, 7), done(0, 0, 0)].concat(),
+                    false => [error(3903, 1, 16, "No."), done(2, 0, 0)].concat(),
+                });
+            }
+            peer.message().map(|message| message.sql())
+        });
+        let mut client = server.client();
+        client.begin(Isolation::Current).unwrap();
+        let failed = client.commit_after("INSERT nope VALUES (1)").unwrap_err();
+        assert_eq!(failed.server_message().unwrap().number, 208);
+        assert!(client.is_broken() || !client.in_transaction());
+        assert_eq!(client.is_broken(), stays_open && !rolls_back);
+        let next = client.execute("afterwards");
+        drop(client);
+        let heard = server.join();
+        assert_eq!(heard.as_deref(), rolls_back.then_some("afterwards"), "{next:?}");
+    }
+}
+
+#[test]
 fn a_fatal_error_ends_the_connection_but_is_reported() {
     let server = Server::start(|mut peer| {
         peer.log_in();
