@@ -81,6 +81,9 @@ pub(crate) fn from_load(py: Python<'_>, error: LoadError) -> PyErr {
     let LoadError { batch, source, .. } = error;
     let raised = match source {
         // What the source's text lacks: which rows.
+        Error::InDoubt { source, .. } if matches!(*source, Error::Cancelled) => {
+            named(py, "CancelledError", whole)
+        }
         Error::InDoubt { .. } => named(py, "InDoubtError", whole),
         source => from_error(py, source),
     };

@@ -41,6 +41,9 @@ pub(crate) fn from_load(error: load::Error) -> Error {
         load::Error::Connect(_) | load::Error::Tls(_) | load::Error::Io { .. } | load::Error::Broken => {
             Status::IO
         }
+        load::Error::InDoubt { source, .. } if matches!(**source, load::Error::Cancelled) => {
+            Status::Cancelled
+        }
         load::Error::InDoubt { .. } => Status::IO,
         load::Error::TimedOut { .. } => Status::Timeout,
         load::Error::Cancelled => Status::Cancelled,

@@ -135,7 +135,14 @@ impl BulkLoad<'_> {
         match stop {
             Ok(false) => Ok(()),
             // Someone cancels, or the server has already given up on the batch: stop sending and hear why.
-            Ok(true) => Err(self.abandon().err().unwrap_or(Error::Cancelled)),
+            Ok(true) => {
+                let is_cancelled = self.client.session().transport.cancel_requested();
+                Err(match self.abandon() {
+                    Err(error) if !is_cancelled || matches!(error, Error::Server(_)) => error,
+                    // A connection that breaks behind this has ended the batch too.
+                    _ => Error::Cancelled,
+                })
+            }
             Err(error) => Err(self.explain(error)),
         }
     }

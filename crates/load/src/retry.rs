@@ -134,6 +134,7 @@ impl fmt::Display for Transient {
 /// Why another try may succeed; `None` if it would fail the same way.
 pub fn transient(error: &Error) -> Option<Transient> {
     match error {
+        Error::InDoubt { source, .. } if matches!(**source, Error::Cancelled) => None,
         Error::InDoubt { source, .. } => transient(source).or(Some(Transient::Connection)),
         Error::Server(error) => {
             let known = error.messages().find(|message| meaning(message.number).is_some());
@@ -250,6 +251,7 @@ mod tests {
         assert_eq!(transient(&Error::in_doubt("it was", broken)), Some(Transient::Connection));
         assert_eq!(transient(&Error::TimedOut { doing: "waiting" }), Some(Transient::Silence));
         assert_eq!(transient(&Error::Cancelled), None);
+        assert_eq!(transient(&Error::in_doubt("it was", Error::Cancelled)), None);
         assert_eq!(transient(&Error::RejectLimit), None);
     }
 }

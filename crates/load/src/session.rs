@@ -215,6 +215,7 @@ impl Session {
         };
         self.trace.request(kind, words);
         let sent = self.transport.send(packet_type, Status::NORMAL, payload);
+        let sent = sent.map_err(|error| self.stopped(error, "sending"));
         self.check(sent)?;
         self.expect_answer();
         Ok(())
@@ -270,15 +271,20 @@ impl Session {
     pub(crate) fn fill(&mut self, doing: &'static str) -> Result<(), Error> {
         loop {
             let started = Instant::now();
-            let received = match self.answer.room() {
-                Ok(room) => self.transport.receive(room, doing),
+            let (received, brought) = match self.answer.room() {
+                Ok(room) => {
+                    let before = room.len();
+                    let received = self.transport.receive(room, doing);
+                    (received, room.len() > before)
+                }
                 Err(error) => return self.check(Err(Error::conversation(doing, error))),
             };
             self.waited += started.elapsed();
             match received {
                 Ok(complete) => {
                     self.answer.received(complete);
-                    if self.command_timeout.is_some() && !self.transport.attention_sent() {
+                    // Packets without content are no sign of work.
+                    if brought && self.command_timeout.is_some() && !self.transport.attention_sent() {
                         self.restart_clock();
                     }
                     return Ok(());
@@ -300,10 +306,24 @@ impl Session {
                 }
                 // The server's own words explain more than the connection that it then closed.
                 Err(error) => {
-                    let error = self.take_errors().map_or(error, Error::from);
+                    let error = match self.take_errors() {
+                        Some(said) => said.into(),
+                        None => self.stopped(error, doing),
+                    };
                     return self.check(Err(error));
                 }
             }
+        }
+    }
+
+    /// Servers exist that close the connection where they are asked to stop: the caller hears of the stop then.
+    fn stopped(&self, error: Error, doing: &'static str) -> Error {
+        match error {
+            Error::Io { .. } | Error::TimedOut { .. } if self.transport.cancel_requested() => {
+                Error::Cancelled
+            }
+            Error::Io { .. } if self.timed_out => Error::TimedOut { doing },
+            error => error,
         }
     }
 

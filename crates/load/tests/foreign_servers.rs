@@ -329,6 +329,79 @@ fn cancelling_does_not_wait_for_a_server_that_hears_nothing() {
     drop(server.join());
 }
 
+/// Serves until the client asks to stop, and closes the connection instead of acknowledging that. Statements are not answered.
+fn serve_until_attention(peer: &mut Peer) {
+    while let Some(message) = peer.message() {
+        match message.packet_type {
+            PacketType::SqlBatch if message.sql().starts_with("INSERT BULK") => peer.reply(&done(0, 0, 0)),
+            PacketType::TransactionManager if message.payload[22] == 5 => {
+                peer.reply(&[transaction_began(7), done(0, 0, 0)].concat());
+            }
+            PacketType::Attention => return,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn whoever_cancels_hears_of_it_where_the_server_closes_the_connection() {
+    let cancelled_after = |client: &Client| {
+        let cancel = client.cancel_handle();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            cancel.cancel().unwrap();
+        })
+    };
+    let served = || {
+        Server::start(|mut peer| {
+            peer.log_in();
+            serve_until_attention(&mut peer);
+        })
+    };
+    // The rows are on their way, or they are there and the commit, or the end of a batch that commits itself, is not answered.
+    for (rows, transaction, in_doubt) in [
+        (u64::MAX, BatchTransaction::Explicit, 0),
+        (10, BatchTransaction::Explicit, 0),
+        (10, BatchTransaction::Autocommit, 10),
+    ] {
+        let server = served();
+        let mut client = server.client();
+        let canceller = cancelled_after(&client);
+        let source = std::iter::repeat_with(|| Item::Ok(batch(0..10)));
+        let mut source = source.take(if rows == u64::MAX { usize::MAX } else { 1 });
+        let slow = std::iter::from_fn(|| {
+            thread::sleep(Duration::from_millis(u64::from(rows == u64::MAX)));
+            source.next()
+        });
+        let failed = load(&mut client, &plan(rows, transaction), slow, &mut |_| {}).unwrap_err();
+        let is_cancelled = match &failed.source {
+            Error::Cancelled => in_doubt == 0,
+            Error::InDoubt { source, .. } => in_doubt > 0 && matches!(**source, Error::Cancelled),
+            _ => false,
+        };
+        assert!(is_cancelled, "{transaction:?}: {failed:?}");
+        assert_eq!((failed.rows_committed, failed.rows_in_doubt), (0, in_doubt));
+        canceller.join().unwrap();
+        drop(client);
+        server.join();
+    }
+    let server = served();
+    let mut client = server.client();
+    let canceller = cancelled_after(&client);
+    let failed = client.query("SELECT 1", Form::Exact).map(drop).unwrap_err();
+    assert!(matches!(failed, Error::Cancelled), "{failed:?}");
+    canceller.join().unwrap();
+    drop(client);
+    server.join();
+    // Its time was over, which it answers alike.
+    let server = served();
+    let mut client = Client::connect(&server.config("Command Timeout=1")).unwrap();
+    let failed = client.query("SELECT 1", Form::Exact).map(drop).unwrap_err();
+    assert!(matches!(failed, Error::TimedOut { .. }), "{failed:?}");
+    drop(client);
+    server.join();
+}
+
 #[test]
 fn a_silent_server_is_not_waited_for_without_end() {
     let server = Server::start(|mut peer| {
@@ -356,6 +429,28 @@ fn a_silent_server_is_not_waited_for_without_end() {
     let failed = Client::connect(&parse(&text)).unwrap_err();
     assert!(failed.to_string().contains("did not answer in time"), "{failed}");
     server.join();
+}
+
+#[test]
+fn packets_without_content_are_silence() {
+    let server = Server::start(|mut peer| {
+        peer.log_in();
+        peer.expect(PacketType::SqlBatch);
+        let began = Instant::now();
+        // An attention is heard as little.
+        let mut empty =
+            tds::packet_framer::frame_message(PacketType::TabularResult, 4096, 51, tds::Status::NORMAL, &[]);
+        empty[1] = 0;
+        while began.elapsed() < BOUND && std::io::Write::write_all(&mut peer.socket, &empty).is_ok() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        began.elapsed() < BOUND
+    });
+    let mut client = Client::connect(&server.config("Command Timeout=1")).unwrap();
+    let failed = client.query_values("SELECT 1").unwrap_err();
+    assert!(matches!(failed, Error::TimedOut { .. }), "{failed:?}");
+    drop(client);
+    assert!(server.join());
 }
 
 /// The login answer without the ENVCHANGE of the packet size.
