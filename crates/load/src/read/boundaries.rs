@@ -163,7 +163,8 @@ fn of_histogram(steps: &[Step], ranges: usize) -> Option<Vec<Value>> {
 /// The least and the greatest value.
 fn ends(client: &mut Client, source: &RowSource, key: &SplitKey) -> Result<Option<(Value, Value)>, Error> {
     let (column, from) = (key.quoted(), source.from());
-    let sql = format!("SELECT MIN({column}), MAX({column}) FROM {from}");
+    let (least, most) = (key.typed(&format!("MIN({column})")), key.typed(&format!("MAX({column})")));
+    let sql = format!("SELECT {least}, {most} FROM {from}");
     let row = values(client, &sql, source.parameters())?.into_iter().next().unwrap_or_default();
     match <[Value; 2]>::try_from(row) {
         Ok([least, most]) if !least.is_null() && !most.is_null() => Ok(Some((least, most))),
@@ -204,8 +205,9 @@ fn tiles(
     ranges: usize,
 ) -> Result<Vec<Value>, Error> {
     let (column, from) = (key.quoted(), source.from());
+    let bound = key.typed("MAX([bulkwire_key])");
     let sql = format!(
-        "SELECT MAX([bulkwire_key]) AS [bulkwire_bound] FROM (SELECT {column} AS [bulkwire_key], \
+        "SELECT {bound} AS [bulkwire_bound] FROM (SELECT {column} AS [bulkwire_key], \
          NTILE({ranges}) OVER (ORDER BY {column}) AS [bulkwire_tile] FROM {from} WHERE {column} IS NOT NULL) AS [bulkwire_tiles] \
          GROUP BY [bulkwire_tile] ORDER BY [bulkwire_tile]"
     );

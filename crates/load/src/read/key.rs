@@ -87,6 +87,19 @@ impl SplitKey {
         }
     }
 
+    /// An aggregate of the column in the column's own type. SQL Server gives it so; servers exist that give MIN and MAX of every
+    /// time seven digits, and of every decimal their widest.
+    pub(crate) fn typed(&self, aggregate: &str) -> String {
+        match self.column.sql_type() {
+            scaled @ (SqlType::Time { .. }
+            | SqlType::DateTime2 { .. }
+            | SqlType::DateTimeOffset { .. }
+            | SqlType::Decimal { .. }
+            | SqlType::Numeric { .. }) => format!("CAST({aggregate} AS {scaled})"),
+            _ => aggregate.to_owned(),
+        }
+    }
+
     /// What the column is compared with, and the parameter that it needs.
     pub(crate) fn operand(&self, name: &str, value: &Value) -> (String, Parameter) {
         let declared = match self.column.sql_type() {
@@ -113,4 +126,25 @@ impl SplitKey {
 /// Collation names are words; anything else does not get into a statement.
 fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use tds::{Column, SqlType};
+
+    use super::SplitKey;
+
+    #[test]
+    fn an_aggregate_has_the_type_of_its_column() {
+        let of = |sql_type: SqlType| {
+            let column = Column::new("k", sql_type, false, None);
+            SplitKey::new(&column, false, None, None).unwrap().typed("MAX([k])")
+        };
+        assert_eq!(of(SqlType::DateTime2 { scale: 3 }), "CAST(MAX([k]) AS datetime2(3))");
+        assert_eq!(of(SqlType::DateTimeOffset { scale: 0 }), "CAST(MAX([k]) AS datetimeoffset(0))");
+        assert_eq!(of(SqlType::Decimal { precision: 9, scale: 2 }), "CAST(MAX([k]) AS decimal(9, 2))");
+        assert_eq!(of(SqlType::Int), "MAX([k])");
+    }
 }
