@@ -16,23 +16,33 @@ use crate::{connection, event_log, file_format, interrupt};
 const ROW_TERMINATOR: &str = "0x0a";
 /// UTF-8.
 const CODE_PAGE: &str = "65001";
+/// The text as it is.
+const RAW: &str = "RAW";
+/// Major versions whose BULK INSERT on Linux takes no CODEPAGE (SQL Server 2017), and only RAW (2019): T-SQL reference, "CODEPAGE".
+const LINUX_WITHOUT_CODE_PAGE: u8 = 14;
+const LINUX_WITH_RAW: u8 = 15;
 
 /// Has the server load the files, one after another.
 pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
-    let statements = arguments.files.iter().map(|file| {
-        let options = options(file, arguments)?;
-        Ok((file, bulk_insert_statement(table, file, &options)))
-    });
-    let statements = statements.collect::<Result<Vec<_>, Failure>>()?;
+    let files = arguments.files.iter().map(|file| Ok((file, options(file, arguments)?)));
+    let mut files = files.collect::<Result<Vec<_>, Failure>>()?;
+    let statement =
+        |(file, options): &(&String, BulkInsertOptions)| bulk_insert_statement(table, file, options);
     if arguments.dry_run {
-        statements.iter().for_each(|(_, statement)| say!("{statement}"));
+        files.iter().for_each(|file| say!("{}", statement(file)));
         return Ok(());
     }
     let mut client = connection::open(&arguments.connection)?;
+    if let Some(major) = limited_linux(&mut client)? {
+        for (_, options) in &mut files {
+            options.code_page = code_page_of_linux(major, options.code_page.take())?;
+        }
+    }
     if arguments.modes.truncates() {
         execute(&mut client, &format!("TRUNCATE TABLE {table}"))?;
     }
-    for (file, statement) in statements {
+    for file in &files {
+        let (statement, (file, _)) = (statement(file), file);
         if !arguments.quiet {
             say!("{statement}");
         }
@@ -59,6 +69,34 @@ pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
 fn execute(client: &mut Client, statement: &str) -> Result<ExecuteResult, Failure> {
     let named = |error| Failure::Statement { statement: statement.to_owned(), error: Box::new(error) };
     interrupt::during_statement(|| client.execute(statement)).map_err(named)
+}
+
+/// The major version of a server on Linux whose BULK INSERT cannot have every CODEPAGE.
+fn limited_linux(client: &mut Client) -> Result<Option<u8>, Failure> {
+    let major = client.server_info().version.0;
+    if !matches!(major, LINUX_WITHOUT_CODE_PAGE | LINUX_WITH_RAW) {
+        return Ok(None);
+    }
+    let found = client.query_values("SELECT @@VERSION")?;
+    let version = found.first().and_then(|table| table.rows.first()).and_then(|row| row.first());
+    let is_linux = version.is_some_and(|version| version.to_string().contains(" on Linux"));
+    Ok(is_linux.then_some(major))
+}
+
+/// The CODEPAGE for such a server. Left out in silence, it would have letters beyond ASCII read as others.
+fn code_page_of_linux(major: u8, asked: Option<String>) -> Result<Option<String>, Failure> {
+    let Some(asked) = asked else { return Ok(None) };
+    match (asked.eq_ignore_ascii_case(RAW), major) {
+        (true, LINUX_WITHOUT_CODE_PAGE) => Ok(None),
+        (true, _) => Ok(Some(asked)),
+        (false, _) => {
+            let year = if major == LINUX_WITHOUT_CODE_PAGE { 2017 } else { 2019 };
+            Err(Failure::Usage(format!(
+                "BULK INSERT of SQL Server {year} on Linux takes no CODEPAGE = '{asked}': say --encoding RAW for \
+                 text that is ASCII or in the code page of its columns, or load without --server-side"
+            )))
+        }
+    }
 }
 
 fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failure> {
@@ -142,5 +180,25 @@ fn data_file_type(format: FormatName) -> Option<&'static str> {
         FormatName::Native => Some("native"),
         FormatName::Widenative => Some("widenative"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use super::{LINUX_WITH_RAW, LINUX_WITHOUT_CODE_PAGE, code_page_of_linux};
+
+    #[test]
+    fn older_servers_on_linux_get_the_code_pages_that_they_take() {
+        let utf8 = || Some("65001".to_owned());
+        for (major, year) in [(LINUX_WITHOUT_CODE_PAGE, "2017"), (LINUX_WITH_RAW, "2019")] {
+            let refused = code_page_of_linux(major, utf8()).unwrap_err().to_string();
+            assert!(refused.contains(year) && refused.contains("--encoding RAW"), "{refused}");
+            assert_eq!(code_page_of_linux(major, None).unwrap(), None);
+        }
+        let raw = Some("raw".to_owned());
+        assert_eq!(code_page_of_linux(LINUX_WITHOUT_CODE_PAGE, raw.clone()).unwrap(), None);
+        assert_eq!(code_page_of_linux(LINUX_WITH_RAW, raw.clone()).unwrap(), raw);
     }
 }
