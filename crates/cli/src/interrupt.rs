@@ -114,14 +114,22 @@ fn told(rows: Rows) -> String {
     }
 }
 
+/// What an interruption would leave behind now.
+static LEFT: Mutex<Left> = Mutex::new(Left::Nothing);
+
+/// Notes what an interruption leaves behind from now on.
+pub fn leaves(left: Left) {
+    *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = left;
+}
+
 /// Cleans up when a signal ends the process.
 #[cfg(unix)]
-pub fn watch(left: Left) -> io::Result<()> {
+pub fn watch() -> io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            end(left, signal);
+            end(signal);
         }
     })?;
     Ok(())
@@ -133,11 +141,11 @@ static HANDED_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Cleans up when an interrupt ends the process.
 #[cfg(windows)]
-pub fn watch(left: Left) -> io::Result<()> {
+pub fn watch() -> io::Result<()> {
     const SIGINT: i32 = 2;
     let watched = ctrlc::set_handler(move || {
         if !HANDED_OVER.load(Ordering::SeqCst) {
-            end(left, SIGINT);
+            end(SIGINT);
         }
     });
     watched.map_err(|error| match error {
@@ -151,10 +159,11 @@ pub fn watch(left: Left) -> io::Result<()> {
 pub fn hand_over() {
     HANDED_OVER.store(true, Ordering::SeqCst);
     // Where interrupts are watched already, the flag is enough.
-    let _ = watch(Left::Nothing);
+    let _ = watch();
 }
 
-fn end(left: Left, signal: i32) -> ! {
+fn end(signal: i32) -> ! {
+    let left = *LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     formats::remove_unfinished();
     // Held until the end of the process, so that no commit begins after the message.
     let rows = rows();

@@ -64,6 +64,12 @@ pub fn run_with(
     engine: Option<Arc<dyn TransformEngine>>,
     wizard: Option<ServeWizard>,
 ) -> ExitStatus {
+    // Before anything that takes time: who stops the command early gets its exit code too.
+    if !has_signals_of_its_own(&words)
+        && let Err(error) = interrupt::watch()
+    {
+        say!("warning: cannot watch for signals: {error}");
+    }
     objects::register();
     if let Some(status) = as_bcp(&words) {
         return status;
@@ -82,17 +88,13 @@ pub fn run_with(
     if !matches!(arguments.command, Command::Serve(_) | Command::Bench(_)) {
         trace::subscribe(arguments.log_level);
     }
-    // Servers and benchmarks have signals of their own.
-    match arguments.command {
-        Command::Serve(_) | Command::Bench(_) => {}
-        Command::Load(_) | Command::Loads(_) | Command::Bcp(_) | Command::Wizard(_) => {
-            watch_signals(Left::Batches)
-        }
-        Command::Copy(ref arguments) if arguments.loads_server() => watch_signals(Left::Batches),
-        Command::Query(_) => watch_signals(Left::Unknown),
-        Command::Run(_) => watch_signals(Left::Run),
-        _ => watch_signals(Left::Nothing),
-    }
+    interrupt::leaves(match arguments.command {
+        Command::Load(_) | Command::Loads(_) | Command::Bcp(_) | Command::Wizard(_) => Left::Batches,
+        Command::Copy(ref arguments) if arguments.loads_server() => Left::Batches,
+        Command::Query(_) => Left::Unknown,
+        Command::Run(_) => Left::Run,
+        _ => Left::Nothing,
+    });
     // Only now: who sees this may interrupt the command.
     if let Some(verb) = arguments.command.begin_events() {
         event_log::begin(verb);
@@ -194,12 +196,11 @@ fn as_bcp(words: &[OsString]) -> Option<ExitStatus> {
         _ => return None,
     };
     trace::subscribe(trace::level_of_environment());
-    watch_signals(Left::Batches);
+    interrupt::leaves(Left::Batches);
     Some(bcp::run(shown, words.iter().cloned()))
 }
 
-fn watch_signals(left: Left) {
-    if let Err(error) = interrupt::watch(left) {
-        say!("warning: cannot watch for signals: {error}");
-    }
+/// Servers and benchmarks decide themselves what a signal means.
+fn has_signals_of_its_own(words: &[OsString]) -> bool {
+    words.get(1).is_some_and(|verb| verb == "serve" || verb == "bench")
 }

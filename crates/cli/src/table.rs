@@ -2,11 +2,18 @@
 
 use std::io::{self, Write};
 
-/// A table held in memory. Columns are aligned over the rows that it holds.
+/// Bytes and rows that a table holds for its widths; what follows them is aligned by these.
+const HELD_BYTES: usize = 16 << 20;
+const HELD_ROWS: usize = 20_000;
+
+/// A table. Columns are aligned over the rows that it holds when it is first written.
 pub struct Table {
     names: Vec<String>,
     right_aligned: Vec<bool>,
     rows: Vec<Vec<String>>,
+    held_bytes: usize,
+    /// Widths of the columns, once the names are written.
+    widths: Option<Vec<usize>>,
 }
 
 impl Table {
@@ -14,26 +21,44 @@ impl Table {
     pub fn new(columns: impl IntoIterator<Item = (String, bool)>) -> Table {
         let (names, right_aligned) =
             columns.into_iter().map(|(name, is_number)| (on_one_line(name), is_number)).unzip();
-        Table { names, right_aligned, rows: Vec::new() }
+        Table { names, right_aligned, rows: Vec::new(), held_bytes: 0, widths: None }
     }
 
     /// Adds a row; control characters are shown as escapes, so that a value stays on its line.
     pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
-        self.rows.push(row.into_iter().map(on_one_line).collect());
+        let row: Vec<String> = row.into_iter().map(on_one_line).collect();
+        self.held_bytes += row.iter().map(|cell| cell.len() + size_of::<String>()).sum::<usize>();
+        self.rows.push(row);
     }
 
-    /// Writes the table.
-    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let widths: Vec<usize> = (0..self.names.len())
-            .map(|column| {
-                let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell));
-                cells.chain(self.names.get(column).map(|name| width(name))).max().unwrap_or(0)
-            })
-            .collect();
-        self.write_line(out, &self.names, &widths)?;
-        let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        self.write_line(out, &rules, &widths)?;
-        self.rows.iter().try_for_each(|row| self.write_line(out, row, &widths))
+    /// Whether the table holds as much as it may, and is to be written.
+    pub fn is_full(&self) -> bool {
+        self.rows.len() >= HELD_ROWS || self.held_bytes >= HELD_BYTES
+    }
+
+    /// Writes the rows that it holds, below the names the first time, and lets go of them.
+    pub fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        self.held_bytes = 0;
+        let is_first = self.widths.is_none();
+        let widths = self.widths.take().unwrap_or_else(|| self.widths_over(&rows));
+        if is_first {
+            self.write_line(out, &self.names, &widths)?;
+            let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+            self.write_line(out, &rules, &widths)?;
+        }
+        let written = rows.iter().try_for_each(|row| self.write_line(out, row, &widths));
+        self.widths = Some(widths);
+        written
+    }
+
+    fn widths_over(&self, rows: &[Vec<String>]) -> Vec<usize> {
+        let columns = self.names.iter().enumerate();
+        let widths = columns.map(|(column, name)| {
+            let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell));
+            cells.fold(width(name), usize::max)
+        });
+        widths.collect()
     }
 
     fn write_line(&self, out: &mut impl Write, cells: &[String], widths: &[usize]) -> io::Result<()> {
@@ -82,7 +107,7 @@ fn on_one_line(text: String) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::Table;
+    use super::{HELD_BYTES, Table};
 
     #[test]
     fn aligns_numbers_right_and_text_left_and_keeps_rows_on_one_line() {
@@ -93,5 +118,23 @@ mod tests {
         table.write(&mut out).unwrap();
         let expected = "  id  name\n----  ------\n   7  Åsa\\nB\n1200  日本\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn rows_behind_the_first_are_aligned_by_them_and_are_not_held() {
+        let mut table = Table::new([("n".to_owned(), true), ("text".to_owned(), false)]);
+        let mut out = Vec::new();
+        table.push(["1".to_owned(), "x".repeat(6)]);
+        assert!(!table.is_full());
+        table.write(&mut out).unwrap();
+        table.push(["200".to_owned(), "y".to_owned()]);
+        table.push(["3".to_owned(), "z\n".to_owned()]);
+        table.write(&mut out).unwrap();
+        let written = String::from_utf8(out).unwrap();
+        assert_eq!(written, "n  text\n-  ------\n1  xxxxxx\n200  y\n3  z\\n\n");
+        table.push(["x".repeat(HELD_BYTES), String::new()]);
+        assert!(table.is_full());
+        table.write(&mut Vec::new()).unwrap();
+        assert!(!table.is_full());
     }
 }

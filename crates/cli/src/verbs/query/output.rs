@@ -134,6 +134,10 @@ fn print_table(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write
             }
             rows += 1;
         }
+        // Results without end are shown without end, and are not held.
+        if table.is_full() {
+            table.write(out).and_then(|()| out.flush()).map_err(output)?;
+        }
     };
     table.write(out).map_err(output)?;
     ended?;
