@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::loaded::Loaded;
 use crate::model::{Connection, DeclaredVariable, Kind, Variable};
 use crate::scalar::Scalar;
-use crate::secrets::{self, SecretError};
+use crate::secrets::{self, KnownSecrets, SecretError};
 use crate::template::{Form, Part, Template, TemplateError};
 
 /// Why a text has no value.
@@ -225,6 +225,33 @@ impl Scope {
             }
         }
         Ok(whole)
+    }
+
+    /// Adds the secrets that the texts of a tree name. One that cannot be had is left out.
+    pub fn note_secrets(&self, value: &Value, known: &mut KnownSecrets) {
+        match value {
+            Value::String(text) => {
+                let parts = Template::parse(text).map(|template| template.parts().to_vec());
+                for part in parts.unwrap_or_default() {
+                    match part {
+                        Part::Environment(name) => {
+                            if let Ok(secret) = secrets::of_environment(&name) {
+                                known.add(&format!("${{env:{name}}}"), &secret);
+                            }
+                        }
+                        Part::File(path) => {
+                            if let Ok(secret) = secrets::of_file(&self.folder, &path) {
+                                known.add(&format!("${{file:{path}}}"), &secret);
+                            }
+                        }
+                        Part::Text(_) | Part::Variable { .. } => {}
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.note_secrets(item, known)),
+            Value::Object(members) => members.values().for_each(|inner| self.note_secrets(inner, known)),
+            _ => {}
+        }
     }
 
     /// A tree of values with every text expanded; the tasks of a group stay as they are.

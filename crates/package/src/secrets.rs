@@ -34,6 +34,38 @@ pub enum SecretError {
     },
 }
 
+/// Secrets of so few characters are not hidden: too much else would be.
+const HIDDEN_MIN: usize = 4;
+
+/// Secrets that may stand in texts which others write.
+#[derive(Debug, Default)]
+pub struct KnownSecrets {
+    /// Values, and their places; the longest first.
+    values: Vec<(String, String)>,
+}
+
+impl KnownSecrets {
+    /// Adds a secret, and each line of one of several lines.
+    pub fn add(&mut self, place: &str, secret: &str) {
+        let lines = secret.lines().map(str::trim);
+        for value in [secret].into_iter().chain(lines) {
+            let is_known = self.values.iter().any(|(known, _)| known == value);
+            if value.chars().count() >= HIDDEN_MIN && !is_known {
+                self.values.push((value.to_owned(), place.to_owned()));
+            }
+        }
+        self.values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+    }
+
+    /// Returns the text with the places of secrets instead of their values.
+    pub fn hide(&self, text: String) -> String {
+        self.values.iter().fold(text, |text, (value, place)| match text.contains(value) {
+            true => text.replace(value, place),
+            false => text,
+        })
+    }
+}
+
 /// The value of an environment variable.
 ///
 /// # Errors
@@ -87,7 +119,18 @@ pub fn inline_secret(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::inline_secret;
+    use super::{KnownSecrets, inline_secret};
+
+    #[test]
+    fn known_secrets_are_hidden() {
+        let mut known = KnownSecrets::default();
+        known.add("${file:pw.txt}", "geheim");
+        known.add("${env:LONG}", "geheimer");
+        known.add("${env:SHORT}", "abc");
+        known.add("${file:key.pem}", "first line\nsecond line\n");
+        let hidden = known.hide("geheim, geheimer, abc, -second line-".to_owned());
+        assert_eq!(hidden, "${file:pw.txt}, ${env:LONG}, abc, -${file:key.pem}-");
+    }
 
     #[test]
     fn secrets_are_seen() {

@@ -1,5 +1,6 @@
 //! Packages as a user checks and runs them.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -225,6 +226,29 @@ statement = "{second}"
     assert_eq!(count(&fixture, "t"), "2");
     let leaves = run(&fixture, &package("COMMIT"), &["--new"]);
     assert!(leaves.stderr.contains("has ended the transaction by itself"), "{}", leaves.stderr);
+}
+
+#[test]
+fn secrets_of_programs_stand_in_no_log() {
+    let fixture = Fixture::new();
+    fixture.file("pw.txt", "hush-hush\n");
+    let ran = run(
+        &fixture,
+        r#"
+[tasks.tells]
+type = "program"
+command = ["sh", "-c", "echo it is $PW; echo not $PW >&2; exit 7"]
+environment = { PW = "${file:pw.txt}" }
+"#,
+        &["--log", "log.jsonl"],
+    );
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let log = fs::read_to_string(fixture.path("log.jsonl")).unwrap();
+    for text in [&ran.stderr, &ran.stdout, &log] {
+        assert!(!text.contains("hush"), "{text}");
+    }
+    assert!(ran.stderr.contains("tells: it is ${file:pw.txt}"), "{}", ran.stderr);
+    assert!(log.contains("not ${file:pw.txt}"), "{log}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::model::ProgramTask;
+use crate::secrets::KnownSecrets;
 use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
@@ -44,6 +45,8 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
     let pieces = pieces(&mut child, keeps);
     let mut output = Vec::new();
     let mut errors = VecDeque::new();
+    let mut secrets = KnownSecrets::default();
+    task.scope.note_secrets(&task.step.raw, &mut secrets);
     let timeout = program.timeout.map(|span| span.0);
     let ended = wait(&mut child, timeout, task, &pieces, &mut |piece| match piece {
         Piece::Output(bytes) => {
@@ -51,6 +54,7 @@ pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
             output.extend(bytes.into_iter().take(room));
         }
         Piece::Line { line, is_error } => {
+            let line = secrets.hide(line);
             task.note(&line);
             if is_error {
                 if errors.len() == LAST_LINES {
