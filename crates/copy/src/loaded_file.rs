@@ -2,8 +2,8 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
@@ -172,12 +172,22 @@ pub struct LoadedFile {
     /// What comes next, known already.
     pending: Option<FormatError>,
     ended: bool,
+    deviations: Deviations,
 }
+
+/// Filled at the end of a file: what in it was read although it may mean something else.
+pub type Deviations = Arc<Mutex<Vec<bcp::Suffered>>>;
 
 impl LoadedFile {
     /// Continues with `reader` and counts the bytes read in `read`. `name` is the file's.
     pub fn new(name: &str, reader: Reader, read: Arc<AtomicU64>) -> Self {
-        Self { name: name.to_owned(), reader, read, pending: None, ended: false }
+        let deviations = Deviations::default();
+        Self { name: name.to_owned(), reader, read, pending: None, ended: false, deviations }
+    }
+
+    /// Puts deviations here.
+    pub fn with_deviations(self, deviations: &Deviations) -> Self {
+        Self { deviations: Arc::clone(deviations), ..self }
     }
 }
 
@@ -198,6 +208,10 @@ impl Iterator for LoadedFile {
             Some(Ok(batch)) => batch,
             other => {
                 self.ended = true;
+                if let Reader::Host(reader) = &self.reader {
+                    let mut deviations = self.deviations.lock().unwrap_or_else(PoisonError::into_inner);
+                    deviations.extend_from_slice(reader.suffered());
+                }
                 self.pending = other.and_then(Result::err);
                 if unread.is_empty() {
                     return self.pending.take().map(Err);

@@ -267,3 +267,22 @@ fn a_field_of_two_gigabytes() {
     file.set_len(2 << 30).unwrap();
     check(&fixture, text(&sparse), BulkInsert, (1, "", "Msg 4866"));
 }
+
+#[test]
+fn a_load_says_where_two_rows_may_be_one() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE u (n int NULL, s varchar(30) NULL, r varchar(30) NULL)");
+    // Either a line feed in the second field, or two rows that lack a field each.
+    fixture.file("u.txt", "1\ta\n2\tb\n3\tc\td\n");
+    let ran = fixture.ok(&["load", "u", "u.txt", "--format", "char"]);
+    assert!(
+        ran.stderr
+            .contains("warning: u.txt: row 1, byte 0, column \"s\": the field contains the row terminator"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(fixture.rows("SELECT COUNT(*), MAX(DATALENGTH(s)) FROM u"), "2,3\n");
+    fixture.file("v.txt", "1\ta\tb\n");
+    let ran = fixture.ok(&["load", "u", "v.txt", "--format", "char"]);
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+}

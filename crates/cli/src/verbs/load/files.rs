@@ -1,10 +1,11 @@
 //! The files of a load on their way into the table: opened, planned, loaded, and the end of all of them.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use formats::bcp::Deviation;
 use formats::{Encoding, RowLines};
 use indicatif::ProgressBar;
 use load::report::{grouped, row_words};
@@ -20,7 +21,7 @@ use crate::verbs::load::report::{self, Loaded, Terms};
 use crate::verbs::load::source::{self, Kind, REJECTS_SHOWN_MAX, Source};
 use crate::verbs::load::{forecast, observation, options, order};
 use crate::{event_log, interrupt, progress};
-use copy::loaded_file::{LoadedFile, Reader};
+use copy::loaded_file::{Deviations, LoadedFile, Reader};
 use copy::rejects;
 use copy::rejects::{Rejected, Rejects};
 
@@ -204,6 +205,7 @@ impl Files<'_> {
                 encoding: reader.text_encoding(),
                 bytes_total: reader.bytes_total(),
                 bytes_read: Arc::default(),
+                deviations: Deviations::default(),
                 options,
             });
         }
@@ -248,6 +250,7 @@ impl Files<'_> {
                 tolerance: rejects.map(|_| tolerance),
                 batches: Box::new(
                     LoadedFile::new(file.name, reader, Arc::clone(&file.bytes_read))
+                        .with_deviations(&file.deviations)
                         .map(|batch| batch.map_err(load::BoxError::from)),
                 ),
             });
@@ -265,6 +268,7 @@ impl Files<'_> {
             bar.set_message(format!("{} {}", grouped(rows), row_words(rows).0));
         });
         bar.finish_and_clear();
+        files.iter().for_each(LoadedSource::warn);
         loaded.map_err(|error| {
             let file = error.source_index.and_then(|index| files.get(index)).or(files.first());
             let line = file.and_then(|file| source::line_of(&error.source, file.lines.as_ref()));
@@ -303,11 +307,20 @@ struct LoadedSource<'a> {
     encoding: Option<Encoding>,
     bytes_total: Option<u64>,
     bytes_read: Arc<AtomicU64>,
+    deviations: Deviations,
     forecast: Option<load::Forecast>,
     options: LoadOptions,
 }
 
 impl LoadedSource<'_> {
+    /// Says which rows may mean something else than what was loaded.
+    fn warn(&self) {
+        let deviations = self.deviations.lock().unwrap_or_else(PoisonError::into_inner);
+        for suffered in deviations.iter().filter(|one| one.deviation != Deviation::MissingLastTerminator) {
+            say!("warning: {}: {suffered}", self.name);
+        }
+    }
+
     /// Shows a refused row and writes it down.
     fn refuse(
         &self,
