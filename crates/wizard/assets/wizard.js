@@ -69,7 +69,15 @@ for (const part of document.querySelectorAll("[data-load]")) {
   part.querySelector("[data-stop]")?.addEventListener("click", () => stop.abort());
   fetch(part.dataset.load, { signal: stop.signal })
     .then((answer) => answer.text())
-    .then((text) => { part.innerHTML = text; })
+    .then((text) => {
+      part.innerHTML = text;
+      // A plan that fails is no copy that is ready to run.
+      const title = document.querySelector("h1");
+      if (part.id === "plan" && part.querySelector("[data-unready]") && title && document.querySelector("form.go")) {
+        title.textContent = "Not ready to run";
+        document.querySelector("form.go button").disabled = true;
+      }
+    })
     .catch(() => {
       part.textContent = stop.signal.aborted ? "Stopped. The copy can be run all the same." : "The wizard does not answer any more.";
     })
@@ -161,7 +169,7 @@ for (const running of document.querySelectorAll("[data-events]")) {
       return row;
     }));
     // A screen reader hears of it every ten seconds.
-    if (Date.now() - said > 10000) {
+    if (Date.now() - said > 10000 && progress.rows !== "0") {
       said = Date.now();
       running.querySelector("[data-said]").textContent = `${progress.rows} rows, ${progress.refused} refused`;
     }

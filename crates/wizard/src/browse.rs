@@ -177,7 +177,13 @@ fn target_columns(server: SqlServerEndpoint) -> Result<Vec<TargetColumn>, CopyEr
 
 /// Where an error belongs: beside the field that it concerns.
 pub fn errors_of(error: &CopyError, kind: EndKind) -> Errors {
-    let text = error.to_string();
+    let mut text = error.to_string();
+    if let CopyError::Client { source, .. } = error
+        && let load::Error::Tls(tls) = &**source
+        && matches!(**tls, load::tls::TlsError::Certificate { .. })
+    {
+        text += ". For a test server, tick \"Trust any certificate\" below";
+    }
     let field = match (kind, error) {
         (EndKind::File, _) => "path",
         (EndKind::Database, _) => "address",

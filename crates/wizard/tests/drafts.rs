@@ -93,6 +93,24 @@ fn cases() -> Vec<Case> {
     ));
 
     let mut draft = csv_to_table();
+    let digits = |name, kind| ColumnChoice { source_kind: "Int32".to_owned(), ..column(name, kind) };
+    draft.columns.columns = vec![digits("day", "date"), digits("amount", "money")];
+    draft.way.nests_as_json = true;
+    draft.way.drops_time_zone = true;
+    all.push((
+        "digits that are a date, and what columns cannot hold as it is",
+        draft,
+        vec![
+            "/data/in/orders 2026.csv",
+            "mssql://loader@db.example:1500/sales/dbo.orders",
+            "--select=CAST(CAST([day] AS varchar(20)) AS date) AS [day], CAST([amount] AS money) AS [amount]",
+            "--nested-as-json",
+            "--drop-time-zone",
+        ],
+        vec!["nested_as_json = true", "drop_time_zone = true"],
+    ));
+
+    let mut draft = csv_to_table();
     draft.columns.columns = vec![
         column("id", "int"),
         ColumnChoice { expression: "UPPER(TRIM(name))".to_owned(), ..column("name", "") },

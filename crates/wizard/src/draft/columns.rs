@@ -72,6 +72,15 @@ impl ColumnChoice {
             && self.expression.trim().is_empty()
     }
 
+    /// Whether the source has whole numbers here.
+    fn is_whole_number(&self) -> bool {
+        let kind = self.source_kind.to_ascii_lowercase();
+        matches!(
+            kind.trim_start_matches('u'),
+            "tinyint" | "smallint" | "int" | "bigint" | "int8" | "int16" | "int32" | "int64"
+        )
+    }
+
     /// Its place in a SELECT list.
     pub fn select(&self) -> String {
         let own = self.source.as_deref().map(quoted);
@@ -88,6 +97,10 @@ impl ColumnChoice {
             kind => kind,
         };
         if !kind.is_empty() {
+            // Digits such as 20260304 are a date as text, and none as a number.
+            if self.is_whole_number() && self.expression.trim().is_empty() && is_of_dates(kind) {
+                text = format!("CAST({text} AS varchar(20))");
+            }
             text = format!("CAST({text} AS {kind})");
         }
         if let Filling::Value(value) = &self.filling {
@@ -98,6 +111,12 @@ impl ColumnChoice {
             _ => format!("{text} AS {}", quoted(&self.name)),
         }
     }
+}
+
+/// Whether a type of T-SQL has days.
+fn is_of_dates(kind: &str) -> bool {
+    let name = kind.split('(').next().unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(name.as_str(), "date" | "datetime" | "datetime2" | "smalldatetime" | "datetimeoffset")
 }
 
 impl ColumnChoices {

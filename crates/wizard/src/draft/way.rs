@@ -37,6 +37,10 @@ pub struct Way {
     pub checks_constraints: bool,
     /// Triggers fire.
     pub fires_triggers: bool,
+    /// Lists and structures are stored as JSON text.
+    pub nests_as_json: bool,
+    /// Times with a zone become UTC without one, where the column has none.
+    pub drops_time_zone: bool,
     /// mdy or dmy.
     pub date_order: String,
     /// The format of the file that is written; empty: by its suffix.
@@ -129,6 +133,8 @@ impl Way {
                 flags.extend(switch("fire-triggers", self.fires_triggers));
                 flags.extend(switch("allow-truncate", self.truncates_values));
                 flags.extend(switch("allow-rounding", self.rounds_values));
+                flags.extend(switch("nested-as-json", self.nests_as_json));
+                flags.extend(switch("drop-time-zone", self.drops_time_zone));
                 flags.extend(text("date-order", &self.date_order));
                 flags.extend(switch("bisect", self.bisects));
             }

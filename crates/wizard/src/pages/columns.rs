@@ -8,12 +8,14 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
+use copy::CopyError;
 
 use super::answer::{App, page, refuse, to, waiting};
 use super::shell::Shell;
 use crate::browse;
-use crate::draft::{ColumnChoice, ColumnChoices, Filling, Step};
+use crate::draft::{ColumnChoice, ColumnChoices, Draft, Filling, Step};
 use crate::form::Form;
+use crate::preview::Preview;
 use crate::wizard::{Errors, Wizard};
 
 /// Types that are offered; any other can be written.
@@ -121,9 +123,25 @@ async fn sent(State(wizard): App, body: Bytes) -> Response {
     if wizard.draft().has_several_tables() {
         return super::tables::sent(&wizard, &form);
     }
+    if changed(&wizard, &form) {
+        return to(Step::Columns);
+    }
+    let draft = wizard.draft();
+    let mut errors = draft.missing(Step::Columns);
+    if errors.is_empty() {
+        errors = transformed(&wizard, draft).await;
+    }
+    match errors.is_empty() {
+        true => to(Step::Way),
+        false => refuse(&wizard, Step::Columns, errors),
+    }
+}
+
+/// Takes what the form says. False if the person wants to go on.
+fn changed(wizard: &Wizard, form: &Form) -> bool {
     let mut state = wizard.state();
     state.errors.remove(&Step::Columns);
-    read(&form, &mut state.draft.columns);
+    read(form, &mut state.draft.columns);
     let columns = &mut state.draft.columns.columns;
     let asked = form.find("do").unwrap_or("next");
     let (verb, number) = asked.split_once('.').unwrap_or((asked, ""));
@@ -142,17 +160,26 @@ async fn sent(State(wizard): App, body: Bytes) -> Response {
             let targets = std::mem::take(&mut state.draft.columns.targets);
             state.draft.columns = ColumnChoices { targets, ..ColumnChoices::default() };
         }
-        "next" => {
-            let errors = state.draft.missing(Step::Columns);
-            drop(state);
-            return match errors.is_empty() {
-                true => to(Step::Way),
-                false => refuse(&wizard, Step::Columns, errors),
-            };
-        }
         _ => {}
     }
-    to(Step::Columns)
+    verb != "next"
+}
+
+/// What is wrong with the transformation. Rows that it refuses, and what the next page may mend, are no reason to stay.
+async fn transformed(wizard: &Arc<Wizard>, draft: Draft) -> Errors {
+    let (words, engine) = (draft.words_of_preview(), wizard.engine.clone());
+    let transforms = |word: &String| {
+        ["--select=", "--where=", "--transform-query="].iter().any(|name| word.starts_with(name))
+    };
+    if !words.iter().any(transforms) {
+        return Errors::default();
+    }
+    match waiting(move || Preview::of(&words, None, engine)).await {
+        Err(error @ CopyError::Endpoint { .. }) if error.to_string().starts_with("transformation: ") => {
+            Errors::of_page(error.to_string())
+        }
+        _ => Errors::default(),
+    }
 }
 
 /// What the form says of the columns, in the order of its rows.

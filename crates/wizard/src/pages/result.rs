@@ -193,6 +193,11 @@ fn done(outcome: &TableOutcome) -> DoneTable {
         }
         Some(Err(failed)) => {
             table.destination.clone_from(&failed.destination);
+            // Rows that are there, although the copy ended early.
+            table.rows = match &failed.error {
+                CopyError::Load { error, .. } => failed.rows_written.max(error.rows_committed),
+                _ => failed.rows_written,
+            };
             table.failure = Some(failed.error.to_string());
             table.hint = bulkwire_cli::hint_of(&failed.error);
             table.notes.extend(failed.left.iter().cloned());

@@ -92,6 +92,8 @@ async fn sent(State(wizard): App, body: Bytes) -> Response {
     way.keeps_nulls = form.is_ticked("keeps_nulls");
     way.checks_constraints = form.is_ticked("checks_constraints");
     way.fires_triggers = form.is_ticked("fires_triggers");
+    way.nests_as_json = form.is_ticked("nests_as_json");
+    way.drops_time_zone = form.is_ticked("drops_time_zone");
     way.date_order = form.trimmed("date_order");
     way.to_format = form.trimmed("to_format");
     way.to_delimiter = form.text("to_delimiter");
