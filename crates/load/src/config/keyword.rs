@@ -41,6 +41,12 @@ pub(crate) enum Keyword {
     ServerSpn,
     Mars,
     ColumnEncryption,
+    NetworkLibrary,
+    QuotedId,
+    AuthenticationScheme,
+    FailoverPartner,
+    /// The driver of ODBC. Everybody knows that another one reads the text.
+    Driver,
     /// A keyword of other clients that has no meaning here (pools, providers).
     Ignored,
 }
@@ -98,12 +104,21 @@ const TABLE: &[Entry] = &[
         "Column Encryption Setting",
         &["columnencryptionsetting", "columnencryption"],
     ),
+    (Keyword::NetworkLibrary, "Network Library", &["networklibrary", "network", "net"]),
+    (Keyword::QuotedId, "QuotedId", &["quotedid"]),
+    (Keyword::AuthenticationScheme, "authenticationScheme", &["authenticationscheme"]),
+    (
+        Keyword::FailoverPartner,
+        "Failover Partner",
+        &["failoverpartner", "failoverpartnerserverspn", "failoverpartnerspn"],
+    ),
+    (Keyword::Driver, "Driver", &["driver"]),
     (
         Keyword::Ignored,
-        "Driver",
+        "Provider",
         &[
-            "driver",
             "provider",
+            "ipaddresspreference",
             "dsn",
             "pooling",
             "minpoolsize",
@@ -148,11 +163,14 @@ impl Keyword {
         let wanted = plain.as_str();
         let nearest = TABLE
             .iter()
-            .filter(|(keyword, _, _)| *keyword != Self::Ignored)
-            .flat_map(|(_, name, spellings)| spellings.iter().map(move |s| (edit_distance(wanted, s), *name)))
-            .min_by_key(|(distance, _)| *distance)
-            .filter(|(distance, name)| *distance <= (name.len() / 3).max(2))
-            .map(|(_, name)| name);
+            .filter(|(keyword, _, _)| !matches!(keyword, Self::Ignored | Self::Driver))
+            .flat_map(|(_, name, spellings)| {
+                spellings.iter().map(move |s| (edit_distance(wanted, s), s.len(), *name))
+            })
+            .min_by_key(|(distance, ..)| *distance)
+            // A third of a spelling may be wrong: what is further away is another word.
+            .filter(|(distance, length, _)| *distance <= (length / 3).max(1))
+            .map(|(.., name)| name);
         ConfigError::UnknownKeyword { keyword: written.to_owned(), nearest }
     }
 }

@@ -65,6 +65,11 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
         ignored: values.ignored,
     };
     refuse_conflicts(&config)?;
+    let mut config = config;
+    if config.trust_server_certificate && config.host_name_in_certificate.is_some() {
+        // No name is compared where any certificate will do.
+        config.ignored.push(Keyword::HostNameInCertificate.name().to_owned());
+    }
     Ok(config)
 }
 
@@ -80,6 +85,9 @@ impl Values {
         for (keyword, value, _) in settings {
             if keyword == Keyword::Ignored {
                 this.ignored.push(value);
+                continue;
+            }
+            if keyword == Keyword::Driver {
                 continue;
             }
             let value = expanded(&value, environment)?;
@@ -170,6 +178,35 @@ impl Values {
         }
     }
 
+    /// TCP and quoted identifiers are what there is: naming them changes nothing, and naming another is refused.
+    fn refuse_other_transports(&mut self) -> Result<(), ConfigError> {
+        let keyword = Keyword::NetworkLibrary;
+        if let Some(library) = self.take_filled(keyword) {
+            let is_tcp = ["dbmssocn", "tcp", "tcpip"].iter().any(|name| library.eq_ignore_ascii_case(name));
+            match is_tcp {
+                true => self.ignored.push(keyword.name().to_owned()),
+                false => {
+                    return Err(ConfigError::Unsupported {
+                        keyword: keyword.name(),
+                        reason: "connections are made by TCP (DBMSSOCN) alone",
+                    });
+                }
+            }
+        }
+        let keyword = Keyword::QuotedId;
+        match self.boolean(keyword)? {
+            Some(true) => self.ignored.push(keyword.name().to_owned()),
+            Some(false) => {
+                return Err(ConfigError::Unsupported {
+                    keyword: keyword.name(),
+                    reason: "quoted identifiers are on; SET QUOTED_IDENTIFIER OFF turns them off in a batch",
+                });
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
     fn refuse_unsupported(&mut self) -> Result<(), ConfigError> {
         let keyword = Keyword::ColumnEncryption;
         if self.take_filled(keyword).is_some_and(|value| !value.eq_ignore_ascii_case("disabled")) {
@@ -178,6 +215,25 @@ impl Values {
                 reason: "bulkwire has no column keys; without it encrypted columns are read as ciphertext",
             });
         }
+        let keyword = Keyword::FailoverPartner;
+        if self.take_filled(keyword).is_some() {
+            return Err(ConfigError::Unsupported {
+                keyword: keyword.name(),
+                reason: "mirrored databases are not followed; name the listener of an availability group as the server",
+            });
+        }
+        let keyword = Keyword::AuthenticationScheme;
+        match self.take_filled(keyword) {
+            Some(scheme) if scheme.eq_ignore_ascii_case("ntlm") => {
+                return Err(ConfigError::Unsupported {
+                    keyword: keyword.name(),
+                    reason: "NTLM is not spoken; Integrated Security=yes signs in with a Kerberos ticket",
+                });
+            }
+            // A ticket is what integrated security means here.
+            Some(_) | None => {}
+        }
+        self.refuse_other_transports()?;
         if self.boolean(Keyword::Mars)?.unwrap_or(false) {
             return Err(ConfigError::Unsupported {
                 keyword: Keyword::Mars.name(),
@@ -195,6 +251,12 @@ fn refuse_conflicts(config: &Config) -> Result<(), ConfigError> {
         return conflict(
             "TrustServerCertificate=yes is not possible with Encrypt=Strict, which always verifies; pin the certificate with \
              ServerCertificate=file, or name its host with HostNameInCertificate",
+        );
+    }
+    if matches!(&config.auth, Auth::SqlLogin { user, .. } if user.contains('\\')) {
+        return conflict(
+            "a Windows account (DOMAIN\\name) has no password that SQL Server takes; Integrated Security=yes signs in with its \
+             Kerberos ticket",
         );
     }
     if config.server_certificate.is_some() && config.trust_server_certificate {

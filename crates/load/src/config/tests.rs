@@ -175,7 +175,7 @@ fn keyword_strings() {
         ("Server=h;Uid=a;Pwd=p;Connection Timeout=0", "h login=a/p connect=None"),
         (
             "Driver={ODBC Driver 18 for SQL Server};Server=h;Uid=a;Pwd=p;Pooling=false;Trusted_Connection=no",
-            "h login=a/p ignored=Driver+Pooling",
+            "h login=a/p ignored=Pooling",
         ),
     ];
     for (text, expected) in cases {
@@ -398,4 +398,31 @@ proptest::proptest! {
             proptest::prop_assert_eq!(&config.auth, &Auth::SqlLogin { user: "a".to_owned(), password: Password::Given(Secret::new(password.clone())) });
         }
     }
+}
+
+#[test]
+fn what_other_clients_know_is_refused_by_its_reason_or_named() {
+    let parsed = |more: &str| Config::parse_with(&format!("Server=h;Uid=a;Pwd=p;{more}"), &|_| None);
+    for (more, reason) in [
+        ("Failover Partner=other", "availability group"),
+        ("authenticationScheme=NTLM", "Kerberos ticket"),
+        ("Network Library=dbnmpntw", "by TCP"),
+        ("QuotedId=no", "QUOTED_IDENTIFIER"),
+    ] {
+        let refused = parsed(more).unwrap_err().to_string();
+        assert!(refused.contains(reason), "{more}: {refused}");
+    }
+    for (more, ignored) in [
+        ("Network Library=DBMSSOCN", "Network Library"),
+        ("QuotedId=yes", "QuotedId"),
+        ("IpAddressPreference=IPv4First", "IpAddressPreference"),
+        ("TrustServerCertificate=yes;HostNameInCertificate=db", "HostNameInCertificate"),
+    ] {
+        assert_eq!(parsed(more).unwrap().ignored, [ignored], "{more}");
+    }
+    assert!(parsed("Driver={SQL Server};authenticationScheme=JavaKerberos").unwrap().ignored.is_empty());
+    let refused = Config::parse_with("Server=h;Uid=CORP\\ann;Pwd=p", &|_| None).unwrap_err().to_string();
+    assert!(refused.contains("Integrated Security=yes"), "{refused}");
+    let refused = Config::parse_with("tlsmin=1.2;Server=h;Uid=a;Pwd=p", &|_| None).unwrap_err().to_string();
+    assert_eq!(refused, "unknown keyword \"tlsmin\"");
 }

@@ -73,9 +73,24 @@ pub enum TlsError {
     /// The server did not answer in time.
     #[error("TLS handshake: the server did not answer in time (Connect Timeout)")]
     TimedOut,
+    /// A handshake before the first byte of TDS failed.
+    #[error(
+        "{0}; Encrypt=Strict asks for TDS 8.0, which SQL Server speaks since 2022: say Encrypt=Mandatory to an older one"
+    )]
+    Strict(Box<TlsError>),
     /// The connection broke, or the server sent something else than TLS.
     #[error("TLS handshake: {0}")]
     Io(#[from] io::Error),
+}
+
+impl TlsError {
+    /// An older server does not know what it is asked.
+    fn in_strict(self) -> Self {
+        match self {
+            Self::Handshake(_) | Self::TimedOut | Self::Io(_) => Self::Strict(Box::new(self)),
+            known => known,
+        }
+    }
 }
 
 /// What a handshake needs. It is made once per configuration, so that roots are not loaded again for every connection.
@@ -98,7 +113,9 @@ impl TlsSettings {
         roots: impl FnOnce() -> Result<RootCertStore, TlsError>,
     ) -> Result<Self, TlsError> {
         let name = |name: &str| {
-            ServerName::try_from(name.to_owned()).map_err(|_| TlsError::Name { name: name.to_owned() })
+            // A wildcard in place of a host, as Azure's own texts have it: the certificate carries it for every label.
+            let tried = name.strip_prefix("*.").map_or_else(|| name.to_owned(), |rest| format!("any.{rest}"));
+            ServerName::try_from(tried).map_err(|_| TlsError::Name { name: name.to_owned() })
         };
         let strict = config.encrypt == Encrypt::Strict;
         let trust = match &config.server_certificate {
@@ -148,7 +165,7 @@ impl TlsSettings {
         match tls {
             Tls::First => {
                 let mut recorder = Recorder { socket, flights: &mut flights };
-                self.finish_strict(&mut connection, &mut recorder)?;
+                self.finish_strict(&mut connection, &mut recorder).map_err(TlsError::in_strict)?;
             }
             Tls::Wrapped => wrapped::handshake(&mut connection, socket, &mut flights)
                 .map_err(|error| self.explain(error))?,
