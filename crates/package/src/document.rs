@@ -19,7 +19,12 @@ pub struct Document {
     /// The tree; dates are texts.
     pub tree: Value,
     places: HashMap<String, Place>,
+    lines: Lines,
 }
+
+/// Where the lines of a text begin, in bytes.
+#[derive(Debug, Clone)]
+struct Lines(Vec<usize>);
 
 /// Where a value and its key stand, in bytes.
 #[derive(Debug, Clone)]
@@ -32,11 +37,12 @@ impl Document {
     /// Reads a text. What is no TOML is reported; the rest of the text is read all the same.
     pub fn parse(text: String) -> (Self, Vec<Diagnostic>) {
         let mut places = HashMap::new();
+        let lines = Lines::of(&text);
         let (table, errors) = DeTable::parse_recoverable(&text);
         let mut found: Vec<Diagnostic> = errors
             .iter()
             .map(|error| {
-                let (line, column) = position(&text, error.span().map_or(0, |span| span.start));
+                let (line, column) = lines.position(&text, error.span().map_or(0, |span| span.start));
                 Diagnostic {
                     severity: Severity::Error,
                     message: format!("this is no TOML: {}", error.message()),
@@ -49,11 +55,11 @@ impl Document {
         let mut too_deep = None;
         let tree = tree_of(table.get_ref(), "", 0, &mut places, &mut too_deep);
         if let Some(at) = too_deep {
-            let (line, column) = position(&text, at);
+            let (line, column) = lines.position(&text, at);
             let message = format!("tables within tables end at {DEPTH_MAX} levels");
             found.push(Diagnostic { severity: Severity::Error, message, hint: None, line, column });
         }
-        (Self { text, tree, places }, found)
+        (Self { text, tree, places, lines }, found)
     }
 
     /// A finding at the key of the value at `pointer`, or else at the value.
@@ -83,7 +89,7 @@ impl Document {
     }
 
     fn finding(&self, at: Option<usize>, message: String) -> Diagnostic {
-        let (line, column) = position(&self.text, at.unwrap_or(0));
+        let (line, column) = self.lines.position(&self.text, at.unwrap_or(0));
         Diagnostic { severity: Severity::Error, message, hint: None, line, column }
     }
 }
@@ -93,11 +99,18 @@ pub fn member(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-fn position(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
-    (before.matches('\n').count() + 1, column)
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self([0].into_iter().chain(text.match_indices('\n').map(|(end, _)| end + 1)).collect())
+    }
+
+    /// Returns the line and the column of a byte, both from 1.
+    fn position(&self, text: &str, at: usize) -> (usize, usize) {
+        let at = if text.is_char_boundary(at) { at } else { text.len() };
+        let line = self.0.partition_point(|start| *start <= at);
+        let start = self.0.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        (line, text.get(start..at).unwrap_or_default().chars().count() + 1)
+    }
 }
 
 fn tree_of(

@@ -161,4 +161,9 @@ fn hostile_files_do_no_harm() {
         assert!(!findings(text).is_empty(), "{}", text.chars().take(40).collect::<String>());
     }
     assert!(check(Path::new("/nowhere/p.toml")).is_err());
+    let folder = tempfile::tempdir().unwrap();
+    let long = folder.path().join("long.toml");
+    std::fs::write(&long, "a = 1\n".repeat(1_000_000)).unwrap();
+    let refused = check(&long).unwrap_err().to_string();
+    assert!(refused.contains("4 MiB at most"), "{refused}");
 }

@@ -34,11 +34,19 @@ struct Subject<'a> {
     folder: &'a Path,
 }
 
+/// Bytes of a package at most: each of its values takes many times its own in memory.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
 /// Reads a file and checks it.
 ///
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read, or is too long for a package.
 pub fn check(path: &Path) -> std::io::Result<Checked> {
+    let bytes = std::fs::metadata(path)?.len();
+    if bytes > FILE_BYTES_MAX {
+        let reason = format!("{bytes} bytes are no package: it has {} MiB at most", FILE_BYTES_MAX >> 20);
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
+    }
     let text = std::fs::read_to_string(path)?;
     Ok(check_text(path, text, &[]))
 }
