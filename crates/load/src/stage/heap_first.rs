@@ -91,7 +91,14 @@ pub(super) fn shape(client: &mut Client, table: &TableName) -> Result<Result<Tab
     let refused = |why: String| {
         Ok(Err(format!("rows go into the table itself, although a heap would be faster: {why}")))
     };
-    let shape = TableShape::read(client, table)?;
+    let shape = match TableShape::read(client, table) {
+        Ok(shape) => shape,
+        // Nobody has asked for a stage: what cannot be seen of the table ends no load.
+        Err(Error::Server(error)) if !error.is_fatal() => {
+            return refused(format!("the server does not describe it: {error}"));
+        }
+        Err(error) => return Err(error),
+    };
     let obstacles = shape.obstacles_to_any();
     if !obstacles.is_empty() {
         return refused(super::error::list(&obstacles));
