@@ -378,6 +378,53 @@ fn an_access_token_goes_with_the_echo_and_the_nonce() {
 }
 
 #[test]
+fn silence_after_any_message_of_a_token_has_its_end() {
+    // PRELOGIN, TLS, LOGIN7, the acknowledgement, a batch: the server ends its part behind so many messages, or is gone.
+    for closes in [false, true] {
+        for messages in 0..=4 {
+            let server = Server::start(move |mut peer| {
+                peer.expect(PacketType::Prelogin);
+                if messages > 0 {
+                    peer.reply(&prelogin_with_nonce(1));
+                }
+                if messages > 1 {
+                    let mut connection = accept_tls(&mut peer);
+                    let mut stream = rustls::Stream::new(&mut connection, &mut peer.socket);
+                    read_message(&mut stream);
+                    let token = [hex("ae 02 40000000"), vec![0x5A; 32], vec![7; 32], hex("ff")].concat();
+                    let acknowledged = login_reply(if messages > 2 { &token } else { &[] });
+                    let answer =
+                        frame_message(PacketType::TabularResult, 4096, 51, Status::NORMAL, &acknowledged);
+                    // Without its acknowledgement the login is half an answer.
+                    let answer = if messages > 2 { answer.as_slice() } else { &answer[..40] };
+                    stream.write_all(answer).unwrap();
+                    if messages > 3 {
+                        read_message(&mut stream);
+                    }
+                }
+                let mut rest = [0; 4096];
+                while !closes && peer.socket.read(&mut rest).is_ok_and(|read| read > 0) {}
+            });
+            let text = format!(
+                "Server=127.0.0.1,{};Access Token=tok;TrustServerCertificate=yes;Connect Timeout=1;Command Timeout=1",
+                server.port
+            );
+            let result =
+                Client::connect(&parse(&text)).and_then(|mut client| client.query_values("SELECT 1"));
+            let error = result.unwrap_err();
+            let is_silence = matches!(&error, Error::TimedOut { .. })
+                || matches!(&error, Error::Connect(error) if matches!(**error, bulkwire_load::tcp::ConnectError::TimedOut { .. }))
+                || matches!(&error, Error::Tls(error) if matches!(**error, bulkwire_load::tls::TlsError::TimedOut));
+            assert_eq!(is_silence, !closes, "{messages} messages, closes {closes}: {error:?}");
+            // Another try may succeed, where a connection of the kind was made before.
+            let passes = bulkwire_load::retry::transient(&error).is_some() || matches!(error, Error::Tls(_));
+            assert!(passes, "{messages} messages, closes {closes}: {error:?}");
+            server.join();
+        }
+    }
+}
+
+#[test]
 fn login_only_encryption_ends_with_the_login() {
     let server = Server::start(|mut peer| {
         peer.expect(PacketType::Prelogin);
