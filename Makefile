@@ -13,8 +13,8 @@ SOAK_POINTS ?= 500000
 SOAK_KILLS ?= 5000
 # Seconds of each of its watchdogs.
 SOAK_SECONDS ?= 3600
-# Nested statements that it compares, each way.
-SOAK_NESTED ?= 30000
+# Seconds of comparing nested statements, each of the three ways.
+SOAK_NESTED ?= 1200
 # Where the Python environment of the conformance tests lives.
 VENV ?= $(HOME)/.cache/bulkwire/venv
 # Where its programs in Java, Go, JavaScript and Rust are built.
@@ -40,7 +40,7 @@ export PYO3_CONFIG_FILE
 SYNC = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci docs lint programs unit conformance drivers check-windows package engines clusters bench bench-small bench-queries bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-wheels dist-again release-check toolchain workspace clients
+.PHONY: help demo test ci docs lint programs unit conformance drivers nested check-windows package engines clusters bench bench-small bench-queries bench-clients fuzz soak suites release wheel odbc-library dist dist-prove dist-wheels dist-again release-check toolchain workspace clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,10 +93,13 @@ unit: toolchain workspace ## Rust tests
 	@# Beside other targets make offers cargo a share of its jobs that cargo cannot take.
 	MAKEFLAGS= cargo test --workspace --locked
 
-conformance: drivers suites ## Other people's clients, and the suites that they bring, against the embedded server
+conformance: drivers suites nested ## Other people's clients, the suites that they bring, and nested statements, against the embedded server
 
 drivers: programs clients
-	$(VENV)/bin/python -m pytest -q clients --ignore clients/test_foreign_suites.py --binaries $(CARGO_TARGET_DIR)/debug
+	$(VENV)/bin/python -m pytest -q clients --ignore clients/test_foreign_suites.py --ignore clients/test_nested_statements.py --binaries $(CARGO_TARGET_DIR)/debug
+
+nested: programs clients ## Nested statements by chance, judged by PostgreSQL; NESTED_STATEMENTS=1000 NESTED_SEED=0
+	$(VENV)/bin/python -m pytest -q clients/test_nested_statements.py --binaries $(CARGO_TARGET_DIR)/debug
 
 package: programs ## The Python package: style, types, tests
 	$(PYTHON_VENV)/bin/ruff check python/bulkwire python/tests python/engine_tests docs/tutorial.py --config python/pyproject.toml
@@ -153,7 +156,7 @@ soak: toolchain clients ## Hours of what the tests do in minutes: power cuts, ki
 	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end watchdog -- --nocapture
 	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end resumed -- --nocapture
 	MISSPELT=all cargo test --release --locked -p bulkwire-tsql --test misspelt -- --nocapture
-	NESTED_QUERIES=$(SOAK_NESTED) $(VENV)/bin/python -m pytest -q clients/test_nested_queries.py --binaries $(CARGO_TARGET_DIR)/release
+	NESTED_SECONDS=$(SOAK_NESTED) NESTED_SEED=1000000 $(VENV)/bin/python -m pytest -q -s clients/test_nested_statements.py --binaries $(CARGO_TARGET_DIR)/release
 	BULKWIRE_ISOLATION_SECONDS=$(SOAK_SECONDS) $(VENV)/bin/python -m pytest -q clients/test_isolation.py --binaries $(CARGO_TARGET_DIR)/release
 
 suites: programs clients ## Only the suites that others wrote for SQL Server; BULKWIRE_WRITE_PAGES=1 writes docs/compatibility.md

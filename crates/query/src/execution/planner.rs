@@ -28,7 +28,6 @@ use datafusion::physical_optimizer::combine_partial_final_agg::CombinePartialFin
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::limit_pushdown::LimitPushdown;
 use datafusion::physical_optimizer::output_requirements::OutputRequirements;
-use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 use datafusion::physical_optimizer::update_aggr_exprs::OptimizeAggregateOrder;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
@@ -42,6 +41,7 @@ use crate::cross_joins::with_small_sides;
 use crate::guarded_filters::GuardedFilters;
 use crate::in_order::in_order;
 use crate::key_order::KeyOrder;
+use crate::lazy_logic::LazyJoins;
 use crate::merge_joins::joined_by;
 use crate::parameters::Parameters;
 use crate::planning::Planning;
@@ -66,6 +66,9 @@ pub(crate) fn planning_state(builder: SessionStateBuilder, config: SessionConfig
     let options = &mut config.options_mut().optimizer;
     options.max_passes = 1;
     options.enable_dynamic_filter_pushdown = false;
+    // The engine finds a CASE never NULL where it knows the condition to keep NULL out, and misses it once columns are numbered. It
+    // fails then, though a column that is said to have NULLs and has none does no harm.
+    config.options_mut().execution.skip_physical_aggregate_schema_check = true;
     config.set_extension(Arc::new(Planning(|state, plan| Box::pin(physical_plan(state, plan)))));
     // Rules follow when a plan is there. Sources have no statistics by which joins could be turned round.
     builder.with_config(config).with_physical_optimizer_rules(Vec::new()).build()
@@ -94,7 +97,7 @@ fn physical_rules(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<PhysicalRule>> {
         rules.push(Arc::new(OptimizeAggregateOrder::new()));
     }
     if ordered || joins {
-        rules.push(Arc::new(ProjectionPushdown::new()));
+        rules.push(Arc::new(LazyJoins));
     }
     if ordered {
         rules.push(Arc::new(OutputRequirements::new_remove_mode()));

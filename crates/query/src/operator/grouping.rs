@@ -18,6 +18,7 @@ use datafusion::physical_expr::expressions::Column;
 use tsql::SqlError;
 
 use crate::bind::plan_error;
+use crate::lazy_logic::lazy_value;
 use crate::scalar::sql_error_of;
 
 /// GROUP BY, or DISTINCT.
@@ -69,7 +70,8 @@ impl Grouping {
                 return Ok(None);
             }
             let (props, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
-            let lowered = LoweredAggregateBuilder::new(expr, input, input.as_arrow(), &props, &context);
+            let lazy = lazy_value(expr.clone()).map_err(plan_error)?;
+            let lowered = LoweredAggregateBuilder::new(&lazy, input, input.as_arrow(), &props, &context);
             let aggregate = lowered.build().map_err(plan_error)?.aggregate;
             if !keys.is_empty() && !aggregate.groups_accumulator_supported() {
                 return Ok(None);

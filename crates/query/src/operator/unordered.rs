@@ -22,9 +22,9 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
-use crate::collation::is_key;
+use crate::lazy_logic::{computes, lazy_choice, with_lazy_logic};
 use crate::one_input::{OneInputExec, Step};
-use crate::parameters::reads_outer_row;
+use crate::window_keys::over_columns;
 
 /// The planner that knows the operator.
 pub(crate) fn physical_planner() -> DefaultPhysicalPlanner {
@@ -36,12 +36,14 @@ pub(crate) fn guarded(plan: LogicalPlan) -> Result<LogicalPlan> {
     plan.transform_up(|node| {
         let node = match node {
             LogicalPlan::Filter(filter) => return shielded(filter),
+            node => with_lazy_logic(node)?,
+        };
+        let node = match node {
             LogicalPlan::Window(mut window) => {
                 if !matches!(window.input.as_ref(), LogicalPlan::Window(_)) && joins(&window.input)? {
                     window.input = Arc::new(above(Arc::unwrap_or_clone(window.input)));
-                    return Ok(Transformed::yes(LogicalPlan::Window(window)));
                 }
-                LogicalPlan::Window(window)
+                return Ok(Transformed::yes(over_columns(window)?));
             }
             node => node,
         };
@@ -70,11 +72,12 @@ fn joins(plan: &LogicalPlan) -> Result<bool> {
 }
 
 fn shielded(filter: Filter) -> Result<Transformed<LogicalPlan>> {
-    let Some((first, second)) = cheap_first(&filter.predicate)? else {
-        return Ok(Transformed::no(LogicalPlan::Filter(filter)));
+    let Filter { predicate, input, .. } = filter;
+    let (input, others) = match cheap_first(&predicate)? {
+        Some((first, second)) => (Arc::new(LogicalPlan::Filter(Filter::try_new(first, input)?)), second),
+        None => (input, predicate),
     };
-    let first = LogicalPlan::Filter(Filter::try_new(first, filter.input)?);
-    Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(second, Arc::new(first))?)))
+    Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(lazy_choice(others)?, input)?)))
 }
 
 /// The conditions that cannot fail, such as comparisons of columns and constants, and the others, which are to be looked at for the rows
@@ -82,14 +85,7 @@ fn shielded(filter: Filter) -> Result<Transformed<LogicalPlan>> {
 pub(crate) fn cheap_first(condition: &Expr) -> Result<Option<(Expr, Expr)>> {
     let (mut cheap, mut others) = (Vec::new(), Vec::new());
     for part in split_conjunction(condition) {
-        let computes = part.exists(|part| {
-            Ok(match part {
-                Expr::ScalarFunction(call) => !(is_key(call.name()) || reads_outer_row(&call.func)),
-                Expr::Cast(_) | Expr::TryCast(_) => true,
-                _ => false,
-            })
-        })?;
-        match computes {
+        match computes(part)? {
             true => others.push(part.clone()),
             false => cheap.push(part.clone()),
         }

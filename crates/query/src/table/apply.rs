@@ -52,6 +52,8 @@ pub(crate) struct ApplyTable {
     kind: ApplyKind,
     /// The right side has no form over many outer values.
     row_by_row: bool,
+    /// The left column that is true for the rows that ask for the right side. To others it is empty.
+    asked: Option<String>,
     schema: SchemaRef,
 }
 
@@ -75,7 +77,14 @@ impl ApplyTable {
                 fields.push(Field::new(name, DataType::Boolean, true));
             }
         }
-        Ok(ApplyTable { left, right, kind, row_by_row: false, schema: Arc::new(Schema::new(fields)) })
+        Ok(ApplyTable {
+            left,
+            right,
+            kind,
+            row_by_row: false,
+            asked: None,
+            schema: Arc::new(Schema::new(fields)),
+        })
     }
 
     /// The same, run for one outer value after the other.
@@ -83,10 +92,15 @@ impl ApplyTable {
         ApplyTable { row_by_row: true, ..self }
     }
 
+    /// The same, for rows only whose left column of this name is true.
+    pub fn where_asked(self, asked: Option<String>) -> ApplyTable {
+        ApplyTable { asked, ..self }
+    }
+
     /// The same of other plans. The left one may have more columns.
     pub fn with_sides(&self, left: LogicalPlan, right: LogicalPlan) -> Result<ApplyTable> {
-        let row_by_row = self.row_by_row;
-        Ok(ApplyTable { row_by_row, ..ApplyTable::new(left, right, self.kind.clone())? })
+        let (row_by_row, asked) = (self.row_by_row, self.asked.clone());
+        Ok(ApplyTable { row_by_row, asked, ..ApplyTable::new(left, right, self.kind.clone())? })
     }
 
     /// The table as a plan whose columns have no qualifiers.
@@ -156,8 +170,12 @@ impl Rows for ApplyTable {
         let names: Vec<String> =
             fields.iter().map(|field| field.name()).filter(|name| used.contains(*name)).cloned().collect();
         let wanted = |index: usize| projection.is_none_or(|columns| columns.contains(&index));
-        let needed =
-            |index: usize, name: &String| wanted(index) || names.contains(name) || self.value() == Some(name);
+        let needed = |index: usize, name: &String| {
+            wanted(index)
+                || names.contains(name)
+                || self.value() == Some(name)
+                || self.asked.as_ref() == Some(name)
+        };
         let lefts: Vec<usize> = (0..)
             .zip(fields)
             .filter(|(index, field)| needed(*index, field.name()))
@@ -187,7 +205,15 @@ impl Rows for ApplyTable {
             schema: Arc::clone(&schema),
         };
         let right = Box::pin(self.right_side(state, names, &matching)).await?;
-        let inner = Inner { outer, right, matching, every: is_volatile(&self.right)? };
+        let nothing = RecordBatch::new_empty(Arc::new(self.right.schema().as_arrow().clone()));
+        let inner = Inner {
+            outer,
+            asked: self.asked.as_deref().and_then(position),
+            nothing: Arc::new(Found::nothing(matching.looked_at(&nothing)?)),
+            right,
+            matching,
+            every: is_volatile(&self.right)?,
+        };
         let partition = ApplyPartition { schema: Arc::clone(&schema), left, inner: Arc::new(inner) };
         let projection: Option<Vec<usize>> = projection.map(|columns| {
             columns.iter().filter_map(|column| kept.iter().position(|own| own == column)).collect()
@@ -379,6 +405,10 @@ impl PartitionStream for ApplyPartition {
 struct Inner {
     /// Where the outer columns are in the left side's rows.
     outer: Vec<usize>,
+    /// Where it says which rows ask for the right side; None: all do.
+    asked: Option<usize>,
+    /// What the right side gives if no row asks.
+    nothing: Arc<Found>,
     right: RightSide,
     matching: Matching,
     /// Each row of the left side has rows of its own, even if its outer values are those of another.
@@ -415,8 +445,10 @@ impl Run {
             }
             let columns: Vec<_> =
                 inner.outer.iter().filter_map(|at| left.columns().get(*at)).cloned().collect();
-            let values = Values::of(&columns, left.num_rows(), inner.every)?;
+            let asked = inner.asked.and_then(|at| left.columns().get(at));
+            let values = Values::of_asked(&columns, asked, left.num_rows(), inner.every)?;
             let found = match (columns.is_empty(), &self.alone) {
+                _ if values.count() == 0 => Arc::clone(&inner.nothing),
                 (true, Some(found)) => Arc::clone(found),
                 (alone, _) => {
                     let found = Arc::new(self.found(&values).await?);

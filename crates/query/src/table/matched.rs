@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array,
 };
-use arrow::compute::{concat_batches, take};
+use arrow::compute::{concat_batches, filter, prep_null_mask_filter, take};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, SchemaRef};
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::{DataFusionError, Result};
@@ -15,6 +15,8 @@ use tsql::errors;
 
 /// Rows of a batch that is handed on.
 const BATCH_ROWS: usize = 8192;
+/// The number of rows that do not ask. The right side has no rows for it.
+const NOBODY: u32 = u32::MAX;
 
 /// What becomes of the right side's rows.
 #[derive(Debug, Clone)]
@@ -71,6 +73,29 @@ impl Values {
         Ok(Values { numbers, columns: columns.collect::<std::result::Result<_, _>>()?, count: firsts.len() })
     }
 
+    /// The same of those rows only that ask: their mark is true.
+    pub fn of_asked(
+        columns: &[ArrayRef],
+        asked: Option<&ArrayRef>,
+        rows: usize,
+        every: bool,
+    ) -> Result<Values> {
+        let Some(asked) = asked.and_then(|asked| asked.as_boolean_opt()) else {
+            return Values::of(columns, rows, every);
+        };
+        let asked = if asked.null_count() > 0 { prep_null_mask_filter(asked) } else { asked.clone() };
+        let count = asked.true_count();
+        if count == 0 {
+            return Ok(Values { numbers: vec![NOBODY; rows], columns: Vec::new(), count: 0 });
+        }
+        let own = columns.iter().map(|column| filter(column, &asked));
+        let values = Values::of(&own.collect::<std::result::Result<Vec<_>, _>>()?, count, every)?;
+        let mut own = values.numbers.into_iter();
+        let numbers = asked.values().iter().map(|asks| if asks { own.next() } else { None });
+        let numbers = numbers.map(|number| number.unwrap_or(NOBODY)).collect();
+        Ok(Values { numbers, ..values })
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.count
@@ -94,6 +119,11 @@ impl Found {
     /// Rows in the order of their numbers.
     pub fn in_order(rows: RecordBatch, starts: Vec<usize>) -> Found {
         Found { rows, order: None, starts }
+    }
+
+    /// No rows, whatever the number; `rows` has the columns.
+    pub fn nothing(rows: RecordBatch) -> Found {
+        Found { rows, order: None, starts: vec![0] }
     }
 
     /// Rows with their numbers in the first column. Those of one number stay in their order.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DataFusionError, JoinType, Result, ScalarValue};
 use datafusion::datasource::{provider_as_source, source_as_provider};
-use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::expr::{Case, Exists, InSubquery};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, TableScan, Union, cast, lit,
+    BinaryExpr, Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, Operator, TableScan,
+    Union, cast, lit, when,
 };
 
 use super::fresh;
@@ -18,6 +19,7 @@ use crate::apply::ApplyTable;
 use crate::computed::{computed, rows_of};
 use crate::correlated::subquery_of;
 use crate::function_table::FunctionTable;
+use crate::lazy_logic::computes;
 use crate::matched::ApplyKind;
 use crate::recursive::RecursiveTable;
 
@@ -117,13 +119,23 @@ fn filtered(filter: Filter, before: &[Column]) -> Result<LogicalPlan> {
 /// An operator's input, with dependent joins for the subqueries of its expressions.
 struct Applied {
     input: LogicalPlan,
-    /// Subqueries that have been met, and the columns of their values: what is written once may stand in several places.
-    known: Vec<(Expr, Expr)>,
+    known: Vec<Known>,
+    /// Conditions that are columns of the input.
+    marks: Vec<(Vec<Expr>, String)>,
+}
+
+/// A subquery that has been met: what is written once may stand in several places.
+struct Known {
+    subquery: Expr,
+    /// For which rows it is asked: all of these conditions are true for them.
+    asked: Vec<Expr>,
+    /// The column of its value.
+    value: Expr,
 }
 
 impl Applied {
     fn over(input: LogicalPlan) -> Applied {
-        Applied { input, known: Vec::new() }
+        Applied { input, known: Vec::new(), marks: Vec::new() }
     }
 
     /// The expression with columns in the place of subqueries.
@@ -132,20 +144,70 @@ impl Applied {
         if !holds_subquery(&expr)? {
             return self.present(expr);
         }
-        let replaced = expr.transform_up(|part| {
-            if !matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_)) {
-                return Ok(Transformed::no(part));
-            }
-            if let Some((_, value)) = self.known.iter().find(|(known, _)| *known == part) {
-                return Ok(Transformed::yes(value.clone()));
-            }
-            let value = self.subquery(part.clone())?;
-            self.known.push((part, value.clone()));
-            Ok(Transformed::yes(value))
-        })?;
-        let replaced = self.present(replaced.data)?;
+        let replaced = self.replaced(expr, &[])?;
+        let replaced = self.present(replaced)?;
         let same = matches!(replaced, Expr::Alias(_)) || replaced.schema_name().to_string() == name;
         Ok(if same { replaced } else { replaced.alias(name) })
+    }
+
+    /// The same, where only rows ask for its value for which all the conditions are true.
+    fn replaced(&mut self, expr: Expr, asked: &[Expr]) -> Result<Expr> {
+        if !holds_subquery(&expr)? {
+            return Ok(expr);
+        }
+        match expr {
+            Expr::Case(case) if case.expr.is_none() => self.case(case, asked),
+            Expr::BinaryExpr(binary) if matches!(binary.op, Operator::And | Operator::Or) => {
+                self.logic(binary, asked)
+            }
+            expr => {
+                let part = expr.map_children(|child| self.replaced(child, asked).map(Transformed::yes))?.data;
+                match part {
+                    Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) => {
+                        self.asked(part, asked)
+                    }
+                    part => Ok(part),
+                }
+            }
+        }
+    }
+
+    /// CASE: a branch is asked for where the conditions before it are not true, and a result where its own is.
+    fn case(&mut self, mut case: Case, asked: &[Expr]) -> Result<Expr> {
+        let mut asked = asked.to_vec();
+        for (condition, result) in &mut case.when_then_expr {
+            let own = self.replaced(std::mem::take(condition.as_mut()), &asked)?;
+            let mut chosen = asked.clone();
+            // A condition that differs from one time to the next is not computed twice.
+            if !own.is_volatile() {
+                chosen.push(own.clone().is_true());
+                asked.push(own.clone().is_not_true());
+            }
+            **result = self.replaced(std::mem::take(result.as_mut()), &chosen)?;
+            **condition = own;
+        }
+        if let Some(otherwise) = &mut case.else_expr {
+            **otherwise = self.replaced(std::mem::take(otherwise.as_mut()), &asked)?;
+        }
+        Ok(Expr::Case(case))
+    }
+
+    /// AND and OR: the second operand is asked for where the first does not decide. Comparisons of columns come first.
+    fn logic(&mut self, binary: BinaryExpr, asked: &[Expr]) -> Result<Expr> {
+        let BinaryExpr { mut left, op, mut right } = binary;
+        if holds_subquery(&left)? && !holds_subquery(&right)? && !computes(&right)? {
+            std::mem::swap(&mut left, &mut right);
+        }
+        let left = self.replaced(*left, asked)?;
+        let mut asked = asked.to_vec();
+        if !left.is_volatile() {
+            asked.push(match op {
+                Operator::And => left.clone().is_not_false(),
+                _ => left.clone().is_not_true(),
+            });
+        }
+        let right = self.replaced(*right, &asked)?;
+        Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))))
     }
 
     fn present(&self, expr: Expr) -> Result<Expr> {
@@ -157,14 +219,26 @@ impl Applied {
         Ok(fitted.data)
     }
 
-    /// The value of a subquery, which a dependent join puts beside the rows.
-    fn subquery(&mut self, subquery: Expr) -> Result<Expr> {
+    /// The value of a subquery, which a dependent join puts beside the rows that ask for it.
+    fn asked(&mut self, subquery: Expr, asked: &[Expr]) -> Result<Expr> {
+        let known =
+            self.known.iter().find(|known| known.subquery == subquery && asked.starts_with(&known.asked));
+        if let Some(known) = known {
+            return Ok(known.value.clone());
+        }
+        let value = self.subquery(subquery.clone(), asked)?;
+        self.known.push(Known { subquery, asked: asked.to_vec(), value: value.clone() });
+        Ok(value)
+    }
+
+    fn subquery(&mut self, subquery: Expr, asked: &[Expr]) -> Result<Expr> {
         if let Expr::ScalarSubquery(subquery) = &subquery
             && let Some((joined, value)) = joined_by_lookup(&self.input, &subquery.subquery)?
         {
             self.input = joined;
             return Ok(value);
         }
+        let mark = self.mark(asked)?;
         let name = fresh();
         let (kind, subquery, negated) = match subquery {
             Expr::ScalarSubquery(subquery) => (ApplyKind::Scalar(name.clone()), subquery, false),
@@ -173,20 +247,54 @@ impl Applied {
             }
             Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
                 let value = fresh();
-                let expr = self.present(*expr)?;
-                let mut exprs: Vec<Expr> =
-                    self.input.schema().columns().into_iter().map(Expr::Column).collect();
-                exprs.push(expr.alias(&value));
-                self.input = LogicalPlanBuilder::from(self.input.clone()).project(exprs)?.build()?;
+                // The value is computed where it is asked for.
+                let expr = match &mark {
+                    Some(mark) if computes(&expr)? => {
+                        let data_type = expr.get_type(self.input.schema())?;
+                        let nothing = lit(ScalarValue::try_from(&data_type)?);
+                        when(reference(mark), *expr).otherwise(nothing)?
+                    }
+                    _ => *expr,
+                };
+                self.with_column(expr, &value)?;
                 (ApplyKind::In { name: name.clone(), value }, subquery, negated)
             }
             other => return Ok(other),
         };
         let right = without_subqueries(&subquery.subquery)?;
-        self.input = ApplyTable::new(self.input.clone(), right, kind)?.into_plan(&fresh())?;
-        let reference = Expr::Column(Column::new_unqualified(name));
-        Ok(if negated { Expr::Not(Box::new(reference)) } else { reference })
+        let apply = ApplyTable::new(self.input.clone(), right, kind)?.where_asked(mark);
+        self.input = apply.into_plan(&fresh())?;
+        Ok(if negated { Expr::Not(Box::new(reference(&name))) } else { reference(&name) })
     }
+
+    /// The column of the input that says for which rows conditions are true; None if there are no conditions.
+    fn mark(&mut self, asked: &[Expr]) -> Result<Option<String>> {
+        let Some((last, before)) = asked.split_last() else { return Ok(None) };
+        if let Some((_, name)) = self.marks.iter().find(|(known, _)| known == asked) {
+            return Ok(Some(name.clone()));
+        }
+        let condition = match self.mark(before)? {
+            Some(before) => when(reference(&before), last.clone()).otherwise(lit(false))?,
+            None => last.clone(),
+        };
+        let name = fresh();
+        self.with_column(condition, &name)?;
+        self.marks.push((asked.to_vec(), name.clone()));
+        Ok(Some(name))
+    }
+
+    /// Puts a value beside the input's rows.
+    fn with_column(&mut self, value: Expr, name: &str) -> Result<()> {
+        let value = self.present(value)?;
+        let mut exprs: Vec<Expr> = self.input.schema().columns().into_iter().map(Expr::Column).collect();
+        exprs.push(value.alias(name));
+        self.input = LogicalPlanBuilder::from(self.input.clone()).project(exprs)?.build()?;
+        Ok(())
+    }
+}
+
+fn reference(name: &str) -> Expr {
+    Expr::Column(Column::new_unqualified(name))
 }
 
 /// A join whose condition has subqueries, which may look at both sides.

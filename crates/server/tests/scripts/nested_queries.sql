@@ -399,3 +399,101 @@ SELECT id FROM #c WHERE id IN ((SELECT MAX(id) FROM #s), 2) ORDER BY id
 SELECT STRING_AGG(CONCAT(v, ''), ',') WITHIN GROUP (ORDER BY v), STRING_AGG(CONCAT(v, ''), ',') WITHIN GROUP (ORDER BY v DESC) FROM #ov
 ----
 error 8711: Multiple ordered aggregate functions in the same scope have mutually incompatible orderings.
+
+-- What a condition beside it keeps out is not computed, in every clause.
+CREATE TABLE #guarded (id int NOT NULL, x int NULL)
+INSERT #guarded VALUES (0, 0), (1, 4), (2, NULL)
+SELECT id FROM #guarded WHERE NOT (x <> 0 AND 12 / x > 2) ORDER BY id
+SELECT id FROM #guarded WHERE x = 0 OR 12 / x > 2 ORDER BY id
+SELECT id FROM #guarded WHERE 12 / x > 2 AND x <> 0
+SELECT id, IIF(x <> 0 AND 12 / x > 2, 'yes', 'no') FROM #guarded ORDER BY id
+SELECT SUM(CASE WHEN x = 0 OR 12 / x > 2 THEN 1 ELSE 0 END) FROM #guarded
+SELECT a.id, b.id FROM #guarded a LEFT JOIN #guarded b ON b.id = 0 AND a.x <> 0 AND 12 / a.x > 2 ORDER BY a.id
+SELECT id, COUNT(*) OVER (PARTITION BY CASE WHEN x = 0 OR 12 / x > 2 THEN 1 ELSE 0 END) FROM #guarded ORDER BY id
+SELECT id FROM #guarded ORDER BY CASE WHEN x <> 0 AND 12 / x > 2 THEN 0 ELSE 1 END, id
+SELECT 12 / x FROM #guarded WHERE x = 0 OR 12 / x > 2
+----
+0
+0
+1
+1
+0 | no
+1 | yes
+2 | no
+2
+0 | NULL
+1 | 0
+2 | NULL
+0 | 2
+1 | 2
+2 | 1
+1
+0
+2
+error 8134
+
+-- A subquery has a value for the rows that ask for it: several rows for another are no error.
+SELECT id, CASE WHEN id < 9 THEN 0 ELSE (SELECT k FROM #u) END FROM #c ORDER BY id
+SELECT id, CASE WHEN (SELECT COUNT(*) FROM #u u WHERE u.id = s.b) < 2 THEN (SELECT k FROM #u u WHERE u.id = s.b) ELSE -1 END FROM #s s ORDER BY id
+SELECT id, COALESCE(b, (SELECT MAX(k) FROM #u)), ISNULL(b * 0, (SELECT k FROM #u WHERE k = 2)) FROM #s ORDER BY id
+SELECT id FROM #s s WHERE b IS NULL OR b = 7 OR 1 = (SELECT k FROM #u u WHERE u.id = s.b) ORDER BY id
+SELECT id FROM #s s WHERE 1 = ISNULL((SELECT k FROM #u u WHERE u.id = s.b), 1) AND b = 8
+SELECT id FROM #c WHERE id = 3 OR 12 / (id - 3) IN (SELECT -6 * k FROM #u) ORDER BY id
+SELECT id FROM #c WHERE id = 3 OR EXISTS (SELECT 1 FROM #u WHERE 12 / (#c.id - 3) = -6 * k) ORDER BY id
+SELECT id, CASE WHEN id = 1 THEN CASE WHEN EXISTS (SELECT 1 FROM #u WHERE k = 2) THEN (SELECT k FROM #u WHERE k = 2) END WHEN id = 2 THEN (SELECT COUNT(*) FROM #u) ELSE (SELECT -MIN(k) FROM #u WHERE #c.id = 3) END FROM #c ORDER BY id
+UPDATE #s SET b = CASE WHEN id = 1 THEN 5 WHEN b = 8 THEN (SELECT k FROM #u u WHERE u.id = #s.b) ELSE b END
+SELECT id, b FROM #s ORDER BY id
+SELECT id, CASE WHEN id < 3 THEN 0 ELSE (SELECT k FROM #u) END FROM #c ORDER BY id
+----
+1 | 0
+2 | 0
+3 | 0
+1 | NULL
+2 | NULL
+3 | -1
+1 | 2 | 2
+2 | 8 | 0
+3 | 7 | 0
+1
+3
+2
+1
+2
+3
+1
+2
+3
+1 | 2
+2 | 2
+3 | -1
+1 | 5
+2 | NULL
+3 | 7
+error 512
+
+-- A join computes what its condition says of one side where the condition asks for it.
+CREATE TABLE #h (id int NOT NULL, y int NULL)
+INSERT #h VALUES (0, 1), (1, 2), (2, NULL)
+SELECT g.id, h.id FROM #guarded g JOIN #h h ON (12 / g.x > h.y AND g.x <> 0) OR g.id < h.id ORDER BY g.id, h.id
+SELECT g.id, h.id FROM #guarded g LEFT JOIN #h h ON g.x <> 0 AND 12 / g.x > h.y AND h.y > 1 ORDER BY g.id, h.id
+SELECT id FROM #guarded g WHERE EXISTS (SELECT 1 FROM #h h WHERE ((g.x <> 0 AND 12 / g.x > 2) AND (h.y > 1 OR h.id = 2)) OR g.id = h.y) ORDER BY id
+----
+0 | 1
+0 | 2
+1 | 0
+1 | 1
+1 | 2
+0 | NULL
+1 | 1
+2 | NULL
+1
+2
+
+-- A CASE whose condition keeps NULL out of its result, below aggregates.
+SELECT SUM(DISTINCT v), SUM(w) FROM (SELECT y AS w, CASE WHEN id = y THEN y ELSE 3 END AS v FROM #h) q
+SELECT COUNT(v), w FROM (SELECT id % 2 AS w, CASE WHEN id < y THEN y ELSE 3 END AS v FROM #h) q GROUP BY w, v ORDER BY w, v
+----
+3 | 3
+1 | 0
+1 | 0
+1 | 1

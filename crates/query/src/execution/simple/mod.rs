@@ -12,6 +12,7 @@ mod joined;
 use crate::bind::plan_error;
 use crate::grouping::{Grouping, has_one_form};
 use crate::key_range::KeyRange;
+use crate::lazy_logic::lazy_value;
 pub(crate) use crate::limits::Limits;
 use crate::parameters::reads_outer_row;
 use crate::plan_operator::PlanOperator;
@@ -735,7 +736,8 @@ fn physical(expr: &Expr, schema: &DFSchema) -> Result<Option<Arc<dyn PhysicalExp
     if !is_plain(expr, schema) {
         return Ok(None);
     }
-    create_physical_expr(expr, schema, &ExecutionProps::new(), &PhysicalPlanningContext::default())
+    let lazy = lazy_value(expr.clone()).map_err(plan_error)?;
+    create_physical_expr(&lazy, schema, &ExecutionProps::new(), &PhysicalPlanningContext::default())
         .map(Some)
         .map_err(plan_error)
 }

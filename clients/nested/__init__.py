@@ -1,0 +1,1 @@
+"""Nested statements by chance, and what other engines say of them."""
