@@ -244,7 +244,7 @@ pub(super) fn spread(spread: Spread, print: impl Fn(f64) -> String) -> String {
 pub(super) mod tests {
     use super::*;
 
-    /// Two rounds of a heap, a heap without a lock, a clustered table and row by row, in round numbers.
+    /// Makes two rounds of a heap, a heap without a lock, a clustered table and row by row, in round numbers.
     pub(in super::super) fn results() -> Results {
         let variants =
             Variant::combinations(&[Storage::Heap, Storage::Clustered], &[50_000], &[true, false], true);

@@ -69,7 +69,7 @@ pub(crate) fn from_unavailable(unavailable: Unavailable) -> Error {
     refused(Status::InvalidState, unavailable.to_string())
 }
 
-/// Statuses of common error numbers (sys.messages).
+/// Returns the status of a common error number (sys.messages).
 fn status_of_number(number: i32) -> Status {
     match number {
         208 | 911 | 2812 | 3701 | 4701 => Status::NotFound,

@@ -12,7 +12,8 @@ pub struct FileAccess {
 }
 
 impl FileAccess {
-    /// Access below these directories, which must exist: symbolic links in them are resolved once, here.
+    /// Allows access below these directories, which must exist: symbolic links in them are resolved once,
+    /// here.
     pub fn new(directories: impl IntoIterator<Item = PathBuf>) -> io::Result<Self> {
         Ok(Self {
             directories: directories

@@ -163,7 +163,7 @@ impl std::fmt::Debug for Facts {
 }
 
 impl Facts {
-    /// Facts without a session: for expressions that may know nothing (tests, stored expressions).
+    /// Makes facts without a session: for expressions that may know nothing (tests, stored expressions).
     pub fn new(database: &str, directory: Arc<Directory>, reader: TableReader) -> Facts {
         Facts {
             database: database.to_string(),

@@ -354,7 +354,8 @@ pub(crate) mod tests {
     use crate::names::tests::Nowhere;
     use crate::patience::{UNKNOWN_HOST_TRIES, tests::hasty};
 
-    /// A server on this machine that gives these answers, one to a connection; and the requests that it got.
+    /// Starts a server on this machine that gives these answers, one to a connection. Returns its port, and
+    /// the requests that it got.
     pub(crate) fn serving(answers: Vec<String>) -> (u16, JoinHandle<Vec<String>>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

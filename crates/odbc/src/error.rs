@@ -40,7 +40,7 @@ fn record_of(error: &odbc_api::Error) -> Option<&Record> {
     }
 }
 
-/// Statuses of SQLSTATEs, by their classes.
+/// Returns the status of a SQLSTATE, by its class.
 fn status_of(state: &str) -> Status {
     match state {
         "42S01" => Status::AlreadyExists,

@@ -183,7 +183,7 @@ impl Decoder {
         RecordBatch::try_new(self.schema.clone(), arrays)
     }
 
-    /// Pass 2 over the first `rows` rows of the walk.
+    /// Makes pass 2 over the first `rows` rows of the walk: appends their cells to the columns.
     fn gather(&mut self, bytes: &[u8], rows: usize) -> Result<(), RowDecodeError> {
         let mut sound = rows;
         let mut bad = None;

@@ -25,7 +25,7 @@ pub struct TransformFacts {
 const OPTIONS: i64 = 5432;
 
 impl TransformFacts {
-    /// Facts as of now.
+    /// Makes facts as of now.
     pub fn new(folder: Option<FileFolder>) -> TransformFacts {
         TransformFacts { now: now(), folder: folder.map(Arc::new) }
     }

@@ -117,7 +117,8 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()
 }
 
-/// Windows cannot sync a directory that is opened for reading; its file system journals names itself.
+/// Does nothing: Windows cannot sync a directory that is opened for reading, and its file system journals
+/// names itself.
 #[cfg(not(unix))]
 fn sync_directory(_path: &Path) -> io::Result<()> {
     Ok(())

@@ -347,7 +347,8 @@ impl TransactionTable<'_> {
         self.keep(table, writer, done)
     }
 
-    /// Writers for `count` threads, which fill a heap without indexes side by side until the statement ends.
+    /// Makes writers for `count` threads, which fill a heap without indexes side by side until the statement
+    /// ends.
     pub fn side_writers(&mut self, count: usize) -> Result<Vec<SideWriter>, StoreError> {
         self.part.settle()?;
         let object = object_of(self.id);

@@ -15,7 +15,7 @@ pub struct TransactionAccess {
 }
 
 impl TransactionAccess {
-    /// Access to the transaction that changes tables of a place.
+    /// Makes the access to the transaction that changes tables of a place.
     pub fn new(transactions: SharedTransactions, place: Place) -> TransactionAccess {
         TransactionAccess { transactions, place }
     }

@@ -263,7 +263,7 @@ impl LaneWriter {
         Ok(())
     }
 
-    /// Blanks up to the field's length.
+    /// Pads a value with blanks up to the field's length.
     fn pad(&self, length: usize, lane: &mut Lane) {
         let missing = (self.field.length as usize).saturating_sub(length);
         match self.field.host_type {

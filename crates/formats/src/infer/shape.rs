@@ -144,13 +144,13 @@ fn time_of_day(bytes: &[u8]) -> Option<(u8, &[u8])> {
 
 const MINUTES_OF_DAY: i64 = 24 * 60;
 
-/// Minutes since midnight of `hh:mm`.
+/// Parses `hh:mm` to minutes since midnight.
 fn minutes(time: &[u8]) -> Option<i64> {
     let [h1, h2, b':', m1, m2, ..] = time else { return None };
     Some(i64::from(two(&[*h1, *h2])?) * 60 + i64::from(two(&[*m1, *m2])?))
 }
 
-/// Minutes of `+hh:mm`, within the 14 hours that SQL Server allows.
+/// Parses `+hh:mm` to minutes, within the 14 hours that SQL Server allows.
 fn offset_minutes(bytes: &[u8]) -> Option<i64> {
     let [sign @ (b'+' | b'-'), time @ ..] = bytes else { return None };
     let [_, _, b':', _, m2] = time else { return None };

@@ -95,7 +95,7 @@ impl Windows {
     }
 }
 
-/// Windows of one size, and a small one at the end.
+/// Returns the bounds of windows of one size, and of a small one at the end.
 fn even_bounds(length: u64) -> Vec<u64> {
     let tail = length.saturating_sub(TAIL_BYTES);
     let mut bounds: Vec<u64> = (0..tail.div_ceil(WINDOW_BYTES)).map(|window| window * WINDOW_BYTES).collect();
@@ -105,7 +105,8 @@ fn even_bounds(length: u64) -> Vec<u64> {
     bounds
 }
 
-/// Windows that begin where parts do; small parts share one, and a long stretch without any is cut.
+/// Returns the bounds of windows that begin where parts do; small parts share one, and a long stretch without
+/// any is cut.
 fn bounds_of(parts: impl IntoIterator<Item = Range<u64>>, length: u64) -> Vec<u64> {
     let mut starts: Vec<u64> =
         parts.into_iter().map(|part| part.start).filter(|start| *start < length).collect();

@@ -160,7 +160,7 @@ fn beyond(row: u64, what: &str) -> FormatError {
     FormatError::new(Reason::Text(problem))
 }
 
-/// Nanoseconds since 1970.
+/// Returns the nanoseconds since 1970.
 fn nanoseconds_of(value: &Int96) -> i128 {
     let [low, high, day] = value.data() else { return 0 };
     let of_day = u64::from(*low) | (u64::from(*high) << 32);
@@ -188,7 +188,7 @@ mod tests {
     use crate::parquet::ParquetReader;
     use crate::{Compression, Location};
 
-    /// Days since 1970 and nanoseconds of the day.
+    /// Makes a value from days since 1970 and nanoseconds of the day.
     fn int96(day: i64, nanoseconds: u64) -> Int96 {
         let mut value = Int96::new();
         let day = u32::try_from(day + DAY_OF_1970).unwrap();

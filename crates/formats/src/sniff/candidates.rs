@@ -28,7 +28,8 @@ pub(super) fn without_marks(delimiter: &str) -> Option<String> {
     }
 }
 
-/// Delimiters worth a try. One whose character always has the same companion comes with it: `+|`, `||`, `|~|`.
+/// Lists the delimiters worth a try. One whose character always has the same companion comes with it: `+|`,
+/// `||`, `|~|`.
 pub(super) fn delimiters(text: &str, row_terminator: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for single in SINGLE {

@@ -175,17 +175,17 @@ pub(super) fn standard_views(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Views in the form of tables, for what shows the columns of both.
+/// Returns views in the form of tables, for system views that show the columns of both.
 pub(super) fn views_as_tables(context: &Context<'_>) -> Vec<Arc<TableDefinition>> {
     as_tables(&of(context), |kind| kind == ModuleKind::View)
 }
 
-/// Views and table-valued functions in the form of tables.
+/// Returns views and table-valued functions in the form of tables.
 pub(super) fn with_columns(context: &Context<'_>) -> Vec<Arc<TableDefinition>> {
     as_tables(&of(context), |_| true)
 }
 
-/// Modules of the kinds wanted, as far as they have columns, in the form of tables.
+/// Returns the modules of the kinds wanted that have columns, in the form of tables.
 pub fn as_tables(modules: &[Arc<Module>], wanted: impl Fn(ModuleKind) -> bool) -> Vec<Arc<TableDefinition>> {
     let own = modules
         .iter()

@@ -81,7 +81,7 @@ pub(super) fn times<'a>(source: &Source<'a, '_>, target: &Target, scale: u8) -> 
     ticks.map(|ticks| Fixed::Eight(ticks.into()))
 }
 
-/// Ticks, then three bytes of days.
+/// Casts to `datetime2`: ticks, then three bytes of days.
 pub(super) fn date_times_2<'a>(
     source: &Source<'a, '_>,
     target: &Target,
@@ -105,7 +105,7 @@ pub(super) fn date_times_2<'a>(
     .map(|values| Fixed::Eight(values.into()))
 }
 
-/// Ticks and days in UTC, then the offset in minutes.
+/// Casts to `datetimeoffset`: ticks and days in UTC, then the offset in minutes.
 pub(super) fn date_time_offsets<'a>(
     source: &Source<'a, '_>,
     target: &Target,
@@ -133,7 +133,7 @@ pub(super) fn date_time_offsets<'a>(
     .map(|values| Fixed::Sixteen(values.into()))
 }
 
-/// Days since 1900, then 1/300 s.
+/// Casts to `datetime`: days since 1900, then ticks of 1/300 s.
 pub(super) fn date_times<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixed<'a>, Fault> {
     let pack = |days: i32, ticks: u32| (u64::from(days as u32) | u64::from(ticks) << 32).to_le_bytes();
     if text_source::is_text(source) {
@@ -163,7 +163,7 @@ pub(super) fn date_times<'a>(source: &Source<'a, '_>, target: &Target) -> Result
     .map(|values| Fixed::Eight(values.into()))
 }
 
-/// Days since 1900, then minutes, two bytes each.
+/// Casts to `smalldatetime`: days since 1900, then minutes, two bytes each.
 pub(super) fn small_date_times<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixed<'a>, Fault> {
     let pack = |days: u16, minutes: u16| (u32::from(days) | u32::from(minutes) << 16).to_le_bytes();
     if text_source::is_text(source) {
@@ -260,7 +260,8 @@ fn moments<U: Default + Clone>(
     }
 }
 
-/// Timestamps of a unit of which a day has `DAY`; a constant, so that dividing by it costs a multiplication.
+/// Converts timestamps of a unit of which a day has `DAY`; a constant, so that dividing by it costs a
+/// multiplication.
 fn timestamps<const DAY: i64, U: Default + Clone>(
     source: &Source<'_, '_>,
     target: &Target,

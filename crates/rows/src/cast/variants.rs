@@ -24,7 +24,7 @@ fn is_binary(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
 }
 
-/// Bodies as the embedded server stores them; each is read once to see that it is one.
+/// Takes bodies of `sql_variant` as the embedded server stores them, and reads each once to check it.
 fn stored<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Raw<'a>, Fault> {
     let malformed =
         |index| Fault { index, reason: CellErrorReason::Malformed(Box::new(SqlType::SqlVariant)) };

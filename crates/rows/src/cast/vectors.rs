@@ -65,7 +65,7 @@ pub(super) fn vectors<'a>(
     Ok(VariableLane { bytes: bytes.into(), offsets, content: Content::Bytes, frame: target.frame })
 }
 
-/// Vectors as the embedded server stores them; each is checked once.
+/// Takes vectors as the embedded server stores them, and checks each once.
 fn stored<'a>(
     source: &Source<'a, '_>,
     target: &Target,

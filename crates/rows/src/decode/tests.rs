@@ -12,7 +12,7 @@ use super::*;
 use crate::mapping::Form;
 use crate::text::{TextOptions, format_column};
 
-/// Bytes from hex text; blanks and `|` are for the reader.
+/// Parses bytes from hex text; blanks and `|` are for the reader.
 fn hex(text: &str) -> Vec<u8> {
     let digits: String = text.chars().filter(|c| !c.is_whitespace() && *c != '|').collect();
     crate::text::binary::binary(&digits).unwrap()
@@ -38,7 +38,7 @@ fn decode_all(mut decoder: Decoder, bytes: &[u8]) -> Result<RecordBatch, RowDeco
     Ok(arrow::compute::concat_batches(&decoder.schema(), &batches).unwrap())
 }
 
-/// The text of each cell of one column.
+/// Returns the text of each cell of one column.
 fn spelled(batch: &RecordBatch, index: usize) -> Vec<Option<String>> {
     let array: &ArrayRef = batch.column(index);
     let text = format_column(array, batch.schema().field(index), &TextOptions::default()).unwrap();

@@ -29,7 +29,7 @@ pub const MONTH_NAMES: [&str; 12] = [
 pub const WEEKDAY_NAMES: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// Days since 0001-01-01, or `None` if there is no such day in the years 1 to 9999.
+/// Returns the days since 0001-01-01, or `None` if there is no such day in the years 1 to 9999.
 #[inline]
 pub fn days_from_civil(year: u32, month: u32, day: u32) -> Option<i32> {
     let index = usize::try_from(month).ok()?.checked_sub(1)?;

@@ -52,7 +52,7 @@ impl Clock {
         Ok(self.seconds * 300 + of_second)
     }
 
-    /// Minutes since midnight; 1440 when rounding carries into the next day.
+    /// Returns the minutes since midnight; 1440 when rounding carries into the next day.
     pub(super) fn minutes(self, allow_rounding: bool) -> Result<u16, TextError> {
         let exact = self.seconds.is_multiple_of(60) && self.nanoseconds == 0 && !self.finer;
         if !exact && !allow_rounding {
@@ -70,7 +70,7 @@ impl Clock {
 const NANOSECONDS_PER_TICK: [u32; 10] =
     [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
 
-/// Ticks of 10^-scale s in a day; the scale is at most 7.
+/// Returns the number of ticks of 10^-scale s in a day; the scale is at most 7.
 pub const fn ticks_per_day(scale: u8) -> u64 {
     SECONDS_PER_DAY as u64 * 10u64.pow(if scale > 7 { 7 } else { scale as u32 })
 }

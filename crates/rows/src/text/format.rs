@@ -413,7 +413,7 @@ impl Column<'_> {
         Ok(())
     }
 
-    /// Strings of other layouts, dictionaries and runs: Arrow unpacks them first.
+    /// Unpacks strings of other layouts, dictionaries and runs into a plain array.
     fn unwrapped(&self) -> Result<StringArray, FormatTextError> {
         let target = match self.array.data_type() {
             DataType::Dictionary(_, values) => values.as_ref().clone(),
@@ -431,7 +431,7 @@ impl Column<'_> {
     }
 }
 
-/// Days since 0001-01-01 as the calendar's type.
+/// Converts days since 0001-01-01 to the calendar's type.
 fn day_of_calendar(days: Option<i64>) -> Result<i32, &'static str> {
     let days = days.and_then(|days| i32::try_from(days).ok()).ok_or(OUTSIDE_CALENDAR)?;
     if (0..=DAYS_MAX).contains(&days) { Ok(days) } else { Err(OUTSIDE_CALENDAR) }

@@ -184,7 +184,7 @@ fn loose_clock(cursor: &mut Cursor<'_>) -> Result<(u32, u32, u32), TextError> {
     Ok((hour, minute, second))
 }
 
-/// Nanoseconds of `.fff…`, and whether non-zero digits follow the ninth.
+/// Parses `.fff…`. Returns the nanoseconds, and true if non-zero digits follow the ninth.
 #[inline]
 fn fraction(cursor: &mut Cursor<'_>) -> (u32, bool) {
     cursor.skip(1);

@@ -278,7 +278,7 @@ impl Versions {
         self.state.lock().snapshots.keys().next().copied()
     }
 
-    /// Versions kept, in memory and in the file.
+    /// Counts the versions kept, in memory and in the file.
     pub fn counts(&self) -> (usize, usize) {
         (self.in_memory.load(Ordering::Acquire), self.file.pages())
     }

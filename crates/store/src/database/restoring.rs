@@ -20,7 +20,7 @@ pub(crate) fn check_restored(volume: &Arc<dyn Volume>, has_control: bool) -> Res
     }
 }
 
-/// Says that a restore is complete.
+/// Removes the marker of a restore, which is complete.
 pub(crate) fn remove_marker(volume: &Arc<dyn Volume>) -> Result<(), EngineError> {
     let io = |source| EngineError::Io { operation: "remove", path: volume.path(MARKER), source };
     volume.remove(MARKER).and_then(|()| volume.sync_directory()).map_err(io)

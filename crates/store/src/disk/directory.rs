@@ -152,7 +152,8 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Windows cannot sync a directory handle opened for reading; NTFS journals its metadata itself.
+/// Does nothing: Windows cannot sync a directory handle opened for reading, and NTFS journals its metadata
+/// itself.
 #[cfg(not(unix))]
 fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())

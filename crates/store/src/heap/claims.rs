@@ -32,7 +32,7 @@ impl Claims {
         self.tables.get(&object).is_some_and(|table| table.is_whole || table.pages.contains(&page))
     }
 
-    /// Trees whose structure the transaction has changed.
+    /// Lists the trees whose structure the transaction has changed.
     pub fn restructured(&self) -> impl Iterator<Item = UnitId> {
         self.restructured.iter().copied()
     }

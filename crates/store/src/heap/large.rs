@@ -91,7 +91,7 @@ impl<S: FragmentSource + ?Sized> LargeValueSource for LargeValueReader<'_, S> {
     }
 }
 
-/// Addresses of all fragments of a value, for freeing them.
+/// Lists the addresses of all fragments of a value, for freeing them.
 pub fn fragments<S: FragmentSource + ?Sized>(source: &S, pointer: &[u8]) -> Result<Vec<RowId>, EngineError> {
     let mut found = Vec::new();
     walk(source, pointer, None, &mut |address| found.push(address))?;

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A record without columns of interest: fixed part of `length - 3` bytes, bitmap of one column.
+/// Makes a record without columns of interest: fixed part of `length - 3` bytes, bitmap of one column.
 fn record(length: usize, seed: u8) -> Vec<u8> {
     let mut bytes = vec![seed; length];
     bytes[..4].copy_from_slice(&[0x10, 0, (length - 3) as u8, ((length - 3) >> 8) as u8]);

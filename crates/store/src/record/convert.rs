@@ -108,7 +108,7 @@ pub fn date_time(milliseconds: i64) -> Result<i64, &'static str> {
     Ok((days << 32) | ticks)
 }
 
-/// Ten-thousandths of a `money` or `smallmoney`.
+/// Returns the ten-thousandths of a `money` or `smallmoney`.
 #[inline]
 pub fn money(kind: Kind, value: i128) -> Result<i64, &'static str> {
     let value = i64::try_from(value).map_err(|_| OUTSIDE)?;
@@ -118,7 +118,7 @@ pub fn money(kind: Kind, value: i128) -> Result<i64, &'static str> {
     }
 }
 
-/// Days since 1970-01-01 of a date's bytes; None beyond the calendar.
+/// Returns the days since 1970-01-01 of a date's bytes; None beyond the calendar.
 #[inline]
 pub fn date(bytes: [u8; 3]) -> Option<i32> {
     let days = days(&bytes)?;

@@ -218,7 +218,7 @@ fn long_rows_move_their_longest_values_out() {
     );
 }
 
-/// Values of one column: whatever the type can hold.
+/// Generates values of one column, of all that the type can hold.
 pub fn column(kind: Kind, rows: usize) -> BoxedStrategy<ArrayRef> {
     fn some<T: Clone + std::fmt::Debug + 'static>(
         values: impl Strategy<Value = T> + 'static,

@@ -213,7 +213,8 @@ fn is_decimal(value: &[u8], limit: u128) -> bool {
     }
 }
 
-/// Days since 1900 and ticks of 1/300 second on the wire: the halves of the stored form, swapped.
+/// Checks a `datetime` on the wire: days since 1900, then ticks of 1/300 second. The stored form has the
+/// halves swapped.
 #[inline]
 fn is_date_time([a, b, c, d, e, f, g, h]: [u8; 8]) -> bool {
     let (days, ticks) = (i32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));

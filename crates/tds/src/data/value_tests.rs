@@ -38,7 +38,7 @@ fn decoded(bytes: &[u8], type_info: &TypeInfo, place: ValuePlace) -> Result<Valu
     Ok(value)
 }
 
-/// `type, TYPE_INFO, value bytes, value`: the examples of the published protocol notes.
+/// Returns `type, TYPE_INFO, value bytes, value` of the examples of the published protocol notes.
 fn vectors() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let text = |text: &str| Value::String(text.to_owned());
     vec![
@@ -307,7 +307,7 @@ fn length(max: u16) -> impl Strategy<Value = Length> {
     prop_oneof![(1..=max).prop_map(Length::Units), Just(Length::Max)]
 }
 
-/// Any type, with a value of it.
+/// Generates any type, with a value of it.
 fn typed_value() -> impl Strategy<Value = (SqlType, Value)> {
     let day = 0..=DAYS_MAX;
     let time = (0..=7_u8).prop_flat_map(|scale| (0..ticks_per_day(scale), Just(scale)));

@@ -45,7 +45,7 @@ impl Collation {
         [a, b, c, d, self.sort_id]
     }
 
-    /// Windows locale id, including the sort variant in bits 16–19.
+    /// Returns the Windows locale id, including the sort variant in bits 16–19.
     pub fn lcid(self) -> u32 {
         self.info & Self::LCID
     }

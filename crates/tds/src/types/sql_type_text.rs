@@ -198,7 +198,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// Dimensions, which have no default, and base type.
+    /// Parses the dimensions of a vector, which have no default, and its base type.
     fn vector(&self) -> Result<SqlType, Reason> {
         let base = match self.0.get(1) {
             Some(name) => name.parse().map_err(|()| Reason::Malformed)?,

@@ -33,7 +33,7 @@ impl Instant {
         }
     }
 
-    /// Days since 1970.
+    /// Returns the days since 1970.
     pub(in super::super) fn date(self) -> i32 {
         self.days - DAYS_TO_1970
     }

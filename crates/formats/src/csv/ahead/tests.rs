@@ -88,7 +88,7 @@ fn encoded(text: &str, encoding: Encoding, mark: bool) -> Vec<u8> {
     }
 }
 
-/// A field: bare, with a quote within it, or quoted with whatever a row may hold.
+/// Generates a field: bare, with a quote within it, or quoted with any text that a row may hold.
 fn field() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => "[a-cé]{0,4}",
@@ -97,7 +97,7 @@ fn field() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Rows of three fields, with rows of another shape, blank lines and a last row without its end.
+/// Generates rows of three fields, with rows of another shape, blank lines and a last row without its end.
 fn rows() -> impl Strategy<Value = String> {
     let row = (prop::collection::vec(field(), 3), prop_oneof![9 => Just(0), 1 => 1..4usize]);
     let end = prop_oneof![5 => Just("\n"), 2 => Just("\r\n"), 1 => Just("\n\n")];

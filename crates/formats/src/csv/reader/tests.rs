@@ -20,7 +20,7 @@ fn bar() -> CsvOptions {
     CsvOptions { delimiter: "|".into(), quote: None, ..plain() }
 }
 
-/// All rows, and the error that ended them.
+/// Reads all rows, and the error that ended them.
 fn read(
     bytes: &[u8],
     options: &CsvOptions,
@@ -75,7 +75,7 @@ fn cells_of(reader: CsvReader, batch_rows: usize) -> (Cells, Option<FormatError>
     (cells, None)
 }
 
-/// Rows as text: cells in brackets, NULL as `-`; then the error, if any.
+/// Shows rows as text: cells in brackets, NULL as `-`; then the error, if any.
 fn show(bytes: &[u8], options: &CsvOptions) -> String {
     let (cells, error) = read(bytes, options, 1 << 16, 1000);
     let mut lines: Vec<String> = cells
@@ -313,7 +313,7 @@ fn dialects_that_cannot_be_told_apart_are_refused() {
     }
 }
 
-/// A slow, obvious reading of RFC 4180 with our rules, for texts without errors of quoting.
+/// Reads a text without errors of quoting by RFC 4180 and the rules of this reader, in the simplest way.
 fn reference(text: &str, quote: Option<char>) -> Option<Cells> {
     let mut rows: Vec<Vec<Option<String>>> = Vec::new();
     let mut row: Vec<Option<String>> = Vec::new();

@@ -19,7 +19,7 @@ const FORMS: [(IpcContainer, IpcCompression); 6] = [
     (IpcContainer::Stream, IpcCompression::Zstd),
 ];
 
-/// A megabyte of zeros, the most that compression makes of anything, and a text.
+/// Makes a batch of a megabyte of zeros, which compresses best of all, and a text.
 fn batch() -> RecordBatch {
     let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; ROWS]));
     let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("Zürich"); ROWS]));

@@ -19,7 +19,7 @@ pub(super) const CAPTURES: [(&str, &[u8]); 11] = [
     ("tiberius", include_bytes!("../../../tests/fixtures/bulk/tiberius.bin")),
 ];
 
-/// The columns of a payload and the rest of its bytes.
+/// Returns the columns of a payload and the rest of its bytes.
 pub(super) fn opened(payload: &[u8]) -> (Vec<Column>, &[u8]) {
     let mut reader = Reader::new(payload);
     assert_eq!(reader.u8("token").unwrap(), 0x81);

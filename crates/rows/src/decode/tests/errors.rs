@@ -5,7 +5,7 @@ use tds::{Direction, Reader, Writer, decode_columns, encode_columns};
 
 use super::*;
 
-/// The error of rows of one nullable column.
+/// Returns the error of rows of one nullable column.
 fn error(sql_type: &str, bytes: &str) -> String {
     let decoder = Decoder::new(&[column(sql_type, true)], Form::default()).unwrap();
     decode_all(decoder, &hex(bytes)).unwrap_err().to_string()
@@ -170,7 +170,7 @@ fn streams_without_columns_or_of_untyped_null_have_no_decoder() {
     assert!(matches!(Decoder::new(&[untyped], Form::Exact), Err(DecoderError::Unsupported { .. })));
 }
 
-/// Every type that a column can have.
+/// Lists every type that a column can have.
 pub(super) fn all_types() -> Vec<&'static str> {
     "bit tinyint smallint int bigint real float smallmoney money smalldatetime datetime date time(0) time(3) time(7)
      datetime2(0) datetime2(3) datetime2(6) datetime2(7) datetimeoffset(0) datetimeoffset(4) datetimeoffset(7)

@@ -47,7 +47,7 @@ fn every_split_of_a_capture_gives_the_same_rows() {
     }
 }
 
-/// Rows with a long value in each of two columns, in chunks of many sizes.
+/// Makes rows with a long value in each of two columns, in chunks of many sizes.
 fn long_rows() -> (Vec<Column>, Vec<u8>) {
     let columns = ["int", "nvarchar(max)", "varchar(10)", "varbinary(max)", "text", "bit"]
         .map(|sql_type| column(sql_type, true));

@@ -119,7 +119,7 @@ pub struct ResourceLimits {
 }
 
 impl ResourceLimits {
-    /// Limits of the caller's own.
+    /// Makes limits of the caller's own.
     pub fn custom(log_bytes_per_second: Option<u64>, processors: Option<f64>) -> Self {
         Self { tier: None, log_bytes_per_second, processors, dtu: None }
     }

@@ -27,7 +27,7 @@ fn variable(kind: Kind, bytes: usize) -> Estimated {
     Estimated { kind, fixed_bytes: 0, variable_bytes: Some(bytes) }
 }
 
-/// "Estimate the Size of a Heap" (SQL Server documentation), steps 1 to 8.
+/// Computes the pages of a heap by "Estimate the Size of a Heap" (SQL Server documentation), steps 1 to 8.
 fn estimated_pages(columns: &[Estimated], rows: usize) -> usize {
     let fixed: usize = columns.iter().map(|column| column.fixed_bytes).sum();
     let null_bitmap = 2 + columns.len().div_ceil(8);

@@ -68,7 +68,7 @@ impl<'p> PageInformation<'p> {
         self.bytes
     }
 
-    /// Entries of its dictionary.
+    /// Counts the entries of the dictionary.
     pub fn entries(&self) -> usize {
         self.entries.len()
     }

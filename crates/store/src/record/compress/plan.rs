@@ -141,7 +141,7 @@ impl Planner {
         self.information.bytes()
     }
 
-    /// Lengths of these rows, behind those of the rows before them.
+    /// Appends the lengths of these rows to those of the rows before them.
     fn measure(&mut self, views: &[CellView<'_>], rows: Range<usize>) {
         let Self { columns, lengths, adder, .. } = self;
         adder.start(columns.len(), rows.len());

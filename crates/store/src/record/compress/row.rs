@@ -26,7 +26,7 @@ pub fn room_bytes(columns: usize, long_bytes: usize) -> usize {
     fixed_bytes(columns) + long_header_bytes(columns) + (SHORT_LIMIT_BYTES + 2) * columns + long_bytes
 }
 
-/// Entries of a cluster array: all clusters of 30 columns but the last.
+/// Counts the entries of a cluster array: all clusters of 30 columns but the last.
 pub fn clusters(columns: usize) -> usize {
     columns.saturating_sub(1) / CLUSTER_COLUMNS
 }

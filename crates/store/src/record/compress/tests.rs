@@ -263,7 +263,7 @@ fn five_rows_or_a_quarter_more_pay() {
     assert!(pays(4, 5) && !pays(5, 6) && !pays(0, 0) && pays(8, 10));
 }
 
-/// A page of a tree with rows that are added until it is full.
+/// Makes a page of a tree, with rows that are added until it is full.
 fn full_leaf(layout: &Layout, batch: &RecordBatch) -> (Page, usize) {
     let bound = BoundBatch::new(layout, batch, &mut NoLargeValues).unwrap();
     let mut page = Page::formatted(PageId::new(1, 9), PageType::Data, 0, UnitId::default(), 4);

@@ -8,7 +8,7 @@ use crate::page::{PageId, UnitId, set_address};
 use crate::record::tests::{MemoryValues, column, kinds, layout_of};
 use crate::record::{BoundBatch, RowGatherer};
 
-/// The rows of a batch as borrowed page rows, if they can be borrowed.
+/// Returns the rows of a batch as borrowed page rows, if they can be borrowed.
 fn lying(layout: &Layout, batch: &RecordBatch, values: &mut MemoryValues) -> Option<LyingRows> {
     let bound = BoundBatch::new(layout, batch, values).unwrap();
     let mut block = PageBlock::new(UnitId::default(), layout, 40, 100);

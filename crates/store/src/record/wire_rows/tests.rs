@@ -47,14 +47,14 @@ impl Rows {
         self.columns.iter().enumerate().map(|(index, (form, _))| (index, *form)).collect()
     }
 
-    /// All records; None: not all rows are taken.
+    /// Returns all records; None: not all rows are taken.
     fn records(&self, layout: &Layout) -> Option<Vec<Vec<u8>>> {
         let (made, taken) = made(layout, &self.values(), &self.bytes())?;
         (taken == self.bytes().len()).then_some(made)
     }
 }
 
-/// The records of rows, and the bytes that were taken of them.
+/// Makes the records of rows. Returns them, and the number of bytes that were taken.
 fn made(layout: &Layout, values: &[(usize, ValueForm)], bytes: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
     let copier = WireRowCopier::new(&Arc::new(layout.clone()), WireForm { marker: MARKER, values }).ok()?;
     let (mut all, mut records, mut at) = (Vec::new(), Records::default(), 0);
@@ -92,7 +92,7 @@ fn form_of(kind: Kind) -> ValueForm {
     ValueForm { prefix, content, limit_bytes: 8000, required: false }
 }
 
-/// The bytes that the batch form gives each value of a column in a record of its own.
+/// Returns the bytes that the batch form gives each value of a column in a record of its own.
 fn stored(kind: Kind, array: &ArrayRef) -> Vec<Option<Vec<u8>>> {
     let layout = layout_of(&[kind]);
     let batch = RecordBatch::try_new(layout.schema.clone(), vec![array.clone()]).unwrap();
@@ -127,7 +127,7 @@ fn is_plain(kind: Kind, values: &[Option<Vec<u8>>]) -> bool {
     })
 }
 
-/// Kinds whose values can be copied.
+/// Generates kinds whose values can be copied.
 fn copied_kinds() -> impl Strategy<Value = Kind> {
     kinds().prop_filter("made by the server, or stored elsewhere", |kind| {
         !matches!(kind, Kind::RowVersion)
@@ -219,7 +219,7 @@ proptest! {
     }
 }
 
-/// A record read back.
+/// Reads a record back.
 fn decoded(layout: &Layout, record: &[u8]) -> Result<RecordBatch, crate::error::EngineError> {
     use crate::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, Page, PageId, PageType, UnitId};
     let mut bytes = [0; PAGE_BYTES];
