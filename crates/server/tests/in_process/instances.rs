@@ -16,10 +16,10 @@ use crate::answers::login;
 const STACK_BYTES: usize = 32 << 20;
 
 /// Runs a test on stacks as deep as the server's.
-pub fn on_deep_stacks(test: impl Future<Output = ()> + Send + 'static) {
+pub fn on_deep_stacks<T: Send + 'static>(test: impl Future<Output = T> + Send + 'static) -> T {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().thread_stack_size(STACK_BYTES).build().unwrap();
-    runtime.block_on(runtime.spawn(test)).unwrap();
+    runtime.block_on(runtime.spawn(test)).unwrap()
 }
 
 /// A server without tables, in memory.

@@ -14,6 +14,9 @@
 //!
 //! A batch that begins with `-- @name` runs in a session of that name; others in the first. Every script begins with
 //! an empty server in memory, and with the files of `tests/files` for BULK INSERT.
+//!
+//! Each script is a test. `SCRIPTS=write cargo test … scripts` writes the answers that differ into the scripts instead of failing:
+//! read the difference before it is committed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,16 +28,21 @@ use bulkwire_server::FileAccess;
 use executor::session::Session;
 use executor::statements::open_session;
 
-fn agree(expected: &[String], actual: &[String]) -> bool {
+/// The lines of an answer that are compared: columns, row counts and the status only where the script writes them.
+fn kept<'a>(expected: &[String], actual: &'a [String]) -> Vec<&'a String> {
     let columns = expected.iter().any(|line| line.starts_with('['));
     let status = expected.iter().any(|line| line.starts_with("status "));
     let affected = expected.iter().any(|line| line.starts_with("affected "));
-    let kept: Vec<&String> = actual
+    actual
         .iter()
         .filter(|line| (columns || !line.starts_with('[')) && (status || !line.starts_with("status ")))
         // `affected` of a SELECT that only assigns, and of statements before, is compared only where it is written.
         .filter(|line| affected || !line.starts_with("affected "))
-        .collect();
+        .collect()
+}
+
+fn agree(expected: &[String], actual: &[String]) -> bool {
+    let kept = kept(expected, actual);
     kept.len() == expected.len()
         && kept.iter().zip(expected).all(|(actual, expected)| {
             *actual == expected
@@ -44,20 +52,31 @@ fn agree(expected: &[String], actual: &[String]) -> bool {
         })
 }
 
-async fn run(path: &Path) -> (usize, Vec<String>) {
-    // The files of BULK INSERT, in a directory of the script's own, into which it may write.
+/// The files of BULK INSERT, in a directory of the script's own, into which it may write.
+fn copied_files() -> tempfile::TempDir {
     let files = tempfile::tempdir().unwrap();
     for file in std::fs::read_dir(Path::new(".").join("tests/files")).unwrap() {
         let file = file.unwrap().path();
         std::fs::copy(&file, files.path().join(file.file_name().unwrap())).unwrap();
     }
+    files
+}
+
+/// A batch that has answered otherwise than its script says.
+struct Difference {
+    batch: String,
+    expected: Vec<String>,
+    actual: Vec<String>,
+}
+
+/// Runs a script on a server of its own.
+async fn run(text: &str) -> Vec<Difference> {
+    let files = copied_files();
     let access = FileAccess::new([files.path().to_owned()]).unwrap();
     let instance = Arc::new(empty().with_files(access));
     let mut sessions: HashMap<String, Session> = HashMap::new();
-    let text = std::fs::read_to_string(path).unwrap();
-    let (mut statements, mut failures) = (0, Vec::new());
-    for block in text.split("\n\n").filter(|block| block.contains("\n----")) {
-        let (batch, expected) = block.split_once("\n----").unwrap();
+    let mut differences = Vec::new();
+    for (batch, expected) in text.split("\n\n").filter_map(|block| block.split_once("\n----")) {
         let batch = batch.trim_matches('\n');
         let name = batch.lines().next().and_then(|line| line.strip_prefix("-- @")).unwrap_or("").to_string();
         let spid = 51 + sessions.len() as u16;
@@ -75,21 +94,55 @@ async fn run(path: &Path) -> (usize, Vec<String>) {
             expected.sort();
             actual.sort();
         }
-        statements += 1;
         // The way of a query is what it is said to be only where nothing else is asked for.
         if expected.iter().any(|line| line.starts_with("Path(")) && std::env::var(QUERY_PATH).is_ok() {
             continue;
         }
         if !agree(&expected, &actual) {
-            failures.push(format!(
-                "{}\n{batch}\n---- expected\n{}\n---- actual\n{}\n",
-                path.file_name().unwrap().to_string_lossy(),
-                expected.join("\n"),
-                actual.join("\n")
-            ));
+            differences.push(Difference { batch: batch.to_owned(), expected, actual });
         }
     }
-    (statements, failures)
+    differences
+}
+
+/// Runs the script of that name, and fails or writes its answers where they differ.
+fn check(name: &str) {
+    let path = Path::new("tests/scripts").join(name).with_extension("sql");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("\n----"), "{name} has no batch");
+    let script = text.clone();
+    let differences = on_deep_stacks(async move { run(&script).await });
+    if std::env::var("SCRIPTS").is_ok_and(|wanted| wanted == "write") {
+        std::fs::write(&path, rewritten(&text, &differences)).unwrap();
+        return;
+    }
+    let shown: Vec<String> = differences
+        .iter()
+        .map(|difference| {
+            let (expected, actual) = (difference.expected.join("\n"), difference.actual.join("\n"));
+            format!("{}\n---- expected\n{expected}\n---- actual\n{actual}\n", difference.batch)
+        })
+        .collect();
+    assert!(shown.is_empty(), "{name}: {} batches differ:\n\n{}", shown.len(), shown.join("\n"));
+}
+
+/// Returns the script with the answers that were given. What a block leaves out stays left out.
+fn rewritten(text: &str, differences: &[Difference]) -> String {
+    let mut differences = differences.iter().peekable();
+    let blocks = text.split("\n\n").map(|block| match (block.split_once("\n----"), differences.peek()) {
+        (Some((batch, expected)), Some(difference)) if batch.trim_matches('\n') == difference.batch => {
+            let unordered = if expected.trim_start().starts_with("unordered") { "\nunordered" } else { "" };
+            let answer: String = kept(&difference.expected, &difference.actual)
+                .into_iter()
+                .map(|line| format!("\n{line}"))
+                .collect();
+            differences.next();
+            format!("{batch}\n----{unordered}{answer}")
+        }
+        _ => block.to_owned(),
+    });
+    let text = blocks.collect::<Vec<_>>().join("\n\n");
+    format!("{}\n", text.trim_end())
 }
 
 /// Which way queries take, whatever the size of their tables.
@@ -100,41 +153,126 @@ const QUERY_PATH: &str = "BULKWIRE_QUERY_PATH";
 fn scripts_answer_alike_row_by_row_and_planned() {
     for path in ["rows", "plans"] {
         let run = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "scripts::scripts_answer_as_documented"])
+            .arg("scripts::script::")
             .env(QUERY_PATH, path)
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&run.stdout);
         assert!(run.status.success(), "{path}: {text}{}", String::from_utf8_lossy(&run.stderr));
+        assert!(text.contains(&format!("{} passed", NAMES.len())), "{path}: {text}");
     }
+}
+
+macro_rules! scripts {
+    ($($name:ident)*) => {
+        mod script {
+            $(
+                #[test]
+                fn $name() {
+                    super::check(stringify!($name));
+                }
+            )*
+        }
+
+        /// Scripts that are tests.
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+scripts! {
+    aborts
+    administration
+    alter_columns
+    ansi_padding
+    apply
+    bulk_insert
+    bytes_and_dates
+    catalogue
+    catalogue_tools
+    checksum
+    clients
+    clr_types
+    constraints
+    control
+    cursors
+    dbcc
+    ddl
+    dml
+    expressions
+    extended_properties
+    filtered_indexes
+    for_json
+    for_xml
+    foreign_keys
+    functions
+    grouping
+    ignore_dup_key
+    indexes
+    kept_properties
+    key_order
+    merge
+    metadata
+    misspelt
+    modules
+    names
+    nested_queries
+    odbc_escapes
+    output
+    own_rows
+    pages_counters
+    pages_databases
+    pages_files
+    pages_fill_factor
+    pages_index
+    pages_isolation
+    pages_log
+    pages_space
+    partitions
+    partitions_rows
+    partitions_switch
+    percentiles
+    pivot
+    procedures
+    queries
+    recursion
+    show_plan
+    spellings
+    switch
+    table_variables
+    targets
+    temporary_modules
+    temporary_tables
+    transactions
+    triggers
+    types
+    user_types
+    values
+    vectors
+    views
+    wide_keys
+    windows
 }
 
 #[test]
-fn scripts_answer_as_documented() {
-    on_deep_stacks(run_all());
+fn every_script_is_a_test() {
+    let mut files: Vec<String> = std::fs::read_dir("tests/scripts")
+        .unwrap()
+        .map(|file| file.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    files.sort();
+    assert_eq!(files, NAMES);
 }
 
-async fn run_all() {
-    let directory = Path::new(".").join("tests/scripts");
-    let mut paths: Vec<_> =
-        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    let wanted = std::env::var("SCRIPT").ok();
-    let (mut statements, mut failures) = (0, Vec::new());
-    for path in paths
-        .iter()
-        .filter(|path| wanted.as_ref().is_none_or(|wanted| path.to_string_lossy().contains(wanted.as_str())))
-    {
-        let (count, failed) = run(path).await;
-        statements += count;
-        failures.extend(failed);
-    }
-    assert!(statements > 0, "no script was found");
-    assert!(
-        failures.is_empty(),
-        "{} of {statements} batches differ:\n\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
-    println!("{statements} batches");
+#[test]
+fn answers_that_differ_are_written_as_the_script_would_have_them() {
+    let text = "SELECT 1\n----\n2\n\nSELECT 3\n----\nunordered\n4\n\nSELECT 5\n----\n5\n";
+    let difference = |batch: &str, expected: &str, actual: &[&str]| Difference {
+        batch: batch.to_owned(),
+        expected: vec![expected.to_owned()],
+        actual: actual.iter().map(|line| line.to_string()).collect(),
+    };
+    let differences =
+        [difference("SELECT 1", "2", &["[ int]", "1"]), difference("SELECT 3", "4", &["[ int]", "3"])];
+    let expected = "SELECT 1\n----\n1\n\nSELECT 3\n----\nunordered\n3\n\nSELECT 5\n----\n5\n";
+    assert_eq!(rewritten(text, &differences), expected);
 }
