@@ -58,7 +58,7 @@ pub use bind::{
 pub use datafusion::logical_expr::Expr as BoundExpr;
 
 pub use cancellation::{Cancellation, StopOnDrop};
-pub use collation::{is_case_sensitive, text_key};
+pub use collation::{binary_keys, is_case_sensitive, text_key};
 pub use date_format::{DateFormat, DateReading};
 pub use datum::Datum;
 pub use facts::Facts;

@@ -3,6 +3,8 @@
 //! Brackets, quoted identifiers, `N''` strings with doubled quotes, nested comments, `0x` binaries,
 //! `$` money, variables and temporary names. `GO` is a word of client tools, not of the language.
 
+use tds::currency::CURRENCY_SIGNS;
+
 use crate::errors;
 use crate::keywords::Keyword;
 use crate::sql_error::SqlError;
@@ -160,21 +162,12 @@ impl<'a> Lexer<'a> {
                 self.text(b'\'').map(|value| TokenKind::Text { value, unicode: true })
             }
             '0' if matches!(self.byte(1), b'x' | b'X') => Ok(self.binary()),
-            '$' if self.byte(1).is_ascii_digit() || self.byte(1) == b'.' => {
-                self.at += 1;
-                let start = self.at;
-                self.digits();
-                if self.byte(0) == b'.' {
-                    self.at += 1;
-                    self.digits();
-                }
-                Ok(TokenKind::Money(self.since(start).to_string()))
-            }
             // `$action`, `$identity`, `$rowguid`.
             '$' if self.byte(1).is_ascii_alphabetic() => {
                 self.at += 1;
                 name(format!("${}", self.word())).map(TokenKind::Word)
             }
+            _ if CURRENCY_SIGNS.contains(&ch) => Ok(self.money(ch)),
             '0'..='9' => Ok(self.number()),
             '.' if self.byte(1).is_ascii_digit() && !self.after_name() => Ok(self.number()),
             '@' => name(self.word()).map(TokenKind::Variable),
@@ -294,6 +287,36 @@ impl<'a> Lexer<'a> {
             (_, true) => TokenKind::Decimal(text),
             _ => TokenKind::Integer(text),
         }
+    }
+
+    /// An amount: `$5`, `€-1.50`, `£ 3`. A sign that no digits follow is an amount of zero.
+    fn money(&mut self, sign: char) -> TokenKind {
+        self.at += sign.len_utf8();
+        let after_sign = self.at;
+        let skip = |lexer: &mut Self| {
+            while matches!(lexer.byte(0), b' ' | b'\t') {
+                lexer.at += 1;
+            }
+        };
+        skip(self);
+        let minus = if self.byte(0) == b'-' { "-" } else { "" };
+        if matches!(self.byte(0), b'-' | b'+') {
+            self.at += 1;
+            skip(self);
+        }
+        let start = self.at;
+        self.digits();
+        if self.byte(0) == b'.' {
+            self.at += 1;
+            self.digits();
+        }
+        if !self.since(start).bytes().any(|byte| byte.is_ascii_digit())
+            && !(minus.is_empty() && start == after_sign)
+        {
+            self.at = after_sign;
+            return TokenKind::Money(String::new());
+        }
+        TokenKind::Money(format!("{minus}{}", self.since(start)))
     }
 
     fn word(&mut self) -> String {

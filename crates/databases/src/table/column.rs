@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, StringArray, StringBuilder};
-use query::convert::{convert, cut_text, in_code_page, length_limit};
+use query::convert::{checked_json, checked_xml, convert, cut_text, in_code_page, length_limit};
 use query::{Datum, is_finite};
 use tds::{Collation, SqlType};
 use tsql::SqlError;
@@ -26,8 +26,12 @@ pub(super) fn to_column(
     if !is_finite(array) {
         return Err(SqlError::overflow("", "float"));
     }
-    if *to == SqlType::Xml && (from == to || from.is_character()) {
-        return Ok(without_marks(array));
+    if *to == SqlType::Xml && from == to {
+        // What came from a client as xml is not known to be well formed.
+        return checked(array, checked_xml);
+    }
+    if *to == SqlType::Json && from == to {
+        return checked(array, checked_json);
     }
     if to.is_character() && from.is_character() {
         return text(array, table, column).map(|array| kept(array, column));
@@ -82,18 +86,14 @@ fn kept(array: ArrayRef, column: &ColumnDefinition) -> ArrayRef {
     Arc::new(values.collect::<BinaryArray>())
 }
 
-/// Removes the byte order mark before XML, which tells how the value travelled and is no part of it:
-/// mssql-tds sends one.
-fn without_marks(array: &ArrayRef) -> ArrayRef {
+/// Texts in the form that a check of each gives them.
+fn checked(array: &ArrayRef, check: impl Fn(&str) -> Result<String, SqlError>) -> Result<ArrayRef, SqlError> {
     let strings = array.as_string::<i32>();
-    if !strings.iter().flatten().any(|value| value.starts_with('\u{FEFF}')) {
-        return Arc::clone(array);
-    }
     let mut builder = StringBuilder::with_capacity(strings.len(), strings.value_data().len());
     for value in strings {
-        builder.append_option(value.map(|value| value.strip_prefix('\u{FEFF}').unwrap_or(value)));
+        builder.append_option(value.map(&check).transpose()?);
     }
-    Arc::new(builder.finish())
+    Ok(Arc::new(builder.finish()))
 }
 
 /// Returns true if every value of the one type is one of the other, unchanged.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder, StringBuilder};
 use arrow::row::{RowConverter, SortField};
-use query::{is_case_sensitive, text_key};
+use query::{binary_keys, is_case_sensitive, text_key};
 use tds::SqlType;
 use tsql::SqlError;
 
@@ -165,6 +165,7 @@ pub(super) fn comparable(array: &ArrayRef, column: &ColumnDefinition) -> ArrayRe
             }
             Arc::new(builder.finish())
         }
+        SqlType::VarBinary { .. } => binary_keys(array),
         _ => Arc::clone(array),
     }
 }

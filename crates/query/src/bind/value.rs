@@ -249,9 +249,11 @@ pub(super) fn literal(literal: &Literal) -> Result<Typed, SqlError> {
             Typed::constant(Datum::Float(value), SqlType::Float)
         }
         Literal::Money(digits) => {
-            let units =
-                rows::text::money::money(if digits.is_empty() { "0" } else { digits }, &Default::default())
-                    .map_err(|_| SqlError::overflow("money", "money"))?;
+            // `$` and `$.` are nothing.
+            let is_zero = !digits.bytes().any(|byte| byte.is_ascii_digit());
+            let rounding = rows::text::ParseOptions { allow_rounding: true, ..Default::default() };
+            let units = rows::text::money::money(if is_zero { "0" } else { digits }, &rounding)
+                .map_err(|_| SqlError::overflow("money", "money"))?;
             Typed::constant(Datum::Decimal(i128::from(units)), SqlType::Money)
         }
         Literal::Text { value, unicode } => {

@@ -19,6 +19,8 @@ mod xml;
 
 use tds::{CodePage, Length, SqlType};
 
+pub(crate) use xml::escaped;
+
 pub use base64::{base64, of_base64};
 pub use code_page::{code_page_bytes, in_code_page};
 pub use format::Parts;
@@ -55,6 +57,16 @@ pub(crate) fn of_text(
         to if to.is_temporal() => Some(temporal::from_text(text, from, to, style)),
         _ => None,
     }
+}
+
+/// The text of an xml value that came as xml, checked: its white space stays. Errors: 9400 and its siblings.
+pub fn checked_xml(text: &str) -> Result<String, SqlError> {
+    xml::checked(text, None, true)
+}
+
+/// The text of a json value in its normal form. Errors: 13609.
+pub fn checked_json(text: &str) -> Result<String, SqlError> {
+    super::json::normal(text)
 }
 
 /// Converts one value. `page` is the code page of texts that are not Unicode, on either side; `style` is CONVERT's third argument, 0 if it has none.
@@ -152,14 +164,20 @@ pub fn convert_in(
             (value, _) => text::to_binary(value, from, to, style, page),
         },
         SqlType::Xml if *from != SqlType::Xml => {
-            if let Datum::Binary(bytes) = &value {
-                return xml::of_bytes(bytes).map(Datum::Text);
-            }
-            match text::to_text(value, from, to, style, page)? {
-                Datum::Text(text) => xml::checked(text, Some(from.is_unicode())).map(Datum::Text),
-                other => Ok(other),
+            // 1: white space is kept; 3: that and DTDs.
+            let keeps_space = style & 1 != 0;
+            match value {
+                Datum::Binary(bytes) => xml::of_bytes(&bytes, keeps_space).map(Datum::Text),
+                Datum::Text(text) if from.is_character() => {
+                    xml::checked(&text, Some(from.is_unicode()), keeps_space).map(Datum::Text)
+                }
+                _ => Err(refused(from, to)),
             }
         }
+        SqlType::Json if *from != SqlType::Json => match value {
+            Datum::Text(text) if from.is_character() => super::json::normal(&text).map(Datum::Text),
+            _ => Err(refused(from, to)),
+        },
         other if other.is_binary() => text::to_binary(value, from, to, style, page),
         _ => text::to_text(value, from, to, style, page),
     }

@@ -3,6 +3,7 @@
 use rows::text::number::POWERS_OF_TEN;
 use rows::text::{ParseOptions, TextError, money, number, write};
 use tds::SqlType;
+use tds::currency::CURRENCY_SIGNS;
 
 use super::super::datum::{DAYS_TO_1900, Datum, TICKS_PER_DAY};
 use super::{bytes, refused, type_name};
@@ -204,6 +205,21 @@ fn integer_of_bytes(bytes: &[u8]) -> i64 {
     tail.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte)) as i64
 }
 
+/// Signs without digits, which are an amount of nothing: `+`, `$`, `-.`, `,`.
+fn is_bare_amount(text: &str) -> bool {
+    let (mut signs, mut points, mut currencies) = (0, 0, 0);
+    text.chars().all(|ch| {
+        match ch {
+            '+' | '-' => signs += 1,
+            '.' => points += 1,
+            ',' => {}
+            ch if CURRENCY_SIGNS.contains(&ch) => currencies += 1,
+            _ => return false,
+        }
+        signs <= 1 && points <= 1 && currencies <= 1
+    })
+}
+
 pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datum, SqlError> {
     let trimmed = text.trim_matches(' ');
     match to {
@@ -234,7 +250,7 @@ pub(super) fn from_text(text: &str, from: &SqlType, to: &SqlType) -> Result<Datu
             if *to == SqlType::Real { Ok(Datum::Real(value as f32)) } else { Ok(Datum::Float(value)) }
         }
         SqlType::Money | SqlType::SmallMoney => {
-            let units = if trimmed.is_empty() {
+            let units = if trimmed.is_empty() || is_bare_amount(trimmed) {
                 0
             } else {
                 money::money(trimmed, &ROUNDING).map_err(|error| match error {

@@ -2,7 +2,8 @@
 
 use quick_xml::Reader;
 use quick_xml::errors::{Error, IllFormedError, SyntaxError};
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::escape::EscapeError;
+use quick_xml::events::{BytesDecl, BytesStart, Event};
 
 use tds::CodePage;
 use tsql::SqlError;
@@ -13,7 +14,7 @@ const DEPTH_MAX: usize = 128;
 /// The text of an xml value of bytes, in the encoding that a byte order mark or the declaration tells, else in UTF-8.
 ///
 /// Errors: 9402 for an encoding that is not known, 9420 for bytes that it has not, and those of [`checked`].
-pub(super) fn of_bytes(bytes: &[u8]) -> Result<String, SqlError> {
+pub(super) fn of_bytes(bytes: &[u8], keeps_space: bool) -> Result<String, SqlError> {
     let text = match bytes {
         [0xFF, 0xFE, rest @ ..] => wide(rest, u16::from_le_bytes),
         [0xFE, 0xFF, rest @ ..] => wide(rest, u16::from_be_bytes),
@@ -29,7 +30,7 @@ pub(super) fn of_bytes(bytes: &[u8]) -> Result<String, SqlError> {
             None => narrow(bytes, CodePage::Utf8)?,
         },
     };
-    checked(text, None)
+    checked(&text, None, keeps_space)
 }
 
 fn wide(bytes: &[u8], unit: impl Fn([u8; 2]) -> u16) -> String {
@@ -72,66 +73,223 @@ fn page_of(name: &str) -> Option<CodePage> {
     })
 }
 
-/// The text of an xml value: without its declaration. `unicode` says whether the text was nvarchar; None where the declaration has been followed.
+/// The text of an xml value in its normal form: without its declaration, references and CDATA as plain text, attributes within `"`,
+/// elements without content as `<a/>`. White space between markup goes, unless `keeps_space` or xml:space says otherwise ("xml Data
+/// Type and Columns" of the T-SQL reference). `unicode` says whether the text was nvarchar; None where the declaration has been followed.
 ///
 /// Errors: 9400 and its siblings with line and character, 6335 for too deep a nesting.
-pub(super) fn checked(text: String, unicode: Option<bool>) -> Result<String, SqlError> {
-    let mut reader = Reader::from_str(&text);
+pub(super) fn checked(text: &str, unicode: Option<bool>, keeps_space: bool) -> Result<String, SqlError> {
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let mut reader = Reader::from_str(text);
     reader.config_mut().allow_dangling_amp = false;
-    let (mut depth, mut declaration) = (0_usize, 0_usize);
+    let mut normal = NormalForm::new(text.len(), keeps_space);
     loop {
         let event = match reader.read_event() {
             Ok(event) => event,
-            Err(error) => return Err(failed(&text, reader.error_position(), &error)),
+            Err(error) => return Err(failed(text, reader.error_position(), &error)),
         };
         let at = reader.buffer_position();
         match event {
             Event::Start(element) => {
-                depth += 1;
-                if depth > DEPTH_MAX {
+                if normal.depth() == DEPTH_MAX {
                     let text = "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is 128 levels.";
                     return Err(SqlError::new(6335, 16, 102, text));
                 }
-                check_element(&text, at, &element)?;
+                check_name(text, at, &element)?;
+                normal.begin(&element, &attributes(text, at, &element)?);
             }
-            Event::Empty(element) => check_element(&text, at, &element)?,
-            Event::End(_) => depth = depth.saturating_sub(1),
-            Event::Decl(written) => {
-                let encoding = written.encoding().and_then(Result::ok).map(|name| name.to_ascii_lowercase());
-                let wide =
-                    encoding.as_deref().is_some_and(|name| name.starts_with("utf-16") || name == "ucs-2");
-                if encoding.is_some() && unicode.is_some_and(|unicode| unicode != wide) {
-                    return Err(parsing(&text, at, 9402, "unable to switch the encoding"));
-                }
-                declaration = usize::try_from(at).unwrap_or(0);
+            Event::Empty(element) => {
+                check_name(text, at, &element)?;
+                normal.begin(&element, &attributes(text, at, &element)?);
+                normal.end();
             }
+            Event::End(_) => normal.end(),
+            Event::Decl(written) => check_declaration(text, at, &written, unicode)?,
             Event::GeneralRef(name) => {
-                let known = matches!(&*name, "lt" | "gt" | "amp" | "apos" | "quot");
-                let number = name.resolve_char_ref().ok().flatten().is_some();
-                if !known && !number {
-                    return Err(parsing(&text, at, 9448, "well formed check: undeclared entity"));
-                }
+                let meant = match &*name {
+                    "lt" => Some('<'),
+                    "gt" => Some('>'),
+                    "amp" => Some('&'),
+                    "apos" => Some('\''),
+                    "quot" => Some('"'),
+                    _ => name.resolve_char_ref().ok().flatten(),
+                };
+                let undeclared = || parsing(text, at, 9448, "well formed check: undeclared entity");
+                normal.solid(meant.ok_or_else(undeclared)?.encode_utf8(&mut [0; 4]));
             }
             Event::DocType(_) => {
                 let text = "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 to enable limited internal subset DTD support.";
                 return Err(SqlError::new(6359, 16, 1, text));
             }
-            Event::Eof if depth > 0 => return Err(parsing(&text, at, 9400, "unexpected end of input")),
-            Event::Eof => break,
-            Event::Text(_) | Event::CData(_) | Event::Comment(_) | Event::PI(_) => {}
+            Event::Eof if normal.depth() > 0 => {
+                return Err(parsing(text, at, 9400, "unexpected end of input"));
+            }
+            Event::Eof => return Ok(normal.finish()),
+            Event::Text(written) => normal.text(&written),
+            Event::CData(written) => normal.solid(&written),
+            Event::Comment(written) => normal.markup(&["<!--", &written, "-->"]),
+            Event::PI(written) => normal.markup(&["<?", &written, "?>"]),
         }
     }
-    Ok(match declaration {
-        0 => text,
-        end => text.get(end..).unwrap_or_default().trim_start().to_string(),
-    })
 }
 
-fn check_element(text: &str, at: u64, element: &BytesStart<'_>) -> Result<(), SqlError> {
+/// Errors: 9402 for an encoding that a text of this kind has not.
+fn check_declaration(
+    text: &str,
+    at: u64,
+    written: &BytesDecl<'_>,
+    unicode: Option<bool>,
+) -> Result<(), SqlError> {
+    let encoding = written.encoding().and_then(Result::ok).map(|name| name.to_ascii_lowercase());
+    let wide = encoding.as_deref().is_some_and(|name| name.starts_with("utf-16") || name == "ucs-2");
+    if encoding.is_some() && unicode.is_some_and(|unicode| unicode != wide) {
+        return Err(parsing(text, at, 9402, "unable to switch the encoding"));
+    }
+    Ok(())
+}
+
+/// Writes the normal form of a document, event by event.
+struct NormalForm {
+    out: String,
+    keeps_space: bool,
+    /// The elements that are open, and whether white space in them is kept.
+    open: Vec<(String, bool)>,
+    /// The last start tag lacks its `>`: nothing has followed it.
+    in_tag: bool,
+    /// Text since the last markup.
+    run: String,
+    /// The run has a reference or CDATA, and so it is kept whatever it holds.
+    is_solid: bool,
+}
+
+impl NormalForm {
+    fn new(capacity: usize, keeps_space: bool) -> Self {
+        NormalForm {
+            out: String::with_capacity(capacity),
+            keeps_space,
+            open: Vec::new(),
+            in_tag: false,
+            run: String::new(),
+            is_solid: false,
+        }
+    }
+
+    fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Text as written, whose line ends become line feeds.
+    fn text(&mut self, text: &str) {
+        match text.contains('\r') {
+            true => self.run.push_str(&text.replace("\r\n", "\n").replace('\r', "\n")),
+            false => self.run.push_str(text),
+        }
+    }
+
+    /// Text that a reference or CDATA stands for.
+    fn solid(&mut self, text: &str) {
+        self.run.push_str(text);
+        self.is_solid = true;
+    }
+
+    /// The text before markup.
+    fn end_run(&mut self) {
+        let keeps = self.open.last().map_or(self.keeps_space && !self.out.is_empty(), |(_, keeps)| *keeps);
+        let is_space = self.run.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+        if !self.run.is_empty() && (self.is_solid || keeps || !is_space) {
+            self.close_tag();
+            escape_into(&mut self.out, &self.run, false);
+        }
+        self.run.clear();
+        self.is_solid = false;
+    }
+
+    fn close_tag(&mut self) {
+        if std::mem::take(&mut self.in_tag) {
+            self.out.push('>');
+        }
+    }
+
+    fn begin(&mut self, element: &BytesStart<'_>, attributes: &[(String, String)]) {
+        self.end_run();
+        self.close_tag();
+        let name = element.name().as_ref().to_owned();
+        self.out.push('<');
+        self.out.push_str(&name);
+        let mut keeps = self.open.last().map_or(self.keeps_space, |(_, keeps)| *keeps);
+        for (key, value) in attributes {
+            match (key.as_str(), value.as_str()) {
+                ("xml:space", "preserve") => keeps = true,
+                ("xml:space", "default") => keeps = self.keeps_space,
+                _ => {}
+            }
+            self.out.push(' ');
+            self.out.push_str(key);
+            self.out.push_str("=\"");
+            escape_into(&mut self.out, value, true);
+            self.out.push('"');
+        }
+        self.in_tag = true;
+        self.open.push((name, keeps));
+    }
+
+    fn end(&mut self) {
+        self.end_run();
+        let Some((name, _)) = self.open.pop() else { return };
+        if std::mem::take(&mut self.in_tag) {
+            self.out.push_str("/>");
+            return;
+        }
+        self.out.push_str("</");
+        self.out.push_str(&name);
+        self.out.push('>');
+    }
+
+    /// A comment or processing instruction.
+    fn markup(&mut self, pieces: &[&str]) {
+        self.end_run();
+        self.close_tag();
+        pieces.iter().for_each(|piece| self.out.push_str(piece));
+    }
+
+    fn finish(mut self) -> String {
+        self.end_run();
+        self.out
+    }
+}
+
+/// A text as it stands in an element, or in an attribute: what is markup becomes references.
+pub(crate) fn escaped(text: &str, attribute: bool) -> String {
+    let mut written = String::with_capacity(text.len());
+    escape_into(&mut written, text, attribute);
+    written
+}
+
+fn escape_into(written: &mut String, text: &str, attribute: bool) {
+    for ch in text.chars() {
+        match ch {
+            '&' => written.push_str("&amp;"),
+            '<' => written.push_str("&lt;"),
+            '>' => written.push_str("&gt;"),
+            '"' if attribute => written.push_str("&quot;"),
+            '\n' | '\t' if !attribute => written.push(ch),
+            ch if u32::from(ch) < 0x20 => written.push_str(&format!("&#x{:02X};", u32::from(ch))),
+            ch => written.push(ch),
+        }
+    }
+}
+
+fn check_name(text: &str, at: u64, element: &BytesStart<'_>) -> Result<(), SqlError> {
     let name = element.name();
     if !name.as_ref().chars().next().is_some_and(|first| first.is_alphabetic() || first == '_') {
         return Err(parsing(text, at, 9455, "illegal qualified name character"));
     }
+    Ok(())
+}
+
+/// Names and values of an element's attributes.
+fn attributes(text: &str, at: u64, element: &BytesStart<'_>) -> Result<Vec<(String, String)>, SqlError> {
+    let mut found = Vec::new();
     for attribute in element.attributes() {
         let attribute = attribute.map_err(|error| match error {
             quick_xml::events::attributes::AttrError::Duplicated(..) => {
@@ -145,8 +303,14 @@ fn check_element(text: &str, at: u64, element: &BytesStart<'_>) -> Result<(), Sq
         if attribute.value.contains('<') {
             return Err(parsing(text, at, 9420, "illegal xml character"));
         }
+        let spaced = attribute.value.replace("\r\n", " ").replace(['\t', '\n', '\r'], " ");
+        let value = quick_xml::escape::unescape(&spaced).map_err(|error| match error {
+            EscapeError::UnterminatedEntity(_) => parsing(text, at, 9411, "semicolon expected"),
+            _ => parsing(text, at, 9448, "well formed check: undeclared entity"),
+        })?;
+        found.push((attribute.key.as_ref().to_owned(), value.into_owned()));
     }
-    Ok(())
+    Ok(found)
 }
 
 fn failed(text: &str, at: u64, error: &Error) -> SqlError {

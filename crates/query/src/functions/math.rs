@@ -1,9 +1,10 @@
 //! Functions of numbers.
 
-use tds::SqlType;
+use tds::{Length, SqlType};
 
-use super::super::convert::{rescale, type_name};
+use super::super::convert::{convert, rescale, type_name};
 use super::super::scalar::Scalar;
+use super::super::typed;
 use super::super::typed::{Typed, call_with};
 use super::super::types::{as_decimal, bounded_decimal, is_integer, is_numeric};
 use super::super::{Datum, Facts};
@@ -165,7 +166,32 @@ fn is_numeric_text(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     if is_numeric(&value.sql_type) {
         return Typed::constant(Datum::Int(1), SqlType::Int);
     }
-    is_convertible(call.name, &value, &SqlType::Float)
+    if !value.sql_type.is_character() {
+        return is_convertible(call.name, &value, &SqlType::Float);
+    }
+    let mut typed = typed::call(call.name, vec![value], SqlType::Int, |values| {
+        let numeric = matches!(values, [Datum::Text(text)] if number_of_any_type(text));
+        Ok(Datum::Int(i64::from(numeric)))
+    });
+    typed.nullable = false;
+    Ok(typed)
+}
+
+/// Whether a text is a number of some type. White space around it counts for nothing unless it is all there is.
+fn number_of_any_type(text: &str) -> bool {
+    let is_space = |ch: char| matches!(ch, ' ' | '\t'..='\r' | '\u{a0}');
+    let trimmed = text.trim_matches(is_space);
+    if trimmed.is_empty() {
+        // A tab is taken for an amount of nothing, blanks are not.
+        return text.chars().any(|ch| ch != ' ');
+    }
+    let to = |to: &SqlType, text: &str| {
+        let from = SqlType::NVarChar { length: Length::Max };
+        convert(Datum::Text(text.to_owned()), &from, to, 0).is_ok()
+    };
+    let spelled = trimmed.replace(['d', 'D'], "e");
+    let digits = trimmed.bytes().any(|byte| byte.is_ascii_digit());
+    to(&SqlType::Money, trimmed) || trimmed == "\\" || digits && to(&SqlType::Float, &spelled)
 }
 
 /// The type that the function works in: bit and small integers as int, text as float.

@@ -3,6 +3,7 @@
 use tds::SqlType;
 
 use super::super::Datum;
+use super::super::convert::escaped;
 use super::levels::{Level, first_change, levels};
 use super::scalar_text::scalar_text;
 use super::{RowWriter, TextColumn};
@@ -60,22 +61,6 @@ fn plain(value: Datum, sql_type: &SqlType) -> Result<String, SqlError> {
         Datum::Bit(bit) => Ok(u8::from(bit).to_string()),
         other => scalar_text(other, sql_type),
     }
-}
-
-fn escaped(text: &str, attribute: bool) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for ch in text.chars() {
-        match ch {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' if attribute => escaped.push_str("&quot;"),
-            '\n' | '\t' if !attribute => escaped.push(ch),
-            ch if u32::from(ch) < 0x20 => escaped.push_str(&format!("&#x{:02X};", u32::from(ch))),
-            ch => escaped.push(ch),
-        }
-    }
-    escaped
 }
 
 /// Writes the rows of RAW and AUTO.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -12,7 +12,7 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, Operator};
 use tds::SqlType;
 
-use crate::collation::{GUID_ORDER, is_case_sensitive};
+use crate::collation::{BINARY_KEY, GUID_ORDER, is_case_sensitive};
 use crate::convert::length_limit;
 use crate::datum::data_type;
 use crate::key_range::{Bound, KeyRange, KeySpan, KeyTree, KeyedColumn, KeyedTable};
@@ -211,7 +211,7 @@ fn alternatives(table: &dyn KeyedTable, condition: &Expr) -> Option<Vec<Terms>> 
 
 /// Whether an expression is NULL, or the key by which NULL is compared.
 fn is_null(expr: &Expr) -> bool {
-    let keys = ["collation_key_ci", "collation_key_cs", "instant_key", "guid_key"];
+    let keys = ["collation_key_ci", "collation_key_cs", "instant_key", "guid_key", BINARY_KEY];
     match expr {
         Expr::Literal(value, _) => value.is_null(),
         Expr::Cast(cast) => is_null(&cast.expr),
@@ -266,6 +266,9 @@ fn term(table: &dyn KeyedTable, side: &Expr, operator: Operator, constant: &Expr
         }
         SqlType::DateTimeOffset { .. } => Some("instant_key"),
         SqlType::UniqueIdentifier => Some("guid_key"),
+        // A binary of the same length is compared as it is.
+        SqlType::VarBinary { .. } => Some(BINARY_KEY),
+        SqlType::Binary { .. } => key.filter(|key| *key == BINARY_KEY),
         _ => None,
     };
     if key != wanted {
@@ -319,7 +322,7 @@ fn from_key(key: &str, value: &ScalarValue) -> Option<ScalarValue> {
             Some(ScalarValue::FixedSizeBinary(10, Some(value)))
         }
         // A folded text is one that folds to itself.
-        ("collation_key_ci" | "collation_key_cs", value) => Some(value.clone()),
+        ("collation_key_ci" | "collation_key_cs" | BINARY_KEY, value) => Some(value.clone()),
         _ => None,
     }
 }
@@ -341,8 +344,12 @@ fn value_for(column: KeyedColumn<'_>, value: &ScalarValue) -> Option<ArrayRef> {
         if column.trims_padding {
             return (value.last() != Some(&0) && length <= limit).then_some(array);
         }
-        let fixed = matches!(column.sql_type, SqlType::Binary { .. });
-        return (if fixed { length == limit } else { length <= limit }).then_some(array);
+        if matches!(column.sql_type, SqlType::Binary { .. }) && length < limit {
+            let mut padded = value.to_vec();
+            padded.resize(limit, 0);
+            return Some(Arc::new(BinaryArray::from_vec(vec![&padded])));
+        }
+        return (length <= limit).then_some(array);
     }
     if array.data_type() == &wanted {
         return Some(array);

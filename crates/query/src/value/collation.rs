@@ -6,6 +6,7 @@
 //! | character, case-sensitive or binary collation | without trailing blanks |
 //! | datetimeoffset | the instant: its UTC ticks |
 //! | uniqueidentifier | the bytes in SQL Server's order of significance (last group first) |
+//! | varbinary | without trailing zero bytes: the shorter value is padded with them |
 //! | sql_variant | bytes in the order of the families of types |
 //! | everything else | itself |
 //!
@@ -13,7 +14,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, FixedSizeBinaryBuilder};
 use arrow::datatypes::DataType;
 use datafusion::logical_expr::{Expr, lit};
 use tds::{Collation, SqlType};
@@ -28,6 +29,9 @@ use tsql::SqlError;
 /// The byte order in which SQL Server compares uniqueidentifiers, as positions in the order of their text. The first three groups
 /// are numbers that are stored low byte first, and are compared as they are stored.
 pub(crate) const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0];
+
+/// The function that makes the key of a varbinary.
+pub(crate) const BINARY_KEY: &str = "binary_key";
 
 /// The key of a value for comparisons, ORDER BY, GROUP BY and DISTINCT.
 pub fn key(value: &Typed) -> Expr {
@@ -51,6 +55,20 @@ pub fn key(value: &Typed) -> Expr {
         SqlType::UniqueIdentifier => fixed_key("guid_key", value, 16, |bytes, key| {
             key.extend(GUID_ORDER.iter().filter_map(|position| bytes.get(*position)));
         }),
+        SqlType::VarBinary { .. } => {
+            let trimmed = SqlType::VarBinary { length: tds::Length::Max };
+            if let Some(Datum::Binary(bytes)) = &value.constant {
+                return lit(without_zeros(bytes).to_vec());
+            }
+            let function =
+                Scalar::by_column(BINARY_KEY, vec![value.sql_type.clone()], trimmed, |arrays, _| {
+                    let Some(array) = arrays.first() else {
+                        return Err(SqlError::internal("a key of nothing"));
+                    };
+                    Ok(binary_keys(array))
+                });
+            call_with(function, vec![value.clone()]).expr
+        }
         SqlType::SqlVariant => {
             let bytes = SqlType::VarBinary { length: tds::Length::Max };
             let function =
@@ -74,7 +92,10 @@ pub fn is_lossy(value: &Typed) -> bool {
     value.sql_type.is_character()
         || matches!(
             value.sql_type,
-            SqlType::DateTimeOffset { .. } | SqlType::UniqueIdentifier | SqlType::SqlVariant
+            SqlType::DateTimeOffset { .. }
+                | SqlType::UniqueIdentifier
+                | SqlType::VarBinary { .. }
+                | SqlType::SqlVariant
         )
 }
 
@@ -90,6 +111,21 @@ pub fn text_key(text: &str, fold: bool) -> String {
         return trimmed.to_string();
     }
     if trimmed.is_ascii() { trimmed.to_ascii_lowercase() } else { trimmed.to_lowercase() }
+}
+
+/// Bytes without the zeros at their end, which count for nothing in comparisons.
+pub fn without_zeros(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    bytes.get(..end).unwrap_or(bytes)
+}
+
+/// The keys of an array of varbinary.
+pub fn binary_keys(array: &ArrayRef) -> ArrayRef {
+    let values = array.as_binary::<i32>();
+    if values.iter().flatten().all(|value| value.last() != Some(&0)) {
+        return Arc::clone(array);
+    }
+    Arc::new(values.iter().map(|value| value.map(without_zeros)).collect::<BinaryArray>())
 }
 
 fn text_keys(arrays: &[ArrayRef], fold: bool) -> Result<ArrayRef, SqlError> {

@@ -62,6 +62,49 @@ pub fn value(text: &str) -> Result<&str, SqlError> {
     Ok(text.get(start..end).unwrap_or_default())
 }
 
+/// A whole text as values of type json are: without white space between tokens and without escapes that are not needed.
+///
+/// Errors: those of [`value`].
+pub fn normal(text: &str) -> Result<String, SqlError> {
+    let text = value(text)?;
+    let mut normal = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '"' => end_of_string(rest.as_bytes(), 0).unwrap_or(rest.len()),
+            _ => rest.find('"').unwrap_or(rest.len()),
+        };
+        let (piece, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        match first {
+            '"' if piece.contains('\\') => write_string(&mut normal, &units(piece)),
+            '"' => normal.push_str(piece),
+            _ => normal.extend(piece.chars().filter(|ch| !matches!(ch, ' ' | '\t' | '\n' | '\r'))),
+        }
+        rest = after;
+    }
+    Ok(normal)
+}
+
+/// A string of UTF-16 units with its quotes, and with the escapes that it cannot do without. Half a surrogate pair stays an escape.
+fn write_string(out: &mut String, units: &[u16]) {
+    out.push('"');
+    for ch in char::decode_utf16(units.iter().copied()) {
+        match ch {
+            Ok('"') => out.push_str("\\\""),
+            Ok('\\') => out.push_str("\\\\"),
+            Ok('\u{8}') => out.push_str("\\b"),
+            Ok('\u{c}') => out.push_str("\\f"),
+            Ok('\n') => out.push_str("\\n"),
+            Ok('\r') => out.push_str("\\r"),
+            Ok('\t') => out.push_str("\\t"),
+            Ok(ch) if ch < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(ch))),
+            Ok(ch) => out.push(ch),
+            Err(half) => out.push_str(&format!("\\u{:04x}", half.unpaired_surrogate())),
+        }
+    }
+    out.push('"');
+}
+
 /// What a piece spells.
 pub fn kind(piece: &str) -> Kind {
     match piece.as_bytes().first() {
@@ -327,6 +370,11 @@ fn end_of_number(bytes: &[u8], start: usize) -> Result<usize, usize> {
 
 /// A string without its quotes and escapes.
 fn unescaped(piece: &str) -> String {
+    String::from_utf16_lossy(&units(piece))
+}
+
+/// The UTF-16 units of a string without its quotes and escapes.
+fn units(piece: &str) -> Vec<u16> {
     let inner = piece.strip_prefix('"').and_then(|piece| piece.strip_suffix('"')).unwrap_or(piece);
     let mut units: Vec<u16> = Vec::with_capacity(inner.len());
     let mut buffer = [0; 2];
@@ -352,7 +400,7 @@ fn unescaped(piece: &str) -> String {
         };
         units.extend_from_slice(plain.encode_utf16(&mut buffer));
     }
-    String::from_utf16_lossy(&units)
+    units
 }
 
 #[cfg(test)]
@@ -368,6 +416,19 @@ mod tests {
             assert_eq!(value(bad).map_err(|error| error.number), Err(13609), "{bad}");
         }
         assert!(value(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn values_have_one_form() {
+        for (written, stored) in [
+            (" { \"a b\" : [ 1 , 2.50, true ] }\n", "{\"a b\":[1,2.50,true]}"),
+            (r#""caf\u00e9 \ud83d\ude00""#, "\"caf\u{e9} \u{1F600}\""),
+            (r#""\/ \" \\ \u0001 \ud83d""#, r#""/ \" \\ \u0001 \ud83d""#),
+        ] {
+            let normal = normal(written);
+            assert_eq!(normal.as_deref(), Ok(stored), "{written}");
+        }
+        assert!(normal("{bad").is_err());
     }
 
     #[test]

@@ -105,6 +105,15 @@ pub fn is_convertible(from: &SqlType, to: &SqlType) -> bool {
     if vector(from) || vector(to) {
         return fits_vector(from) && fits_vector(to);
     }
+    let xml = |one: &SqlType, other: &SqlType| {
+        *one == SqlType::Xml && !(other.is_character() || other.is_binary() || *other == SqlType::Xml)
+    };
+    let json = |one: &SqlType, other: &SqlType| {
+        *one == SqlType::Json && !(other.is_character() || *other == SqlType::Json)
+    };
+    if xml(from, to) || xml(to, from) || json(from, to) || json(to, from) {
+        return false;
+    }
     let bytes_as_float = from.is_binary() && matches!(to, SqlType::Float | SqlType::Real);
     !(pair(from, to) || pair(to, from) || bytes_as_float)
 }

@@ -1,15 +1,11 @@
 //! `money` and `smallmoney`: ten-thousandths, written with a currency sign and thousands commas.
 
+use tds::currency::CURRENCY_SIGNS;
+
 use super::{ParseOptions, TextError, number::exact, trim_blanks};
 
 const MONEY: TextError = TextError::Syntax { expected: "an amount of money" };
 const SCALE: u8 = 4;
-
-/// The currency signs that Transact-SQL accepts ("Constants", monetary).
-const CURRENCY_SIGNS: &[char] = &[
-    '$', '¢', '£', '¤', '¥', '৲', '৳', '฿', '៛', '₠', '₡', '₢', '₣', '₤', '₥', '₦', '₧', '₨', '₩', '₪', '₫',
-    '€', '₭', '₮', '₯', '₰', '₱', '﷼', '﹩', '$', '¢', '£', '¥', '₩',
-];
 
 /// Parses a `money` in units of 10^-4.
 ///

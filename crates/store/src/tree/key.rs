@@ -457,7 +457,12 @@ fn normalize(kind: Kind, value: Option<&[u8]>, key: &mut Vec<u8>) -> Option<()> 
             let end = units.iter().rposition(|unit| *unit != [b' ', 0]).map_or(0, |last| last + 1);
             escape(units.get(..end)?.iter().flat_map(|[low, high]| [*high, *low]), key);
         }
-        Kind::Binary(_) | Kind::VarBinary(_) => escape(value.iter().copied(), key),
+        Kind::Binary(_) => escape(value.iter().copied(), key),
+        Kind::VarBinary(_) => {
+            // The shorter of two values is compared as if zeros followed it.
+            let end = value.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            escape(value.get(..end)?.iter().copied(), key);
+        }
     }
     Some(())
 }

@@ -5,6 +5,7 @@ pub(crate) mod code_page_table;
 pub mod collation;
 pub(crate) mod collation_name;
 pub mod column;
+pub mod currency;
 pub mod sql_type;
 pub(crate) mod sql_type_text;
 pub mod type_info;
