@@ -113,5 +113,8 @@ error 5074
 error 4922
 
 CREATE TABLE inl (a int NOT NULL INDEX ix_a, INDEX ix_b UNIQUE (a DESC))
+SELECT name, type_desc, is_unique FROM sys.indexes WHERE object_id = OBJECT_ID('inl') ORDER BY index_id
 ----
-error 40515: An inline INDEX is not supported by this server.
+NULL | HEAP | 0
+ix_a | NONCLUSTERED | 0
+ix_b | NONCLUSTERED | 1

@@ -11,6 +11,7 @@ use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::variables;
 use crate::statements::ddl::definition;
+use crate::statements::ddl::index;
 use crate::statements::ddl::new_table;
 use crate::statements::ddl::partitioning;
 use crate::statements::evaluation::declared_type::resolve_columns;
@@ -61,6 +62,8 @@ pub(crate) fn declared_column(
             ),
         ));
     }
+    let beside = beside_clustered(create);
+    let create = beside.as_ref().unwrap_or(create);
     let mut definition = new_table::new_definition(session, &create.name, Vec::new())?;
     definition.compression = create.compression;
     definition.file_groups = create.file_groups.clone();
@@ -106,11 +109,30 @@ pub(crate) fn declared_column(
     for constraint in &create.constraints {
         definition::add_constraint(session, &mut definition, constraint, None, frame)?;
     }
-    if !create.indexes.is_empty() {
-        return Err(SqlError::unsupported("An inline INDEX"));
-    }
+    index::add_inline(session, &mut definition, &create.indexes)?;
     partitioning::settle(session, &mut definition, None)?;
+    index::check_inline(&definition)?;
     Ok(definition)
+}
+
+/// The statement with its PRIMARY KEY nonclustered, if it does not say and something else is written as CLUSTERED.
+fn beside_clustered(create: &CreateTable) -> Option<CreateTable> {
+    let of_columns = create.columns.iter().flat_map(|column| &column.constraints);
+    let mut keys = create.constraints.iter().chain(of_columns);
+    let written = |clause: &ConstraintClause| {
+        matches!(clause.kind, ConstraintKind::Key { primary: false, clustered: Some(true), .. })
+    };
+    if !create.indexes.iter().any(|index| index.clustered) && !keys.any(written) {
+        return None;
+    }
+    let mut create = create.clone();
+    let of_columns = create.columns.iter_mut().flat_map(|column| &mut column.constraints);
+    for clause in create.constraints.iter_mut().chain(of_columns) {
+        if let ConstraintKind::Key { primary: true, clustered: clustered @ None, .. } = &mut clause.kind {
+            *clustered = Some(false);
+        }
+    }
+    Some(create)
 }
 
 /// The columns of a PRIMARY KEY of the table.

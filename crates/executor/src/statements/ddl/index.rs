@@ -33,13 +33,7 @@ pub(crate) fn create_index(
     let table = indexed_table(session, &create.table)?;
     let mut definition = table.definition.as_ref().clone();
     let columns = key_columns(&definition, create)?;
-    if create.clustered && create.filter.is_some() {
-        let text = "Filtered indexes and statistics cannot be created on clustered indexes.";
-        return Err(SqlError::new(10622, 16, 1, text));
-    }
-    if create.clustered && !create.include.is_empty() && !create.columnstore {
-        return Err(refused(10601, 1, "Cannot specify included columns for a clustered index.".to_owned()));
-    }
+    refuse_clauses(create)?;
     let written = create.group.as_ref().and_then(Option::as_ref);
     partitioning::refuse_bare_scheme(session, &definition.database, written)?;
     let scheme = create.scheme.as_ref();
@@ -95,18 +89,103 @@ pub(crate) fn create_index(
         }
         (taken, false) => {
             if taken.is_some() || definition.keys.iter().any(|key| same_name(&key.name, &create.name)) {
-                return Err(refused(
-                    1913,
-                    1,
-                    format!(
-                        "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
-                        create.name, create.table
-                    ),
-                ));
+                return Err(name_taken(create));
             }
             None
         }
     };
+    let own_id = old.filter(|old| old.clustered == create.clustered).map(|old| old.index_id);
+    enter_index(session, &mut definition, create, columns, own_id)?;
+    let known = TableDefinition {
+        // An index that replaces another one says for itself where it is.
+        indexes: table
+            .definition
+            .indexes
+            .iter()
+            .filter(|index| !same_name(&index.name, &create.name))
+            .cloned()
+            .collect(),
+        ..table.definition.as_ref().clone()
+    };
+    partitioning::settle(session, &mut definition, Some(&known))?;
+    if let Some(index) = definition.indexes.last() {
+        check_index(index, &definition)?;
+    }
+    measure_entries(session, &table, &definition, &create.name, frame)?;
+    redefine::redefine(session, &table, &definition)
+        .map_err(|error| duplicates_found(&definition, &create.name, error))
+}
+
+/// Adds the indexes that CREATE TABLE, a table type or a table variable declares among its columns. Errors: those of CREATE INDEX.
+pub(super) fn add_inline(
+    session: &Session,
+    definition: &mut TableDefinition,
+    indexes: &[CreateIndex],
+) -> Result<(), SqlError> {
+    for create in indexes {
+        refuse_clauses(create)?;
+        if create.settings.ignore_dup_key == Some(true) && !create.unique {
+            let text = "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
+            return Err(SqlError::new(1916, 16, 4, text));
+        }
+        let written = create.group.as_ref().and_then(Option::as_ref);
+        partitioning::refuse_bare_scheme(session, &definition.database, written)?;
+        let columns = key_columns(definition, create)?;
+        let taken = definition.keys.iter().map(|key| &key.name);
+        let taken = taken.chain(definition.indexes.iter().map(|index| &index.name));
+        if taken.into_iter().any(|name| same_name(name, &create.name)) {
+            return Err(name_taken(create));
+        }
+        enter_index(session, definition, create, columns, None)?;
+    }
+    Ok(())
+}
+
+/// Checks the indexes of a new table, whose definition is complete. Errors: 10611 and those of long keys.
+pub(super) fn check_inline(definition: &TableDefinition) -> Result<(), SqlError> {
+    definition.indexes.iter().try_for_each(|index| check_index(index, definition))
+}
+
+fn check_index(index: &Index, definition: &TableDefinition) -> Result<(), SqlError> {
+    let filter = index.row_filter(definition)?;
+    if filter.is_some_and(|filter| !holds_filter(&filter, definition)) {
+        return Err(wrong_filter(&index.name, &definition.name));
+    }
+    if index.columnstore { Ok(()) } else { refuse_long_key(definition, &index.name) }
+}
+
+/// Errors: 10601, 10622.
+fn refuse_clauses(create: &CreateIndex) -> Result<(), SqlError> {
+    if create.clustered && create.filter.is_some() {
+        let text = "Filtered indexes and statistics cannot be created on clustered indexes.";
+        return Err(SqlError::new(10622, 16, 1, text));
+    }
+    if create.clustered && !create.include.is_empty() && !create.columnstore {
+        return Err(refused(10601, 1, "Cannot specify included columns for a clustered index.".to_owned()));
+    }
+    Ok(())
+}
+
+/// 1913.
+fn name_taken(create: &CreateIndex) -> SqlError {
+    refused(
+        1913,
+        1,
+        format!(
+            "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
+            create.name, create.table
+        ),
+    )
+}
+
+/// Enters a new index into a table's definition, under `own_id` if it keeps one. Errors: 1902 for a second clustered index.
+fn enter_index(
+    session: &Session,
+    definition: &mut TableDefinition,
+    create: &CreateIndex,
+    columns: Vec<(String, bool)>,
+    own_id: Option<i32>,
+) -> Result<(), SqlError> {
     if create.clustered && definition.is_clustered() {
         return Err(refused(
             1902,
@@ -120,11 +199,12 @@ pub(crate) fn create_index(
     if create.clustered && !create.columnstore {
         definition.compression = create.settings.compression.unwrap_or(definition.compression);
     }
-    let own_id = old.filter(|old| old.clustered == create.clustered).map(|old| old.index_id);
     let index_id = match create.clustered {
         true => 1,
         false => own_id.unwrap_or_else(|| definition.next_index_id()),
     };
+    let scheme = create.scheme.as_ref();
+    let by = scheme.map(|scheme| partitioning::written(session, &definition.database, scheme)).transpose()?;
     let group =
         create.group.as_ref().map(|group| definition::named_group(session, &definition.database, group));
     match (&group, &by) {
@@ -148,30 +228,7 @@ pub(crate) fn create_index(
         file_group: group.flatten().filter(|_| !create.clustered),
         partitioning: by.filter(|_| !create.clustered),
     });
-    let known = TableDefinition {
-        // An index that replaces another one says for itself where it is.
-        indexes: table
-            .definition
-            .indexes
-            .iter()
-            .filter(|index| !same_name(&index.name, &create.name))
-            .cloned()
-            .collect(),
-        ..table.definition.as_ref().clone()
-    };
-    partitioning::settle(session, &mut definition, Some(&known))?;
-    if let Some(index) = definition.indexes.last() {
-        let filter = index.row_filter(&definition)?;
-        if filter.is_some_and(|filter| !holds_filter(&filter, &definition)) {
-            return Err(wrong_filter(&index.name, &definition.name));
-        }
-        if !index.columnstore {
-            refuse_long_key(&definition, &index.name)?;
-        }
-    }
-    measure_entries(session, &table, &definition, &create.name, frame)?;
-    redefine::redefine(session, &table, &definition)
-        .map_err(|error| duplicates_found(&definition, &create.name, error))
+    Ok(())
 }
 
 /// Measures the entries of an index of a changed definition, if they may be too long. Errors: 1946.
