@@ -9,7 +9,7 @@ use databases::catalogue::{
 use databases::instance::counts::Counts;
 use databases::instance::kept_texts::KeptText;
 use databases::instance::loads::FinishedLoad;
-use databases::instance::registry::OpenSession;
+use databases::instance::registry::{OpenSession, SessionOptions};
 use databases::storage::{DatabaseFigures, Figures};
 use query::Datum;
 use query::facts::now;
@@ -111,8 +111,8 @@ pub struct Facts {
     pub is_uncommittable: bool,
     /// The isolation level asked for, as sys.dm_exec_sessions numbers it.
     pub isolation_level: u8,
-    /// True if columns defined now keep blanks and zeros at the end of their values.
-    pub ansi_padding: bool,
+    /// SET options as others see them.
+    pub session_options: SessionOptions,
     /// `@@OPTIONS`.
     pub options: i64,
     /// Values that sp_set_session_context has set.
@@ -185,7 +185,7 @@ impl Facts {
             transaction_count: 0,
             is_uncommittable: false,
             isolation_level: 2,
-            ansi_padding: true,
+            session_options: SessionOptions::default(),
             options: 5432,
             session_context: Arc::default(),
             cursors: Vec::new(),

@@ -45,7 +45,7 @@ impl View {
     }
 
     /// Adds a row of the values given; the other columns have their defaults.
-    pub fn add<const N: usize>(&mut self, values: [(&str, Datum); N]) {
+    pub fn add<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, Datum)>) {
         let mut row = self.defaults.clone();
         for (name, value) in values {
             let position = self.columns.iter().position(|column| column.name == name);

@@ -1,5 +1,7 @@
 //! Settings of a login.
 
+use std::net::SocketAddr;
+
 /// User, program and database of a login.
 #[derive(Debug, Clone)]
 pub struct LoginSettings {
@@ -17,4 +19,40 @@ pub struct LoginSettings {
     pub ansi_defaults: bool,
     /// True if the client's connection is encrypted.
     pub is_encrypted: bool,
+    /// Its connection.
+    pub client: ClientConnection,
+}
+
+/// A client's connection and library, as LOGIN7 and the socket tell them.
+#[derive(Debug, Clone)]
+pub struct ClientConnection {
+    /// Process id of the client.
+    pub process_id: Option<u32>,
+    /// Major version of TDS, as `client_version` shows it.
+    pub tds_major: Option<u8>,
+    /// TDS version, as `protocol_version` shows it.
+    pub protocol_version: u32,
+    /// Name of the client library.
+    pub library: Option<String>,
+    /// How the login was proven: SQL, KERBEROS or AAD.
+    pub auth_scheme: &'static str,
+    /// Packet size as agreed, in bytes.
+    pub packet_size_bytes: u32,
+    /// The client's end and the server's; none for sessions without a socket.
+    pub ends: Option<(SocketAddr, SocketAddr)>,
+}
+
+impl Default for ClientConnection {
+    /// A session of the server's own, without a socket.
+    fn default() -> Self {
+        ClientConnection {
+            process_id: None,
+            tds_major: None,
+            protocol_version: 0x7400_0004,
+            library: None,
+            auth_scheme: "SQL",
+            packet_size_bytes: 4096,
+            ends: None,
+        }
+    }
 }

@@ -10,7 +10,7 @@ use store::SessionWaits;
 use tokio::sync::watch;
 
 use crate::instance::isolation_level;
-use crate::instance::login::LoginSettings;
+use crate::instance::login::{ClientConnection, LoginSettings};
 
 /// A session that is logged in.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct OpenSession {
     pub since: i64,
     /// True if the session's connection is encrypted.
     pub is_encrypted: bool,
+    /// Its connection.
+    pub client: ClientConnection,
     /// Activity of the session.
     pub activity: Arc<Activity>,
 }
@@ -44,8 +46,56 @@ pub struct Activity {
     pub isolation_level: AtomicU8,
     /// BEGIN TRANSACTIONs without their COMMIT.
     pub transactions: AtomicU32,
+    /// Its SET options.
+    pub options: Mutex<SessionOptions>,
     /// Waits of the session, and the one that is going on.
     pub waits: Arc<SessionWaits>,
+}
+
+/// SET options as `sys.dm_exec_sessions` shows them.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionOptions {
+    /// TEXTSIZE.
+    pub text_size: i32,
+    /// DATEFORMAT.
+    pub date_format: &'static str,
+    /// DATEFIRST.
+    pub date_first: u8,
+    /// QUOTED_IDENTIFIER.
+    pub quoted_identifier: bool,
+    /// ARITHABORT.
+    pub arithabort: bool,
+    /// ANSI_NULL_DFLT_ON.
+    pub ansi_null_dflt_on: bool,
+    /// ANSI_PADDING.
+    pub ansi_padding: bool,
+    /// ANSI_NULLS.
+    pub ansi_nulls: bool,
+    /// CONCAT_NULL_YIELDS_NULL.
+    pub concat_null_yields_null: bool,
+    /// LOCK_TIMEOUT in milliseconds.
+    pub lock_timeout_ms: i32,
+    /// DEADLOCK_PRIORITY.
+    pub deadlock_priority: i8,
+}
+
+impl Default for SessionOptions {
+    /// Those of a new session.
+    fn default() -> Self {
+        SessionOptions {
+            text_size: i32::MAX,
+            date_format: "mdy",
+            date_first: 7,
+            quoted_identifier: true,
+            arithabort: false,
+            ansi_null_dflt_on: true,
+            ansi_padding: true,
+            ansi_nulls: true,
+            concat_null_yields_null: true,
+            lock_timeout_ms: -1,
+            deadlock_priority: 0,
+        }
+    }
 }
 
 /// All open sessions. Their ids may repeat after 65,000 logins, so each entry has a number of its own.
@@ -105,6 +155,11 @@ impl Place {
         self.activity.isolation_level.store(isolation_level, Ordering::Relaxed);
         self.activity.transactions.store(transactions, Ordering::Relaxed);
     }
+
+    /// Publishes SET options.
+    pub fn note_options(&self, options: SessionOptions) {
+        *self.activity.options.lock() = options;
+    }
 }
 
 impl Sessions {
@@ -118,12 +173,14 @@ impl Sessions {
             login: login.user.clone(),
             since: now,
             is_encrypted: login.is_encrypted,
+            client: login.client.clone(),
             activity: Arc::new(Activity {
                 is_running: AtomicBool::new(false),
                 request_began: AtomicI64::new(now),
                 request_ended: AtomicI64::new(now),
                 isolation_level: AtomicU8::new(isolation_level::READ_COMMITTED),
                 transactions: AtomicU32::new(0),
+                options: Mutex::default(),
                 waits: Arc::default(),
             }),
         };

@@ -78,6 +78,13 @@ impl DatabaseTransaction {
         }
     }
 
+    /// Sets the priority, -10 to 10, in deadlocks.
+    pub fn set_deadlock_priority(&mut self, priority: i8) {
+        if let Some(inner) = &mut self.inner {
+            inner.set_deadlock_priority(priority);
+        }
+    }
+
     /// Sets a flag that ends a wait for a lock, from any thread.
     pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
         if let Some(inner) = &mut self.inner {

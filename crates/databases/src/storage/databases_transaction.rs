@@ -82,6 +82,7 @@ pub struct Transaction {
     parts: BTreeMap<u32, Part>,
     session: Option<u16>,
     lock_timeout: Option<Duration>,
+    deadlock_priority: i8,
     interrupt: Option<Arc<AtomicBool>>,
     keeps_reads: bool,
 }
@@ -106,6 +107,7 @@ impl Transaction {
             parts: BTreeMap::new(),
             session: None,
             lock_timeout: None,
+            deadlock_priority: 0,
             interrupt: None,
             keeps_reads: false,
         }
@@ -123,6 +125,12 @@ impl Transaction {
         self.parts.values_mut().for_each(|part| part.transaction.set_lock_timeout(timeout));
     }
 
+    /// Sets the priority, -10 to 10, in deadlocks: the transaction with the lowest one is the victim.
+    pub fn set_deadlock_priority(&mut self, priority: i8) {
+        self.deadlock_priority = priority;
+        self.parts.values_mut().for_each(|part| part.transaction.set_deadlock_priority(priority));
+    }
+
     /// Sets a flag that ends a wait for a lock, from any thread.
     pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
         let parts = self.parts.values_mut();
@@ -138,6 +146,7 @@ impl Transaction {
             if let Some(timeout) = self.lock_timeout {
                 transaction.set_lock_timeout(timeout);
             }
+            transaction.set_deadlock_priority(self.deadlock_priority);
             if let Some(interrupt) = &self.interrupt {
                 transaction.set_interrupt(Arc::clone(interrupt));
             }

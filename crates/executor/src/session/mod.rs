@@ -34,7 +34,7 @@ pub use query::Cancellation;
 pub use query::StopOnDrop;
 
 pub use bulk_target::BulkTarget;
-pub use databases::instance::login::LoginSettings;
+pub use databases::instance::login::{ClientConnection, LoginSettings};
 pub use request::Request;
 
 use crate::session::api_cursors::ApiCursors;

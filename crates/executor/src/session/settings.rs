@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use databases::instance::registry::SessionOptions;
 use query::DateFormat;
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::errors;
 
 /// The options that change what the server does. Those that it cannot follow are [refused](Settings::switch).
 #[derive(Debug, Clone)]
@@ -39,6 +41,8 @@ pub(crate) struct Settings {
     pub text_size: i32,
     /// LOCK_TIMEOUT in milliseconds; -1 waits for ever.
     pub lock_timeout_ms: i32,
+    /// DEADLOCK_PRIORITY: -10 to 10; the session with the lowest one is a deadlock's victim.
+    pub deadlock_priority: i8,
     /// ROWCOUNT; 0 is unlimited.
     pub row_count: u64,
     /// The table whose IDENTITY_INSERT is on.
@@ -81,6 +85,7 @@ impl Settings {
             no_execute: false,
             text_size: if ansi_defaults { i32::MAX } else { 4096 },
             lock_timeout_ms: -1,
+            deadlock_priority: 0,
             row_count: 0,
             identity_insert: None,
             isolation_level: 2,
@@ -184,6 +189,38 @@ impl Settings {
         })?;
         self.date_format = format;
         Ok(())
+    }
+
+    /// SET DEADLOCK_PRIORITY: LOW, NORMAL, HIGH, or a number from -10 to 10. Errors: 102.
+    pub fn set_deadlock_priority(&mut self, value: &str) -> Result<(), SqlError> {
+        let value = value.trim();
+        self.deadlock_priority = match value.to_uppercase().as_str() {
+            "LOW" => -5,
+            "NORMAL" => 0,
+            "HIGH" => 5,
+            number => match number.parse() {
+                Ok(priority @ -10..=10) => priority,
+                _ => return Err(errors::SYNTAX.with([value])),
+            },
+        };
+        Ok(())
+    }
+
+    /// What others see of the options.
+    pub fn shown(&self) -> SessionOptions {
+        SessionOptions {
+            text_size: self.text_size,
+            date_format: self.date_format.name(),
+            date_first: self.date_first,
+            quoted_identifier: self.quoted_identifier,
+            arithabort: self.arithmetic.0,
+            ansi_null_dflt_on: self.ansi_null_default_on,
+            ansi_padding: self.ansi_padding,
+            ansi_nulls: self.ansi_nulls,
+            concat_null_yields_null: self.concat_null_yields_null,
+            lock_timeout_ms: self.lock_timeout_ms,
+            deadlock_priority: self.deadlock_priority,
+        }
     }
 
     /// SET LANGUAGE. The only language is that of every session, so that DATEFORMAT and DATEFIRST stay as they were set. Errors: 40515

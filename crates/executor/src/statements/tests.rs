@@ -15,7 +15,7 @@ use tsql::{ObjectName, SqlError, parse_batch, parse_expression};
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
 use crate::session::response::{Response, StatementDone, command};
-use crate::session::{LoginSettings, Session};
+use crate::session::{ClientConnection, LoginSettings, Session};
 use crate::statements::dml::{destination, insert};
 use crate::statements::evaluation::{evaluate, resolve, scope};
 use crate::statements::interpreter::{dispatch, transaction};
@@ -43,6 +43,7 @@ impl Bench {
             spid: 51,
             ansi_defaults: true,
             is_encrypted: false,
+            client: ClientConnection::default(),
         };
         let mut session = open_session(instance, login).unwrap();
         crate::session::work::scopes::enter(&mut session.work);

@@ -9,6 +9,8 @@ use crate::system_views::log;
 use crate::system_views::user_types;
 use crate::view::{View, bit, int, moment, optional, text};
 use databases::catalogue::DEFAULT_COLLATION;
+use databases::instance::login::ClientConnection;
+use databases::instance::registry::SessionOptions;
 use query::system_types::SYSTEM_TYPES;
 
 const DATABASES: &str = "
@@ -206,6 +208,8 @@ const CONNECTIONS: &str = "
     node_affinity smallint! = 0
     num_reads int = 0
     num_writes int = 0
+    last_read datetime
+    last_write datetime
     net_packet_size int = 4096
     client_net_address varchar(48) = 127.0.0.1
     client_tcp_port int
@@ -427,9 +431,37 @@ fn configurations(context: &Context<'_>, view: &mut View) {
     }
 }
 
+/// An option of a session that its row shows.
+type Shown = (&'static str, Datum);
+
+fn shown_options(options: &SessionOptions) -> [Shown; 11] {
+    [
+        ("text_size", int(options.text_size)),
+        ("date_format", text(options.date_format)),
+        ("date_first", int(options.date_first)),
+        ("quoted_identifier", bit(options.quoted_identifier)),
+        ("arithabort", bit(options.arithabort)),
+        ("ansi_null_dflt_on", bit(options.ansi_null_dflt_on)),
+        ("ansi_padding", bit(options.ansi_padding)),
+        ("ansi_nulls", bit(options.ansi_nulls)),
+        ("concat_null_yields_null", bit(options.concat_null_yields_null)),
+        ("lock_timeout", int(options.lock_timeout_ms)),
+        ("deadlock_priority", int(options.deadlock_priority)),
+    ]
+}
+
+/// The client's process and library; no columns for sessions that no client has opened.
+fn shown_client(client: &ClientConnection) -> Vec<Shown> {
+    let process = client.process_id.map(|id| ("host_process_id", Datum::Int(i64::from(id.cast_signed()))));
+    let version = client.tds_major.map(|major| ("client_version", int(major)));
+    let library = client.library.as_deref().map(|library| ("client_interface_name", text(library)));
+    [process, version, library].into_iter().flatten().collect()
+}
+
 fn sessions(context: &Context<'_>, view: &mut View) {
     let facts = context.facts;
-    view.add([
+    let sessions = (facts.sessions)();
+    let own = [
         ("session_id", int(facts.spid)),
         ("login_time", facts.login_moment()),
         ("host_name", text(&facts.host)),
@@ -437,18 +469,18 @@ fn sessions(context: &Context<'_>, view: &mut View) {
         ("login_name", text(&facts.login)),
         ("last_request_start_time", facts.now_moment()),
         ("transaction_isolation_level", int(facts.isolation_level)),
-        ("ansi_padding", bit(facts.ansi_padding)),
-        ("date_format", text(query::running::date_format().name())),
-        ("date_first", int(facts.date_first)),
         ("row_count", int(facts.row_count)),
         ("original_login_name", text(&facts.login)),
         ("database_id", facts.current().map_or(Datum::Null, |database| int(database.id))),
         ("open_transaction_count", int(facts.transaction_count)),
-    ]);
-    // The rows of other sessions show the properties of their logins, and their current activity.
-    for session in (facts.sessions)().iter().filter(|session| session.spid != facts.spid) {
+    ];
+    let client = sessions.iter().find(|session| session.spid == facts.spid);
+    let client = client.map(|session| shown_client(&session.client)).unwrap_or_default();
+    view.add(own.into_iter().chain(shown_options(&facts.session_options)).chain(client));
+    // Of the others, what they said when they logged in, and what they are doing.
+    for session in sessions.iter().filter(|session| session.spid != facts.spid) {
         let activity = &session.activity;
-        view.add([
+        let row = [
             ("session_id", int(session.spid)),
             ("login_time", Datum::Moment(session.since)),
             ("host_name", text(&session.host)),
@@ -460,7 +492,9 @@ fn sessions(context: &Context<'_>, view: &mut View) {
             ("transaction_isolation_level", int(activity.isolation_level.load(Relaxed))),
             ("open_transaction_count", int(activity.transactions.load(Relaxed))),
             ("original_login_name", text(&session.login)),
-        ]);
+        ];
+        let options = shown_options(&activity.options.lock());
+        view.add(row.into_iter().chain(options).chain(shown_client(&session.client)));
     }
 }
 
@@ -472,11 +506,26 @@ fn connections(context: &Context<'_>, view: &mut View) {
             continue;
         }
         seen.push(session.spid);
-        view.add([
+        let client = &session.client;
+        let row = [
             ("session_id", int(session.spid)),
             ("most_recent_session_id", int(session.spid)),
             ("connect_time", Datum::Moment(session.since)),
             ("encrypt_option", text(if session.is_encrypted { "TRUE" } else { "FALSE" })),
-        ]);
+            ("auth_scheme", text(client.auth_scheme)),
+            ("net_packet_size", Datum::Int(i64::from(client.packet_size_bytes))),
+            ("protocol_version", Datum::Int(i64::from(client.protocol_version.cast_signed()))),
+            ("last_read", Datum::Moment(session.activity.request_began.load(Relaxed))),
+            ("last_write", Datum::Moment(session.activity.request_ended.load(Relaxed))),
+        ];
+        let ends = client.ends.map(|(client, local)| {
+            [
+                ("client_net_address", text(&client.ip().to_string())),
+                ("client_tcp_port", int(client.port())),
+                ("local_net_address", text(&local.ip().to_string())),
+                ("local_tcp_port", int(local.port())),
+            ]
+        });
+        view.add(row.into_iter().chain(ends.into_iter().flatten()));
     }
 }

@@ -1,12 +1,12 @@
 //! The handshake: from an accepted socket to a logged-in session.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use databases::instance::Instance;
 use databases::instance::counts::LoginRefusal;
-use databases::instance::login::LoginSettings;
+use databases::instance::login::{ClientConnection, LoginSettings};
 use databases::log;
 use executor::session::Session;
 use executor::statements::open_session;
@@ -60,7 +60,7 @@ pub(super) async fn open(
     instance: Option<&Arc<Instance>>,
     spid: u16,
 ) -> Result<Option<Connection>, ConnectionError> {
-    let address = socket.peer_addr()?.ip();
+    let ends = (socket.peer_addr()?, socket.local_addr()?);
     let mut conversation = Conversation::new(offer(shared), shared.options.limits.message_bytes);
     let mut first = [0];
     // TLS that comes first reads its own bytes: they are looked at, and left where they are.
@@ -114,7 +114,7 @@ pub(super) async fn open(
     if shared.options.log_requests {
         request_log::login(spid, &login, transport.is_encrypted());
     }
-    let peer = Peer { address, spid, login_was_encrypted, binding, broken, faults };
+    let peer = Peer { ends, spid, login_was_encrypted, binding, broken, faults };
     log_in(transport, conversation, *login, shared, instance, peer).await
 }
 
@@ -131,7 +131,8 @@ fn offer(shared: &Front) -> Offer {
 
 /// Who is at the other end.
 struct Peer {
-    address: IpAddr,
+    /// The client's end and the server's.
+    ends: (SocketAddr, SocketAddr),
     spid: u16,
     /// Whether LOGIN7 was, which is not yet to say that the rest is.
     login_was_encrypted: bool,
@@ -159,6 +160,15 @@ impl<'a> Proof<'a> {
             _ if login.option_flags2 & option_flags2::INTEGRATED_SECURITY != 0 => Self::Ticket,
             Some(request) => Self::Token(request),
             None => Self::Password,
+        }
+    }
+
+    /// As `sys.dm_exec_connections.auth_scheme` names it.
+    fn scheme(self) -> &'static str {
+        match self {
+            Self::Password => "SQL",
+            Self::Ticket => "KERBEROS",
+            Self::Token(_) => "AAD",
         }
     }
 }
@@ -268,6 +278,25 @@ async fn token(
     Ok((conversation, claim))
 }
 
+/// A client's connection as the management views show it.
+fn client_connection(
+    login: &Login7,
+    auth_scheme: &'static str,
+    packet_size_bytes: u32,
+    ends: (SocketAddr, SocketAddr),
+) -> ClientConnection {
+    let library = &login.client_interface_name;
+    ClientConnection {
+        process_id: Some(login.client_pid),
+        tds_major: Some(7),
+        protocol_version: login.tds_version_number,
+        library: (!library.is_empty()).then(|| library.clone()),
+        auth_scheme,
+        packet_size_bytes,
+        ends: Some(ends),
+    }
+}
+
 /// Checks who it is, and answers LOGIN7.
 async fn log_in(
     mut transport: Transport,
@@ -275,8 +304,9 @@ async fn log_in(
     login: Login7,
     shared: &Front,
     instance: Option<&Arc<Instance>>,
-    Peer { address, spid, login_was_encrypted, binding, broken, mut faults }: Peer,
+    Peer { ends, spid, login_was_encrypted, binding, broken, mut faults }: Peer,
 ) -> Result<Option<Connection>, ConnectionError> {
+    let address = ends.0.ip();
     let is_encrypted = transport.is_encrypted();
     let packet_size = granted_packet_size(login.packet_size_bytes, is_encrypted);
     let version = spoken_version(&login)?;
@@ -298,6 +328,7 @@ async fn log_in(
         return Ok(None);
     }
     let proof = Proof::of(&login);
+    let proof_scheme = proof.scheme();
     let claimed = (version, spid);
     let claim = match shared.guesses.turn(address, Instant::now()) {
         Some(wait) => {
@@ -356,6 +387,7 @@ async fn log_in(
         spid,
         ansi_defaults: login_reply::asks_for_odbc(&login),
         is_encrypted,
+        client: client_connection(&login, proof_scheme, packet_size, ends),
     };
     let mut warning = None;
     let is_fatal = login.option_flags2 & option_flags2::INIT_LANG_FATAL != 0;

@@ -13,7 +13,7 @@ use tsql::SqlError;
 
 use batches::{Batch, SplitError, batches};
 use databases::instance::Instance;
-use databases::instance::login::LoginSettings;
+use databases::instance::login::{ClientConnection, LoginSettings};
 use executor::session::request::Request;
 use executor::session::response::Response;
 use executor::session::{Cancellation, Session};
@@ -105,6 +105,7 @@ pub(crate) async fn run(
         spid: 1,
         ansi_defaults: true,
         is_encrypted: false,
+        client: ClientConnection::default(),
     };
     let failed = |batch_line: u32, message: ServerMessage| InitError::Statement {
         path: own(),

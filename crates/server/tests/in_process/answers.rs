@@ -1,7 +1,7 @@
 //! Answers as lines of text.
 
 use executor::session::response::Response;
-use executor::session::{Cancellation, LoginSettings, Request, Session};
+use executor::session::{Cancellation, ClientConnection, LoginSettings, Request, Session};
 use executor::statements::execute;
 use query::Datum;
 use query::convert::display;
@@ -18,6 +18,7 @@ pub fn login(spid: u16) -> LoginSettings {
         spid,
         ansi_defaults: true,
         is_encrypted: false,
+        client: ClientConnection::default(),
     }
 }
 

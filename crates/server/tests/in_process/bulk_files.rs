@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::instances::empty;
 use bulkwire_server::FileAccess;
 use executor::session::response::Response;
-use executor::session::{Cancellation, LoginSettings, Request, Session};
+use executor::session::{Cancellation, ClientConnection, LoginSettings, Request, Session};
 use executor::statements::{execute, open_session};
 use query::Datum;
 use serde_json::Value;
@@ -25,6 +25,7 @@ fn session(directory: PathBuf) -> Session {
         spid: 51,
         ansi_defaults: true,
         is_encrypted: false,
+        client: ClientConnection::default(),
     };
     open_session(instance, login).unwrap()
 }

@@ -393,3 +393,76 @@ async fn the_highest_severities_end_the_connection() {
         assert_eq!(rows(&mut first, "SELECT COUNT(*) FROM work").await, ["0"], "{place:?}");
     }
 }
+
+/// 1205 in every place: the session of the lower DEADLOCK_PRIORITY is the victim, and the work behind its statement is not done.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadlock_ends_the_batch_of_the_lower_priority() {
+    let instance = Arc::new(empty());
+    let mut first = session(&instance, 60);
+    for batch in [
+        "CREATE TABLE work (place varchar(10)); CREATE TABLE fired (a int)",
+        "CREATE TABLE one (n int); CREATE TABLE two (n int); INSERT one VALUES (1); INSERT two VALUES (1)",
+    ] {
+        assert_eq!(lines(&mut first, batch, "error ").await, [""; 0], "{batch}");
+    }
+    let statement = "UPDATE two SET n = n + 1";
+    for (place, [own_priority, other_priority], is_victim) in PLACES.into_iter().flat_map(|place| {
+        [(place, ["LOW", "NORMAL"], true), (place, ["3", "-3"], false), (place, ["-10", "LOW"], true)]
+    }) {
+        if let Some(module) = place.module(statement) {
+            assert_eq!(lines(&mut first, &module, "error ").await, [""; 0]);
+        }
+        let begin = |priority: &str, table: &str| {
+            format!("SET DEADLOCK_PRIORITY {priority} BEGIN TRAN UPDATE {table} SET n = n + 1")
+        };
+        lines(&mut first, "DELETE work", "error ").await;
+        let (mut own, mut other) = (session(&instance, 51), session(&instance, 52));
+        assert_eq!(lines(&mut own, &begin(own_priority, "one"), "error ").await, [""; 0]);
+        assert_eq!(lines(&mut other, &begin(other_priority, "two"), "error ").await, [""; 0]);
+        let waiting = tokio::spawn(async move {
+            let answered = answer(&mut other, "UPDATE one SET n = n + 1 COMMIT").await;
+            answered.iter().any(|line| line.starts_with("error 1205"))
+        });
+        let printed = lines(&mut own, &place.batch(statement), "info: ").await;
+        let depth = rows(&mut own, "SELECT @@TRANCOUNT").await;
+        drop(own);
+        assert_eq!(waiting.await.unwrap(), !is_victim, "{place:?}");
+        let wanted = match place {
+            Place::Try | Place::TryAround => vec!["caught 1205 -1 1", "after"],
+            _ => vec![],
+        };
+        if is_victim {
+            assert_eq!(printed, wanted, "{place:?}");
+            assert_eq!(depth, ["0"], "{place:?}");
+        } else {
+            assert_eq!(printed.first().map(String::as_str), Some("behind"), "{place:?}");
+            assert_eq!(depth, ["1"], "{place:?}");
+        }
+    }
+}
+
+/// RAISERROR in a trigger undoes nothing, within TRY too: the row stays in a transaction that can be committed. THROW dooms it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_trigger_raises_is_caught_around_its_statement() {
+    let instance = Arc::new(empty());
+    let mut own = session(&instance, 51);
+    for (raise, wanted) in [
+        ("RAISERROR('no', 16, 1)", ["caught 50000 1 1", "after"]),
+        ("THROW 50000, 'no', 1", ["caught 50000 -1 1", "after"]),
+    ] {
+        for batch in [
+            "DROP TABLE IF EXISTS work, fired",
+            "CREATE TABLE work (place varchar(10)); CREATE TABLE fired (a int)",
+            &format!("CREATE TRIGGER fires ON fired AFTER INSERT AS {raise}; PRINT 'behind'"),
+            "SET XACT_ABORT OFF BEGIN TRAN",
+        ] {
+            assert_eq!(lines(&mut own, batch, "error ").await, [""; 0], "{batch}");
+        }
+        let batch = "BEGIN TRY INSERT fired VALUES (1) END TRY BEGIN CATCH
+             PRINT CONCAT('caught ', ERROR_NUMBER(), ' ', XACT_STATE(), ' ', @@TRANCOUNT)
+             IF XACT_STATE() = -1 ROLLBACK ELSE COMMIT END CATCH PRINT 'after'";
+        assert_eq!(lines(&mut own, batch, "info: ").await, wanted, "{raise}");
+        let kept = usize::from(raise.starts_with("RAISERROR")).to_string();
+        assert_eq!(rows(&mut own, "SELECT COUNT(*) FROM fired").await, [kept], "{raise}");
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::instances::empty;
 use executor::session::response::Response;
-use executor::session::{Cancellation, LoginSettings, Request, Session};
+use executor::session::{Cancellation, ClientConnection, LoginSettings, Request, Session};
 use executor::statements::{execute, open_session};
 use tokio::sync::mpsc;
 
@@ -126,6 +126,7 @@ fn session() -> Session {
         spid: 51,
         ansi_defaults: true,
         is_encrypted: false,
+        client: ClientConnection::default(),
     };
     open_session(Arc::new(empty()), login).unwrap()
 }

@@ -8,7 +8,7 @@ use arrow::datatypes::Schema;
 use databases::instance::Instance;
 use databases::storage::Databases;
 use executor::session::response::{DoneKind, Response, SessionChange};
-use executor::session::{BulkTarget, Cancellation, LoginSettings, Request, Session};
+use executor::session::{BulkTarget, Cancellation, ClientConnection, LoginSettings, Request, Session};
 use executor::statements::{BulkWriter, begin_bulk, execute, open_session};
 use rows::mapping::{Form, field_for};
 use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
@@ -26,6 +26,7 @@ fn open(instance: &Arc<Instance>) -> Session {
         spid: 51,
         ansi_defaults: true,
         is_encrypted: false,
+        client: ClientConnection::default(),
     };
     open_session(Arc::clone(instance), login).unwrap()
 }

@@ -51,6 +51,17 @@ pub(crate) fn hurry(work: &Work, hurries: bool) {
     }
 }
 
+/// Sets the session's priority, -10 to 10, in deadlocks.
+pub(crate) fn set_deadlock_priority(work: &mut Work, priority: i8) {
+    if work.deadlock_priority == priority {
+        return;
+    }
+    work.deadlock_priority = priority;
+    if let Some(transaction) = &mut work.transactions.lock().session {
+        transaction.set_deadlock_priority(priority);
+    }
+}
+
 /// Undoes what a statement has done, which is then done once more. Its locks are kept.
 pub(crate) fn undo_statement(work: &mut Work, mark: &Mark) -> Result<(), SqlError> {
     {

@@ -58,6 +58,7 @@ pub(crate) struct Work {
     /// The transaction can only be rolled back.
     doomed: bool,
     lock_timeout: Duration,
+    deadlock_priority: i8,
     /// Ends waits for locks.
     interrupt: Arc<AtomicBool>,
     /// The session, which the locks of its transactions are shown under.
@@ -86,6 +87,7 @@ impl Work {
             in_statement: false,
             doomed: false,
             lock_timeout: Duration::MAX,
+            deadlock_priority: 0,
             interrupt: Arc::default(),
             session: 0,
             quiet: false,
@@ -107,6 +109,7 @@ impl Work {
             reads: Arc::clone(&self.reads),
             reads_fixed: true,
             lock_timeout: self.lock_timeout,
+            deadlock_priority: self.deadlock_priority,
             session: self.session,
             interrupt: Arc::clone(&self.interrupt),
             ..Work::new(Arc::clone(&self.instance))
@@ -297,6 +300,7 @@ impl Work {
     fn new_transaction(&self) -> Transaction {
         let mut transaction = self.instance.store().begin();
         transaction.set_lock_timeout(self.lock_timeout);
+        transaction.set_deadlock_priority(self.deadlock_priority);
         transaction.set_interrupt(Arc::clone(&self.interrupt));
         transaction.set_session(self.session);
         transaction

@@ -10,6 +10,7 @@ use tsql::hints::{TableHint, TableHints};
 
 use crate::session::Session;
 use crate::session::work::directory;
+use crate::session::work::locks;
 use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
 
@@ -46,6 +47,8 @@ pub(crate) fn locks_what_it_reads(session: &Session) -> bool {
 /// A statement begins or has ended.
 pub(crate) fn renew_reads(session: &mut Session) {
     session.seat.note_transaction(session.settings.isolation_level, session.work.depth());
+    session.seat.note_options(session.settings.shown());
+    locks::set_deadlock_priority(&mut session.work, session.settings.deadlock_priority);
     if reads::lock_timeout(&session.work) != session.settings.lock_timeout() {
         // After NOWAIT.
         session.work.set_lock_timeout(session.settings.lock_timeout());

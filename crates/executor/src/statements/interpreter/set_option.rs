@@ -59,6 +59,9 @@ pub(crate) async fn set_option(
                         _ => None,
                     };
                 }
+                ("DEADLOCK_PRIORITY", _) => {
+                    session.settings.set_deadlock_priority(&display(&value, &sql_type))?;
+                }
                 ("LOCK_TIMEOUT", _) => {
                     let value = convert(value, &sql_type, &SqlType::Int, 0)?.as_int().unwrap_or(-1);
                     session.settings.lock_timeout_ms = value as i32;
