@@ -74,6 +74,8 @@ messages! {
     UNCLOSED_QUOTE [1]: 105, 15, 1, "Unclosed quotation mark after the character string '{}'.";
     /// A comment without its end.
     UNCLOSED_COMMENT [0]: 113, 15, 1, "Missing end comment mark '*/'.";
+    /// A type with more bytes than any may have.
+    TYPE_SIZE [2]: 131, 15, 2, "The size ({}) given to the type '{}' exceeds the maximum allowed for any data type (8000).";
     /// A variable declared twice in one batch.
     VARIABLE_REDECLARED [1]: 134, 15, 2, "The variable name '{}' has already been declared. Variable names must be unique within a query batch or stored procedure.";
     /// An undeclared variable.
@@ -88,6 +90,8 @@ messages! {
     ARGUMENT_RANGE [3]: 189, 15, 1, "The {} function requires {} to {} arguments.";
     /// The parser stopped at a depth that no text may have.
     TOO_DEEP [0]: 191, 15, 1, "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.";
+    /// A Unicode type with more characters than it may have.
+    UNICODE_TYPE_SIZE [2]: 2717, 15, 2, "The size ({}) given to the type '{}' exceeds the maximum allowed (4000).";
     /// A name followed by parentheses that is no function.
     UNKNOWN_FUNCTION [1]: 195, 15, 10, "'{}' is not a recognized built-in function name.";
     /// A call without an argument that it needs.

@@ -30,6 +30,10 @@ const SHOWN: &[(&str, &str)] = &[
     ),
     ("UNCLOSED_COMMENT", "Msg 113, Level 15, State 1: Missing end comment mark '*/'."),
     (
+        "TYPE_SIZE",
+        "Msg 131, Level 15, State 2: The size (w1) given to the type 'w2' exceeds the maximum allowed for any data type (8000).",
+    ),
+    (
         "VARIABLE_REDECLARED",
         "Msg 134, Level 15, State 2: The variable name 'w1' has already been declared. Variable names must be unique within a query batch or stored procedure.",
     ),
@@ -44,6 +48,10 @@ const SHOWN: &[(&str, &str)] = &[
     (
         "TOO_DEEP",
         "Msg 191, Level 15, State 1: Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
+    ),
+    (
+        "UNICODE_TYPE_SIZE",
+        "Msg 2717, Level 15, State 2: The size (w1) given to the type 'w2' exceeds the maximum allowed (4000).",
     ),
     ("UNKNOWN_FUNCTION", "Msg 195, Level 15, State 10: 'w1' is not a recognized built-in function name."),
     (

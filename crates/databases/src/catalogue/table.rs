@@ -365,6 +365,19 @@ impl TableDefinition {
         self.columns.iter().map(|column| column.id).max().unwrap_or(0) + 1
     }
 
+    /// Returns the PRIMARY KEY or UNIQUE constraint that a FOREIGN KEY is bound to: of those of its columns the one that was there when
+    /// it was made. None if that is an index.
+    pub fn key_of_reference(&self, reference: &ForeignKey) -> Option<&KeyConstraint> {
+        let of_columns = |columns: &[(String, bool)]| {
+            columns.len() == reference.referenced.len()
+                && columns.iter().all(|(name, _)| reference.referenced.iter().any(|own| same_name(own, name)))
+        };
+        let keys = || self.keys.iter().filter(|key| of_columns(&key.columns));
+        let before = keys().filter(|key| key.object_id < reference.object_id).min_by_key(|key| key.object_id);
+        let by_index = || self.indexes.iter().any(|index| index.unique && of_columns(&index.columns));
+        before.or_else(|| if by_index() { None } else { keys().next() })
+    }
+
     /// Returns the next free `index_id`; 1 is the clustered index's.
     pub fn next_index_id(&self) -> i32 {
         let used =

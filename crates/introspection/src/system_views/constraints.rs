@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use databases::catalogue::definition_text;
-use databases::catalogue::{TableDefinition, same_name};
+use databases::catalogue::{ForeignKey, TableDefinition, same_name};
 use query::Datum;
 
 use crate::system_views::entry::{Context, Entry};
@@ -103,12 +103,16 @@ fn referenced<'t>(
 }
 
 /// Returns name and `index_id` of the key or unique index that a FOREIGN KEY of these columns refers to.
-pub(super) fn referenced_key<'t>(target: &'t TableDefinition, columns: &[String]) -> Option<(&'t str, i32)> {
+pub(super) fn referenced_key<'t>(
+    target: &'t TableDefinition,
+    reference: &ForeignKey,
+) -> Option<(&'t str, i32)> {
+    let columns = &reference.referenced;
     let matches = |own: &[(String, bool)]| {
         own.len() == columns.len()
             && own.iter().all(|(name, _)| columns.iter().any(|column| same_name(column, name)))
     };
-    let key = target.keys.iter().find(|key| matches(&key.columns));
+    let key = target.key_of_reference(reference);
     let index = || {
         let unique = |index: &&databases::catalogue::Index| index.unique && index.filter.is_none();
         target.indexes.iter().filter(unique).find(|index| matches(&index.columns))
@@ -125,7 +129,7 @@ fn foreign_keys(context: &Context<'_>, view: &mut View) {
             let names = (key.name.as_str(), key.object_id, table.object_id);
             view.add(object(context, table, names, ("F", "FOREIGN_KEY_CONSTRAINT")));
             view.set("referenced_object_id", target.map_or(Datum::Null, |target| int(target.object_id)));
-            if let Some((_, index_id)) = target.and_then(|target| referenced_key(target, &key.referenced)) {
+            if let Some((_, index_id)) = target.and_then(|target| referenced_key(target, key)) {
                 view.set("key_index_id", int(index_id));
             }
             view.set("is_system_named", bit(is_made(&key.name, "FK", key.object_id)));

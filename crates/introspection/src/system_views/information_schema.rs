@@ -375,7 +375,7 @@ fn referential_constraints(context: &Context<'_>, view: &mut View) {
             let target = tables
                 .iter()
                 .find(|other| same_name(&other.schema, &key.schema) && same_name(&other.name, &key.table));
-            let unique = target.and_then(|target| referenced_key(target, &key.referenced));
+            let unique = target.and_then(|target| referenced_key(target, key));
             view.add([
                 ("CONSTRAINT_CATALOG", text(&table.database)),
                 ("CONSTRAINT_SCHEMA", text(&table.schema)),

@@ -157,6 +157,10 @@ fn written_call(
         }
         Written::NullIf => {
             let [value, other] = bound_arguments(binder, call, scope)?;
+            if value.untyped_null {
+                let text = "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first argument has to be known.";
+                return Err(SqlError::new(4151, 16, 1, text));
+            }
             check_repeated(&value.expr)?;
             let equal = super::condition::compare(value.clone(), Comparison::Equal, other)?;
             let sql_type = value.sql_type.clone();

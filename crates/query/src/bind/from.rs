@@ -343,13 +343,49 @@ fn view_source(
     binder.common_tables.replace(hidden);
     binder.recursions.replace(recursions);
     binder.database.replace(database);
-    let mut source = aliased(bound?, alias.unwrap_or(name), view.columns.as_deref())?;
+    let bound = with_known_columns(bound?, &view.known, view.columns.is_some(), name)?;
+    let mut source = aliased(bound, alias.unwrap_or(name), view.columns.as_deref())?;
     if alias.is_none() {
         for column in &mut source.columns {
             column.schema = Some(view.schema.clone());
         }
     }
     Ok(source)
+}
+
+/// A view's rows with the columns that it had when it was made: `*` of a table that has more of them since does not add to it.
+/// `by_place`: its columns have names of their own, so that those of the query are known by their places.
+///
+/// Errors: 4502 if the query has fewer.
+fn with_known_columns(
+    bound: BoundQuery,
+    known: &[String],
+    by_place: bool,
+    name: &str,
+) -> Result<BoundQuery, SqlError> {
+    if known.is_empty() || known.len() == bound.columns.len() {
+        return Ok(bound);
+    }
+    if known.len() > bound.columns.len() {
+        let text = format!("View or function '{name}' has more column names specified than columns defined.");
+        return Err(SqlError::new(4502, 16, 1, text));
+    }
+    let mut wanted = known.iter().peekable();
+    let mut places: Vec<usize> = Vec::with_capacity(known.len());
+    for (place, column) in bound.columns.iter().enumerate() {
+        if wanted.next_if(|name| by_place || same_name(name, &column.name)).is_some() {
+            places.push(place);
+        }
+    }
+    if wanted.peek().is_some() {
+        places = (0..known.len()).collect();
+    }
+    let fields = bound.plan.schema().fields();
+    let kept = places.iter().filter_map(|place| fields.get(*place)).map(|field| reference(field.name()));
+    let kept: Vec<_> = kept.collect();
+    let plan = LogicalPlanBuilder::from(bound.plan).project(kept).and_then(LogicalPlanBuilder::build);
+    let columns = places.iter().filter_map(|place| bound.columns.get(*place)).cloned().collect();
+    Ok(BoundQuery { plan: plan.map_err(|error| plan_error(error))?, columns })
 }
 
 fn find_common_table(binder: &Binder<'_>, name: &str) -> Option<(usize, tsql::query::CommonTable)> {

@@ -87,6 +87,8 @@ pub struct ViewQuery {
     pub schema: String,
     /// Column names, if listed.
     pub columns: Option<Vec<String>>,
+    /// The columns of its query when it was made or last refreshed; empty if they are not known.
+    pub known: Vec<String>,
     /// The query.
     pub query: tsql::query::Query,
 }

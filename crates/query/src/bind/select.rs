@@ -21,7 +21,7 @@ use tsql::SqlError;
 use tsql::errors;
 use tsql::expression::{Expr as Ast, Literal};
 use tsql::for_clause::ForClause;
-use tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem};
+use tsql::query::{CommonTable, OrderItem, Query, QueryBody, Select, SelectItem};
 use tsql::same_name;
 
 /// Where the select list of a body's first SELECT says the same as `written`.
@@ -73,25 +73,35 @@ struct Item {
 type Order = Vec<Result<usize, Typed>>;
 
 impl Binder<'_> {
-    /// A query. `parent` is the scope of the query around it.
-    pub fn query(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
-        let before = self.common_tables.borrow().len();
-        for (index, table) in query.with.iter().enumerate() {
-            if query.with.iter().skip(index + 1).any(|other| same_name(&other.name, &table.name)) {
+    /// Binds what stands behind WITH. Errors: 239 for a name twice, and those of `bind`.
+    pub fn with_common_tables<T>(
+        &self,
+        with: &[CommonTable],
+        bind: impl FnOnce() -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        for (index, table) in with.iter().enumerate() {
+            if with.iter().skip(index + 1).any(|other| same_name(&other.name, &table.name)) {
                 let text = format!("Duplicate common table expression name '{}' was specified.", table.name);
                 return Err(SqlError::new(239, 16, 1, text));
             }
         }
-        self.common_tables.borrow_mut().extend(query.with.iter().cloned());
+        let before = self.common_tables.borrow().len();
+        self.common_tables.borrow_mut().extend(with.iter().cloned());
+        let bound = bind();
+        self.common_tables.borrow_mut().truncate(before);
+        bound
+    }
+
+    /// A query. `parent` is the scope of the query around it.
+    pub fn query(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
         if query.max_recursion.is_some() {
             self.max_recursion.set(query.max_recursion);
         }
         let around = query.schema.as_ref().map(|schema| self.schema.replace(Some(schema.clone())));
-        let result = query_within(self, query, parent);
+        let result = self.with_common_tables(&query.with, || query_within(self, query, parent));
         if let Some(around) = around {
             self.schema.replace(around);
         }
-        self.common_tables.borrow_mut().truncate(before);
         result
     }
 

@@ -47,7 +47,13 @@ impl Declared {
                         panic!("no view: {batch}");
                     };
                     let schema = module.name.schema.clone().unwrap_or_else(|| "dbo".to_owned());
-                    let view = ViewQuery { database: "master".to_owned(), schema, columns, query: *query };
+                    let view = ViewQuery {
+                        database: "master".to_owned(),
+                        schema,
+                        columns,
+                        known: Vec::new(),
+                        query: *query,
+                    };
                     self.views.push((module.name, view));
                 }
                 StatementKind::Declare(variables) => {

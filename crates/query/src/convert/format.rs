@@ -236,6 +236,11 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
         ),
         14 | 114 => format!("{}{}", clock(), fraction().replacen('.', ":", 1)),
         20 | 120 => dated(iso_date(), clock(), " "),
+        22 => dated(
+            format!("{month:02}/{day:02}/{short:02}"),
+            format!("{twelve:2}:{minute:02}:{second:02} {half}"),
+            " ",
+        ),
         23 => iso_date(),
         100 => dated(format!("{month_name} {day:2} {year:04}"), format!("{twelve:2}:{minute:02}{half}"), " "),
         126 | 127 => {

@@ -132,6 +132,10 @@ fn end_of(call: &Call<'_, dyn Facts>, left: bool) -> Result<Typed, SqlError> {
 
 fn substring(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value, start, count] = call.take()?;
+    if value.untyped_null {
+        let text = "Argument data type NULL is invalid for argument 1 of substring function.";
+        return Err(SqlError::new(8116, 16, 1, text));
+    }
     if value.sql_type.is_binary() {
         return bytes::substring(value, start, count);
     }

@@ -322,6 +322,11 @@ impl Parser<'_> {
 
     fn word_primary(&mut self) -> Parsed<Expr> {
         let call = self.is_symbol_ahead(1, "(");
+        for name in ["PARSE", "TRY_PARSE"] {
+            if call && self.is_bare_ahead(0, name) {
+                return Err(SqlError::unsupported(name).at_line(self.line()));
+            }
+        }
         let Some(keyword) = self.keyword_ahead(0) else { return self.name_or_call() };
         match keyword {
             Keyword::Case => self.case(),

@@ -1,5 +1,7 @@
 //! SET, DECLARE, EXEC.
 
+use tds::SqlType;
+
 use super::expression::xml_method;
 use super::name::unknown_server;
 use super::query::{assignment_operator, compound};
@@ -53,7 +55,16 @@ impl Parser<'_> {
         if let Some(cursor) = self.declare_cursor()? {
             return Ok(cursor);
         }
-        Ok(StatementKind::Declare(self.declarations()?))
+        let line = self.line();
+        let declarations = self.declarations()?;
+        let old = |declared: &Declaration| {
+            matches!(declared.sql_type, SqlType::Text | SqlType::NText | SqlType::Image)
+        };
+        if declarations.iter().any(old) {
+            let text = "The text, ntext, and image data types are invalid for local variables.";
+            return Err(SqlError::new(2739, 16, 1, text).at_line(line));
+        }
+        Ok(StatementKind::Declare(declarations))
     }
 
     /// The columns of a table variable, after TABLE.
@@ -85,6 +96,8 @@ impl Parser<'_> {
                 );
             }
             let sql_type = self.declared_type(declarations.len() + 1)?;
+            // Every parameter and variable may be NULL.
+            self.accept_word(Keyword::Null);
             let value = if self.accept_symbol("=") { Some(self.expression()?) } else { None };
             let output = self.accept_word(Keyword::Output) || self.accept_word(Keyword::Out);
             let read_only = self.accept_word(Keyword::Readonly);

@@ -50,7 +50,7 @@ impl Parser<'_> {
         let mut text = name.clone();
         let sized = self.is_symbol("(");
         if sized {
-            text.push_str(&self.type_arguments()?);
+            text.push_str(&self.type_arguments(&name)?);
         }
         let parsed: SqlType = text.parse().map_err(|_| self.unknown_type(&name, &text))?;
         Ok(if !sized && place == TypePlace::Cast { cast_length(parsed) } else { parsed })
@@ -93,13 +93,20 @@ impl Parser<'_> {
         self.name()
     }
 
-    fn type_arguments(&mut self) -> Parsed<String> {
+    /// What stands in parentheses behind a type's name. Errors: 102 for a word other than max, but for the types that have more.
+    fn type_arguments(&mut self, name: &str) -> Parsed<String> {
+        let takes_words = ["xml", "vector"].iter().any(|known| name.eq_ignore_ascii_case(known))
+            || name.parse::<SqlType>().is_err();
         let mut text = String::from("(");
         self.expect_symbol("(")?;
         loop {
             match self.kind() {
                 Some(TokenKind::Integer(digits)) => text.push_str(digits),
-                Some(TokenKind::Word(word) | TokenKind::Quoted(word)) => text.push_str(word),
+                Some(TokenKind::Word(word) | TokenKind::Quoted(word))
+                    if takes_words || word.eq_ignore_ascii_case("max") =>
+                {
+                    text.push_str(word);
+                }
                 _ => return Err(self.unexpected()),
             }
             self.advance();
@@ -133,6 +140,17 @@ impl Parser<'_> {
         }
         if name.eq_ignore_ascii_case("xml") {
             return SqlError::unsupported("A schema collection of a type xml").at_line(line);
+        }
+        if let Err(ParseTypeError { reason: ParseTypeErrorReason::OutOfRange { value, max, .. }, .. }) =
+            text.parse::<SqlType>()
+            && value > max
+            && matches!(max, 4000 | 8000)
+        {
+            let error = match value {
+                8001.. => errors::TYPE_SIZE.with([&value.to_string(), name]),
+                _ => errors::UNICODE_TYPE_SIZE.with([&value.to_string(), name]),
+            };
+            return error.at_line(line);
         }
         SqlError::new(
             1001,

@@ -294,9 +294,7 @@ pub(crate) fn refuse_referenced_key(
 ) -> Result<(), SqlError> {
     let Some(own) = table.keys.iter().find(|key| same_name(&key.name, constraint)) else { return Ok(()) };
     for (other, key) in references::referring_tables(session, table)? {
-        let same = key.referenced.len() == own.columns.len()
-            && own.columns.iter().all(|(name, _)| key.referenced.iter().any(|other| same_name(other, name)));
-        if same {
+        if table.key_of_reference(&key).is_some_and(|bound| bound.object_id == own.object_id) {
             return Err(SqlError::new(
                 3725,
                 16,

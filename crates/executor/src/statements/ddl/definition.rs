@@ -78,6 +78,20 @@ pub(crate) fn add_column(
             ),
         ));
     }
+    if sql_type == SqlType::RowVersion
+        && let Some(other) = table.columns.iter().find(|column| column.sql_type == SqlType::RowVersion)
+        && other.name != clause.name
+    {
+        return Err(SqlError::new(
+            2738,
+            16,
+            2,
+            format!(
+                "A table can only have one timestamp column. Because table '{}' already has one, the column '{}' cannot be added.",
+                table.name, clause.name
+            ),
+        ));
+    }
     if let Some(collation) = &clause.collation
         && tds::Collation::from_name(collation).is_none()
     {

@@ -88,6 +88,50 @@ pub(crate) fn create_module(
     }
 }
 
+/// sp_refreshview and sp_refreshsqlmodule: the columns of a view or function are those that its query has now. Errors: 15009 for
+/// what is no module, 15165 for what is no view where `views_only`, and those of the query.
+pub(crate) fn refresh_module(
+    session: &mut Session,
+    name: &ObjectName,
+    views_only: bool,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let Some((id, module)) = session.work.find_module(name, &session.database)? else {
+        let text = format!(
+            "The object '{name}' does not exist in database '{}' or is invalid for this operation.",
+            session.database
+        );
+        return Err(SqlError::new(15009, 16, 1, text));
+    };
+    if views_only && module.definition.kind.word() != ModuleKind::View.word() {
+        let text = format!("Could not find object '{name}' or you do not have permission.");
+        return Err(SqlError::new(15165, 16, 1, text));
+    }
+    let mut definition = module.definition.clone();
+    let columns = match module.body()? {
+        Some(ModuleBody::View { columns, query, .. }) => {
+            query_columns(session, name, columns.as_deref(), query, frame)?
+        }
+        Some(ModuleBody::InlineFunction { parameters, query }) => {
+            let mut inner = frame.inner()?;
+            describe_declarations(session, parameters, &mut inner)?;
+            query_columns(session, name, None, query, &inner)?
+        }
+        _ => return Ok(()),
+    };
+    if definition.renamed_columns && columns.len() == definition.columns.len() {
+        return Ok(());
+    }
+    definition.columns = columns;
+    definition.renamed_columns = false;
+    definition.modified_us = now_us();
+    definition.prune_properties();
+    let mark = session.work.start_change()?;
+    let kept = keep_module(session, id, &definition, place_of(name));
+    session.work.end_statement(&mark, kept.is_ok())?;
+    kept
+}
+
 /// Looks up the types of parameters. Errors: those of [`check_parameters`], 40515 for a table that is passed to a function.
 fn check_parameters_of(session: &Session, body: &ModuleBody) -> Result<(), SqlError> {
     let parameters = match body {
@@ -380,6 +424,8 @@ fn check_function(statements: &[Statement]) -> Result<(), SqlError> {
             StatementKind::BeginTransaction(_) => side_effect("BEGIN TRANSACTION"),
             StatementKind::Commit => side_effect("COMMIT TRANSACTION"),
             StatementKind::Rollback(_) => side_effect("ROLLBACK TRANSACTION"),
+            StatementKind::Save(_) => side_effect("SAVE TRANSACTION"),
+            StatementKind::WaitForDelay(_) => side_effect("WAITFOR"),
             StatementKind::TryCatch { .. } => side_effect("BEGIN TRY"),
             StatementKind::SetOption(_) => side_effect("SET OPTION ON"),
             StatementKind::CreateTable(_) => side_effect("CREATE TABLE"),

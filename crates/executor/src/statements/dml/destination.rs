@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use databases::catalogue::TableDefinition;
+use databases::catalogue::{ColumnDefinition, TableDefinition};
 use databases::storage::LockMode;
 use databases::store_error::uncommittable;
 use databases::table::{TableWriter, WriteOptions, WritePlan};
@@ -10,7 +10,9 @@ use query::Binder;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
+use tsql::ast::{Insert, InsertSource};
 use tsql::errors;
+use tsql::expression::Expr;
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -142,6 +144,37 @@ pub(crate) fn target_columns(
         return Err(errors::IDENTITY_VALUE_MISSING.with([&table.name]));
     }
     Ok(targets)
+}
+
+/// An INSERT of VALUES without its rowversion column, if every row has DEFAULT for it; None for any other.
+pub(crate) fn without_row_version(insert: &Insert, table: &TableDefinition) -> Option<Insert> {
+    let InsertSource::Values(rows) = &insert.source else { return None };
+    let is_row_version = |column: &ColumnDefinition| column.sql_type == SqlType::RowVersion;
+    let place = match &insert.columns {
+        Some(names) => names.iter().position(|name| {
+            table.position(name).and_then(|place| table.columns.get(place)).is_some_and(is_row_version)
+        })?,
+        // Without a list the values are those of all columns that may get one.
+        None => {
+            let given = |column: &&ColumnDefinition| column.computed.is_none() && column.identity.is_none();
+            let columns: Vec<&ColumnDefinition> = table.columns.iter().filter(given).collect();
+            let place = columns.iter().position(|column| is_row_version(column))?;
+            rows.iter().all(|row| row.len() == columns.len()).then_some(place)?
+        }
+    };
+    if !rows.iter().all(|row| matches!(row.get(place), Some(None))) {
+        return None;
+    }
+    let without = |row: &Vec<Option<Expr>>| {
+        let (before, after) = row.split_at_checked(place)?;
+        Some(before.iter().chain(after.get(1..)?).cloned().collect())
+    };
+    let rows: Option<Vec<Vec<Option<Expr>>>> = rows.iter().map(without).collect();
+    let columns = insert.columns.as_ref().map(|names| {
+        let kept = names.iter().enumerate().filter(|(at, _)| *at != place);
+        kept.map(|(_, name)| name.clone()).collect()
+    });
+    Some(Insert { columns, source: InsertSource::Values(rows?), ..insert.clone() })
 }
 
 /// Whether SET IDENTITY_INSERT is on for the table.

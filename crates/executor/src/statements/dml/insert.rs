@@ -74,6 +74,8 @@ pub async fn run(
     let through = insert_through(session, insert)?;
     let insert = through.as_ref().unwrap_or(insert);
     let table = destination::writable(session, &insert.table)?;
+    let defaulted = destination::without_row_version(insert, &table.definition);
+    let insert = defaulted.as_ref().unwrap_or(insert);
     check_output(session, &table.definition, &[Event::Insert], insert.output.as_ref())?;
     let kind = frame.done_kind();
     if let InsertSource::Execute(call) = &insert.source {
@@ -192,9 +194,8 @@ pub(crate) async fn insert_rows(
     let mut how = None;
     match &insert.source {
         InsertSource::Values(rows) => {
-            let listed = insert.columns.is_some();
             let rows = rows.get(..limit.min(rows.len())).unwrap_or_default();
-            let input = values_of(session, rows, targets, &table.definition, listed, frame).await?;
+            let input = values_of(session, insert, rows, targets, &table.definition, frame).await?;
             writer = destination::writer_of(session, &table, frame, "INSERT", false)?;
             let batch = writer.write(input)?;
             written.push(batch);
@@ -326,12 +327,13 @@ async fn insert_query(
 /// The rows of VALUES.
 async fn values_of(
     session: &mut Session,
+    insert: &Insert,
     rows: &[Vec<Option<Expr>>],
     targets: &[usize],
     table: &TableDefinition,
-    listed: bool,
     frame: &Frame,
 ) -> Result<InputRows, SqlError> {
+    let listed = insert.columns.is_some();
     for row in rows {
         if row.len() != targets.len() && rows.iter().any(|other| other.len() != row.len()) {
             return Err(SqlError::new(
@@ -359,7 +361,8 @@ async fn values_of(
                 Some(expr) => binder.listed_value(expr, &Scope::empty()).map(Some),
                 None => Ok(None),
             };
-            rows.iter().map(bind).collect::<Result<Vec<_>, _>>()?
+            binder
+                .with_common_tables(&insert.with, || rows.iter().map(bind).collect::<Result<Vec<_>, _>>())?
         };
         for typed in bound {
             let default = || plan.defaults.get(*position).cloned().flatten();

@@ -48,6 +48,10 @@ pub async fn run(
             return assign_from(session, query, select, frame, output).await;
         }
     }
+    if assigns(&query.body) {
+        let text = "Variable assignment is not allowed in a statement containing a top level UNION, INTERSECT or EXCEPT operator.";
+        return Err(SqlError::new(10734, 15, 1, text));
+    }
     if let Some(into) = into_of(&query.body) {
         let mut query = without_into(query);
         let call = into_identity::take_call(&mut query)?;
@@ -397,4 +401,15 @@ fn without_into(query: &Query) -> Query {
 /// The variable that stands for a column of the row at hand; no T-SQL name has a blank.
 pub(crate) fn row_variable(index: usize) -> String {
     format!("@ {index}")
+}
+
+/// Whether a branch of set operators assigns to variables.
+fn assigns(body: &QueryBody) -> bool {
+    match body {
+        QueryBody::Select(select) => {
+            select.into.is_none() && select.items.iter().any(|item| matches!(item, SelectItem::Assign { .. }))
+        }
+        QueryBody::Nested(query) => assigns(&query.body),
+        QueryBody::Set { left, right, .. } => assigns(left) || assigns(right),
+    }
 }

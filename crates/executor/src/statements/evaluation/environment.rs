@@ -129,6 +129,7 @@ impl Environment for SessionEnvironment<'_> {
                 true => Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
                 false => columns.clone(),
             },
+            known: definition.columns.iter().map(|column| column.name.clone()).collect(),
             query: Query { schema, ..query.as_ref().clone() },
         }))
     }
@@ -234,7 +235,7 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Result<Facts, SqlErr
     facts.transaction_count = i64::from(session.work.depth());
     facts.is_uncommittable = session.work.is_doomed();
     facts.isolation_level = session.settings.isolation_level;
-    facts.ansi_padding = session.settings.ansi_padding;
+    facts.session_options = session.settings.shown();
     facts.options = session.settings.options();
     facts.session_context = Arc::clone(&session.context);
     facts.row_version = session.instance.row_version();

@@ -38,7 +38,7 @@ pub(crate) async fn call_procedure(
     let mut inner = frame.inner()?;
     inner.procedure.clone_from(name);
     inner.module_id = module.definition.object_id;
-    let places = placed(name, parameters, arguments)?;
+    let places = places(name, parameters, arguments.iter().map(|argument| argument.name.as_str()))?;
     let mut given: Vec<Option<usize>> = vec![None; parameters.len()];
     for (argument, place) in places.iter().enumerate() {
         if let Some(slot) = given.get_mut(*place) {
@@ -101,26 +101,29 @@ pub(crate) async fn call_procedure(
     Ok(outcome)
 }
 
-/// For each argument the position of its parameter.
-fn placed(name: &str, parameters: &[Declaration], arguments: &[Argument]) -> Result<Vec<usize>, SqlError> {
+/// For each argument, by its name or an empty one, the position of its parameter. Errors: 8143, 8144, 8145.
+pub(super) fn places<'a>(
+    name: &str,
+    parameters: &[Declaration],
+    arguments: impl ExactSizeIterator<Item = &'a str>,
+) -> Result<Vec<usize>, SqlError> {
     if arguments.len() > parameters.len() {
         let text = format!("Procedure or function {name} has too many arguments specified.");
         return Err(SqlError::new(8144, 16, 2, text));
     }
     let mut places: Vec<usize> = Vec::with_capacity(arguments.len());
-    for (position, argument) in arguments.iter().enumerate() {
-        let place = if argument.name.is_empty() {
+    for (position, argument) in arguments.enumerate() {
+        let place = if argument.is_empty() {
             position
         } else {
-            let named =
-                parameters.iter().position(|parameter| parameter.name.eq_ignore_ascii_case(&argument.name));
+            let named = parameters.iter().position(|parameter| parameter.name.eq_ignore_ascii_case(argument));
             named.ok_or_else(|| {
-                let text = format!("{} is not a parameter for procedure {name}.", argument.name);
+                let text = format!("{argument} is not a parameter for procedure {name}.");
                 SqlError::new(8145, 16, 2, text)
             })?
         };
         if places.contains(&place) {
-            let text = format!("Parameter '{}' was supplied multiple times.", argument.name);
+            let text = format!("Parameter '{argument}' was supplied multiple times.");
             return Err(SqlError::new(8143, 16, 1, text));
         }
         places.push(place);

@@ -6,16 +6,18 @@ use query::Datum;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
-use tsql::ast::Execute;
+use tsql::ast::{Execute, ModuleBody};
 use tsql::errors;
-use tsql::expression::Expr;
+use tsql::expression::{DEFAULT_ARGUMENT, Expr, FunctionCall};
 use tsql::parse_declarations;
+use tsql::parse_object_name;
 
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
 use crate::session::response::Response;
 use crate::session::work::variables;
+use crate::statements::ddl::module;
 use crate::statements::ddl::rename;
 use crate::statements::dml::parallel;
 use crate::statements::evaluation::answer;
@@ -37,6 +39,10 @@ use crate::statements::procedures::space;
 use crate::statements::procedures::triggers;
 use crate::statements::procedures::views;
 
+const REFRESH_VIEW: Signature = Signature { name: "sp_refreshview", parameters: &["@viewname"], required: 1 };
+const REFRESH_MODULE: Signature =
+    Signature { name: "sp_refreshsqlmodule", parameters: &["@name", "@namespace"], required: 1 };
+const RECOMPILE: Signature = Signature { name: "sp_recompile", parameters: &["@objname"], required: 1 };
 const RENAME: Signature =
     Signature { name: "sp_rename", parameters: &["@objname", "@newname", "@objtype"], required: 2 };
 
@@ -52,6 +58,16 @@ pub(crate) async fn execute_procedure(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
+    if let Some(module) = own_procedure(session, &execute.procedure)?
+        && let Some(call) = function_call(&module, execute)?
+    {
+        let (value, sql_type) = evaluate::value(session, &call, frame).await?;
+        if let Some(status) = &execute.status {
+            frame.assign(status, value, &sql_type)?;
+        }
+        show::end_scope(0, frame, output).await;
+        return Ok(Flow::Next);
+    }
     let mut arguments = Vec::with_capacity(execute.arguments.len());
     for argument in &execute.arguments {
         let table = match &argument.value {
@@ -117,6 +133,34 @@ pub(crate) fn own_procedure(
     }
     let name = resolve::resolved(session, name)?;
     Ok(session.work.find_module(&name, &session.database)?.map(|(_, module)| module))
+}
+
+/// The call that EXEC of a scalar function is; None for any other module. Errors: 8144 and 8145 for arguments that do not fit.
+fn function_call(module: &Module, execute: &Execute) -> Result<Option<Expr>, SqlError> {
+    let Some(ModuleBody::ScalarFunction { parameters, .. }) = module.body()? else { return Ok(None) };
+    let definition = &module.definition;
+    let places = call::places(
+        &definition.name,
+        parameters,
+        execute.arguments.iter().map(|argument| argument.name.as_deref().unwrap_or_default()),
+    )?;
+    let default = || Expr::Variable(DEFAULT_ARGUMENT.to_owned());
+    let mut arguments: Vec<Expr> = parameters.iter().map(|_| default()).collect();
+    for (argument, place) in execute.arguments.iter().zip(places) {
+        if let (Some(slot), Some(value)) = (arguments.get_mut(place), &argument.value) {
+            *slot = value.clone();
+        }
+    }
+    Ok(Some(Expr::Function(Box::new(FunctionCall {
+        name: definition.name.clone(),
+        database: Some(definition.database.clone()),
+        schema: Some(definition.schema.clone()),
+        arguments,
+        star: false,
+        distinct: false,
+        over: None,
+        within_group: Vec::new(),
+    }))))
 }
 
 /// EXEC ('…'). The flow says if an error has ended it.
@@ -235,6 +279,10 @@ pub(crate) async fn run_system_procedure(
             answer::inform(session, SqlError::new(15477, 0, 1, caution), output).await;
             Ok(Outcome::plain())
         }
+        "sp_refreshview" | "sp_refreshsqlmodule" | "sp_recompile" => {
+            refresh(session, name, arguments, frame)?;
+            Ok(Outcome::plain())
+        }
         "sp_set_session_context" => {
             let parameters = SET_SESSION_CONTEXT.bind(arguments)?;
             let key = parameters.text(0).filter(|key| !key.is_empty() && key.len() <= 256);
@@ -266,4 +314,40 @@ pub(crate) async fn run_system_procedure(
             Ok(Outcome::plain())
         }
     }
+}
+
+/// sp_refreshview and sp_refreshsqlmodule, and sp_recompile, for which it is enough that the object is there: no plan is kept.
+/// Errors: 15009.
+fn refresh(
+    session: &mut Session,
+    procedure: &str,
+    arguments: &[Argument],
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let signature = match procedure {
+        "sp_refreshview" => REFRESH_VIEW,
+        "sp_recompile" => RECOMPILE,
+        _ => REFRESH_MODULE,
+    };
+    let parameters = signature.bind(arguments)?;
+    let text = parameters.text(0).unwrap_or_default();
+    let missing = || {
+        let text = format!(
+            "The object '{text}' does not exist in database '{}' or is invalid for this operation.",
+            session.database
+        );
+        SqlError::new(15009, 16, 1, text)
+    };
+    let name = parse_object_name(&text).map_err(|_| missing())?;
+    if procedure == "sp_recompile" {
+        let (work, database) = (&session.work, &session.database);
+        let is_there = work.find(&name, database)?.is_some() || work.find_module(&name, database)?.is_some();
+        return if is_there { Ok(()) } else { Err(missing()) };
+    }
+    if let Some(namespace) = parameters.text(1)
+        && !namespace.eq_ignore_ascii_case("OBJECT")
+    {
+        return Err(SqlError::unsupported(&format!("sp_refreshsqlmodule of {namespace}")));
+    }
+    module::refresh_module(session, &name, procedure == "sp_refreshview", frame)
 }
