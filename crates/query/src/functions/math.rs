@@ -164,7 +164,11 @@ fn random(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
 fn is_numeric_text(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     let [value] = call.take()?;
     if is_numeric(&value.sql_type) {
-        return Typed::constant(Datum::Int(1), SqlType::Int);
+        let mut typed = typed::call(call.name, vec![value], SqlType::Int, |values| {
+            Ok(Datum::Int(i64::from(!values.first().is_none_or(Datum::is_null))))
+        });
+        typed.nullable = false;
+        return Ok(typed);
     }
     if !value.sql_type.is_character() {
         return is_convertible(call.name, &value, &SqlType::Float);

@@ -26,15 +26,10 @@ SELECT COUNT(*) FROM sys.columns WHERE object_id = OBJECT_ID('starred')
 INSERT starred VALUES (3, 4)
 SELECT b FROM starred WHERE a = 3
 ----
-[a int null, b int null]
 1 | 2
-[a int null, b int null, y int null]
 1 | 2 | 9
-[p int null, q int null]
 1 | 2
-[ int null]
 2
-[b int null]
 4
 
 SELECT y FROM starred
