@@ -1,7 +1,5 @@
 //! Columns, identity columns, computed columns.
 
-use std::sync::Arc;
-
 use query::Datum;
 use tds::SqlType;
 
@@ -71,8 +69,7 @@ pub(super) fn knows_padding(sql_type: &SqlType) -> bool {
 
 fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
     let types = user_types::of(context);
-    let tables = user_types::tables(context).into_iter().map(Arc::new);
-    for table in context.tables().into_iter().chain(tables) {
+    for table in user_types::with_table_types(context) {
         for column in &table.columns {
             let keep = match kept {
                 Kept::All => true,

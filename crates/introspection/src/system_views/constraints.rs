@@ -8,6 +8,7 @@ use query::Datum;
 
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::objects::{object, object_shape};
+use crate::system_views::user_types;
 use crate::view::{View, bit, int, text};
 
 const KEYS: &str = object_shape!("unique_index_id int!\nis_system_named bit! = 0\nis_enforced bit = 1");
@@ -43,7 +44,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 fn keys(context: &Context<'_>, view: &mut View) {
-    for table in context.tables() {
+    for table in user_types::with_table_types(context) {
         for key in &table.keys {
             let what =
                 if key.primary { ("PK", "PRIMARY_KEY_CONSTRAINT") } else { ("UQ", "UNIQUE_CONSTRAINT") };
@@ -66,7 +67,7 @@ fn column_id(table: &TableDefinition, name: &str) -> Option<i32> {
 }
 
 fn checks(context: &Context<'_>, view: &mut View) {
-    for table in context.tables() {
+    for table in user_types::with_table_types(context) {
         for check in &table.checks {
             let names = (check.name.as_str(), check.object_id, table.object_id);
             view.add(object(context, &table, names, ("C", "CHECK_CONSTRAINT")));
@@ -81,7 +82,7 @@ fn checks(context: &Context<'_>, view: &mut View) {
 }
 
 fn defaults(context: &Context<'_>, view: &mut View) {
-    for table in context.tables() {
+    for table in user_types::with_table_types(context) {
         for column in &table.columns {
             let Some(default) = &column.default else { continue };
             let names = (default.name.as_str(), default.object_id, table.object_id);

@@ -8,6 +8,7 @@ use tsql::index::DataCompression;
 
 use crate::system_views::entry::{Context, Entry};
 use crate::system_views::partitions::store_index;
+use crate::system_views::user_types;
 use crate::view::{View, bit, int, optional, text};
 
 const INDEXES: &str = "
@@ -172,7 +173,7 @@ pub fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
 
 /// Shows each index of the database's tables, and heaps as indexes of number 0.
 fn each_index(context: &Context<'_>, mut show: impl FnMut(&TableDefinition, &IndexRow<'_>)) {
-    for table in context.tables() {
+    for table in user_types::with_table_types(context) {
         index_rows(&table).iter().for_each(|row| show(&table, row));
     }
 }

@@ -1,5 +1,7 @@
 //! User-defined types in the catalogue.
 
+use std::sync::Arc;
+
 use query::Datum;
 use tsql::parse_object_name;
 
@@ -72,6 +74,11 @@ pub(super) fn tables(context: &Context<'_>) -> Vec<TableDefinition> {
             UserTypeKind::Alias { .. } => None,
         })
         .collect()
+}
+
+/// Returns the tables, and after them those of table types.
+pub(super) fn with_table_types(context: &Context<'_>) -> impl Iterator<Item = Arc<TableDefinition>> {
+    context.tables().into_iter().chain(tables(context).into_iter().map(Arc::new))
 }
 
 /// Fills sys.objects with the tables of table types.

@@ -187,3 +187,20 @@ ALTER TABLE parent DROP CONSTRAINT uq
 uq
 error 3725: The constraint 'uq' is being referenced by table 'child', foreign key constraint 'fk'.
 error 3727
+
+CREATE TYPE shaped AS TABLE (id int PRIMARY KEY, b int UNIQUE, c int CHECK (c > 1) DEFAULT 2, INDEX ix (c))
+----
+
+DECLARE @id int = (SELECT type_table_object_id FROM sys.table_types WHERE name = 'shaped')
+SELECT type_desc FROM sys.key_constraints WHERE parent_object_id = @id ORDER BY 1
+SELECT definition FROM sys.check_constraints WHERE parent_object_id = @id
+SELECT definition FROM sys.default_constraints WHERE parent_object_id = @id
+SELECT COUNT(*) FROM sys.indexes WHERE object_id = @id
+SELECT COUNT(*) FROM sys.index_columns WHERE object_id = @id
+----
+PRIMARY_KEY_CONSTRAINT
+UNIQUE_CONSTRAINT
+([c]>(1))
+((2))
+3
+3
