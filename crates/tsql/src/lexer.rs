@@ -289,7 +289,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// An amount: `$5`, `€-1.50`, `£ 3`. A sign that no digits follow is an amount of zero.
+    /// Reads an amount: `$5`, `€-1.50`, `£ 3`. A sign that no digits follow is an amount of zero.
     fn money(&mut self, sign: char) -> TokenKind {
         self.at += sign.len_utf8();
         let after_sign = self.at;

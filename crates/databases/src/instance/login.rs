@@ -19,7 +19,7 @@ pub struct LoginSettings {
     pub ansi_defaults: bool,
     /// True if the client's connection is encrypted.
     pub is_encrypted: bool,
-    /// Its connection.
+    /// Connection of the client.
     pub client: ClientConnection,
 }
 
@@ -34,7 +34,7 @@ pub struct ClientConnection {
     pub protocol_version: u32,
     /// Name of the client library.
     pub library: Option<String>,
-    /// How the login was proven: SQL, KERBEROS or AAD.
+    /// Proof of the login: SQL, KERBEROS or AAD.
     pub auth_scheme: &'static str,
     /// Packet size as agreed, in bytes.
     pub packet_size_bytes: u32,
@@ -43,7 +43,7 @@ pub struct ClientConnection {
 }
 
 impl Default for ClientConnection {
-    /// A session of the server's own, without a socket.
+    /// Returns the connection of a session of the server's own, which has no socket.
     fn default() -> Self {
         ClientConnection {
             process_id: None,

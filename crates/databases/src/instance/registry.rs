@@ -27,7 +27,7 @@ pub struct OpenSession {
     pub since: i64,
     /// True if the session's connection is encrypted.
     pub is_encrypted: bool,
-    /// Its connection.
+    /// Connection of the client.
     pub client: ClientConnection,
     /// Activity of the session.
     pub activity: Arc<Activity>,
@@ -46,7 +46,7 @@ pub struct Activity {
     pub isolation_level: AtomicU8,
     /// BEGIN TRANSACTIONs without their COMMIT.
     pub transactions: AtomicU32,
-    /// Its SET options.
+    /// SET options of the session.
     pub options: Mutex<SessionOptions>,
     /// Waits of the session, and the one that is going on.
     pub waits: Arc<SessionWaits>,
@@ -80,7 +80,7 @@ pub struct SessionOptions {
 }
 
 impl Default for SessionOptions {
-    /// Those of a new session.
+    /// Returns the options of a new session.
     fn default() -> Self {
         SessionOptions {
             text_size: i32::MAX,

@@ -27,7 +27,7 @@ pub(super) fn to_column(
         return Err(SqlError::overflow("", "float"));
     }
     if *to == SqlType::Xml && from == to {
-        // What came from a client as xml is not known to be well formed.
+        // Nobody has checked yet the xml of a client.
         return checked(array, checked_xml);
     }
     if *to == SqlType::Json && from == to {
@@ -86,7 +86,7 @@ fn kept(array: ArrayRef, column: &ColumnDefinition) -> ArrayRef {
     Arc::new(values.collect::<BinaryArray>())
 }
 
-/// Texts in the form that a check of each gives them.
+/// Returns texts in the form that `check` gives each of them. Errors: those of `check`.
 fn checked(array: &ArrayRef, check: impl Fn(&str) -> Result<String, SqlError>) -> Result<ArrayRef, SqlError> {
     let strings = array.as_string::<i32>();
     let mut builder = StringBuilder::with_capacity(strings.len(), strings.value_data().len());

@@ -206,7 +206,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What others see of the options.
+    /// Returns the options as other sessions see them.
     pub fn shown(&self) -> SessionOptions {
         SessionOptions {
             text_size: self.text_size,

@@ -450,7 +450,7 @@ fn shown_options(options: &SessionOptions) -> [Shown; 11] {
     ]
 }
 
-/// The client's process and library; no columns for sessions that no client has opened.
+/// Returns the columns of the client's process and library; none for sessions that no client has opened.
 fn shown_client(client: &ClientConnection) -> Vec<Shown> {
     let process = client.process_id.map(|id| ("host_process_id", Datum::Int(i64::from(id.cast_signed()))));
     let version = client.tds_major.map(|major| ("client_version", int(major)));

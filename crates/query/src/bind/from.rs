@@ -353,8 +353,8 @@ fn view_source(
     Ok(source)
 }
 
-/// A view's rows with the columns that it had when it was made: `*` of a table that has more of them since does not add to it.
-/// `by_place`: its columns have names of their own, so that those of the query are known by their places.
+/// Returns a view's rows with the columns that it had when it was made: `*` of a table that has more of them since adds none.
+/// Where `by_place`, the view names its columns itself, so that those of the query are known by their places.
 ///
 /// Errors: 4502 if the query has fewer.
 fn with_known_columns(

@@ -59,12 +59,12 @@ pub(crate) fn of_text(
     }
 }
 
-/// The text of an xml value that came as xml, checked: its white space stays. Errors: 9400 and its siblings.
+/// Checks the text of an xml value that came as xml, and returns its normal form with all white space. Errors: 9400 and its siblings.
 pub fn checked_xml(text: &str) -> Result<String, SqlError> {
     xml::checked(text, None, true)
 }
 
-/// The text of a json value in its normal form. Errors: 13609.
+/// Returns the text of a json value in its normal form. Errors: 13609.
 pub fn checked_json(text: &str) -> Result<String, SqlError> {
     super::json::normal(text)
 }

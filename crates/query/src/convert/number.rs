@@ -205,7 +205,7 @@ fn integer_of_bytes(bytes: &[u8]) -> i64 {
     tail.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte)) as i64
 }
 
-/// Signs without digits, which are an amount of nothing: `+`, `$`, `-.`, `,`.
+/// Returns true for signs without digits, which are an amount of nothing: `+`, `$`, `-.`, `,`.
 fn is_bare_amount(text: &str) -> bool {
     let (mut signs, mut points, mut currencies) = (0, 0, 0);
     text.chars().all(|ch| {

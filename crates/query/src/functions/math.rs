@@ -181,7 +181,7 @@ fn is_numeric_text(call: &Call<'_, dyn Facts>) -> Result<Typed, SqlError> {
     Ok(typed)
 }
 
-/// Whether a text is a number of some type. White space around it counts for nothing unless it is all there is.
+/// Returns true if a text is a number of some type. White space around it counts for nothing unless it is all there is.
 fn number_of_any_type(text: &str) -> bool {
     let is_space = |ch: char| matches!(ch, ' ' | '\t'..='\r' | '\u{a0}');
     let trimmed = text.trim_matches(is_space);

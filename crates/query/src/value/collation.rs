@@ -113,13 +113,13 @@ pub fn text_key(text: &str, fold: bool) -> String {
     if trimmed.is_ascii() { trimmed.to_ascii_lowercase() } else { trimmed.to_lowercase() }
 }
 
-/// Bytes without the zeros at their end, which count for nothing in comparisons.
+/// Returns bytes without the zeros at their end, which count for nothing in comparisons.
 pub fn without_zeros(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     bytes.get(..end).unwrap_or(bytes)
 }
 
-/// The keys of an array of varbinary.
+/// Returns the keys of an array of varbinary.
 pub fn binary_keys(array: &ArrayRef) -> ArrayRef {
     let values = array.as_binary::<i32>();
     if values.iter().flatten().all(|value| value.last() != Some(&0)) {

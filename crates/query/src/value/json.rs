@@ -62,7 +62,7 @@ pub fn value(text: &str) -> Result<&str, SqlError> {
     Ok(text.get(start..end).unwrap_or_default())
 }
 
-/// A whole text as values of type json are: without white space between tokens and without escapes that are not needed.
+/// Returns a whole text in the form of type json: without white space between tokens and without escapes that are not needed.
 ///
 /// Errors: those of [`value`].
 pub fn normal(text: &str) -> Result<String, SqlError> {
@@ -85,7 +85,7 @@ pub fn normal(text: &str) -> Result<String, SqlError> {
     Ok(normal)
 }
 
-/// A string of UTF-16 units with its quotes, and with the escapes that it cannot do without. Half a surrogate pair stays an escape.
+/// Writes a string of UTF-16 units with its quotes, and with the escapes that it cannot do without. Half a surrogate pair stays an escape.
 fn write_string(out: &mut String, units: &[u16]) {
     out.push('"');
     for ch in char::decode_utf16(units.iter().copied()) {
@@ -373,7 +373,7 @@ fn unescaped(piece: &str) -> String {
     String::from_utf16_lossy(&units(piece))
 }
 
-/// The UTF-16 units of a string without its quotes and escapes.
+/// Returns the UTF-16 units of a string without its quotes and escapes.
 fn units(piece: &str) -> Vec<u16> {
     let inner = piece.strip_prefix('"').and_then(|piece| piece.strip_suffix('"')).unwrap_or(piece);
     let mut units: Vec<u16> = Vec::with_capacity(inner.len());

@@ -163,7 +163,7 @@ impl<'a> Proof<'a> {
         }
     }
 
-    /// As `sys.dm_exec_connections.auth_scheme` names it.
+    /// Returns the name of the proof in `sys.dm_exec_connections.auth_scheme`.
     fn scheme(self) -> &'static str {
         match self {
             Self::Password => "SQL",
@@ -278,7 +278,7 @@ async fn token(
     Ok((conversation, claim))
 }
 
-/// A client's connection as the management views show it.
+/// Returns a client's connection as the management views show it.
 fn client_connection(
     login: &Login7,
     auth_scheme: &'static str,

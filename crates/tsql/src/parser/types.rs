@@ -93,7 +93,7 @@ impl Parser<'_> {
         self.name()
     }
 
-    /// What stands in parentheses behind a type's name. Errors: 102 for a word other than max, but for the types that have more.
+    /// Reads the parentheses behind a type's name. Errors: 102 for a word other than max, but for the types that have more.
     fn type_arguments(&mut self, name: &str) -> Parsed<String> {
         let takes_words = ["xml", "vector"].iter().any(|known| name.eq_ignore_ascii_case(known))
             || name.parse::<SqlType>().is_err();

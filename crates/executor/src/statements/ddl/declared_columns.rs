@@ -115,7 +115,7 @@ pub(crate) fn declared_column(
     Ok(definition)
 }
 
-/// The statement with its PRIMARY KEY nonclustered, if it does not say and something else is written as CLUSTERED.
+/// Returns the statement with its PRIMARY KEY nonclustered, if the key says nothing and another one is written as CLUSTERED.
 fn beside_clustered(create: &CreateTable) -> Option<CreateTable> {
     let of_columns = create.columns.iter().flat_map(|column| &column.constraints);
     let mut keys = create.constraints.iter().chain(of_columns);

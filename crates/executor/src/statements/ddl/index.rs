@@ -154,7 +154,7 @@ fn check_index(index: &Index, definition: &TableDefinition) -> Result<(), SqlErr
     if index.columnstore { Ok(()) } else { refuse_long_key(definition, &index.name) }
 }
 
-/// Errors: 10601, 10622.
+/// Refuses clauses that clustered indexes have not. Errors: 10601, 10622.
 fn refuse_clauses(create: &CreateIndex) -> Result<(), SqlError> {
     if create.clustered && create.filter.is_some() {
         let text = "Filtered indexes and statistics cannot be created on clustered indexes.";
@@ -166,7 +166,7 @@ fn refuse_clauses(create: &CreateIndex) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// 1913.
+/// Returns error 1913.
 fn name_taken(create: &CreateIndex) -> SqlError {
     refused(
         1913,

@@ -88,8 +88,8 @@ pub(crate) fn create_module(
     }
 }
 
-/// sp_refreshview and sp_refreshsqlmodule: the columns of a view or function are those that its query has now. Errors: 15009 for
-/// what is no module, 15165 for what is no view where `views_only`, and those of the query.
+/// Gives a view or function the columns that its query has now (sp_refreshview, sp_refreshsqlmodule). Errors: 15009 without such a
+/// module, 15165 for another one than a view where `views_only`, and those of the query.
 pub(crate) fn refresh_module(
     session: &mut Session,
     name: &ObjectName,

@@ -146,7 +146,7 @@ pub(crate) fn target_columns(
     Ok(targets)
 }
 
-/// An INSERT of VALUES without its rowversion column, if every row has DEFAULT for it; None for any other.
+/// Returns an INSERT of VALUES without its rowversion column, if every row has DEFAULT for it; None for any other.
 pub(crate) fn without_row_version(insert: &Insert, table: &TableDefinition) -> Option<Insert> {
     let InsertSource::Values(rows) = &insert.source else { return None };
     let is_row_version = |column: &ColumnDefinition| column.sql_type == SqlType::RowVersion;

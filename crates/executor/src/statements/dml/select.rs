@@ -403,7 +403,7 @@ pub(crate) fn row_variable(index: usize) -> String {
     format!("@ {index}")
 }
 
-/// Whether a branch of set operators assigns to variables.
+/// Returns true if a branch of set operators assigns to variables.
 fn assigns(body: &QueryBody) -> bool {
     match body {
         QueryBody::Select(select) => {

@@ -101,7 +101,7 @@ pub(crate) async fn call_procedure(
     Ok(outcome)
 }
 
-/// For each argument, by its name or an empty one, the position of its parameter. Errors: 8143, 8144, 8145.
+/// Returns for each argument, by its name or an empty one, the position of its parameter. Errors: 8143, 8144, 8145.
 pub(super) fn places<'a>(
     name: &str,
     parameters: &[Declaration],

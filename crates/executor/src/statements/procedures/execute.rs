@@ -135,7 +135,7 @@ pub(crate) fn own_procedure(
     Ok(session.work.find_module(&name, &session.database)?.map(|(_, module)| module))
 }
 
-/// The call that EXEC of a scalar function is; None for any other module. Errors: 8144 and 8145 for arguments that do not fit.
+/// Returns the call that EXEC of a scalar function stands for; None for any other module. Errors: 8144 and 8145 for arguments that do not fit.
 fn function_call(module: &Module, execute: &Execute) -> Result<Option<Expr>, SqlError> {
     let Some(ModuleBody::ScalarFunction { parameters, .. }) = module.body()? else { return Ok(None) };
     let definition = &module.definition;
@@ -316,8 +316,7 @@ pub(crate) async fn run_system_procedure(
     }
 }
 
-/// sp_refreshview and sp_refreshsqlmodule, and sp_recompile, for which it is enough that the object is there: no plan is kept.
-/// Errors: 15009.
+/// Runs sp_refreshview, sp_refreshsqlmodule, and sp_recompile, which only looks for the object: no plan is kept. Errors: 15009.
 fn refresh(
     session: &mut Session,
     procedure: &str,
