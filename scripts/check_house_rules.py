@@ -45,7 +45,7 @@ ARROWS = {
     "drivers": set(),
     "odbc": {"drivers"},
     "transform": {"tds", "rows", "load", "tsql", "query", "copy", "cli", "wizard"},
-    "wizard": {"tds", "rows", "formats", "load", "copy", "package", "cli", "http"},
+    "wizard": {"tds", "rows", "formats", "load", "copy", "package", "http"},
     "adbc": {"tds", "rows", "load", "drivers"},
     "python": {"tds", "rows", "formats", "objects", "load", "sign_in", "server", "copy"}
     | {"transform", "cli", "adbc"},

@@ -302,9 +302,16 @@ class CopyReport:
 def _copy_report(fields: dict[str, Any]) -> CopyReport: ...
 def _load_report(fields: dict[str, Any]) -> LoadReport: ...
 def run_copy(
-    words: list[str], on_progress: Callable[[int, int], None] | None, function: Callable[[Any], Any] | None
+    ends: tuple[str, str],
+    said: tuple[str, list[tuple[str, str]]],
+    ran: tuple[bool, str | None],
+    on_progress: Callable[[int, int], None] | None,
+    function: Callable[[Any], Any] | None,
 ) -> list[tuple[str, CopyReport | None, BaseException | None, list[str]]]:
-    """Run a copy with the words behind `bulkwire copy`: each table's name, its report or exception, and notes."""
+    """Run a copy between two ends: each table's name, its report or exception, and notes.
+
+    `said` is the options as an object of JSON, and the lookups; `ran` is whether nothing is copied, and the page about the copy.
+    """
 
 def prepare_tasks(
     connection: Connection, table: str, data: Any, options: dict[str, Any], stage_of: tuple[str, bool]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -76,7 +78,7 @@ def copy(
     on_progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> CopyReport | dict[str, CopyReport]:
-    """Copy rows from any source to any destination, with the words of `bulkwire copy`.
+    """Copy rows from any source to any destination, with the options of `bulkwire copy`.
 
     Endpoints are `mssql://user@host/database/schema.table`, files, patterns (`in/*.csv`), directories, workbooks
     (`book.xlsx#Sheet`) and other databases. A table that is missing is made from the source's types. Ctrl-C ends the copy: the
@@ -178,20 +180,22 @@ def copy(
         "memory_limit": memory_limit,
         "rejects": rejects,
         "max_errors": max_errors,
-        "report": report,
-        "dry_run": dry_run,
         **options,
     }
     function = transform if callable(transform) else None
     if isinstance(transform, os.PathLike):
         given["transform"] = transform
     elif transform is not None:
-        given["transform_query"] = transform if isinstance(transform, str) else "-"
-    words = [word for name, value in given.items() for word in _words(name, value)]
-    for name, endpoint in (lookups or {}).items():
-        words.append(f"--lookup={name}={os.fspath(endpoint)}")
-    ends = ["--", os.fspath(source), os.fspath(destination)]
-    results = run_copy([*words, *ends], on_progress, function)
+        given["transform_sql"] = transform if isinstance(transform, str) else "-"
+    keys = {name: _value(name, value) for name, value in given.items() if _is_given(value)}
+    joined = [(name, os.fspath(endpoint)) for name, endpoint in (lookups or {}).items()]
+    results = run_copy(
+        (os.fspath(source), os.fspath(destination)),
+        (json.dumps(keys, default=operator.index), joined),
+        (dry_run, None if report is None else os.fspath(report)),
+        on_progress,
+        function,
+    )
     reports = {name: report for name, report, error, _ in results if report is not None and error is None}
     if not tables:
         for _, _, error, notes in results:
@@ -207,15 +211,23 @@ def copy(
     return reports
 
 
-def _words(name: str, value: Any) -> list[str]:
-    """The words of an option; none if it is not given."""
-    flag = "--" + name.replace("_", "-")
-    if value is None or value is False or value in ((), [], {}):
-        return []
+# What True says of options that are no switches.
+_TRUE = {"create": "always", "table_lock": "on", "by_partition": "on"}
+
+
+def _is_given(value: Any) -> bool:
+    """Whether a keyword says anything."""
+    return not (value is None or value is False or value in ((), [], {}))
+
+
+def _value(name: str, value: Any) -> Any:
+    """The value of an option as JSON has it."""
     if value is True:
-        return [flag]
+        return _TRUE.get(name, True)
     if isinstance(value, Mapping):
-        return [f"{flag}={left}={right}" for left, right in value.items()]
+        return [f"{left}={right}" for left, right in value.items()]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if not isinstance(value, str) and isinstance(value, Sequence):
-        return [f"{flag}={','.join(str(item) for item in value)}"]
-    return [f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}"]
+        return [str(item) for item in value]
+    return value

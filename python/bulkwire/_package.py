@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
 from ._bulkwire import run_package_words
-from ._copy import _words
 from ._exceptions import Error
 
 Outcome = Literal["succeeded", "failed", "in doubt", "skipped", "done before"]
@@ -260,3 +259,17 @@ def run_package(
         for task in found.pop("tasks")
     ]
     return PackageReport(**found, tasks=tasks)
+
+
+def _words(name: str, value: Any) -> list[str]:
+    """The words of an option; none if it is not given."""
+    flag = "--" + name.replace("_", "-")
+    if value is None or value is False or value in ((), [], {}):
+        return []
+    if value is True:
+        return [flag]
+    if isinstance(value, Mapping):
+        return [f"{flag}={left}={right}" for left, right in value.items()]
+    if not isinstance(value, str) and isinstance(value, Sequence):
+        return [f"{flag}={','.join(str(item) for item in value)}"]
+    return [f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}"]

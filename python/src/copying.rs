@@ -1,14 +1,19 @@
-//! `bulkwire.copy`: the command's own words, run by the command's own code, with exceptions in place of exit codes.
+//! `bulkwire.copy`: a copy that keywords describe, with exceptions in place of exit codes.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bulkwire_transform::Transformer;
-use copy::{CopyError, CopyReport as Report, CopyWatch, FailedCopy, TableOutcome, TransformEngine};
+use copy::{
+    CopyError, CopyReport as Report, CopyWatch, Ends, FailedCopy, Language, Options, Spec, TableOutcome,
+    TransformEngine, Voice,
+};
 use load::Interruption;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::{Map, Value};
 
 use crate::pickled::pickled;
 use crate::row_function::RowFunction;
@@ -143,14 +148,54 @@ impl CopyWatch for Watch {
 /// What became of each table: its name, and its report or its exception.
 type Results = Vec<(String, Option<CopyReport>, Option<Py<PyAny>>, Vec<String>)>;
 
-/// Runs a copy with the words of the command.
+/// What a call asks for.
+struct Asked {
+    source: String,
+    destination: String,
+    /// The options, by their keys.
+    options: Map<String, Value>,
+    lookups: Vec<(String, String)>,
+    is_dry: bool,
+    report: Option<PathBuf>,
+}
+
+impl Asked {
+    fn spec(&self) -> Result<Spec, CopyError> {
+        let mut options = Options::from_keys(&self.options, Language::Python)?;
+        options.transformation.lookups.clone_from(&self.lookups);
+        if options.connection.url.is_none() {
+            options.connection.url = std::env::var("BULKWIRE_URL").ok().filter(|url| !url.is_empty());
+        }
+        let voice = Voice { warns: bulkwire_cli::warns, ..Voice::default() };
+        let ends = Ends::parse(&self.source, &self.destination, &options, voice)?;
+        let spec = Spec::new(&ends, &options, Language::Python, voice)?;
+        Ok(Spec { is_dry: self.is_dry, ..spec })
+    }
+
+    fn run(&self, engine: &Arc<dyn TransformEngine>, watch: &Watch) -> Result<Vec<TableOutcome>, CopyError> {
+        self.report.as_deref().map(bulkwire_cli::check_page).transpose()?;
+        let copied = copy::run(&self.spec()?, Some(engine), watch)?;
+        if let Some(page) = &self.report {
+            bulkwire_cli::write_copy_page(page, &copied.tables);
+        }
+        Ok(copied.tables)
+    }
+}
+
+/// Runs a copy of one end into the other. `said` is an object of JSON with the keys of [`copy::Options`], and the lookups; `ran` is
+/// whether nothing is copied, and the page about the copy.
 #[pyfunction]
 pub(crate) fn run_copy(
     py: Python<'_>,
-    words: Vec<String>,
+    ends: (String, String),
+    said: (String, Vec<(String, String)>),
+    ran: (bool, Option<PathBuf>),
     on_progress: Option<Py<PyAny>>,
     function: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
+    let ((source, destination), (options, lookups), (is_dry, report)) = (ends, said, ran);
+    let options = serde_json::from_str(&options).map_err(|error| failure::usage(py, error.to_string()))?;
+    let asked = Asked { source, destination, options, lookups, is_dry, report };
     let watch = Watch::default();
     let engine: Arc<dyn TransformEngine> = match function {
         Some(function) => Arc::new(RowFunction::new(function)),
@@ -158,7 +203,7 @@ pub(crate) fn run_copy(
     };
     let outcomes = interrupt::run(
         py,
-        || bulkwire_cli::copy(&words, &watch, Some(engine)),
+        || asked.run(&engine, &watch),
         || watch.interruption.interrupt(),
         |py| match &on_progress {
             Some(call) => {

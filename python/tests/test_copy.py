@@ -41,9 +41,9 @@ def test_errors_are_exceptions_of_their_kind(tmp_path: pathlib.Path, url: str) -
         with pytest.raises(bulkwire.CellError) as raised:
             bulkwire.copy(csv, "mssql:n", url=server.url)
         assert raised.value.column == "id"
-        with pytest.raises(bulkwire.UsageError, match="--writers is for loading SQL Server"):
+        with pytest.raises(bulkwire.UsageError, match=r"^writers is for loading SQL Server"):
             bulkwire.copy(csv, tmp_path / "b.csv", writers=2)
-        with pytest.raises(bulkwire.UsageError, match="unexpected argument"):
+        with pytest.raises(bulkwire.UsageError, match="there is no option `nonsense`"):
             bulkwire.copy(csv, tmp_path / "b.csv", nonsense=True)
         with pytest.raises(bulkwire.NoTableError):
             bulkwire.copy("mssql:missing", tmp_path / "b.csv", url=server.url)
@@ -123,5 +123,5 @@ def test_rows_say_what_they_do(tmp_path: pathlib.Path) -> None:
         with pytest.raises(bulkwire.PlanError, match="is to be new"):
             csv.write_text("id,name\n4,x\n")
             bulkwire.copy(csv, "mssql:t", url=server.url, action="'insert'", key="id")
-        with pytest.raises(bulkwire.UsageError, match="--key"):
+        with pytest.raises(bulkwire.UsageError, match="action needs key"):
             bulkwire.copy(csv, "mssql:t", url=server.url, action="'insert'")

@@ -80,6 +80,11 @@ pub fn say(text: &str) {
     write("message", json!({ "level": level, "text": text }));
 }
 
+/// Warns people.
+pub fn warns(text: &str) {
+    say(&format!("warning: {text}"));
+}
+
 /// A line of `--log-level`.
 pub fn trace(text: &str) {
     match is_on() {

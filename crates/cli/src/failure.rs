@@ -2,7 +2,7 @@
 
 use std::io;
 
-use copy::{CopyError, FailedCopy};
+use copy::{CopyError, FailedCopy, hints};
 use formats::FormatError;
 
 use crate::ExitStatus;
@@ -176,16 +176,6 @@ pub struct FailedLoad {
     pub line: Option<u64>,
 }
 
-/// "There is already an object named ..." (sys.messages).
-const NAME_TAKEN: i32 = 2714;
-
-/// "Invalid collation" (sys.messages).
-const UNKNOWN_COLLATION: i32 = 448;
-/// "Keyword or statement option is not supported on this platform" (sys.messages).
-const NOT_ON_THIS_PLATFORM: i32 = 16202;
-
-const NESTED: &str = "--nested-as-json stores such values as JSON text";
-
 impl Failure {
     /// Prints the error, and a hint where there is one; nothing for a reader that has gone away.
     pub fn report(&self) -> ExitStatus {
@@ -265,10 +255,8 @@ impl Failure {
             Failure::Emptied { failure, .. } | Failure::Unbegun { failure } => failure.is_in_doubt(),
             // Whatever became of the stage's rows, none is in the table.
             Failure::Staged { .. } => false,
-            Failure::Copy(failed) => copy_is_in_doubt(&failed.error),
-            Failure::Tables { failures, .. } => {
-                failures.iter().any(|(_, failed)| copy_is_in_doubt(&failed.error))
-            }
+            Failure::Copy(failed) => failed.error.is_in_doubt(),
+            Failure::Tables { failures, .. } => failures.iter().any(|(_, failed)| failed.error.is_in_doubt()),
             Failure::Client(error) | Failure::Batch { error, .. } => error.is_in_doubt(),
             Failure::Plan { error, .. }
             | Failure::Statement { error, .. }
@@ -305,12 +293,12 @@ impl Failure {
             Failure::Plan { error, .. }
             | Failure::Statement { error, .. }
             | Failure::Publish { error, .. } => error,
-            Failure::Copy(failed) => return hint_of(&failed.error),
-            Failure::Format(error) => return of_file(error),
+            Failure::Copy(failed) => return hints::of_copy(&failed.error),
+            Failure::Format(error) => return hints::of_file(error),
             _ => return None,
         };
         let is_plan = matches!(self, Failure::Plan { .. });
-        of_load(error, is_plan, matches!(self, Failure::Statement { .. }))
+        hints::of_load(error, is_plan, matches!(self, Failure::Statement { .. }))
     }
 }
 
@@ -321,101 +309,6 @@ fn is_lost(error: &load::Error) -> bool {
     is_made && matches!(transient(error), Some(Transient::Connection | Transient::Silence))
 }
 
-/// What helps against the error of a copy, in the words of the command line.
-pub fn hint_of(error: &CopyError) -> Option<&'static str> {
-    match error {
-        CopyError::Client { source, .. } => of_load(source, false, false),
-        CopyError::Unfit { error, .. } => of_load(error, false, false),
-        CopyError::Statement { error, .. } => of_load(error, false, false),
-        CopyError::Load { error, .. } => of_load(&error.source, false, false),
-        CopyError::Format(error) => of_file(error),
-        _ => None,
-    }
-}
-
-/// What helps against an error of the client. `is_plan`: of a plan; `is_statement`: of a statement that belongs to a load.
-fn of_load(error: &load::Error, is_plan: bool, is_statement: bool) -> Option<&'static str> {
-    use rows::CellErrorReason::{Inexact, Null, Parse, TimeOfDay, TooLong, Unmappable};
-    use rows::mapping::{MappingError, NoSqlType};
-    use rows::text::TextError;
-    use rows::{PlanError, Refusal, RowDecodeErrorReason};
-    let error = match error {
-        load::Error::InDoubt { source, .. } => source,
-        error => error,
-    };
-    match error {
-        load::Error::Source(source) => source.downcast_ref::<FormatError>().and_then(of_file),
-        load::Error::Cell(cell) if matches!(cell.reason, Parse(_)) && stands_for_null(&cell.value) => {
-            Some("--null-text TEXT says which text stands for NULL, as in --null-text NULL")
-        }
-        load::Error::Cell(cell) => match &cell.reason {
-            Null => {
-                Some("--null-text TEXT says which text stands for NULL; an empty field is then an empty text")
-            }
-            TooLong { .. } | TimeOfDay => Some("--allow-truncate cuts such values"),
-            Inexact(_)
-            | Parse(
-                TextError::NeedsRounding { .. }
-                | TextError::NeedsFloatRounding { .. }
-                | TextError::NeedsDateTimeRounding
-                | TextError::NeedsMinuteRounding,
-            ) => Some("--allow-rounding rounds such values"),
-            Parse(TextError::LosesOffset) => Some("--drop-time-zone keeps the local time"),
-            Parse(TextError::AmbiguousDate) => Some("--date-order mdy or dmy says which is which"),
-            Unmappable { .. } => Some("--replacement CHAR replaces such characters"),
-            _ => None,
-        },
-        load::Error::Plan(error) => match &**error {
-            PlanError::Refused { refusal, .. } => match **refusal {
-                Refusal::TimeZone { .. } => Some("--drop-time-zone keeps the local time"),
-                Refusal::Nested(_) => Some(NESTED),
-                _ => None,
-            },
-            PlanError::NoTarget(_) => Some("--map SRC=DST names the pairs, and leaves the other columns out"),
-            _ => None,
-        },
-        load::Error::Mapping(error) => match &**error {
-            MappingError::NoSqlType { reason: NoSqlType::Nested(_), .. } => Some(NESTED),
-            _ => None,
-        },
-        load::Error::RowDecode(error) => match error.reason {
-            RowDecodeErrorReason::NanosecondOverflow { .. } => {
-                Some("--datetime2 us or text, and --datetimeoffset-text, hold every year")
-            }
-            RowDecodeErrorReason::NeedsRounding { .. } => {
-                Some("--datetime2 cut cuts the seventh digit off, --datetime2 text keeps it")
-            }
-            _ => None,
-        },
-        load::Error::RejectLimit => Some("--max-errors N lets N rows be refused, --rejects FILE keeps them"),
-        load::Error::NoTable { .. } if is_plan => Some("--create makes the table from the source's columns"),
-        load::Error::Server(server) if is_statement && server.first().number == NAME_TAKEN => Some(
-            "there is such a table already, or another load has just made it; without --create rows go into it",
-        ),
-        load::Error::Server(server) if server.first().number == UNKNOWN_COLLATION => Some(
-            "--collations default leaves them to the database, and --collations map=OLD:NEW names others",
-        ),
-        load::Error::Server(server) if server.first().number == NOT_ON_THIS_PLATFORM && is_statement => Some(
-            "SQL Server on Linux takes no code page: --encoding RAW with its version 2019; without --server-side this command converts the file",
-        ),
-        load::Error::Server(server) if server.is_about_the_stream() => {
-            Some("--bisect sends such a batch again in parts; --batch-rows makes smaller ones")
-        }
-        load::Error::TimedOut { .. } => {
-            Some("--command-timeout SECONDS lets the server be silent for longer, 0 without end")
-        }
-        load::Error::Tls(_) => {
-            Some("ServerCertificate=FILE pins a certificate; TrustServerCertificate=true accepts any")
-        }
-        _ => None,
-    }
-}
-
-/// Returns true for words that programs write for NULL.
-pub(crate) fn stands_for_null(value: &str) -> bool {
-    ["NULL", "\\N", "N/A", "#N/A", "None", "NaN"].iter().any(|word| value.trim().eq_ignore_ascii_case(word))
-}
-
 /// What went wrong with a copy's endpoints before it began.
 impl From<CopyError> for Failure {
     fn from(error: CopyError) -> Self {
@@ -423,6 +316,8 @@ impl From<CopyError> for Failure {
             CopyError::Usage(text) => Self::Usage(text),
             CopyError::Config { source, .. } => Self::Config(source),
             CopyError::Format(error) => Self::Format(error),
+            CopyError::Unreadable { file, source } => Self::Unreadable { file, source },
+            CopyError::Rejects { file, source } => Self::Rejects { file, source },
             error => Self::Copy(Box::new(FailedCopy {
                 source: String::new(),
                 destination: String::new(),
@@ -459,36 +354,4 @@ fn said_once(file: &str, error: &load::LoadError) -> String {
 
 fn names(failures: &[(String, Box<FailedCopy>)]) -> String {
     failures.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn copy_is_in_doubt(error: &CopyError) -> bool {
-    match error {
-        CopyError::Client { source, .. } => source.is_in_doubt(),
-        CopyError::Statement { error, .. } => error.is_in_doubt(),
-        CopyError::Load { error, .. } => error.rows_in_doubt > 0,
-        _ => false,
-    }
-}
-
-/// What helps against a file that does not read as it should.
-fn of_file(error: &FormatError) -> Option<&'static str> {
-    use formats::Reason;
-    match &*error.reason {
-        Reason::InvalidText { .. } => {
-            Some("--encoding names the file's encoding (1252, utf-16le, ...); `bulkwire sniff` guesses it")
-        }
-        Reason::Ragged { .. } => Some(
-            "--delimiter, --quote, --row-terminator and --skip-lines say how rows are divided; `bulkwire sniff` guesses it",
-        ),
-        Reason::UnterminatedQuote | Reason::TextAfterQuote => {
-            Some("--no-quote takes quotes for data; --quote names another quote character")
-        }
-        Reason::UnknownSuffix => {
-            Some("--format csv reads any file as delimited text; `bulkwire sniff` guesses the format")
-        }
-        Reason::RowTooLong { .. } => Some(
-            "--row-terminator says what ends a row, --no-quote takes quotes for data; `bulkwire sniff` guesses both",
-        ),
-        _ => None,
-    }
 }

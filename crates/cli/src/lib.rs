@@ -13,12 +13,9 @@ pub mod companion;
 mod connection;
 mod exit_status;
 mod failure;
-mod file_format;
-mod host_file;
 mod interrupt;
 mod manual;
 mod progress;
-mod read_options;
 mod report_page;
 mod server_log;
 mod table;
@@ -34,12 +31,11 @@ use ::copy::TransformEngine;
 pub use args::WizardArgs;
 use args::{Arguments, Command, LoadArgs};
 use clap::{CommandFactory, Parser};
+pub use event_log::warns;
 pub use exit_status::ExitStatus;
 use failure::Failure;
-pub use failure::hint_of;
 use interrupt::Left;
-pub use verbs::copy::command::copy;
-pub use verbs::copy::source::{CountedSource, first_rows, fit_of, source_formats, source_of};
+pub use verbs::copy::report::{check_page, write_page as write_copy_page};
 use verbs::load::command::Outcome;
 use verbs::load::{forecast, recorded};
 pub use verbs::package::run_words::run_package;
@@ -81,7 +77,7 @@ pub fn run_with(
         companion::run(companion::TRANSFORM, own).map_err(|reason| Failure::Companion { reason })
     };
     if let (Command::Copy(arguments), None) = (&arguments.command, &engine)
-        && arguments.transformation.is_given()
+        && arguments.options.transformation.is_given()
     {
         return hand_over().unwrap_or_else(|failure| failure.report());
     }

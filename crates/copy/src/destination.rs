@@ -1,6 +1,9 @@
 //! What every destination can do.
 
+use clap::ValueEnum;
 use load::Choice;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     directed_rows::ActionCounts,
@@ -11,14 +14,15 @@ use crate::{
 };
 
 /// Whether the destination's table is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Create {
     /// If it is not there.
     #[default]
     IfMissing,
-    /// Always; a table that is there is an error.
+    /// A table that is there is an error.
     Always,
-    /// Never; a table that is missing is an error.
+    /// A table that is missing is an error.
     Never,
 }
 

@@ -1,6 +1,6 @@
 //! Why a copy failed.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, io, sync::Arc};
 
 use formats::FormatError;
 
@@ -86,6 +86,22 @@ pub enum CopyError {
         /// What became of them.
         kept: &'static str,
     },
+    /// A file that a copy needs cannot be read, or a directory cannot be made.
+    #[error("{file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The file for refused rows cannot be written.
+    #[error("{file}: {source}")]
+    Rejects {
+        /// The file.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
     /// An error of the stream of rows.
     #[error(transparent)]
     Stream(BoxError),
@@ -103,6 +119,16 @@ impl CopyError {
     /// An error of an endpoint that has errors of its own.
     pub fn endpoint(endpoint: impl Into<String>, source: impl Into<BoxError>) -> Self {
         Self::Endpoint { endpoint: endpoint.into(), source: source.into() }
+    }
+
+    /// Returns true if it is not known whether the last batch or statement took effect.
+    pub fn is_in_doubt(&self) -> bool {
+        match self {
+            Self::Client { source, .. } => source.is_in_doubt(),
+            Self::Statement { error, .. } => error.is_in_doubt(),
+            Self::Load { error, .. } => error.rows_in_doubt > 0,
+            _ => false,
+        }
     }
 
     /// An error that came through a stream of rows: one of a copy is itself.

@@ -74,6 +74,23 @@ impl Rejected<'_> {
     }
 }
 
+/// Refused rows that are shown; the file has all of them.
+pub const REJECTS_SHOWN_MAX: u64 = 10;
+
+/// Returns what people are shown of a refused row: its place, its column, the reason and the value.
+pub fn described(rejected: &Rejected<'_>) -> String {
+    let mut place = format!("{}, row {}", rejected.file, rejected.row);
+    if let Some(line) = rejected.line {
+        place += &format!(" (line {line})");
+    }
+    match (rejected.column, rejected.value) {
+        (Some(column), Some(value)) => {
+            format!("{place}, column {column:?}: {} (value: {value})", rejected.reason)
+        }
+        _ => format!("{place}: {}", rejected.reason),
+    }
+}
+
 /// Where refused rows go; shared by the threads of a load.
 #[derive(Debug)]
 pub struct Rejects {

@@ -9,10 +9,10 @@ use std::{
 };
 
 use crate::{
+    copy_report::{CopyReport, FailedCopy},
     destination::Destination,
     error::CopyError,
     source::Source,
-    table_copy::{CopyReport, FailedCopy},
 };
 
 /// One table of several.

@@ -1,8 +1,14 @@
 //! Who hears of a copy while it runs, and what becomes of rows that cannot be written.
 
+use std::sync::{Arc, atomic::AtomicU64};
+
 use load::{CommitWatch, Interruption, RejectReason, RejectedRow, SourceBatch, Tolerance};
 
-use crate::{error::CopyError, rejects::Rejected};
+use crate::{
+    copy_report::{CopyReport, FailedCopy},
+    error::CopyError,
+    rejects::Rejected,
+};
 
 /// Hears of a copy, from the threads that do it.
 pub trait CopyWatch: Send + Sync {
@@ -23,8 +29,20 @@ pub trait CopyWatch: Send + Sync {
     fn publishing(&self, _is_under_way: bool) {}
     /// A stage beside the destination takes the rows. It has this name.
     fn staged(&self, _stage: &str) {}
-    /// A row was refused. It is written down besides, if that was asked for.
-    fn refused(&self, _row: &Rejected<'_>) {}
+    /// A row was refused, behind `_before` others. It is written down besides, if that was asked for.
+    fn refused(&self, _row: &Rejected<'_>, _before: u64) {}
+    /// The row that was refused last, behind `_before` others, is one too many.
+    fn refused_too_many(&self, _row: &Rejected<'_>, _before: u64) {}
+    /// Both ends are known, and no row has moved yet.
+    fn planned(&self, _report: &CopyReport) {}
+    /// The source counts the bytes that have been read of it here.
+    fn reads(&self, _bytes: Option<Arc<AtomicU64>>) {}
+    /// The copy of a table has ended.
+    fn ended(&self, _name: &str, _done: &Result<CopyReport, Box<FailedCopy>>) {}
+    /// Who hears of every commit.
+    fn commits(&self) -> &dyn CommitWatch {
+        &()
+    }
     /// Who hears of one table among several; `None`: the same as for all of them.
     fn of_table(&self, _name: &str) -> Option<Box<dyn CopyWatch + '_>> {
         None

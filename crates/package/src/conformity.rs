@@ -25,7 +25,12 @@ impl<'a> Comparison<'a> {
         let schema = self.resolved(schema);
         if let Some(branches) = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array)
         {
-            return self.compare_branches(value, branches, pointer, found);
+            // TOML has no null, so what may be null is what it is otherwise.
+            let is_null = |branch: &&Value| branch.get("type").and_then(Value::as_str) == Some("null");
+            return match branches.iter().filter(|branch| !is_null(branch)).collect::<Vec<_>>().as_slice() {
+                [only] => self.compare(value, only, pointer, found),
+                _ => self.compare_branches(value, branches, pointer, found),
+            };
         }
         if let Some(expected) = schema.get("const") {
             if value != expected {
@@ -34,7 +39,7 @@ impl<'a> Comparison<'a> {
             return;
         }
         if let Some(known) = schema.get("enum").and_then(Value::as_array) {
-            if !known.contains(value) {
+            if !known.contains(value) && !is_expanded_later(value) {
                 found.push(self.unknown_word(value, known.iter().filter_map(Value::as_str), pointer));
             }
             return;
@@ -142,6 +147,9 @@ impl<'a> Comparison<'a> {
         }
         let mut constants = branches.iter().filter_map(|branch| branch.get("const").and_then(Value::as_str));
         if value.is_string() && branches.iter().all(|branch| branch.get("const").is_some()) {
+            if is_expanded_later(value) {
+                return;
+            }
             if !constants.clone().any(|word| value.as_str() == Some(word)) {
                 found.push(self.unknown_word(value, constants, pointer));
             }
@@ -216,6 +224,11 @@ fn discriminated<'a>(branches: &[&'a Value]) -> Option<Vec<(&'a str, &'a Value)>
         .iter()
         .map(|branch| Some((branch.pointer("/properties/type/const")?.as_str()?, *branch)))
         .collect()
+}
+
+/// Returns true for a text with a variable in it, whose value is checked when it is known.
+fn is_expanded_later(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.contains("${"))
 }
 
 fn types(schema: &Value) -> Option<Vec<&str>> {

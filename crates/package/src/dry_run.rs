@@ -5,7 +5,7 @@ use std::sync::Arc;
 use load::Interruption;
 use serde_json::{Value, json};
 
-use crate::copier::Copier;
+use crate::copies::Copies;
 use crate::loaded::{Loaded, On, Step};
 use crate::model::Action;
 use crate::order::order;
@@ -14,7 +14,7 @@ use crate::run::items::{items, of_item};
 use crate::run::{RunError, RunOptions, Selection, built_in};
 use crate::scope::{Scope, Secrets, Variables};
 use crate::server::Server;
-use crate::task::copy::request;
+use crate::task::copy::plan_of;
 
 /// A package as it would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub fn dry_run(package: &Loaded, options: &RunOptions<'_>) -> Result<DryRun, Run
     let mut tasks = Vec::new();
     for (index, step) in in_order(&package.steps) {
         let planner = Planner {
-            copier: options.copier.filter(|_| selection.has(index)),
+            copies: options.copies.filter(|_| selection.has(index)),
             interruption: &options.interruption,
         };
         let before = tasks.len();
@@ -101,7 +101,7 @@ pub fn dry_run(package: &Loaded, options: &RunOptions<'_>) -> Result<DryRun, Run
 
 /// What asks copies for their plans.
 struct Planner<'a> {
-    copier: Option<&'a dyn Copier>,
+    copies: Option<&'a Copies>,
     interruption: &'a Interruption,
 }
 
@@ -125,8 +125,8 @@ fn task(
     let scope = scope.of_task(&step.name);
     let mut planned = planned(step, steps, &path, &scope);
     let is_asked = matches!(step.action, Action::Copy(_)) && !step.settings.disabled;
-    if let Some(copier) = planner.copier.filter(|_| is_asked) {
-        match plan(copier, step, &scope, planner.interruption) {
+    if let Some(copies) = planner.copies.filter(|_| is_asked) {
+        match plan(copies, step, &scope, planner.interruption) {
             Ok(plan) => planned.plan = plan,
             Err(reason) => planned.without_plan = Some(reason),
         }
@@ -134,7 +134,7 @@ fn task(
     tasks.push(planned);
     // What runs within a loop has values that only the loop knows.
     let inner = match &step.settings.for_each {
-        Some(_) => Planner { copier: None, ..*planner },
+        Some(_) => Planner { copies: None, ..*planner },
         None => Planner { ..*planner },
     };
     for (_, one) in in_order(&step.inner) {
@@ -144,7 +144,7 @@ fn task(
 
 /// The plan of a copy, in a loop that of its first round.
 fn plan(
-    copier: &dyn Copier,
+    copies: &Copies,
     step: &Step,
     scope: &Scope,
     interruption: &Interruption,
@@ -162,8 +162,7 @@ fn plan(
         scope = of_item(&scope, each, item);
     }
     let tree = scope.tree(&step.raw, Secrets::Resolve).map_err(|error| error.to_string())?;
-    let request = request(&tree, &scope, &server).map_err(|error| error.message)?;
-    let plan = copier.plan(&request).map_err(|failure| failure.message)?;
+    let plan = plan_of(&tree, &scope, &server, copies).map_err(|error| error.message)?;
     Ok(first.into_iter().chain(plan).collect())
 }
 

@@ -11,7 +11,7 @@
 mod check;
 mod condition;
 mod conformity;
-mod copier;
+mod copies;
 mod diagnostic;
 mod document;
 mod dry_run;
@@ -34,7 +34,7 @@ mod task_error;
 mod template;
 
 pub use check::{Checked, check};
-pub use copier::{Copied, Copier, CopyFailure, CopyListener, CopyRequest};
+pub use copies::Copies;
 pub use diagnostic::{Diagnostic, Severity};
 pub use dry_run::{DryRun, PlannedTask, dry_run};
 pub use dtsx::{ImportError, Imported, import_dtsx};

@@ -131,6 +131,15 @@ fn every_mistake_is_found_at_once_with_its_place() {
             ],
         ),
         (
+            "[tasks.a]\ntype = 'copy'\nsource = '${run.id}.csv'\ndestination = 'b.csv'\nmode = 'upsrt'\nbatch_row = 5\nwriters = true\nbatch_rows = 0",
+            vec![
+                "5:8: error: \"upsrt\" is not known here (did you mean \"upsert\"?)",
+                "6:1: error: there is no key `batch_row` here (did you mean `batch_rows`?)",
+                "7:11: error: a whole number or a text is expected here, not true",
+                "8:14: error: a number from 1 on is expected here",
+            ],
+        ),
+        (
             "[tasks.a]\ntype = 'package'\nfile = 'inner.toml'\nvariables = { dya = 1 }\n[tasks.b]\ntype = 'package'\nfile = 'p.toml'",
             vec!["4:15: error: inner.toml has no variable `dya`", "7:8: error: p.toml runs itself"],
         ),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use copy::{CopyError, Description, Endpoint, ListedTable, ReadForm, SqlServerEndpoint};
+use copy::{CopyError, Description, Endpoint, ListedTable, ReadForm, Spec, SqlServerEndpoint};
 use formats::Location;
 use load::{Client, TableName};
 use tds::Value;
@@ -99,14 +99,14 @@ pub fn look_at_source(draft: &Draft, engine: Engine) -> Result<Vec<TargetColumn>
             }
         }
     } else {
-        described(&draft.words_of_source(), engine)?;
+        described(&draft.spec_of_source()?, &engine)?;
     }
     Ok(Vec::new())
 }
 
 /// The columns of the source.
-pub fn described(words: &[String], engine: Engine) -> Result<Description, CopyError> {
-    bulkwire_cli::source_of(words, engine)?.describe(ReadForm { is_exact: true, is_typed: false })
+pub fn described(spec: &Spec, engine: &Engine) -> Result<Description, CopyError> {
+    copy::open_source(spec, engine.as_ref())?.describe(ReadForm { is_exact: true, is_typed: false })
 }
 
 /// The source's columns as choices, each copied under its name.

@@ -1,10 +1,10 @@
 //! The wizard: copies that people make in their browser.
 //!
-//! It builds the words of one `bulkwire copy` command and runs exactly these words, so what it shows, saves and runs cannot differ.
+//! It builds the options of one copy. It shows them as a command, saves them as a package and runs them, so these cannot differ.
 //!
 //! | Module | What it is |
 //! |---|---|
-//! | [`Draft`] | everything that the pages collect; its words, and its package |
+//! | [`Draft`] | everything that the pages collect; the copy, its words, and its package |
 //! | [`security`] | who may talk to the server: token, cookie, host, origin |
 //! | [`server`] | the listener on 127.0.0.1, and when it ends |
 //! | [`pages`] | one file a step: what it shows, and what it takes |

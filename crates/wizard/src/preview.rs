@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Field};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use copy::{CopyError, ReadForm, RowStream};
+use copy::{CopyError, ReadForm, RowStream, Spec};
 use load::SourceBatch;
 use rows::mapping::{CreateOptions, sql_type_of};
 use rows::{CellError, Plan};
@@ -69,15 +69,15 @@ impl Preview {
     /// Characters of a value that are shown.
     const VALUE_CHARS: usize = 120;
 
-    /// Reads the first rows of the source of a copy, by its words. `target` has the words of the whole copy if it goes into a table of SQL
-    /// Server that is there: what is shown are then the values that its columns take, and what they do not take is refused.
+    /// Reads the first rows of the source of a copy. `target` is the whole copy if it goes into a table of SQL Server that is there: what
+    /// is shown are then the values that its columns take, and what they do not take is refused.
     ///
     /// # Errors
-    /// The words are wrong, or the source is, or the transformation, or the columns do not fit.
-    pub fn of(words: &[String], target: Option<&[String]>, engine: Engine) -> Result<Self, CopyError> {
-        let (mut source, counter) = bulkwire_cli::first_rows(words, engine.clone(), Self::LOOKED_AT)?;
+    /// The source is wrong, or the transformation, or the columns do not fit.
+    pub fn of(spec: &Spec, target: Option<&Spec>, engine: &Engine) -> Result<Self, CopyError> {
+        let (mut source, counter) = copy::first_rows(spec, engine.as_ref(), Self::LOOKED_AT)?;
         let plan = match target {
-            Some(words) => bulkwire_cli::fit_of(words, source.as_mut(), engine.as_ref())?,
+            Some(whole) => copy::fit(whole, source.as_mut())?,
             None => None,
         };
         source.collect_unread();

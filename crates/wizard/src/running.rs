@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use copy::rejects::Rejected;
-use copy::{CopyError, CopyWatch, TableOutcome};
+use copy::{CopyError, CopyWatch, Spec, TableOutcome};
 
 use crate::wizard::Engine;
 
@@ -95,10 +95,11 @@ impl Running {
         }
     }
 
-    /// Runs the words to their end. It blocks.
-    pub fn run(&self, words: &[String], engine: Engine) {
-        let outcome = bulkwire_cli::copy(words, &Watch { running: self, table: None }, engine);
-        self.end(outcome);
+    /// Runs a copy to its end. It blocks.
+    pub fn run(&self, spec: Result<Spec, CopyError>, engine: &Engine) {
+        let watch = Watch { running: self, table: None };
+        let copied = spec.and_then(|spec| copy::run(&spec, engine.as_ref(), &watch));
+        self.end(copied.map(|copied| copied.tables));
     }
 
     /// Notes how it ended.
@@ -206,7 +207,7 @@ impl CopyWatch for Watch<'_> {
         self.running.is_cancelled()
     }
 
-    fn refused(&self, row: &Rejected<'_>) {
+    fn refused(&self, row: &Rejected<'_>, _before: u64) {
         self.running.refused.fetch_add(1, Ordering::Relaxed);
         let mut rows = held(&self.running.refused_rows);
         if rows.len() < REFUSED_SHOWN_LIMIT {

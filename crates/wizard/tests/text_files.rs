@@ -8,6 +8,8 @@ use bulkwire_wizard::preview::Preview;
 use bulkwire_wizard::text::{
     Cell, Content, Guess, Inference, Look, Ruler, TextFile, Unit, format_file, names,
 };
+use clap::Parser;
+use copy::{Ends, FileFormats, Language, Options, SourceSpec, Spec, Voice};
 use formats::{Compression, Encoding, Location};
 
 fn file(bytes: &[u8]) -> TextFile {
@@ -261,7 +263,7 @@ fn breaks_become_a_format_file_that_reads_the_file_so() {
     ]
     .map(str::to_owned)
     .to_vec();
-    let preview = Preview::of(&words, None, None).unwrap();
+    let preview = Preview::of(&spec_of(&words), None, &None).unwrap();
     let rows: Vec<String> = preview
         .rows
         .iter()
@@ -273,7 +275,7 @@ fn breaks_become_a_format_file_that_reads_the_file_so() {
     assert_eq!(rows, ["1 000012|hammer| 12.50", "2 000007|nail| 0.05", "3 000100|saw|-"]);
     assert_eq!((preview.read, preview.came_out, preview.is_complete), (3, 3, true));
 
-    let formats = bulkwire_cli::source_formats(&words).unwrap();
+    let formats = formats_of(&spec_of(&words));
     let inferred = Inference::default().read(&[Location::Path(path("parts.txt"))], &formats).unwrap();
     let types: Vec<String> =
         inferred.columns.iter().map(|column| format!("{} {}", column.name, column.sql_type)).collect();
@@ -296,7 +298,7 @@ fn types_come_with_the_value_that_decides_them() {
     }
     fs::write(&path, &text).unwrap();
     let words = vec![path.to_str().unwrap().to_owned(), "-".to_owned(), "--to-format=csv".to_owned()];
-    let formats = bulkwire_cli::source_formats(&words).unwrap();
+    let formats = formats_of(&spec_of(&words));
     let inference = Inference::default();
     let inferred = inference.read(&[Location::Path(path.clone())], &formats).unwrap();
     assert_eq!((inferred.rows, inferred.refused, inferred.is_complete), (19_999, 1, true));
@@ -313,4 +315,26 @@ fn types_come_with_the_value_that_decides_them() {
     cancelled.cancel();
     let inferred = cancelled.read(&[Location::Path(path)], &formats).unwrap();
     assert!(!inferred.is_complete && inferred.rows < 19_999, "{}", inferred.rows);
+}
+
+/// A command line of a copy.
+#[derive(clap::Parser)]
+struct Line {
+    source: String,
+    destination: String,
+    #[command(flatten)]
+    options: Options,
+}
+
+fn spec_of(words: &[String]) -> Spec {
+    let line = Line::try_parse_from(std::iter::once("copy".to_owned()).chain(words.iter().cloned())).unwrap();
+    let ends = Ends::parse(&line.source, &line.destination, &line.options, Voice::default()).unwrap();
+    Spec::new(&ends, &line.options, Language::Command, Voice::default()).unwrap()
+}
+
+fn formats_of(spec: &Spec) -> FileFormats {
+    match &spec.source {
+        SourceSpec::Files(read) => read.formats.clone(),
+        other => panic!("{other:?}"),
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ConnectionArgs, FileArgs, FormatName};
+use super::{ConnectionOptions, FileOptions, FormatName};
 
 /// Converts one file format into another, without a server unless `--table` gives the columns.
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "TABLE", conflicts_with = "declare", help_heading = "Columns")]
     pub table: Option<String>,
     #[command(flatten)]
-    pub connection: ConnectionArgs,
+    pub connection: ConnectionOptions,
     /// Field delimiter of a text source
     #[arg(long, value_name = "TEXT", help_heading = "Text")]
     pub delimiter: Option<String>,
@@ -91,8 +91,8 @@ pub struct ConvertArgs {
 
 impl ConvertArgs {
     /// The flags that describe the source.
-    pub fn source_flags(&self) -> FileArgs {
-        FileArgs {
+    pub fn source_flags(&self) -> FileOptions {
+        FileOptions {
             format: self.from,
             compression: None,
             format_file: self.from_format_file.clone(),
@@ -110,8 +110,8 @@ impl ConvertArgs {
     }
 
     /// The flags that describe the target.
-    pub fn target_flags(&self) -> FileArgs {
-        FileArgs {
+    pub fn target_flags(&self) -> FileOptions {
+        FileOptions {
             format: self.to,
             compression: None,
             format_file: self.to_format_file.clone(),

@@ -1,6 +1,6 @@
 //! Flags of `bulkwire export`.
 
-use super::{ConnectionArgs, EventArgs, FileArgs, FormArgs, ReaderArgs};
+use super::{ConnectionOptions, EventArgs, FileOptions, FormOptions, ReaderOptions};
 use clap::Args;
 
 /// `bulkwire export`.
@@ -13,13 +13,13 @@ pub struct ExportArgs {
     #[arg(long, value_name = "SQL")]
     pub query: Option<String>,
     #[command(flatten)]
-    pub connection: ConnectionArgs,
+    pub connection: ConnectionOptions,
     #[command(flatten)]
-    pub format: FileArgs,
+    pub format: FileOptions,
     #[command(flatten)]
-    pub forms: FormArgs,
+    pub forms: FormOptions,
     #[command(flatten)]
-    pub reading: ReaderArgs,
+    pub reading: ReaderOptions,
     /// Seconds for which a range is tried again after transient errors without progress; 0: never
     #[arg(long, value_name = "SECONDS", help_heading = "Readers")]
     pub retry_for: Option<u32>,

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::ConnectionArgs;
+use super::ConnectionOptions;
 
 /// `bulkwire loads`.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ pub struct LoadsNamedArgs {
 #[derive(Debug, Args)]
 pub struct LedgerArgs {
     #[command(flatten)]
-    pub connection: ConnectionArgs,
+    pub connection: ConnectionOptions,
     /// Schema of the tables that record loads
     #[arg(long, value_name = "SCHEMA", default_value = "dbo")]
     pub ledger_schema: String,

@@ -1,48 +1,34 @@
 //! Every flag of the command line, defined once; help and completions come from here.
 
-mod bulk;
-mod connection;
-mod conversions;
 mod convert;
 mod copy;
 mod events;
 mod export;
-mod files;
 mod loads;
-mod modes;
 mod package;
-mod reading;
-mod refusals;
 mod report;
-mod transform;
 mod wizard;
-mod writers;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use rows::text::DateOrder;
 use tracing::level_filters::LevelFilter;
 
 use crate::trace;
 
-pub use bulk::BulkArgs;
-pub use connection::ConnectionArgs;
-pub use conversions::{ColumnArgs, ConversionArgs};
+pub use ::copy::options::{
+    BulkOptions, Choice, ColumnOptions, CompressionName, ConnectionOptions, ConversionOptions, FileOptions,
+    FormOptions, FormatName, ModeName, ModeOptions, ReaderOptions, RefusalOptions, WriterCount,
+    WriterOptions,
+};
 pub use convert::ConvertArgs;
 pub use copy::{CopyArgs, ReportForm};
 pub use events::EventArgs;
 pub use export::ExportArgs;
-pub use files::{CompressionName, FileArgs, FormatName};
 pub use loads::{LoadsAction, LoadsArgs, LoadsListArgs, LoadsNamedArgs};
-pub use modes::{ModeArgs, ModeName};
 pub use package::{PackageAction, PackageArgs, RunArgs};
-pub use reading::{Datetime2Form, FormArgs, ReaderArgs};
-pub use refusals::RefusalArgs;
 pub use report::ReportArgs;
-pub use transform::TransformArgs;
 pub use wizard::WizardArgs;
-pub use writers::{WriterArgs, WriterCount};
 
 /// Moves tables in and out of SQL Server at the speed of the wire.
 #[derive(Debug, Parser)]
@@ -112,11 +98,11 @@ pub struct LoadArgs {
     #[arg(required = true)]
     pub files: Vec<String>,
     #[command(flatten)]
-    pub connection: ConnectionArgs,
+    pub connection: ConnectionOptions,
     #[command(flatten)]
-    pub format: FileArgs,
+    pub format: FileOptions,
     #[command(flatten)]
-    pub writers: WriterArgs,
+    pub writers: WriterOptions,
     /// Create the table from the source's columns and measured lengths
     #[arg(long, help_heading = "Target")]
     pub create: bool,
@@ -124,15 +110,15 @@ pub struct LoadArgs {
     #[arg(long, requires = "create", help_heading = "Target")]
     pub keep_text: bool,
     #[command(flatten)]
-    pub modes: ModeArgs,
+    pub modes: ModeOptions,
     #[command(flatten)]
-    pub bulk: BulkArgs,
+    pub bulk: BulkOptions,
     #[command(flatten)]
-    pub columns: ColumnArgs,
+    pub columns: ColumnOptions,
     #[command(flatten)]
-    pub conversions: ConversionArgs,
+    pub conversions: ConversionOptions,
     #[command(flatten)]
-    pub refusals: RefusalArgs,
+    pub refusals: RefusalOptions,
     /// Longest row of a CSV file that is accepted, in bytes (default: 64 MiB); bounds the memory that is used
     #[arg(long, value_name = "BYTES", help_heading = "CSV", value_parser = parse_row_bytes)]
     pub max_row_bytes: Option<usize>,
@@ -170,7 +156,7 @@ pub struct QueryArgs {
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     pub sql: Option<String>,
     #[command(flatten)]
-    pub connection: ConnectionArgs,
+    pub connection: ConnectionOptions,
     /// A script of T-SQL; lines with GO, or GO and a number, end its batches. The first batch that fails ends the command
     #[arg(long, short = 'f', value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -195,7 +181,7 @@ pub struct DescribeArgs {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub connection: ConnectionArgs,
+    pub connection: ConnectionOptions,
 }
 
 /// `bulkwire serve`.
@@ -244,33 +230,6 @@ pub struct BcpArgs {
     pub arguments: Vec<String>,
 }
 
-/// A switch that the plan decides by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Choice {
-    /// Always.
-    On,
-    /// Never.
-    Off,
-}
-
-/// Orders of the parts of a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DateOrderName {
-    /// Month, day, year.
-    Mdy,
-    /// Day, month, year.
-    Dmy,
-}
-
-impl From<DateOrderName> for DateOrder {
-    fn from(name: DateOrderName) -> DateOrder {
-        match name {
-            DateOrderName::Mdy => DateOrder::MonthDayYear,
-            DateOrderName::Dmy => DateOrder::DayMonthYear,
-        }
-    }
-}
-
 /// What `query` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
@@ -291,27 +250,5 @@ fn parse_row_bytes(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(bytes) if (1..=limit).contains(&bytes) => Ok(bytes),
         _ => Err(format!("expected a number from 1 to {limit}")),
-    }
-}
-
-fn parse_order(text: &str) -> Result<(String, bool), String> {
-    let text = text.trim();
-    let (name, descends) = match text.rsplit_once(char::is_whitespace) {
-        Some((name, word)) if word.eq_ignore_ascii_case("desc") => (name.trim(), true),
-        Some((name, word)) if word.eq_ignore_ascii_case("asc") => (name.trim(), false),
-        _ => (text, false),
-    };
-    match name {
-        "" => Err("expected COLUMN or COLUMN DESC".to_owned()),
-        name => Ok((name.to_owned(), descends)),
-    }
-}
-
-fn parse_mapping(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((source, target)) if !source.is_empty() && !target.is_empty() => {
-            Ok((source.to_owned(), target.to_owned()))
-        }
-        _ => Err("expected SOURCE=TARGET".to_owned()),
     }
 }

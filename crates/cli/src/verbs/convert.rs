@@ -8,13 +8,14 @@ use load::TableName;
 use load::report::{bytes, grouped, row_words};
 use tds::Column;
 
-use crate::args::{ConvertArgs, FileArgs};
+use crate::args::{ConvertArgs, FileOptions};
+use crate::connection;
+use crate::event_log::warns;
 use crate::failure::Failure;
-use crate::host_file::HostLayout;
 use crate::verbs::load::command::Outcome;
-use crate::{connection, file_format};
 use copy::rejects;
 use copy::rejects::Rejects;
+use copy::{HostLayout, file_format};
 
 /// Reads one file and writes the other.
 pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {
@@ -28,7 +29,8 @@ pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {
     }
     let source =
         spec(Location::source(&arguments.source), &arguments.source_flags(), source_layout, &columns)?;
-    file_format::look_at(&source.location, &source.format, source.compression, &arguments.source_flags())?;
+    let source_flags = arguments.source_flags();
+    file_format::look_at(&source.location, &source.format, source.compression, &source_flags, warns)?;
     let target_layout = HostLayout::of(&arguments.target_flags())?;
     let target =
         spec(Location::target(&arguments.target), &arguments.target_flags(), target_layout, &columns)?;
@@ -72,7 +74,7 @@ fn columns(arguments: &ConvertArgs) -> Result<Option<Vec<Column>>, Failure> {
 
 fn spec(
     location: Location,
-    flags: &FileArgs,
+    flags: &FileOptions,
     layout: Option<HostLayout>,
     columns: &Option<Vec<Column>>,
 ) -> Result<FileSpec, Failure> {

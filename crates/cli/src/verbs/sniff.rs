@@ -3,20 +3,20 @@
 use std::io::{self, Write};
 
 use arrow::datatypes::Field;
+use copy::file_format;
 use formats::sniff::{Content, SniffedText, sniff};
 use formats::{Compression, InferredColumn, Location};
 use load::{roomy_length, roomy_schema};
 use rows::mapping::{CreateOptions, StringType, sql_type_of};
 
-use crate::args::{FileArgs, SniffArgs};
+use crate::args::{FileOptions, SniffArgs};
 use crate::failure::Failure;
-use crate::file_format;
 use crate::table::Table;
 
 /// Guesses the format of a file and prints it.
 pub fn run(arguments: &SniffArgs) -> Result<(), Failure> {
     let location = Location::source(&arguments.file);
-    let flags = FileArgs { compression: arguments.compression, ..FileArgs::default() };
+    let flags = FileOptions { compression: arguments.compression, ..FileOptions::default() };
     let compression = file_format::compression(&location, &flags);
     let sniffed = sniff(&location, compression)?;
     let output = |text: &str| {

@@ -2,7 +2,7 @@
 //!
 //! A file has sections, each with a server and a folder of its own. `file` writes a file, `sql` runs a statement, `$` runs the
 //! command, `stdin` gives the next command its input, and `cat` shows a file. Lines that begin with `exit`, `out|` and `err|` are the
-//! record. `BULKWIRE_RECORD=1` writes it again.
+//! record. `BULKWIRE_RECORD=commands` writes it again.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -71,7 +71,7 @@ fn replay(name: &str) {
         });
         replayed.extend(of_group);
     }
-    if std::env::var_os("BULKWIRE_RECORD").is_some() {
+    if std::env::var("BULKWIRE_RECORD").is_ok_and(|what| what == "commands") {
         fs::write(&path, format!("{head}\n== {}", replayed.join("\n== "))).unwrap();
         return;
     }

@@ -97,7 +97,7 @@ fn of_copy(subject: &Subject<'_>, pointer: &str, copy: &CopyTask, found: &mut Ve
         };
         let named = [&parts.table, &parts.query, &parts.query_file, &parts.path];
         let count = named.iter().filter(|name| name.is_some()).count();
-        let is_several = copy.several.tables.is_some() && !at.contains("/lookups/");
+        let is_several = copy.options.has("tables") && !at.contains("/lookups/");
         match (&parts.connection, &parts.path) {
             (Some(_), None) if count == 1 && !is_several => {}
             (Some(_), None) if is_several => {
@@ -119,17 +119,17 @@ fn of_copy(subject: &Subject<'_>, pointer: &str, copy: &CopyTask, found: &mut Ve
             exists(subject, &member(&at, "query_file"), file, found);
         }
     }
-    if let Some(file) = &copy.transform {
+    let has = |key: &str| copy.options.has(key);
+    if let Some(file) = copy.options.text("transform") {
         exists(subject, &member(pointer, "transform"), file, found);
     }
-    if copy.transform.is_some() || copy.transform_sql.is_some() {
-        let both = copy.transform.is_some() && copy.transform_sql.is_some();
-        if both {
+    if has("transform") || has("transform_sql") {
+        if has("transform") && has("transform_sql") {
             let at = member(pointer, "transform_sql");
             found.push(document.at_key(&at, "`transform` and `transform_sql` do not stand together"));
         }
-        for (key, is_there) in [("select", copy.select.is_some()), ("where", copy.condition.is_some())] {
-            if is_there {
+        for key in ["select", "where"] {
+            if has(key) {
                 let message = format!("`{key}` and `transform` do not stand together");
                 found.push(document.at_key(&member(pointer, key), message));
             }

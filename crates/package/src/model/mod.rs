@@ -13,8 +13,7 @@ use serde::Deserialize;
 pub use action::{
     Action, BulkInsertTask, GroupTask, HttpTask, Into, PackageTask, ProgramTask, SqlTask, WaitForFileTask,
 };
-pub(crate) use copy_task::NO_FLAGS;
-pub use copy_task::{CopyTask, Endpoint, EndpointParts, FileKeys, TargetKeys};
+pub use copy_task::{CopyKeys, CopyTask, Endpoint, EndpointParts};
 pub use duration::Span;
 pub use task::{ForEach, Interrupted, Join, Retry, Task, TaskSettings};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use load::Interruption;
 
-use crate::copier::Copier;
+use crate::copies::Copies;
 use crate::journal::{EndRecord, Journal, JournalError, PastTask, Record};
 use crate::run::event::{Event, Observer, now};
 use crate::run::permits::Permits;
@@ -26,7 +26,7 @@ pub struct RunContext<'a> {
     /// How many tasks work at once.
     pub permits: Permits,
     /// Does copies, if this program can.
-    pub copier: Option<&'a dyn Copier>,
+    pub copies: Option<&'a Copies>,
     /// Ends the run from another thread.
     pub interruption: Interruption,
     /// When this run began, or went on.
@@ -44,7 +44,7 @@ impl<'a> RunContext<'a> {
         journal: Journal,
         observer: &'a dyn Observer,
         permits: usize,
-        copier: Option<&'a dyn Copier>,
+        copies: Option<&'a Copies>,
         interruption: Interruption,
     ) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl<'a> RunContext<'a> {
             broken: Mutex::new(None),
             observer,
             permits: Permits::new(permits),
-            copier,
+            copies,
             interruption,
             started: Instant::now(),
             reports: Mutex::new(Vec::new()),

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use chrono::Local;
 use load::Interruption;
 
-use crate::copier::Copier;
+use crate::copies::Copies;
 use crate::journal::{EndRecord, Journal, Past, Record, RunRecord};
 use crate::loaded::{Loaded, Step};
 use crate::model::Interrupted;
@@ -53,8 +53,8 @@ pub struct RunOptions<'a> {
     pub done: Vec<String>,
     /// Tasks that work at once, in place of the package's `jobs`.
     pub jobs: Option<u32>,
-    /// Does copies, if this program can.
-    pub copier: Option<&'a dyn Copier>,
+    /// What copies are done with, if this program can copy.
+    pub copies: Option<&'a Copies>,
     /// Ends the run from another thread; the next one goes on where it stopped.
     pub interruption: Interruption,
 }
@@ -115,8 +115,8 @@ pub fn run(
     let scope = Scope::new(package, Arc::new(variables), &built_in(&record));
     let jobs = options.jobs.or(package.model.jobs).unwrap_or(JOBS);
     let jobs = usize::try_from(jobs).unwrap_or(1);
-    let (copier, interruption) = (options.copier, options.interruption.clone());
-    let context = RunContext::new(record.run.clone(), journal, observer, jobs, copier, interruption);
+    let (copies, interruption) = (options.copies, options.interruption.clone());
+    let context = RunContext::new(record.run.clone(), journal, observer, jobs, copies, interruption);
     observer.event(&Event::Run { run: &record.run, package: &package.name, is_continued });
     let level = Level {
         context: &context,

@@ -1,13 +1,19 @@
 //! Copies rows from any source to any destination.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use copy::{DatabaseEndpoint, FileEndpoint, SqlServerEndpoint, Transformation};
-use load::TableName;
+use copy::rejects::{REJECTS_SHOWN_MAX, Rejected, described};
+use copy::{
+    Copied, CopyError, CopyReport, CopyWatch, DatabaseEndpoint, DestinationSpec, Ends, FileEndpoint,
+    Language, LookupEnd, Options, Record, Recorded, Spec, SqlServerEndpoint, TableOutcome,
+};
+use load::report::grouped;
+use load::{Interruption, TableName};
 use serde_json::Value;
 
-use crate::copier::{Copied, CopyListener, CopyRequest};
-use crate::model::{CopyTask, Endpoint, EndpointParts, NO_FLAGS};
+use crate::copies::Copies;
+use crate::model::{Action, CopyTask, Endpoint, EndpointParts, Task};
 use crate::run::event::Event;
 use crate::scope::{Scope, Secrets};
 use crate::server::Server;
@@ -15,102 +21,197 @@ use crate::task::step_mark::key_of;
 use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;
 
-/// Flags whose values are paths.
-const PATHS: [&str; 1] = ["format_file"];
-
 pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
-    let Some(copier) = task.run.copier else {
+    let Some(copies) = task.run.copies else {
         return Err(TaskError::last("this program has no means to copy rows"));
     };
     let tree = task.scope.tree(&task.step.raw, Secrets::Resolve)?;
-    let mut request = request(&tree, task.scope, &task.server)?;
-    if request.load_id.is_some() {
-        request.load_id = Some(key_of(&task.identity()));
+    let copy = task_of(&tree)?;
+    let spec = spec(&copy, task.scope, &task.server, copies, key_of(&task.identity()))?;
+    let watch = Watch { task, rows: AtomicU64::new(0), shown: AtomicU64::new(0) };
+    let copied = copy::run(&spec, copies.engine.as_ref(), &watch).map_err(|error| failed(&error))?;
+    let mut done = Done { rows: Some(0), ..Done::default() };
+    let (mut rows, mut refused) = (0_u64, 0_u64);
+    for (name, report) in ended(copied)? {
+        rows = rows.saturating_add(report.rows_written).saturating_add(report.rows_skipped);
+        refused = refused.saturating_add(report.refused());
+        let skipped = grouped(report.rows_skipped);
+        let before = (report.rows_skipped > 0).then(|| format!("{skipped} rows were there already"));
+        done.notes.extend(report.notes.into_iter().chain(before).map(|note| named(&name, note)));
     }
-    let copy: CopyTask = serde_json::from_value(tree).map_err(|error| TaskError::last(error.to_string()))?;
-    let Copied { rows, refused, notes } = copier.copy(&request, &Listener(task)).map_err(|failure| {
-        TaskError { message: failure.message, is_in_doubt: failure.is_in_doubt, is_final: failure.is_final }
-    })?;
-    let mut done = Done { rows: Some(rows), refused, notes, ..Done::default() };
+    done.rows = Some(rows);
+    done.refused = refused;
     done.variables.extend(copy.rows_into.map(|name| (name, Some(rows.to_string()))));
     done.variables.extend(copy.refused_into.map(|name| (name, Some(refused.to_string()))));
     Ok(done)
 }
 
-struct Listener<'a, 'b>(&'a TaskContext<'b>);
-
-impl CopyListener for Listener<'_, '_> {
-    fn rows(&self, rows: u64) {
-        self.0.run.observer.event(&Event::Rows { task: self.0.path, rows });
+/// The choices that a copy would make, a line each. Both ends are looked at, and nothing is changed.
+pub(crate) fn plan_of(
+    tree: &Value,
+    scope: &Scope,
+    server: &Server<'_>,
+    copies: &Copies,
+) -> Result<Vec<String>, TaskError> {
+    let spec = spec(&task_of(tree)?, scope, server, copies, String::new())?;
+    let spec = Spec { is_dry: true, ..spec };
+    let copied = copy::run(&spec, copies.engine.as_ref(), &()).map_err(|error| failed(&error))?;
+    let mut lines = Vec::new();
+    for (name, report) in ended(copied)? {
+        let choices = report.plan.iter().map(|choice| match choice.reason.is_empty() {
+            true => format!("{}: {}", choice.setting, choice.value),
+            false => format!("{}: {} ({})", choice.setting, choice.value, choice.reason),
+        });
+        let created = report.created_by.map(|statement| {
+            format!("makes the table: {}", statement.split_whitespace().collect::<Vec<_>>().join(" "))
+        });
+        lines.extend(created.into_iter().chain(choices).map(|line| named(&name, line)));
     }
+    Ok(lines)
+}
 
-    fn note(&self, note: &str) {
-        self.0.note(note);
+fn named(table: &str, line: String) -> String {
+    if table.is_empty() { line } else { format!("{table}: {line}") }
+}
+
+/// The reports of all tables with their names, without one if it is a copy by itself, or why they are not all there.
+fn ended(copied: Copied) -> Result<Vec<(String, CopyReport)>, TaskError> {
+    let Copied { tables, is_single, .. } = copied;
+    let count = tables.len();
+    let (mut done, mut failures) = (Vec::new(), Vec::new());
+    for TableOutcome { name, result, afterwards, failed_afterwards } in tables {
+        match (result, failed_afterwards) {
+            (Some(Ok(mut report)), None) => {
+                report.notes.extend(afterwards);
+                done.push((if is_single { String::new() } else { name }, report));
+            }
+            (Some(Err(failed)), _) => failures.push((name, failed.error)),
+            (_, Some(error)) => failures.push((name, error)),
+            (None, None) => {}
+        }
+    }
+    match failures.as_slice() {
+        [] => Ok(done),
+        [(_, error)] if is_single => Err(TaskError { is_final: false, ..failed(error) }),
+        failures => {
+            let reasons: Vec<String> =
+                failures.iter().map(|(name, error)| format!("{name}: {error}")).collect();
+            Err(TaskError {
+                message: format!("{} of {count} tables failed: {}", failures.len(), reasons.join("; ")),
+                is_in_doubt: failures.iter().any(|(_, error)| error.is_in_doubt()),
+                is_final: false,
+            })
+        }
+    }
+}
+
+fn failed(error: &CopyError) -> TaskError {
+    TaskError {
+        message: error.to_string(),
+        is_in_doubt: error.is_in_doubt(),
+        is_final: matches!(error, CopyError::Usage(_) | CopyError::Config { .. }),
+    }
+}
+
+/// Hears of a copy for its task.
+struct Watch<'a, 'b> {
+    task: &'a TaskContext<'b>,
+    /// The rows of all tables.
+    rows: AtomicU64,
+    /// Refused rows that were shown.
+    shown: AtomicU64,
+}
+
+impl CopyWatch for Watch<'_, '_> {
+    fn note(&self, text: &str) {
+        self.task.note(text);
     }
 
     fn is_cancelled(&self) -> bool {
-        self.0.run.is_interrupted()
+        self.task.run.is_interrupted()
+    }
+
+    fn interruption(&self) -> Option<&Interruption> {
+        Some(&self.task.run.interruption)
+    }
+
+    fn of_table(&self, _name: &str) -> Option<Box<dyn CopyWatch + '_>> {
+        Some(Box::new(TableWatch { all: self, rows: AtomicU64::new(0) }))
     }
 }
 
-/// The copy that an expanded task asks for. Its load has no name yet.
-pub(crate) fn request(tree: &Value, scope: &Scope, server: &Server<'_>) -> Result<CopyRequest, TaskError> {
-    let copy: CopyTask =
-        serde_json::from_value(tree.clone()).map_err(|error| TaskError::last(error.to_string()))?;
-    let (source, query) = endpoint(&copy.source, scope, server)?;
-    let (destination, _) = endpoint(&copy.destination, scope, server)?;
-    let mut flags = Vec::new();
-    for (key, value) in tree.as_object().into_iter().flatten() {
-        if !NO_FLAGS.contains(&key.as_str()) {
-            flag(key, value, scope.folder(), &mut flags);
+/// Hears of one table.
+struct TableWatch<'a, 't, 'b> {
+    all: &'a Watch<'t, 'b>,
+    rows: AtomicU64,
+}
+
+impl CopyWatch for TableWatch<'_, '_, '_> {
+    fn progress(&self, sent: u64, committed: u64) {
+        let now = sent.max(committed);
+        let more = now.saturating_sub(self.rows.fetch_max(now, Ordering::Relaxed));
+        let before = self.all.rows.fetch_add(more, Ordering::Relaxed);
+        let rows = before.saturating_add(more);
+        let task = self.all.task;
+        task.run.observer.event(&Event::Rows { task: task.path, rows });
+    }
+
+    fn note(&self, text: &str) {
+        self.all.note(text);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.all.is_cancelled()
+    }
+
+    fn refused(&self, row: &Rejected<'_>, _before: u64) {
+        if self.all.shown.fetch_add(1, Ordering::Relaxed) < REJECTS_SHOWN_MAX {
+            self.note(&format!("refused: {}", described(row)));
         }
     }
-    if let Some(file) = &copy.rejects {
-        flags.extend(["--rejects".to_owned(), scope.folder().join(file).display().to_string()]);
+}
+
+fn task_of(tree: &Value) -> Result<CopyTask, TaskError> {
+    let task: Result<Task, _> = serde_json::from_value(tree.clone());
+    match task.map_err(|error| TaskError::last(error.to_string()))?.action {
+        Action::Copy(copy) => Ok(*copy),
+        _ => Err(TaskError::last("this is no task that copies")),
     }
-    let query_of_file = match &copy.transform {
-        Some(file) => Some(
-            std::fs::read_to_string(scope.folder().join(file))
-                .map_err(|error| TaskError::new(format!("{file}: {error}")))?,
-        ),
-        None => copy.transform_sql.clone(),
-    };
+}
+
+/// The copy that an expanded task asks for. `load_id` names the record of its rows.
+fn spec(
+    copy: &CopyTask,
+    scope: &Scope,
+    server: &Server<'_>,
+    copies: &Copies,
+    load_id: String,
+) -> Result<Spec, TaskError> {
+    let (source, query) = endpoint(&copy.source, scope, server)?;
+    let (destination, _) = endpoint(&copy.destination, scope, server)?;
+    let usage = |error: CopyError| failed(&error);
+    let mut options = Options::from_keys(&copy.options.0, Language::Toml).map_err(usage)?;
+    options.place_in(scope.folder());
+    options.tables.query = query;
     let mut lookups = Vec::new();
     for (name, lookup) in &copy.lookups {
         let (endpoint, query) = endpoint(lookup, scope, server)?;
-        lookups.push((name.clone(), endpoint, query));
+        lookups.push(LookupEnd { name: name.clone(), endpoint, query });
     }
-    let loads_server = matches!(destination, copy::Endpoint::SqlServer(_));
-    Ok(CopyRequest {
-        source,
-        query,
-        destination,
-        flags,
-        transformation: Transformation {
-            select: copy.select,
-            condition: copy.condition,
-            query: query_of_file,
-            ..Transformation::default()
-        },
-        lookups,
-        load_id: (loads_server && copy.resume != Some(false)).then(String::new),
-        must_resume: copy.resume == Some(true),
-    })
-}
-
-/// A key as a flag of `bulkwire copy`.
-fn flag(key: &str, value: &Value, folder: &Path, flags: &mut Vec<String>) {
-    let name = format!("--{}", key.replace('_', "-"));
-    match value {
-        Value::Bool(true) => flags.push(name),
-        Value::Bool(false) | Value::Null | Value::Object(_) => {}
-        Value::Array(items) => items.iter().for_each(|item| flag(key, item, folder, flags)),
-        Value::String(text) if PATHS.contains(&key) => {
-            flags.push(format!("{name}={}", folder.join(text).display()));
-        }
-        Value::String(text) => flags.push(format!("{name}={text}")),
-        other => flags.push(format!("{name}={other}")),
+    let ends = Ends { source, destination, lookups };
+    let mut spec = Spec::new(&ends, &options, Language::Toml, copies.voice).map_err(usage)?;
+    spec.refusals.is_kept_between_runs = true;
+    if let DestinationSpec::Server(target) = &mut spec.destination
+        && copy.resume != Some(false)
+    {
+        target.record = Record::IfRepeatable(Recorded {
+            load_id,
+            name_of: |load_id, table| key_of(&format!("{load_id} {table}")),
+            is_required: copy.resume == Some(true),
+            ledger_schema: options.writers.ledger_schema.clone(),
+        });
     }
+    Ok(spec)
 }
 
 /// An endpoint, and a query in place of a table.

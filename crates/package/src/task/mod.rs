@@ -10,8 +10,6 @@ mod sql;
 mod step_mark;
 mod wait_for_file;
 
-pub(crate) use step_mark::key_of;
-
 use crate::model::Action;
 use crate::task_context::{Done, TaskContext};
 use crate::task_error::TaskError;

@@ -5,6 +5,7 @@ mod end;
 mod flag;
 mod package;
 mod reading;
+mod spec;
 mod sql;
 mod tables;
 mod text;

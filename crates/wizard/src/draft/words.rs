@@ -1,4 +1,4 @@
-//! The words of the copy, and the command as people see it.
+//! The words of the copy, for people: the command as they see it.
 
 use super::end::{Password, Side};
 use super::flag::Flag;
@@ -10,19 +10,9 @@ impl Draft {
         self.words_with(Password::Variable)
     }
 
-    /// The same words with the passwords that were typed, to run them.
+    /// The same words with the passwords that were typed.
     pub fn words_to_run(&self) -> Vec<String> {
         self.words_with(Password::Typed)
-    }
-
-    /// The words of a copy whose rows come as the source has them, with nothing done to them.
-    pub fn words_of_source(&self) -> Vec<String> {
-        let mut words = vec![self.source.endpoint(Side::Source, Password::Typed, !self.has_several_tables())];
-        // Rows that are only looked at go nowhere.
-        words.push("-".to_owned());
-        words.push("--to-format=csv".to_owned());
-        words.extend(self.source_flags().iter().flat_map(Flag::words));
-        words
     }
 
     /// The command as people see it, an option a line.
@@ -47,20 +37,21 @@ impl Draft {
         words.join("\n")
     }
 
-    /// The words of the source with all columns of a text file as text.
-    pub fn words_of_untyped_source(&self) -> Vec<String> {
+    /// What a reading of the whole source belongs to: how it is read, whatever the types of its columns.
+    pub fn text_key(&self) -> String {
+        let untyped = self.untyped();
+        let mut words = vec![untyped.source.endpoint(Side::Source, Password::Variable, true)];
+        words.extend(untyped.source_flags().iter().flat_map(Flag::words));
+        words.join("\n")
+    }
+
+    /// The same draft with all columns of a text file as text.
+    pub(super) fn untyped(&self) -> Self {
         let mut untyped = self.clone();
         if let Layout::FixedWidth(fixed) = &mut untyped.text.layout {
             fixed.types.clear();
         }
-        untyped.words_of_source()
-    }
-
-    /// The words of a copy whose rows are transformed, and looked at.
-    pub fn words_of_preview(&self) -> Vec<String> {
-        let mut words = self.words_of_source();
-        words.extend(self.columns.flags(false).iter().flat_map(Flag::words));
-        words
+        untyped
     }
 
     /// The names of environment variables that the command needs for passwords.
@@ -78,9 +69,20 @@ impl Draft {
             self.source.endpoint(Side::Source, password, is_one),
             self.destination.endpoint(Side::Destination, password, is_one),
         ];
-        words.extend(self.table_flags().iter().flat_map(Flag::words));
-        words.extend(self.flags().iter().flat_map(Flag::words));
+        words.extend(self.all_flags().iter().flat_map(Flag::words));
         words
+    }
+
+    /// The options of the copy, those of several tables first.
+    pub(super) fn all_flags(&self) -> Vec<Flag> {
+        let mut flags = self.table_flags();
+        flags.extend(self.flags());
+        flags
+    }
+
+    /// The options of the source alone.
+    pub(super) fn flags_of_source(&self) -> Vec<Flag> {
+        self.source_flags()
     }
 
     /// The options of one copy.

@@ -84,9 +84,8 @@ async fn shown(State(wizard): App) -> Response {
         return super::tables::shown(&wizard).await;
     }
     if draft.columns.made_for != draft.source_key() {
-        let words = draft.words_of_source();
-        let engine = wizard.engine.clone();
-        match waiting(move || browse::described(&words, engine)).await {
+        let (looked, engine) = (draft.clone(), wizard.engine.clone());
+        match waiting(move || browse::described(&looked.spec_of_source()?, &engine)).await {
             Ok(description) => {
                 let mut state = wizard.state();
                 let columns = browse::choices(&description);

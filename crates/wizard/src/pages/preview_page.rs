@@ -53,13 +53,14 @@ async fn shown(State(wizard): App, body: Bytes) -> Response {
     let form = Form::parse(&body);
     let mut draft = wizard.draft();
     super::columns::read(&form, &mut draft.columns);
-    let words = draft.words_of_preview();
     let engine = wizard.engine.clone();
     let found = match draft.columns.is_empty_choice() {
         true => Err("No column is chosen yet: choose one at least.".to_owned()),
         false => {
-            let target = draft.fills_a_table().then(|| draft.words_to_run());
-            let look = move || Preview::of(&words, target.as_deref(), engine);
+            let look = move || {
+                let target = draft.fills_a_table().then(|| draft.spec_to_run()).transpose()?;
+                Preview::of(&draft.spec_of_preview()?, target.as_ref(), &engine)
+            };
             waiting(look).await.map_err(|error| error.to_string())
         }
     };

@@ -199,7 +199,7 @@ fn done(outcome: &TableOutcome) -> DoneTable {
                 _ => failed.rows_written,
             };
             table.failure = Some(failed.error.to_string());
-            table.hint = bulkwire_cli::hint_of(&failed.error);
+            table.hint = copy::hints::of_copy(&failed.error);
             table.notes.extend(failed.left.iter().cloned());
         }
         None => table.failure = Some("not begun, because another table had failed".to_owned()),

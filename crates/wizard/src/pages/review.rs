@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use copy::{CopyError, CopyWatch, TableOutcome};
+use copy::{CopyError, CopyWatch, Spec, TableOutcome};
 use load::Interruption;
 
 use super::answer::{App, page, refuse, to, waiting, waiting_for};
@@ -95,16 +95,17 @@ impl Drop for Ending {
 
 /// The plan, which a dry run makes. It takes as long as the look at both ends does, and ends when the browser leaves.
 async fn plan(State(wizard): App) -> Response {
-    let mut words = wizard.draft().words_to_run();
-    words.push("--dry-run".to_owned());
-    // A dry run refuses nothing, so it writes no refused rows either.
-    words.retain(|word| !word.starts_with("--rejects="));
+    let draft = wizard.draft();
     let engine = wizard.engine.clone();
     let interruption = Interruption::default();
     let _ending = Ending(interruption.clone());
     let looking = Looking(interruption);
-    let fragment = match waiting_for(PLAN_LIMIT, move || bulkwire_cli::copy(&words, &looking, engine)).await {
-        Ok(outcomes) => PlanFragment { tables: outcomes.iter().map(planned).collect(), failure: None },
+    let look = move || {
+        let spec = Spec { is_dry: true, ..draft.spec_to_run()? };
+        copy::run(&spec, engine.as_ref(), &looking)
+    };
+    let fragment = match waiting_for(PLAN_LIMIT, look).await {
+        Ok(copied) => PlanFragment { tables: copied.tables.iter().map(planned).collect(), failure: None },
         Err(error) => PlanFragment { tables: Vec::new(), failure: Some(error.to_string()) },
     };
     page(&fragment)
@@ -129,7 +130,7 @@ pub(super) fn planned(outcome: &TableOutcome) -> PlannedTable {
         }
         Some(Err(failed)) => {
             table.failure = Some(failed.error.to_string());
-            table.hint = bulkwire_cli::hint_of(&failed.error);
+            table.hint = copy::hints::of_copy(&failed.error);
         }
         None => {}
     }

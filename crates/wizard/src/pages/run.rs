@@ -51,11 +51,11 @@ pub(super) fn start(wizard: &Arc<Wizard>) -> Response {
     }
     let running = Arc::new(Running::new(state.draft.command()));
     state.running = Some(Arc::clone(&running));
-    let (words, engine) = (state.draft.words_to_run(), wizard.engine.clone());
+    let (draft, engine) = (state.draft.clone(), wizard.engine.clone());
     drop(state);
     tokio::spawn(async move {
         let work = Arc::clone(&running);
-        let done = tokio::task::spawn_blocking(move || work.run(&words, engine)).await;
+        let done = tokio::task::spawn_blocking(move || work.run(draft.spec_to_run(), &engine)).await;
         if done.is_err() {
             running.end(Err(CopyError::Usage("an internal error ended the copy".to_owned())));
         }

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
-use copy::CopyError;
+use copy::{CopyError, FileFormats, SourceSpec};
 use load::report;
 
 use super::answer::{App, obstacle, page, to, waiting};
@@ -71,9 +71,14 @@ pub(super) async fn begin(wizard: &Wizard) -> Result<(), CopyError> {
         }
         inference.cancel();
     }
-    let words = draft.words_of_untyped_source();
-    let (files, formats) =
-        waiting(move || Ok((copy::files_of(&path)?, bulkwire_cli::source_formats(&words)?))).await?;
+    let (files, formats) = waiting(move || {
+        let formats = match draft.spec_of_untyped_source()?.source {
+            SourceSpec::Files(read) => read.formats,
+            _ => FileFormats::default(),
+        };
+        Ok((copy::files_of(&path)?, formats))
+    })
+    .await?;
     let inference = Inference::start(files, formats);
     wizard.state().source_text.inference = Some((key, inference));
     Ok(())
@@ -81,7 +86,7 @@ pub(super) async fn begin(wizard: &Wizard) -> Result<(), CopyError> {
 
 /// What a reading belongs to: the words of the source, whatever the types of its columns.
 fn text_key(draft: &crate::draft::Draft) -> String {
-    draft.words_of_untyped_source().join("\n")
+    draft.text_key()
 }
 
 /// The reading of the source as it is chosen now.

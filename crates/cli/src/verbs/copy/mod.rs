@@ -1,8 +1,5 @@
 //! `bulkwire copy`.
 
 pub(crate) mod command;
-pub(crate) mod endpoints;
-mod report;
-pub(crate) mod source;
-mod transformation;
+pub(crate) mod report;
 mod watch;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use copy::{CopyReport, FailedCopy, TableOutcome};
+use copy::{CopyError, CopyReport, FailedCopy, TableOutcome};
 use load::report::{bytes, grouped, row_words};
 use serde_json::{Value, json};
 
@@ -230,6 +230,14 @@ pub fn write_event(name: &str, done: &Result<CopyReport, Box<FailedCopy>>) {
         }
         event_log::write(event, fields);
     }
+}
+
+/// Refuses a page that is there already.
+///
+/// # Errors
+/// It is, or its folder is missing.
+pub fn check_page(path: &Path) -> Result<(), CopyError> {
+    Ok(report_page::check(path)?)
 }
 
 /// Writes the page of `--report`.

@@ -1,55 +1,86 @@
-//! The line of progress of a table that is copied.
+//! What a copy shows while it runs: a line of progress for each table, and above them what happens.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use copy::CopyWatch;
+use copy::rejects::{REJECTS_SHOWN_MAX, Rejected, described};
+use copy::{CopyReport, CopyWatch, FailedCopy};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use load::CommitWatch;
 use load::report::{bytes, grouped, row_words};
 
+use crate::event_log::{self, Batches};
 use crate::interrupt;
+use crate::verbs::copy::report;
 
-/// A line; nothing where standard error is not a terminal.
-pub struct Line {
+/// What is shown of a copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown {
+    /// Nothing for people.
+    pub is_quiet: bool,
+    /// The report is for people.
+    pub is_text: bool,
+    /// Nothing is copied.
+    pub is_dry: bool,
+    /// One copy, whose plan is shown.
+    pub is_single: bool,
+}
+
+/// The lines of a command.
+pub struct Lines {
+    shown: Shown,
     lines: MultiProgress,
+}
+
+impl Lines {
+    /// Returns lines that show nothing yet.
+    pub fn new(shown: Shown) -> Self {
+        Self { shown, lines: MultiProgress::new() }
+    }
+}
+
+impl CopyWatch for Lines {
+    fn of_table(&self, name: &str) -> Option<Box<dyn CopyWatch + '_>> {
+        Some(Box::new(Line::new(self, name)))
+    }
+}
+
+/// The line of a table; nothing where standard error is not a terminal.
+struct Line<'a> {
+    all: &'a Lines,
     bar: ProgressBar,
+    batches: Batches,
     /// Bytes of the source that have been read, if it counts them.
     read: Mutex<Option<Arc<AtomicU64>>>,
 }
 
-impl Line {
-    /// A line below the others.
-    pub fn new(lines: &MultiProgress, name: &str, quiet: bool) -> Self {
-        let bar = if quiet { ProgressBar::hidden() } else { lines.add(ProgressBar::new_spinner()) };
+impl<'a> Line<'a> {
+    /// Returns a line below the others.
+    fn new(all: &'a Lines, name: &str) -> Self {
+        let is_hidden = all.shown.is_quiet || all.shown.is_dry;
+        let bar = if is_hidden { ProgressBar::hidden() } else { all.lines.add(ProgressBar::new_spinner()) };
         // The template is a constant, so it can only fail to parse while it is being edited.
         let style = ProgressStyle::with_template("{prefix} {spinner} {msg} {elapsed}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
         bar.set_style(style);
         bar.set_prefix(name.to_owned());
-        if !quiet {
+        if !is_hidden {
             bar.enable_steady_tick(std::time::Duration::from_millis(100));
         }
-        Self { lines: lines.clone(), bar, read: Mutex::new(None) }
-    }
-
-    /// Shows from now on how much of the source has been read.
-    pub fn watch_bytes(&self, read: Option<Arc<AtomicU64>>) {
-        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = read;
+        Self { all, bar, batches: Batches::default(), read: Mutex::new(None) }
     }
 
     /// Prints above the lines of progress.
-    pub fn say(&self, text: &str) {
-        self.lines.suspend(|| say!("{text}"));
+    fn say(&self, text: &str) {
+        self.all.lines.suspend(|| say!("{text}"));
     }
 
-    /// Takes the line away.
-    pub fn end(&self) {
-        self.bar.finish_and_clear();
+    fn shows(&self, before: u64) -> bool {
+        !self.all.shown.is_quiet && before < REJECTS_SHOWN_MAX
     }
 }
 
-impl CopyWatch for Line {
+impl CopyWatch for Line<'_> {
     fn progress(&self, sent: u64, committed: u64) {
         let rows = sent.max(committed);
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,5 +102,50 @@ impl CopyWatch for Line {
 
     fn staged(&self, stage: &str) {
         interrupt::note_stage(stage.to_owned());
+    }
+
+    fn refused(&self, row: &Rejected<'_>, before: u64) {
+        event_log::refused(row);
+        if self.shows(before) {
+            self.say(&format!("refused: {}", described(row)));
+        }
+    }
+
+    fn refused_too_many(&self, row: &Rejected<'_>, before: u64) {
+        // The one that ends the copy is named in any case.
+        if !self.shows(before) {
+            self.say(&format!("refused: {}", described(row)));
+        }
+    }
+
+    fn planned(&self, report: &CopyReport) {
+        report::write_plan(report);
+        let Shown { is_quiet, is_text, is_dry, is_single } = self.all.shown;
+        if !is_quiet && is_text && (is_single || is_dry) {
+            self.say(&report::plan(report));
+        }
+    }
+
+    fn reads(&self, bytes: Option<Arc<AtomicU64>>) {
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
+    }
+
+    fn ended(&self, name: &str, done: &Result<CopyReport, Box<FailedCopy>>) {
+        self.bar.finish_and_clear();
+        report::write_event(name, done);
+        let Shown { is_quiet, is_text, is_dry, is_single } = self.all.shown;
+        if is_quiet || !is_text {
+            return;
+        }
+        match done {
+            Ok(_) if is_dry => {}
+            Ok(report) => self.say(&report::line(name, report)),
+            Err(failed) if !is_single => self.say(&report::failed_line(name, failed)),
+            Err(_) => {}
+        }
+    }
+
+    fn commits(&self) -> &dyn CommitWatch {
+        &self.batches
     }
 }

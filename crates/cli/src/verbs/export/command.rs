@@ -1,6 +1,7 @@
 //! `bulkwire export`.
 
 use arrow::datatypes::Schema;
+use copy::{HostLayout, file_format};
 use formats::{Format, Location};
 use load::read::RowSource;
 use load::report::{grouped, row_words};
@@ -10,9 +11,8 @@ use serde_json::json;
 
 use crate::args::ExportArgs;
 use crate::failure::Failure;
-use crate::host_file::HostLayout;
 use crate::verbs::export::ranges;
-use crate::{connection, event_log, file_format, progress, read_options};
+use crate::{connection, event_log, progress};
 
 /// Writes a table or a query's result to a file.
 pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
@@ -61,7 +61,7 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
         }
     }
     let is_text = matches!(typed, Some(Format::Csv(_)));
-    let form = if host.is_some() { Form::Exact } else { read_options::form(&arguments.forms, is_text) };
+    let form = if host.is_some() { Form::Exact } else { arguments.forms.form(is_text) };
     let stream = client.query(&query, form)?;
     if stream.columns().is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));

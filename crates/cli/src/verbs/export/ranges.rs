@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use copy::{HostLayout, file_format};
 use formats::objects::is_object_url;
 use formats::{BatchWriter, Compression, Folder, Format, Location, PartitionedFiles, SplitFiles, Written};
 use load::read::{
@@ -15,10 +16,10 @@ use serde_json::json;
 
 use crate::args::ExportArgs;
 use crate::failure::Failure;
-use crate::host_file::HostLayout;
 use crate::verbs::export::command::{figures, say_offsets};
 use crate::verbs::export::range_files::RangeFiles;
-use crate::{connection, event_log, file_format, progress, read_options};
+use crate::verbs::load::options::hears;
+use crate::{connection, event_log, progress};
 
 /// Bytes of rows that a file of a range aims at.
 const FILE_BYTES: u64 = 64 << 20;
@@ -63,11 +64,8 @@ pub fn run(arguments: &ExportArgs, source: RowSource, file: &str) -> Result<(), 
     };
     let is_text = matches!(typed, Some(Format::Csv(_)));
     let compression = file_format::compression(&target, &arguments.format);
-    let mut options = read_options::of(
-        &arguments.reading,
-        arguments.retry_for,
-        if host.is_some() { Form::Exact } else { read_options::form(&arguments.forms, is_text) },
-    );
+    let form = if host.is_some() { Form::Exact } else { arguments.forms.form(is_text) };
+    let mut options = arguments.reading.read_options(arguments.retry_for, form, hears);
     if files_are_ranges {
         options.range_bytes = FILE_BYTES;
         options.keeps_ranges = true;

@@ -1,6 +1,8 @@
 //! `bulkwire load`.
 
 use arrow::datatypes::DataType;
+use copy::file_format;
+use copy::hints::stands_for_null;
 use formats::{Evidence, Format, InferredColumn, InferredSchema};
 use load::report::grouped;
 use load::{
@@ -10,12 +12,13 @@ use load::{
 use rows::mapping::{CreateOptions, StringType};
 
 use crate::args::LoadArgs;
-use crate::failure::{Failure, stands_for_null};
+use crate::connection;
+use crate::event_log::warns;
+use crate::failure::Failure;
 use crate::server_log::LoadWatch;
 use crate::verbs::load::files::Files;
 use crate::verbs::load::source::{Kind, Source, change, check, sources, tolerates_rows};
 use crate::verbs::load::{ledger, options, report, server_side, way};
-use crate::{connection, file_format};
 
 /// Loads the files. `command` is what continues the load, if it breaks.
 pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Failure> {
@@ -29,7 +32,8 @@ pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Fai
     let mut sources = sources(arguments)?;
     for source in &sources {
         if let Kind::Typed(format) = &source.kind {
-            file_format::look_at(&source.location, format, source.compression, &arguments.format)?;
+            let (location, compression) = (&source.location, source.compression);
+            file_format::look_at(location, format, compression, &arguments.format, warns)?;
         }
     }
     for later in sources.iter().skip(1) {
@@ -40,7 +44,7 @@ pub fn run(arguments: &LoadArgs, command: Option<String>) -> Result<Outcome, Fai
             options::hears(error);
         }
     };
-    let beginning = Beginning { retry: options::retry(&arguments.writers), hears: &hears };
+    let beginning = Beginning { retry: arguments.writers.retry(), hears: &hears };
     let mut client = connection::open_by(&arguments.connection, &beginning)?;
     let ledger = ledger::open(&mut client, &table, &sources, &way, arguments, command, &beginning);
     let ledger = ledger.map_err(Failure::before_rows)?;

@@ -19,7 +19,7 @@ use crate::failure::{FailedLoad, Failure};
 use crate::server_log::LoadWatch;
 use crate::verbs::load::report::{self, Loaded, Terms};
 use crate::verbs::load::source::{self, Kind, REJECTS_SHOWN_MAX, Source};
-use crate::verbs::load::{forecast, observation, options, order};
+use crate::verbs::load::{forecast, observation, order};
 use crate::{event_log, interrupt, progress};
 use copy::loaded_file::{Deviations, LoadedFile, Reader};
 use copy::rejects;
@@ -103,11 +103,8 @@ impl Files<'_> {
         if let Some(advice) = &self.unsized_advice {
             first.plan.advise_unsized(advice);
         }
-        let terms = Terms {
-            writers: writers(&first.plan, arguments),
-            retry: options::retry(&arguments.writers),
-            ledger,
-        };
+        let terms =
+            Terms { writers: writers(&first.plan, arguments), retry: arguments.writers.retry(), ledger };
         if !arguments.quiet {
             match arguments.writers.is_asked() {
                 true => say!("{}", report::plan_text(&first.plan, &terms)),
@@ -280,7 +277,7 @@ impl Files<'_> {
     /// Publishes the stage, if there is one, and notes that the load is done.
     fn finish(&self, client: &mut Client, load: &TableLoad<'_>) -> Result<(), Failure> {
         let arguments = self.arguments;
-        let ended = load.finish(client, options::retry(&arguments.writers), &mut interrupt::note_statement);
+        let ended = load.finish(client, arguments.writers.retry(), &mut interrupt::note_statement);
         let Some(table) = load.staged_target() else { return Ok(ended.map(drop)?) };
         let table = table.to_string();
         let ending =

@@ -6,7 +6,6 @@ use load::{Beginning, Client, Ledger, LedgerPlace, LoadIdentity, LoadWay, Source
 use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::verbs::load::source::{self, Source};
-use crate::verbs::load::way;
 use copy::rejects::Rejects;
 
 /// Enters the load into the ledger, if it is to be continued when it breaks.
@@ -49,7 +48,7 @@ pub fn open(
     let identity = LoadIdentity {
         load_id,
         target,
-        mode: way::words(way),
+        mode: copy::way_words(way),
         sources: identities,
         command: command.unwrap_or_default(),
     };

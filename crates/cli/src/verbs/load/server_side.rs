@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
+use copy::file_format;
 use formats::{CsvOptions, Format, Location};
 use load::report::{grouped, row_words};
 use load::{BulkInsertOptions, Client, ExecuteResult, TableName, bulk_insert_statement};
@@ -10,7 +11,7 @@ use serde_json::json;
 
 use crate::args::{Choice, FormatName, LoadArgs};
 use crate::failure::Failure;
-use crate::{connection, event_log, file_format, interrupt};
+use crate::{connection, event_log, interrupt};
 
 /// The default row terminator: a line feed alone, on every operating system of the server.
 const ROW_TERMINATOR: &str = "0x0a";

@@ -12,11 +12,11 @@ use tds::{ColumnFlags, Value};
 
 use crate::args::LoadArgs;
 use crate::failure::Failure;
-use crate::host_file::HostLayout;
-use crate::verbs::load::options;
-use crate::{file_format, interrupt};
+use crate::interrupt;
 use copy::loaded_file::Reader;
-use copy::rejects::{Rejected, Rejects};
+use copy::rejects::Rejects;
+pub(crate) use copy::rejects::{REJECTS_SHOWN_MAX, described};
+use copy::{HostLayout, file_format};
 
 /// Rows of a batch as it is read from a file.
 const READ_BATCH_ROWS: usize = 65_536;
@@ -36,9 +36,6 @@ pub(crate) enum Kind {
     /// A bcp file, which the table's columns describe.
     Host(HostLayout),
 }
-
-/// Refused rows that are shown; the file of `--rejects` has all of them.
-pub(crate) const REJECTS_SHOWN_MAX: u64 = 10;
 
 /// Where refused rows go; nothing if the first one is to end the load.
 pub(crate) fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> {
@@ -199,7 +196,7 @@ pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
         && !bulk.sole_writer
         && !arguments.refusals.bisect
         && writers.time_limit.is_none();
-    let options = LoadOptions { may_stage, ..options::of(bulk, columns, conversions, writers) };
+    let options = LoadOptions { may_stage, ..copy::load_options(bulk, columns, conversions, writers) };
     match options.mapping {
         Mapping::ByName if !has_names => LoadOptions { mapping: Mapping::ByPosition, ..options },
         _ => options,
@@ -209,18 +206,4 @@ pub(crate) fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
 /// A file whose columns do not fit the table.
 pub(crate) fn unfit(source: &Source, table: &TableName, error: load::Error) -> Failure {
     Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) }
-}
-
-/// A refused row for people.
-pub(crate) fn described(rejected: &Rejected<'_>) -> String {
-    let mut place = format!("{}, row {}", rejected.file, rejected.row);
-    if let Some(line) = rejected.line {
-        place += &format!(" (line {line})");
-    }
-    match (rejected.column, rejected.value) {
-        (Some(column), Some(value)) => {
-            format!("{place}, column {column:?}: {} (value: {value})", rejected.reason)
-        }
-        _ => format!("{place}: {}", rejected.reason),
-    }
 }

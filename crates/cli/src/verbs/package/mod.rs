@@ -1,7 +1,6 @@
 //! `bulkwire package` and `bulkwire run`.
 
 pub(crate) mod command;
-mod copies;
 mod log;
 mod page;
 mod progress;

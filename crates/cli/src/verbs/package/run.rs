@@ -3,16 +3,15 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use copy::TransformEngine;
+use copy::{TransformEngine, Voice};
 use load::Interruption;
-use package::{DryRun, Event, Loaded, Observer, Outcome, RunError, RunOptions, RunReport};
+use package::{Copies, DryRun, Event, Loaded, Observer, Outcome, RunError, RunOptions, RunReport};
 
 use crate::ExitStatus;
 use crate::args::RunArgs;
 use crate::event_log::{self, RunEvents};
 use crate::failure::Failure;
 use crate::verbs::package::command::{checked, print_findings};
-use crate::verbs::package::copies::PackageCopies;
 use crate::verbs::package::log::RunLog;
 use crate::verbs::package::page;
 use crate::verbs::package::progress::{RunProgress, summary};
@@ -27,7 +26,7 @@ pub fn run(
     if engine.is_none() && found.package.as_ref().is_some_and(Loaded::may_transform) {
         return hand_over();
     }
-    let copies = PackageCopies { engine };
+    let copies = Copies { engine, voice: Voice { warns: event_log::warns, ..Voice::default() } };
     if !arguments.quiet || found.package.is_none() {
         print_findings(&arguments.package, &found);
     }
@@ -74,11 +73,7 @@ pub fn run(
 }
 
 /// What the flags ask of a run.
-pub fn options<'a>(
-    arguments: &RunArgs,
-    copies: &'a PackageCopies,
-    interruption: Interruption,
-) -> RunOptions<'a> {
+pub fn options<'a>(arguments: &RunArgs, copies: &'a Copies, interruption: Interruption) -> RunOptions<'a> {
     RunOptions {
         set: arguments.set.clone(),
         state: arguments.state.clone(),
@@ -89,7 +84,7 @@ pub fn options<'a>(
         redo: arguments.redo.clone(),
         done: arguments.done.clone(),
         jobs: arguments.jobs,
-        copier: Some(copies),
+        copies: Some(copies),
         interruption,
     }
 }

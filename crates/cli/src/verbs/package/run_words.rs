@@ -5,13 +5,11 @@ use std::sync::Arc;
 use clap::Parser;
 use copy::{CopyError, TransformEngine};
 use load::Interruption;
-use package::{Event, Observer};
+use package::{Copies, Event, Observer};
 
 use crate::args::{Arguments, Command, RunArgs};
 use crate::failure::Failure;
-use crate::verbs::copy::command::one_line;
 use crate::verbs::package::command::checked;
-use crate::verbs::package::copies::PackageCopies;
 use crate::verbs::package::log::RunLog;
 use crate::verbs::package::page;
 use crate::verbs::package::run::options;
@@ -36,6 +34,13 @@ pub fn run_package(
     Ok(run(&arguments, heard, interruption, engine)?)
 }
 
+/// What clap says, without its word for it and without the usage.
+fn one_line(text: &str) -> String {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let sentence: Vec<&str> = text.split("\n\nUsage").next().unwrap_or(text).split_whitespace().collect();
+    sentence.join(" ")
+}
+
 fn run(
     arguments: &RunArgs,
     heard: &(dyn Fn(String) + Send + Sync),
@@ -49,7 +54,7 @@ fn run(
             found.findings.iter().map(|finding| format!("{path}:{finding}")).collect();
         return Err(Failure::Usage(findings.join("\n")));
     };
-    let copies = PackageCopies { engine };
+    let copies = Copies { engine, ..Copies::default() };
     let options = options(arguments, &copies, interruption.clone());
     if arguments.dry_run {
         let planned = package::dry_run(&loaded, &options);

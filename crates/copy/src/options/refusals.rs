@@ -1,12 +1,15 @@
-//! Flags for refused rows.
+//! Options for refused rows.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What becomes of rows that cannot be loaded.
-#[derive(Debug, Default, Args)]
-pub struct RefusalArgs {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RefusalOptions {
     /// Write refused rows to this file, a JSON object a line, and load the others
     #[arg(long, value_name = "FILE", help_heading = "Refused rows")]
     pub rejects: Option<PathBuf>,

@@ -1,14 +1,20 @@
-//! Flags for columns: which goes where, and which conversions may lose something.
+//! Options for columns: which goes where, and which conversions may lose something.
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::spelled::list;
 use super::{DateOrderName, parse_mapping};
 
 /// How source columns find those of the target.
-#[derive(Debug, Default, Args)]
-pub struct ColumnArgs {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ColumnOptions {
     /// Map a source column to a target column; repeat for each (others are then left out)
     #[arg(long = "map", value_name = "SRC=DST", value_parser = parse_mapping, help_heading = "Columns")]
+    #[serde(with = "list")]
+    #[schemars(with = "Vec<String>")]
     pub map: Vec<(String, String)>,
     /// Map columns by position, even when the source has names
     #[arg(long, conflicts_with = "map", help_heading = "Columns")]
@@ -16,8 +22,9 @@ pub struct ColumnArgs {
 }
 
 /// Which conversions are allowed.
-#[derive(Debug, Default, Args)]
-pub struct ConversionArgs {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ConversionOptions {
     /// Cut text and binary values that are too long
     #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
     pub allow_truncate: bool,

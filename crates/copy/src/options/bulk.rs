@@ -1,18 +1,23 @@
-//! Flags of bulk loads.
+//! Options of bulk loads.
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::spelled::list;
 use super::{Choice, parse_order};
 
 /// How rows are loaded into a table.
-#[derive(Debug, Default, Args)]
-pub struct BulkArgs {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BulkOptions {
     /// Nobody else changes the table during the load: rows are counted first, and after a lost answer the count shows whether the
     /// last batch was committed. Implied for a table that --create or --truncate leaves empty
     #[arg(long, help_heading = "Load")]
     pub sole_writer: bool,
     /// Rows of a transaction (default: the plan chooses, and says why)
     #[arg(long, value_name = "ROWS", help_heading = "Load", value_parser = clap::value_parser!(u64).range(1..))]
+    #[schemars(range(min = 1))]
     pub batch_rows: Option<u64>,
     /// Take a bulk-update lock on the table (default: the plan chooses)
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "on", require_equals = true, help_heading = "Load")]
@@ -20,6 +25,8 @@ pub struct BulkArgs {
     /// The files are sorted by these columns, as `id` or `id,day DESC`: the server does not sort by a clustered key that is the
     /// same, and refuses a row out of order
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = parse_order, help_heading = "Load")]
+    #[serde(with = "list")]
+    #[schemars(with = "Vec<String>")]
     pub order: Vec<(String, bool)>,
     /// Keep NULLs where a column has a default
     #[arg(long, help_heading = "Load")]

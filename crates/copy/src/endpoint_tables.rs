@@ -1,100 +1,19 @@
-//! Makes sources and destinations of endpoints.
+//! The tables of endpoints, and where each of many goes.
 
 use std::path::Path;
 
 use formats::objects::is_object_url;
-use load::{Interruption, TableName, read::ReadOptions};
+use load::TableName;
 
 use crate::{
     database,
-    destination::Destination,
-    endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint, is_workbook},
+    endpoint::{DatabaseEndpoint, Endpoint, FileEndpoint, SqlServerEndpoint},
     error::CopyError,
-    file_destination::{FileDestination, FileWrite},
-    file_formats::FileFormats,
-    file_source::FileSource,
     listed_table::ListedTable,
     server::{server_tables, table_name},
-    server_destination::ServerDestination,
-    server_source::ServerSource,
-    server_write::ServerWrite,
-    source::Source,
-    workbook::{SheetSettings, SheetSource},
 };
 
-/// What options say of a source.
-#[derive(Debug, Clone, Default)]
-pub struct SourceSettings {
-    /// A query in place of a table.
-    pub query: Option<String>,
-    /// How SQL Server is read.
-    pub read: ReadOptions,
-    /// The formats of files.
-    pub formats: FileFormats,
-    /// How a sheet is read.
-    pub sheet: SheetSettings,
-    /// Columns of text files stay text, also in tables that are made of them.
-    pub keeps_text: bool,
-    /// Ends the look at all rows of text files.
-    pub interruption: Option<Interruption>,
-}
-
-/// What options say of a destination.
-#[derive(Debug, Clone, Default)]
-pub struct DestinationSettings {
-    /// How rows are loaded into SQL Server; mode and creation count for other databases too.
-    pub server: ServerWrite,
-    /// How files are written.
-    pub files: FileWrite,
-}
-
 impl Endpoint {
-    /// Makes a source of it.
-    ///
-    /// # Errors
-    /// It cannot be one, or its files are missing.
-    pub fn source(&self, settings: &SourceSettings) -> Result<Box<dyn Source>, CopyError> {
-        match self {
-            Self::SqlServer(endpoint) => Ok(Box::new(ServerSource::new(
-                (**endpoint).clone(),
-                settings.query.clone(),
-                settings.read.clone(),
-            )?)),
-            Self::Files(files) => {
-                if settings.query.is_some() {
-                    return Err(CopyError::Usage(
-                        "--query is for databases; a file has no queries".to_owned(),
-                    ));
-                }
-                match is_workbook(&files.path) {
-                    true => Ok(Box::new(SheetSource::new(files, settings.sheet.clone()))),
-                    false => Ok(Box::new(
-                        FileSource::new(files, &settings.formats)?
-                            .keeping_text(settings.keeps_text)
-                            .interrupted_by(settings.interruption.clone()),
-                    )),
-                }
-            }
-            Self::Database(endpoint) => database::source(endpoint, settings.query.as_deref()),
-        }
-    }
-
-    /// Makes a destination of it.
-    ///
-    /// # Errors
-    /// It cannot be one.
-    pub fn destination(&self, settings: &DestinationSettings) -> Result<Box<dyn Destination>, CopyError> {
-        match self {
-            Self::SqlServer(endpoint) => {
-                Ok(Box::new(ServerDestination::new((**endpoint).clone(), settings.server.clone())?))
-            }
-            Self::Files(files) => Ok(Box::new(FileDestination::new(&files.path, settings.files.clone())?)),
-            Self::Database(endpoint) => {
-                database::destination(endpoint, &settings.server.way.mode, settings.server.create)
-            }
-        }
-    }
-
     /// The tables and views of a database.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Files of bcp's formats outside the bcp verb: for `load`, `export` and `convert`.
+//! Files of bcp's formats outside the bcp verb: for `load`, `export`, `convert` and `copy`.
 //!
 //! Such files do not describe themselves. A format file or a mode gives the positions of values, and a table, a result or a
 //! declaration gives their types. Nothing is silently lost: what bcp would load wrongly is refused.
@@ -12,8 +12,8 @@ use formats::bcp::{
 use rows::text::DateOrder;
 use tds::{CodePage, Column};
 
-use crate::args::{FileArgs, FormatName};
-use crate::failure::Failure;
+use crate::error::CopyError;
+use crate::options::{FileOptions, FormatName};
 
 /// How a file is laid out, before its columns are known.
 #[derive(Debug, Clone)]
@@ -36,8 +36,11 @@ enum Description {
 }
 
 impl HostLayout {
-    /// The layout that the flags name; `None` if the file is of another kind.
-    pub fn of(flags: &FileArgs) -> Result<Option<Self>, Failure> {
+    /// Returns the layout that the options name; `None` if the file is of another kind.
+    ///
+    /// # Errors
+    /// An option is not for such a file, or the format file cannot be read.
+    pub fn of(flags: &FileOptions) -> Result<Option<Self>, CopyError> {
         if flags.format == Some(FormatName::Csv) && flags.format_file.is_some() {
             // Text with quotes, whose fields the format file names.
             return Ok(None);
@@ -48,7 +51,7 @@ impl HostLayout {
             (None, Some(mode)) => Description::Mode(mode),
             (None, None) => return Ok(None),
             _ => {
-                return Err(Failure::Usage(
+                return Err(CopyError::Usage(
                     "--format-file describes the whole file: leave --format out, or say --format csv if values are in quotes"
                         .to_owned(),
                 ));
@@ -67,16 +70,16 @@ impl HostLayout {
             ("--delimiter", flags.delimiter.is_some() && matches!(description, Description::FormatFile(_))),
         ];
         if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
-            return Err(Failure::Usage(format!("{flag} is not for this kind of file")));
+            return Err(CopyError::Usage(format!("{flag} is not for this kind of file")));
         }
         let mut options = LayoutOptions::default();
         if let Some(text) = &flags.delimiter {
             options.field_terminator =
-                terminator::parse_argument(text).map_err(|error| Failure::Usage(error.to_string()))?;
+                terminator::parse_argument(text).map_err(|error| CopyError::Usage(error.to_string()))?;
         }
         if let Some(text) = &flags.row_terminator {
             options.row_terminator =
-                terminator::parse_argument(text).map_err(|error| Failure::Usage(error.to_string()))?;
+                terminator::parse_argument(text).map_err(|error| CopyError::Usage(error.to_string()))?;
         }
         let code_page = code_page(flags.encoding.as_deref())?;
         let mut description = description;
@@ -96,7 +99,10 @@ impl HostLayout {
     }
 
     /// The format of a file of this layout with `columns`; without columns, those of the format file.
-    pub fn with_columns(&self, columns: Option<Vec<Column>>) -> Result<HostFormat, Failure> {
+    ///
+    /// # Errors
+    /// The format file does not fit the columns.
+    pub fn with_columns(&self, columns: Option<Vec<Column>>) -> Result<HostFormat, CopyError> {
         let mut host = match (&self.description, columns) {
             (Description::Mode(mode), columns) => {
                 HostFormat::for_columns(columns.unwrap_or_default(), *mode, &self.options)
@@ -104,7 +110,7 @@ impl HostLayout {
             (Description::FormatFile(file), None) => HostFormat::from_format_file(file.clone())?,
             (Description::FormatFile(file), Some(columns)) => {
                 file.check("the format file", columns.len())
-                    .map_err(|error| Failure::Usage(error.to_string()))?;
+                    .map_err(|error| CopyError::Usage(error.to_string()))?;
                 let base = HostFormat::for_columns(columns, DataMode::Native, &self.options);
                 HostFormat { format_file: file.clone(), ..base }
             }
@@ -145,7 +151,7 @@ impl HostLayout {
 
 /// Reconciles a requested encoding with the collations of a format file. UTF-8 takes precedence, as SQL Server
 /// documents for code page 65001. Any other encoding that contradicts them is refused.
-fn encode_as_asked(file: &mut FormatFile, asked: FileCodePage, name: &str) -> Result<(), Failure> {
+fn encode_as_asked(file: &mut FormatFile, asked: FileCodePage, name: &str) -> Result<(), CopyError> {
     let against = match asked {
         FileCodePage::Page(CodePage::Utf8) => {
             file.drop_collations();
@@ -162,7 +168,7 @@ fn encode_as_asked(file: &mut FormatFile, asked: FileCodePage, name: &str) -> Re
     };
     match against {
         None => Ok(()),
-        Some((field, collation)) => Err(Failure::Usage(format!(
+        Some((field, collation)) => Err(CopyError::Usage(format!(
             "--encoding {name} contradicts the format file, which says {collation} of the field {field}: leave the option out, or put \"\" in place of the collation"
         ))),
     }
@@ -178,16 +184,20 @@ fn mode_of(name: FormatName) -> Option<DataMode> {
     })
 }
 
-pub(crate) fn format_file(path: &Path) -> Result<FormatFile, Failure> {
-    FormatFile::read(path).map_err(|error| Failure::Usage(error.to_string()))
+/// Reads a format file of bcp.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn format_file(path: &Path) -> Result<FormatFile, CopyError> {
+    FormatFile::read(path).map_err(|error| CopyError::Usage(error.to_string()))
 }
 
-fn code_page(encoding: Option<&str>) -> Result<FileCodePage, Failure> {
+fn code_page(encoding: Option<&str>) -> Result<FileCodePage, CopyError> {
     match encoding.map(str::to_ascii_lowercase).as_deref() {
         None | Some("utf-8" | "utf8") => Ok(FileCodePage::default()),
         Some("raw") => Ok(FileCodePage::Raw),
         Some(number) => number.parse().ok().and_then(FileCodePage::from_number).ok_or_else(|| {
-            Failure::Usage(format!(
+            CopyError::Usage(format!(
                 "--encoding {number}: utf-8, raw or the number of a code page is expected"
             ))
         }),

@@ -1,12 +1,17 @@
-//! Flags that describe files.
+//! Options that describe files.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// File-format flags, shared by `load` and `export`.
-#[derive(Debug, Clone, Default, Args)]
-pub struct FileArgs {
+use super::spelled::{NumberOrWord, option, optional_list};
+
+/// What a file that is read or written is, for every verb that has files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FileOptions {
     /// File format (default: by the file's suffix)
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "File")]
     pub format: Option<FormatName>,
@@ -40,17 +45,22 @@ pub struct FileArgs {
     pub no_header: bool,
     /// Names of the file's columns, in order
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', help_heading = "CSV")]
+    #[serde(with = "optional_list")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub columns: Option<Vec<String>>,
     /// Text that stands for NULL (default: an empty, unquoted field)
     #[arg(long, value_name = "TEXT", help_heading = "CSV")]
     pub null_text: Option<String>,
     /// Character encoding: utf-8, utf-16le, utf-16be, or a code page number; raw for bcp's files
     #[arg(long, value_name = "NAME", help_heading = "CSV")]
+    #[serde(with = "option")]
+    #[schemars(with = "Option<NumberOrWord>")]
     pub encoding: Option<String>,
 }
 
 /// File formats by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum FormatName {
     /// Delimited text.
     Csv,
@@ -80,7 +90,8 @@ impl FormatName {
 }
 
 /// Compression by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum CompressionName {
     /// As it is.
     None,

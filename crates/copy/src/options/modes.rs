@@ -1,15 +1,22 @@
 //! Options for existing rows and for the path of new ones.
 
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::spelled::list;
 
 /// What a load does with existing rows, and how new ones reach the table.
-#[derive(Debug, Args)]
-pub struct ModeArgs {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ModeOptions {
     /// What happens to existing rows (default: append)
     #[arg(long, value_enum, value_name = "MODE", help_heading = "Target")]
     pub mode: Option<ModeName>,
     /// The key's columns, for the modes upsert and insert-new, and for rows that say what they do
     #[arg(long, value_name = "COL[,COL]", value_delimiter = ',', help_heading = "Target")]
+    #[serde(with = "list")]
+    #[schemars(with = "Vec<String>")]
     pub key: Vec<String>,
     /// How rows reach the table (default: auto)
     #[arg(long, value_enum, value_name = "WAY", help_heading = "Target")]
@@ -20,7 +27,8 @@ pub struct ModeArgs {
 }
 
 /// What happens to existing rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum ModeName {
     /// They stay.
     Append,
@@ -35,7 +43,8 @@ pub enum ModeName {
 }
 
 /// How rows reach the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum StrategyName {
     /// The plan chooses, and says why.
     Auto,
@@ -47,7 +56,7 @@ pub enum StrategyName {
     Swap,
 }
 
-impl ModeArgs {
+impl ModeOptions {
     /// Whether the table is emptied before the load.
     pub fn truncates(&self) -> bool {
         self.truncate || self.mode == Some(ModeName::Truncate)

@@ -1,4 +1,4 @@
-//! Makes a format, its options and a compression from the file flags.
+//! Makes a format, its options and a compression from the options of files.
 
 use std::path::Path;
 
@@ -8,25 +8,28 @@ use formats::{
     RowTerminator,
 };
 
-use crate::args::{CompressionName, FileArgs, FormatName};
-use crate::failure::Failure;
+use crate::error::CopyError;
 use crate::host_file;
+use crate::options::{CompressionName, FileOptions, FormatName};
 
-/// The format and compression of a file: by the flags first, then by the suffix. Files of bcp's formats are described by
-/// [`HostLayout`](crate::host_file::HostLayout) instead.
-pub fn of(location: &Location, flags: &FileArgs) -> Result<(Format, Compression), Failure> {
+/// Returns the format and compression of a file: by the options first, then by the suffix. Files of bcp's formats are described by
+/// [`HostLayout`](crate::HostLayout) instead.
+///
+/// # Errors
+/// Nothing says which format it is, or an option is not for it.
+pub fn of(location: &Location, flags: &FileOptions) -> Result<(Format, Compression), CopyError> {
     let format = match (flags.format, location.path()) {
         (Some(name), _) => named(name)?,
         (None, Some(_)) => Format::of(location)?.0,
         (None, None) => {
-            return Err(Failure::Usage(format!("{location} has no suffix: name its format with --format")));
+            return Err(CopyError::Usage(format!("{location} has no suffix: name its format with --format")));
         }
     };
     Ok((with_csv_flags(format, flags)?, compression(location, flags)))
 }
 
 /// How a file is stored: the flag first, then the suffix.
-pub fn compression(location: &Location, flags: &FileArgs) -> Compression {
+pub fn compression(location: &Location, flags: &FileOptions) -> Compression {
     match (flags.compression, location.path()) {
         (Some(CompressionName::None), _) => Compression::None,
         (Some(CompressionName::Gzip), _) => Compression::Gzip,
@@ -44,8 +47,9 @@ pub fn look_at(
     location: &Location,
     format: &Format,
     compression: Compression,
-    flags: &FileArgs,
-) -> Result<(), Failure> {
+    flags: &FileOptions,
+    warns: fn(&str),
+) -> Result<(), CopyError> {
     let Format::Csv(options) = format else { return Ok(()) };
     let Some(found) = contradiction(location, compression, options)? else { return Ok(()) };
     let remedy = found.remedy();
@@ -56,7 +60,7 @@ pub fn look_at(
         Contradiction::FirstRow { is_certain, .. } => !is_certain,
     };
     if is_named {
-        say!("warning: {location}: {found}; {remedy} would read it so");
+        warns(&format!("{location}: {found}; {remedy} would read it so"));
         return Ok(());
     }
     let keep = match &found {
@@ -68,7 +72,7 @@ pub fn look_at(
             " (if it does name them: --skip-lines 1 --no-header --columns A,B,...)".to_owned()
         }
     };
-    Err(Failure::Usage(format!("{location}: {found}; say {remedy}{keep}, or ask `bulkwire sniff`")))
+    Err(CopyError::Usage(format!("{location}: {found}; say {remedy}{keep}, or ask `bulkwire sniff`")))
 }
 
 /// Whether the source's columns have names of their own.
@@ -79,7 +83,7 @@ pub fn has_names(format: &Format) -> bool {
     }
 }
 
-fn named(name: FormatName) -> Result<Format, Failure> {
+fn named(name: FormatName) -> Result<Format, CopyError> {
     Ok(match name {
         FormatName::Csv => Format::Csv(CsvOptions::default()),
         FormatName::Tsv => Format::Csv(CsvOptions { delimiter: "\t".to_owned(), ..CsvOptions::default() }),
@@ -89,15 +93,15 @@ fn named(name: FormatName) -> Result<Format, Failure> {
             Format::ArrowIpc(IpcOptions { container: IpcContainer::Stream, ..IpcOptions::default() })
         }
         FormatName::Char | FormatName::Widechar | FormatName::Native | FormatName::Widenative => {
-            return Err(Failure::Usage("files of bcp's formats are not possible here".to_owned()));
+            return Err(CopyError::Usage("files of bcp's formats are not possible here".to_owned()));
         }
     })
 }
 
-fn with_csv_flags(format: Format, flags: &FileArgs) -> Result<Format, Failure> {
+fn with_csv_flags(format: Format, flags: &FileOptions) -> Result<Format, CopyError> {
     let Format::Csv(mut options) = format else {
         return match first_csv_flag(flags) {
-            Some(flag) => Err(Failure::Usage(format!("{flag} is for CSV files only"))),
+            Some(flag) => Err(CopyError::Usage(format!("{flag} is for CSV files only"))),
             None => Ok(format),
         };
     };
@@ -113,7 +117,7 @@ fn with_csv_flags(format: Format, flags: &FileArgs) -> Result<Format, Failure> {
     } else if let Some(quote) = flags.quote {
         let byte = u8::try_from(quote).ok().filter(u8::is_ascii);
         options.quote =
-            Some(byte.ok_or_else(|| Failure::Usage("--quote takes an ASCII character".to_owned()))?);
+            Some(byte.ok_or_else(|| CopyError::Usage("--quote takes an ASCII character".to_owned()))?);
     }
     options.header = !flags.no_header;
     options.columns.clone_from(&flags.columns);
@@ -122,13 +126,13 @@ fn with_csv_flags(format: Format, flags: &FileArgs) -> Result<Format, Failure> {
     }
     options.null_text.clone_from(&flags.null_text);
     if let Some(name) = &flags.encoding {
-        options.encoding = name.parse::<Encoding>().map_err(|error| Failure::Usage(error.to_string()))?;
+        options.encoding = name.parse::<Encoding>().map_err(|error| CopyError::Usage(error.to_string()))?;
     }
     Ok(Format::Csv(options))
 }
 
 /// Takes the terminators and the encoding of a file with quotes from a format file. Its columns go by position.
-fn describe(options: &mut CsvOptions, path: &Path, flags: &FileArgs) -> Result<(), Failure> {
+fn describe(options: &mut CsvOptions, path: &Path, flags: &FileOptions) -> Result<(), CopyError> {
     let named = [
         ("--delimiter", flags.delimiter.is_some()),
         ("--row-terminator", flags.row_terminator.is_some()),
@@ -136,9 +140,9 @@ fn describe(options: &mut CsvOptions, path: &Path, flags: &FileArgs) -> Result<(
         ("--trim-blanks", flags.trim_blanks),
     ];
     if let Some((flag, _)) = named.into_iter().find(|(_, given)| *given) {
-        return Err(Failure::Usage(format!("{flag} has no place beside --format-file, which says it")));
+        return Err(CopyError::Usage(format!("{flag} has no place beside --format-file, which says it")));
     }
-    let refused = |problem: String| Failure::Usage(format!("{}: {problem}", path.display()));
+    let refused = |problem: String| CopyError::Usage(format!("{}: {problem}", path.display()));
     let described = host_file::format_file(path)?.quoted_layout().map_err(refused)?;
     let is_in_order = described.columns.iter().zip(1..).all(|(column, number)| *column == Some(number));
     if !is_in_order {
@@ -156,7 +160,7 @@ fn describe(options: &mut CsvOptions, path: &Path, flags: &FileArgs) -> Result<(
     Ok(())
 }
 
-fn first_csv_flag(flags: &FileArgs) -> Option<&'static str> {
+fn first_csv_flag(flags: &FileOptions) -> Option<&'static str> {
     [
         ("--delimiter", flags.delimiter.is_some()),
         ("--row-terminator", flags.row_terminator.is_some()),
@@ -173,7 +177,7 @@ fn first_csv_flag(flags: &FileArgs) -> Option<&'static str> {
 }
 
 /// `\t`, `\n`, `\r`, `\0`, `\\` and `\xHH` as shells and bcp users write them.
-fn unescape(text: &str) -> Result<String, Failure> {
+fn unescape(text: &str) -> Result<String, CopyError> {
     let mut out = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -198,8 +202,8 @@ fn unescape(text: &str) -> Result<String, Failure> {
     Ok(out)
 }
 
-fn bad_escape(text: &str) -> Failure {
-    Failure::Usage(format!("{text:?}: the escapes are \\t \\n \\r \\0 \\\\ and \\xHH (ASCII)"))
+fn bad_escape(text: &str) -> CopyError {
+    CopyError::Usage(format!("{text:?}: the escapes are \\t \\n \\r \\0 \\\\ and \\xHH (ASCII)"))
 }
 
 #[cfg(test)]

@@ -1,10 +1,16 @@
 //! How to reach the server.
 
-use clap::Args;
+use std::time::Duration;
 
-/// Connection flags, shared by every verb that connects.
-#[derive(Debug, Args)]
-pub struct ConnectionArgs {
+use clap::Args;
+use load::Config;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a server is reached, for every verb that connects.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ConnectionOptions {
     /// Server=…;Database=…;Uid=…;Pwd=… or mssql://user@host:port/database; secrets may come from
     /// BULKWIRE_PASSWORD or BULKWIRE_ACCESS_TOKEN
     #[arg(
@@ -39,6 +45,7 @@ pub struct ConnectionArgs {
     pub password_keyring: Option<String>,
     /// TDS packet size to ask for, in bytes (512 to 32767)
     #[arg(long, value_name = "BYTES", help_heading = "Connection", value_parser = clap::value_parser!(u32).range(512..=32767))]
+    #[schemars(range(min = 512, max = 32767))]
     pub packet_size: Option<u32>,
     /// Time for connecting and logging in, 0 for no limit (default: 15)
     #[arg(long, value_name = "SECONDS", help_heading = "Connection")]
@@ -48,8 +55,21 @@ pub struct ConnectionArgs {
     pub command_timeout: Option<u32>,
 }
 
-impl ConnectionArgs {
-    /// The flags that say who the client is, as keywords of a connection string.
+impl ConnectionOptions {
+    /// Sets what the options say beside the URL.
+    pub fn apply(&self, config: &mut Config) {
+        if let Some(size) = self.packet_size {
+            config.packet_size_bytes = u16::try_from(size).ok();
+        }
+        if let Some(seconds) = self.connect_timeout {
+            config.connect_timeout = time(seconds);
+        }
+        if let Some(seconds) = self.command_timeout {
+            config.command_timeout = time(seconds);
+        }
+    }
+
+    /// The options that say who the client is, as keywords of a connection string.
     pub fn keywords(&self) -> Vec<(&'static str, String)> {
         let flags = [
             ("Authentication", &self.authentication),
@@ -60,4 +80,9 @@ impl ConnectionArgs {
         ];
         flags.into_iter().filter_map(|(keyword, value)| Some((keyword, value.clone()?))).collect()
     }
+}
+
+/// A limit of time, 0 for none.
+fn time(seconds: u32) -> Option<Duration> {
+    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }

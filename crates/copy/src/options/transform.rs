@@ -1,12 +1,17 @@
-//! Flags of transformations.
+//! Options of transformations.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::spelled::NumberOrWord;
 
 /// What is done to rows on their way, in T-SQL.
-#[derive(Debug, Default, Args)]
-pub struct TransformArgs {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TransformOptions {
     /// The columns of the result, over those of the source: "id, UPPER(TRIM(name)) AS name"
     #[arg(long, value_name = "LIST", conflicts_with = "transform", help_heading = "Transformation")]
     pub select: Option<String>,
@@ -17,12 +22,14 @@ pub struct TransformArgs {
         conflicts_with = "transform",
         help_heading = "Transformation"
     )]
+    #[serde(rename = "where")]
     pub condition: Option<String>,
     /// A file with one SELECT over `source` and the lookups
     #[arg(long, value_name = "FILE.sql", help_heading = "Transformation")]
     pub transform: Option<PathBuf>,
     /// The same SELECT as text, in place of a file
     #[arg(long, value_name = "SQL", conflicts_with_all = ["select", "condition", "transform"], help_heading = "Transformation")]
+    #[serde(rename = "transform_sql")]
     pub transform_query: Option<String>,
     /// What each row does to a table of SQL Server: an expression over the source that gives 'insert', 'update', 'upsert', 'delete', or
     /// NULL or 'skip' for nothing; beside --transform the name of a column of its result. It needs --key
@@ -36,6 +43,7 @@ pub struct TransformArgs {
     pub action: Option<String>,
     /// A table that the query may join, read into memory: any source of this command
     #[arg(long = "lookup", value_name = "NAME=ENDPOINT", value_parser = parse_lookup, help_heading = "Transformation")]
+    #[serde(skip)]
     pub lookups: Vec<(String, String)>,
     /// The collation of text columns that have none (default: SQL_Latin1_General_CP1_CI_AS)
     #[arg(long, value_name = "NAME", help_heading = "Transformation")]
@@ -45,10 +53,12 @@ pub struct TransformArgs {
     pub files: Option<PathBuf>,
     /// What lookups, sorts and groups may hold: 500MB, 2GB (default: 1GB)
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Transformation")]
+    #[serde(with = "size")]
+    #[schemars(with = "Option<NumberOrWord>")]
     pub memory_limit: Option<usize>,
 }
 
-impl TransformArgs {
+impl TransformOptions {
     /// Whether rows are transformed.
     pub fn is_given(&self) -> bool {
         self.select.is_some()
@@ -61,20 +71,6 @@ impl TransformArgs {
     /// Whether a whole query gives the rows.
     pub fn has_query(&self) -> bool {
         self.transform.is_some() || self.transform_query.is_some()
-    }
-
-    /// A flag that says something of a transformation that is not there.
-    pub fn stray(&self) -> Option<&'static str> {
-        if self.is_given() {
-            return None;
-        }
-        let flags = [
-            ("--lookup", !self.lookups.is_empty()),
-            ("--collation", self.collation.is_some()),
-            ("--files", self.files.is_some()),
-            ("--memory-limit", self.memory_limit.is_some()),
-        ];
-        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 }
 
@@ -100,4 +96,33 @@ fn parse_size(text: &str) -> Result<usize, String> {
     };
     let number: usize = digits.parse().map_err(|_| "write a number, such as 500MB".to_owned())?;
     number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(|| "out of range".to_owned())
+}
+
+/// Sizes, which are numbers or texts with a unit.
+mod size {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::parse_size;
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Size {
+        Bytes(usize),
+        Text(String),
+    }
+
+    /// Writes the bytes.
+    pub(super) fn serialize<S: Serializer>(bytes: &Option<usize>, serializer: S) -> Result<S::Ok, S::Error> {
+        bytes.serialize(serializer)
+    }
+
+    /// Reads bytes, or a text such as `500MB`.
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+        let text = match Option::<Size>::deserialize(deserializer)? {
+            None => return Ok(None),
+            Some(Size::Bytes(bytes)) => bytes.to_string(),
+            Some(Size::Text(text)) => text,
+        };
+        parse_size(&text).map(Some).map_err(serde::de::Error::custom)
+    }
 }

@@ -1,0 +1,255 @@
+//! Runs a copy: the one way in, for the command, packages, the wizard and Python.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use load::{RejectedRow, Tolerance};
+
+use crate::{
+    copy_report::{CopyReport, FailedCopy},
+    endpoint::Endpoint,
+    error::CopyError,
+    rejects::{self, Rejected, Rejects},
+    source::Source,
+    spec::{RefusalsSpec, Spec},
+    table_copy::{CopySettings, copy_table},
+    tables_copy::{TableOutcome, TableTask, copy_tables},
+    transformation::TransformEngine,
+    transformed_source::TransformedSource,
+    watch::{Control, CopyWatch},
+};
+
+/// What a copy came to.
+#[derive(Debug)]
+pub struct Copied {
+    /// What became of each table.
+    pub tables: Vec<TableOutcome>,
+    /// One copy by itself, and not one of several tables.
+    pub is_single: bool,
+    /// Rows that were refused in this run.
+    pub refused: u64,
+}
+
+/// Runs a copy. `engine` transforms rows, and `watch` hears of everything.
+///
+/// # Errors
+/// Nothing was begun: an end is not there, or what is asked for cannot be had. What becomes of each table is in its outcome.
+pub fn run(
+    spec: &Spec,
+    engine: Option<&Arc<dyn TransformEngine>>,
+    watch: &dyn CopyWatch,
+) -> Result<Copied, CopyError> {
+    run_in_order(spec, engine, watch).map_err(|error| spec.language.of_error(error))
+}
+
+fn run_in_order(
+    spec: &Spec,
+    engine: Option<&Arc<dyn TransformEngine>>,
+    watch: &dyn CopyWatch,
+) -> Result<Copied, CopyError> {
+    let interruptible = watch.interruption().map(|interruption| spec.clone().interrupted_by(interruption));
+    let spec = interruptible.as_ref().unwrap_or(spec);
+    let (tasks, resumable) = tasks(spec, engine)?;
+    let rejects = match spec.is_dry {
+        // A plan refuses no rows, and keeps the file of an earlier run.
+        true => None,
+        false => open_rejects(&spec.refusals, resumable.contains(&true))?,
+    };
+    let refused = AtomicU64::new(0);
+    let (refusals, language, is_dry) = (&spec.refusals, spec.language, spec.is_dry);
+    let one = |index: usize, task: &mut TableTask| {
+        let is_resumable = resumable.get(index).copied().unwrap_or_default();
+        let settings = CopySettings { is_dry, is_resumable };
+        let table = TableRun { refusals, rejects: rejects.as_ref(), refused: &refused };
+        let of_table = watch.of_table(&task.name);
+        let watch = of_table.as_deref().unwrap_or(watch);
+        let done = table.copy(task, settings, watch).map_err(|failed| {
+            let error = language.of_error(failed.error);
+            Box::new(FailedCopy { error, ..*failed })
+        });
+        watch.ended(&task.name, &done);
+        done
+    };
+    let jobs = spec.tables.as_ref().map_or(1, |tables| tables.jobs.into());
+    let fails_fast = spec.tables.as_ref().is_some_and(|tables| tables.fails_fast);
+    let tables = copy_tables(tasks, jobs, fails_fast, &one);
+    if let Some(rejects) = &rejects {
+        rejects.finish().map_err(|source| spec.refusals.failure(source))?;
+    }
+    Ok(Copied { tables, is_single: spec.tables.is_none(), refused: refused.into_inner() })
+}
+
+/// Opens the source of a copy with what is done to its rows, to look at them.
+///
+/// # Errors
+/// It is not there, or the engine is missing.
+pub fn open_source(
+    spec: &Spec,
+    engine: Option<&Arc<dyn TransformEngine>>,
+) -> Result<Box<dyn Source>, CopyError> {
+    let opened = spec.source.open().and_then(|source| transformed(spec, source, engine));
+    opened.map_err(|error| spec.language.of_error(error))
+}
+
+/// Returns a source whose rows are transformed as a copy asks.
+///
+/// # Errors
+/// The engine is missing, or a lookup is not there.
+pub fn transformed(
+    spec: &Spec,
+    source: Box<dyn Source>,
+    engine: Option<&Arc<dyn TransformEngine>>,
+) -> Result<Box<dyn Source>, CopyError> {
+    let Some(rows) = &spec.rows else { return Ok(source) };
+    let Some(engine) = engine else {
+        return Err(CopyError::Usage(
+            "select, where, transform, action and lookups of a copy need the query engine: use `bulkwire-transform run`"
+                .to_owned(),
+        ));
+    };
+    let mut lookups = Vec::with_capacity(rows.lookups.len());
+    for (name, lookup) in &rows.lookups {
+        lookups.push((name.clone(), lookup.open()?));
+    }
+    let transformation = rows.transformation.clone();
+    Ok(Box::new(TransformedSource::new(source, Arc::clone(engine), transformation, lookups)))
+}
+
+/// The copies that are meant, and whether each can be continued.
+fn tasks(
+    spec: &Spec,
+    engine: Option<&Arc<dyn TransformEngine>>,
+) -> Result<(Vec<TableTask>, Vec<bool>), CopyError> {
+    let (source, destination) = (spec.source.endpoint(), spec.destination.endpoint());
+    let Some(tables) = &spec.tables else {
+        source.check_distinct(&destination)?;
+        let ends = (source.clone(), destination);
+        let (task, is_resumable) = task(spec, engine, ends, source.to_string(), None)?;
+        return Ok((vec![task], vec![is_resumable]));
+    };
+    let all = source.tables()?;
+    if let Some(pattern) = tables.patterns.without_tables(&all) {
+        return Err(CopyError::Usage(format!("--tables {pattern}: {source} has no such table")));
+    }
+    let (mut tasks, mut resumable) = (Vec::new(), Vec::new());
+    for table in all.into_iter().filter(|table| tables.patterns.matches(table)) {
+        let from = source.with_table(&table);
+        let to = destination.for_table(&table, tables.to_schema.as_deref(), spec.destination.suffix())?;
+        from.check_distinct(&to)?;
+        let name = table.full_name();
+        let (task, is_resumable) = task(spec, engine, (from, to), name.clone(), Some(&name))?;
+        let weight = table.bytes.or(table.rows).unwrap_or_default();
+        tasks.push(TableTask { weight, ..task });
+        resumable.push(is_resumable);
+    }
+    if tasks.is_empty() {
+        return Err(CopyError::Usage("--exclude leaves out every table that --tables means".to_owned()));
+    }
+    if let Endpoint::Files(files) = &destination
+        && !formats::objects::is_object_url(&files.path)
+    {
+        std::fs::create_dir_all(&files.path)
+            .map_err(|source| CopyError::Unreadable { file: files.path.clone(), source })?;
+    }
+    Ok((tasks, resumable))
+}
+
+/// The copy of one table.
+fn task(
+    spec: &Spec,
+    engine: Option<&Arc<dyn TransformEngine>>,
+    ends: (Endpoint, Endpoint),
+    name: String,
+    table: Option<&str>,
+) -> Result<(TableTask, bool), CopyError> {
+    let (from, to) = ends;
+    let mut source = transformed(spec, spec.source.at(from).open()?, engine)?;
+    let (destination, is_resumable) = spec.destination.at(to).open(source.as_mut(), table)?;
+    Ok((TableTask { name, weight: 0, source, destination }, is_resumable))
+}
+
+/// Opens the place of refused rows; nothing if the first one is to end the copy.
+fn open_rejects(refusals: &RefusalsSpec, is_resumable: bool) -> Result<Option<Rejects>, CopyError> {
+    let limit = match (refusals.max_errors, &refusals.rejects) {
+        (None, None) if !refusals.bisect => return Ok(None),
+        (Some(limit), _) => Some(limit),
+        (None, Some(_)) => None,
+        (None, None) => Some(0),
+    };
+    let opened = match (&refusals.rejects, is_resumable) {
+        // Rows of an earlier run that are committed are not read again, and so their refusals are kept.
+        (Some(path), true) => Rejects::reopen(path, limit, |_, _| true),
+        (path, _) => Rejects::open(path.as_ref(), limit),
+    };
+    let rejects = opened.map_err(|source| refusals.failure(source))?;
+    if let Some(path) = refusals.rejects.as_ref().filter(|_| refusals.is_kept_between_runs) {
+        rejects.remove_if_empty(path);
+    }
+    Ok(Some(rejects))
+}
+
+impl RefusalsSpec {
+    fn failure(&self, source: std::io::Error) -> CopyError {
+        let file = self.rejects.as_deref().map(Path::display).map(|path| path.to_string());
+        CopyError::Rejects { file: file.unwrap_or_default(), source }
+    }
+}
+
+/// The copy of one table, and what all of them share.
+struct TableRun<'a> {
+    refusals: &'a RefusalsSpec,
+    rejects: Option<&'a Rejects>,
+    refused: &'a AtomicU64,
+}
+
+impl TableRun<'_> {
+    fn copy(
+        &self,
+        task: &mut TableTask,
+        settings: CopySettings,
+        watch: &dyn CopyWatch,
+    ) -> Result<CopyReport, Box<FailedCopy>> {
+        let places = task.source.places();
+        let of_source = task.source.name();
+        let refuse = |mut row: RejectedRow| {
+            let place = places.of(row.origin.row, &of_source);
+            row.origin.row = place.row;
+            self.refuse(
+                &Rejected { line: place.line, ..rejects::of_load(&place.name, place.encoding, &row) },
+                watch,
+            )
+        };
+        let keep = || self.rejects.map_or(Ok(()), Rejects::keep);
+        let tolerance =
+            Tolerance { reject: &refuse, bisect: self.refusals.bisect, keep: &keep, keep_open_batch: false };
+        let control =
+            Control { watch, commits: watch.commits(), tolerance: self.rejects.map(|_| &tolerance) };
+        let bytes = task.source.bytes_read();
+        let (source, destination) = (task.source.as_mut(), task.destination.as_mut());
+        let mut report = copy_table(source, destination, settings, &control, &mut |report| {
+            watch.reads(bytes.clone());
+            watch.planned(report);
+        })?;
+        let is_kept = self.refusals.is_kept_between_runs;
+        if let Some(rejects) = self.rejects.filter(|_| report.was_done && is_kept) {
+            // The load is over, and its ledger with it: what it has refused stands in the file alone.
+            report.rows_refused_before = report.rows_refused_before.max(rejects.count_before(&of_source));
+        }
+        Ok(report)
+    }
+
+    /// Hands a refused row on and writes it down.
+    fn refuse(&self, rejected: &Rejected<'_>, watch: &dyn CopyWatch) -> ControlFlow<()> {
+        let Some(rejects) = self.rejects else { return ControlFlow::Break(()) };
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        let number = rejects.count();
+        watch.refused(rejected, number);
+        let goes_on = rejects.take(rejected);
+        if goes_on.is_break() {
+            watch.refused_too_many(rejected, number);
+        }
+        goes_on
+    }
+}
