@@ -3,7 +3,8 @@
 - Files that name one another, in a `use` or in a path elsewhere, form a circle; none has more than
   CIRCLE_LIMIT files.
 - A type has at most METHODS_LIMIT methods of its own, in however many files they stand.
-- The folders of a crate in LAYERS use those before them alone.
+- Rooms, the folders and files directly below `src`, form no circles.
+- The rooms of a crate in LAYERS use those before them alone.
 - A name such as `room::noun` in ARCHITECTURE.md or docs/ stands somewhere in the code.
 
 KNOWN lists what exceeds a limit. Such a figure may only fall, and the new one is written down here.
@@ -24,9 +25,73 @@ METHODS_LIMIT = 40
 KNOWN_CIRCLES: dict[str, int] = {}
 KNOWN_METHODS: dict[tuple[str, str], int] = {}
 WITHOUT_LIMIT = {("tsql", "Parser")}
+# Rooms of a crate's largest circle.
+KNOWN_ROOMS = {"cli": 2, "copy": 2, "load": 21, "package": 3, "query": 14, "store": 3, "tsql": 2, "wizard": 2}
 
 # A crate's folders from the lowest to the highest.
 LAYERS = {
+    "tds": [
+        "codec",
+        "connecting",
+        "packets",
+        "types",
+        "data",
+        "requests",
+        "responses",
+        "conversation",
+    ],
+    "rows": [
+        "text",
+        "encode",
+        "cell_error",
+        "mapping",
+        "decode",
+        "column_text",
+        "cast",
+        "foreign",
+        "insert_bulk",
+        "mapping_page",
+        "plan",
+        "row_order",
+    ],
+    "formats": [
+        "witness",
+        "objects",
+        "at_offset",
+        "row_lines",
+        "deviation",
+        "encoding",
+        "rejected_rows",
+        "format_file_error",
+        "error",
+        "order",
+        "row_positions",
+        "batch",
+        "unfinished",
+        "location",
+        "compression",
+        "scanner",
+        "cpu_time",
+        "crew",
+        "csv",
+        "bcp",
+        "checksum",
+        "damage",
+        "ipc",
+        "counted_chunks",
+        "parquet",
+        "format",
+        "opening",
+        "convert",
+        "fingerprint",
+        "folder",
+        "text_lengths",
+        "infer",
+        "measure",
+        "split_files",
+        "partitioned_files",
+        "sniff",
+    ],
     "store": [
         "page",
         "error",
@@ -239,6 +304,25 @@ def circle_offences(found: dict[str, dict[Path, str]]) -> list[str]:
     return offences
 
 
+def room_offences(found: dict[str, dict[Path, str]]) -> list[str]:
+    offences = []
+    for crate, modules in found.items():
+        between: dict[Path, set[Path]] = {}
+        for module, others in imports_of(modules).items():
+            if module:
+                between.setdefault(module[:1], set()).update(other[:1] for other in others if other)
+        for room in {other for others in between.values() for other in others}:
+            between.setdefault(room, set())
+        circle = largest_circle({room: others - {room} for room, others in between.items()})
+        count, limit = len(circle) if len(circle) > 1 else 0, KNOWN_ROOMS.get(crate, 0)
+        if count > limit:
+            names = ", ".join(room for (room,) in sorted(circle))
+            offences.append(f"crates/{crate}: {count} rooms use one another, {limit} may: {names}")
+        if count < limit:
+            offences.append(f"crates/{crate}: its circle of rooms has {count} now; write that down here")
+    return offences
+
+
 def layer_offences(found: dict[str, dict[Path, str]]) -> list[str]:
     offences = []
     for crate, layers in LAYERS.items():
@@ -305,7 +389,8 @@ def name_offences() -> list[str]:
 
 def main() -> int:
     found = crates()
-    offences = circle_offences(found) + layer_offences(found) + method_offences(found) + name_offences()
+    offences = circle_offences(found) + room_offences(found) + layer_offences(found)
+    offences += method_offences(found) + name_offences()
     print("\n".join(offences) or "structure: all hold")
     return 1 if offences else 0
 

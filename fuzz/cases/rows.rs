@@ -4,8 +4,9 @@
 //! A case returns whether it accepted the input, which the driver takes as a hint that it is worth changing further.
 
 use arrow::array::{Array, RecordBatch, StringArray};
+use rows::column_text::{TextOptions, format_column};
 use rows::mapping::{GuidForm, OffsetForm, ReadOptions, Scale7};
-use rows::text::{self, DateOrder, ParseOptions, TextError, TextOptions};
+use rows::text::{self, DateOrder, ParseOptions, TextError};
 use rows::{Decoder, Form, RowDecodeError};
 use tds::{
     Column, Direction, Reader, RowLayout, SqlType, TdsVersion, Value, ValuePlace, Writer, decode_columns_of,
@@ -49,7 +50,7 @@ pub fn decoder(data: &[u8]) -> bool {
             assert_eq!((span.rows, span.bytes), (batch.num_rows() as u64, *consumed));
             check_cells(&columns, batch, &rows[..*consumed]);
             for (array, field) in batch.columns().iter().zip(batch.schema().fields()) {
-                text::format_column(array, field, &TextOptions::default())
+                format_column(array, field, &TextOptions::default())
                     .expect("a value of SQL Server has a text");
             }
             batch.num_rows() > 0
@@ -164,7 +165,7 @@ fn through_a_column(value: &Value, sql_type: &SqlType, options: &TextOptions) ->
     let mut decoder = Decoder::new(&[column], Form::Exact).expect("a column that can be decoded");
     assert_eq!(decoder.decode(&row), Ok(row.len()));
     let batch = decoder.take_batch().expect("one row");
-    text::format_column(batch.column(0), batch.schema().field(0), options)
+    format_column(batch.column(0), batch.schema().field(0), options)
         .expect("a value of SQL Server has a text")
 }
 

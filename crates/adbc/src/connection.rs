@@ -17,35 +17,11 @@ use load::{Client, LentClient, SharedClient, TableName, quoted};
 use rows::mapping::{Form, field_for};
 use tds::{Isolation, Value};
 
-use crate::error::{from_load, from_unavailable, unsupported};
+use crate::error::{from_load, unsupported};
 use crate::objects::{self, Filter};
+use crate::shared::{Shared, begin};
 use crate::statement::{Cancel, Statement};
 use crate::{partitions, statistics};
-
-/// Client and mode that a connection shares with its statements.
-pub(crate) struct Shared {
-    pub(crate) client: SharedClient,
-    autocommit: AtomicBool,
-}
-
-impl Shared {
-    /// Borrows the client. With autocommit off, a transaction is begun if none is open.
-    pub(crate) fn lend(&self) -> Result<LentClient> {
-        let mut client = self.client.lend().map_err(from_unavailable)?;
-        if !self.autocommit.load(Ordering::SeqCst) {
-            begin(&mut client)?;
-        }
-        Ok(client)
-    }
-}
-
-/// Begins a transaction, unless there is one.
-fn begin(client: &mut Client) -> Result<()> {
-    match client.in_transaction() || client.is_broken() {
-        true => Ok(()),
-        false => client.begin(Isolation::Current).map_err(from_load),
-    }
-}
 
 /// A connection to a server.
 pub struct Connection {

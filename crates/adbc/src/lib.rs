@@ -8,6 +8,8 @@
 //! | [`Driver`], [`Database`] | connection settings from options |
 //! | [`Connection`] | transactions, metadata |
 //! | [`Statement`] | queries, parameters, ingestion |
+//! | `shared` | the client that a connection and its statements share |
+//! | `results` | rows of executions |
 //! | `markers` | `?` markers to T-SQL's named parameters |
 //! | `bound` | rows bound to a statement, as parameters |
 //! | `objects`, `statistics` | the metadata results of ADBC |
@@ -22,6 +24,8 @@ mod markers;
 mod objects;
 mod odbc_types;
 mod partitions;
+mod results;
+mod shared;
 mod statement;
 mod statistics;
 

@@ -12,9 +12,9 @@ use load::{BATCH_ROWS, Client, TableName};
 use rows::mapping::{Form, field_for};
 use tds::Column;
 
-use crate::connection::Shared;
 use crate::error::from_load;
-use crate::statement::{Results, open_stream};
+use crate::results::{Results, open_stream};
+use crate::shared::Shared;
 
 /// Partitions of a result, unless the statement asks for another number.
 pub(crate) const PARTITIONS: u64 = 8;

@@ -1,25 +1,24 @@
 //! Statements: queries, with or without parameters, and ingestion.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use adbc_core::error::{Result, Status};
 use adbc_core::options::{IngestMode, OptionStatement, OptionValue};
 use adbc_core::{CancelHandle, Optionable, PartitionedResult};
 use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use arrow::error::ArrowError;
 use drivers::option_values;
 use drivers::refusal::{invalid, not_set, refused, unknown, unknown_value};
-use load::{LentClient, Query, RowStream, SharedClient, Waited};
+use load::{LentClient, RowStream, SharedClient};
 use rows::mapping::{Form, field_for};
 use rows::{CheckedReader, check_foreign};
 use tds::{SqlType, Value};
 
 use crate::bound::{Naming, Parameter, parameters};
-use crate::connection::Shared;
 use crate::error::{from_load, unsupported};
 use crate::ingest::{Ingest, IngestOptions};
+use crate::results::{BoundRows, Executions, Results, open_stream};
+use crate::shared::Shared;
 use crate::{markers, partitions};
 
 /// Options of this driver's own.
@@ -36,11 +35,6 @@ const RETRY_FOR: &str = "bulkwire.ingest.retry_for";
 const READ_BATCH_ROWS: &str = "bulkwire.read.batch_rows";
 const READ_PARTITIONS: &str = "bulkwire.read.partitions";
 const READ_SPLIT_BY: &str = "bulkwire.read.split_by";
-
-/// Longest wait for columns before the wait begins again: there is no signal to look for here.
-const PATIENCE: Duration = Duration::from_secs(3600);
-
-type BoundRows = Box<dyn RecordBatchReader + Send>;
 
 /// A statement of a connection.
 pub struct Statement {
@@ -96,25 +90,6 @@ impl Statement {
     }
 }
 
-/// Sends a query and waits for its columns.
-pub(crate) fn open_stream(
-    connection: &Shared,
-    sql: String,
-    parameters: Vec<Parameter>,
-    batch_rows: usize,
-) -> Result<(SchemaRef, RowStream)> {
-    let lent = connection.lend()?;
-    let query = Query { sql, parameters, form: Form::default(), batch_rows };
-    let mut rows =
-        RowStream::start(lent, query).map_err(|error| refused(Status::Internal, error.to_string()))?;
-    loop {
-        match rows.schema(PATIENCE).map_err(from_load)? {
-            Waited::Ready(schema) => return Ok((schema, rows)),
-            Waited::NotYet => {}
-        }
-    }
-}
-
 impl adbc_core::Statement for Statement {
     fn bind(&mut self, batch: RecordBatch) -> Result<()> {
         check_foreign(&batch, 1).map_err(|error| invalid(error.to_string()))?;
@@ -151,7 +126,7 @@ impl adbc_core::Statement for Statement {
             batch_rows: self.read_batch_rows,
         };
         match rest.next_result()? {
-            Some((schema, rows)) => Ok(Box::new(Results { schema, rows: Some(rows), rest: Some(rest) })),
+            Some((schema, rows)) => Ok(Box::new(Results::of_many(schema, rows, rest))),
             None => Ok(Box::new(RecordBatchIterator::new([], Arc::new(Schema::empty())))),
         }
     }
@@ -348,76 +323,5 @@ impl Optionable for Statement {
 
     fn get_option_double(&self, key: OptionStatement) -> Result<f64> {
         Err(not_set(key.as_ref()))
-    }
-}
-
-/// Executions of one statement, one for each bound row.
-struct Executions {
-    connection: Arc<Shared>,
-    sql: String,
-    naming: Naming,
-    bound: BoundRows,
-    rows: std::vec::IntoIter<Vec<Parameter>>,
-    batch_rows: usize,
-}
-
-impl Executions {
-    fn next_result(&mut self) -> Result<Option<(SchemaRef, RowStream)>> {
-        loop {
-            if let Some(row) = self.rows.next() {
-                return open_stream(&self.connection, self.sql.clone(), row, self.batch_rows).map(Some);
-            }
-            match self.bound.next() {
-                Some(batch) => self.rows = parameters(&batch?, self.naming)?.into_iter(),
-                None => return Ok(None),
-            }
-        }
-    }
-}
-
-/// The rows of all executions, one after the other.
-pub(crate) struct Results {
-    schema: SchemaRef,
-    rows: Option<RowStream>,
-    rest: Option<Executions>,
-}
-
-impl Results {
-    /// Returns the rows of one execution.
-    pub(crate) fn of_one(schema: SchemaRef, rows: RowStream) -> Self {
-        Self { schema, rows: Some(rows), rest: None }
-    }
-}
-
-impl Iterator for Results {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match self.rows.as_mut()?.next_blocking() {
-                Some(Ok(batch)) => return Some(Ok(batch)),
-                Some(Err(error)) => {
-                    self.rows = None;
-                    return Some(Err(ArrowError::ExternalError(Box::new(error))));
-                }
-                None => {}
-            }
-            self.rows = None;
-            match self.rest.as_mut()?.next_result() {
-                Ok(Some((schema, rows))) if schema.fields() == self.schema.fields() => self.rows = Some(rows),
-                Ok(Some(_)) => {
-                    let text = "the statement returns other columns for another bound row".to_owned();
-                    return Some(Err(ArrowError::SchemaError(text)));
-                }
-                Ok(None) => return None,
-                Err(error) => return Some(Err(ArrowError::ExternalError(Box::new(error)))),
-            }
-        }
-    }
-}
-
-impl RecordBatchReader for Results {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
     }
 }

@@ -50,8 +50,6 @@ mod server_source;
 mod server_write;
 mod source;
 mod spec;
-mod spec_fitting;
-mod spec_making;
 mod table_copy;
 mod tables_copy;
 mod transformation;

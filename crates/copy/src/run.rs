@@ -105,7 +105,7 @@ pub fn transformed(
     let Some(rows) = &spec.rows else { return Ok(source) };
     let Some(engine) = engine else {
         return Err(CopyError::Usage(
-            "select, where, transform, action and lookups of a copy need the query engine: use `bulkwire-transform run`"
+            "select, where, transform, action and lookups of a copy need the query engine, which this bulkwire was built without (the feature `engine`)"
                 .to_owned(),
         ));
     };

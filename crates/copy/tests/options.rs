@@ -87,7 +87,7 @@ fn wrong_keys_are_named() {
         (json!({"writers": 257}), "writers: a number from 1 to 256, or auto"),
         (json!({"map": ["a"]}), "map: expected SOURCE=TARGET"),
         (json!({"map": ["a=b"], "by_position": true}), "by_position cannot be used with map"),
-        (json!({"select": "a", "transform_sql": "b"}), "select cannot be used with transform_sql"),
+        (json!({"select": "a", "transform_sql": "b"}), "transform_sql cannot be used with select"),
         (json!({"exclude": ["a"]}), "exclude needs tables"),
     ];
     for (keys, expected) in cases {

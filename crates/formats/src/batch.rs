@@ -1,14 +1,12 @@
-//! The two traits that every format implements, and the functions that choose the format.
+//! The two traits that every format implements.
 
 use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 
-use crate::{
-    Compression, Encoding, Format, FormatError, Location, Reason, RowLines, RowPositions, SortColumn, Sorted,
-    bcp, csv, ipc, parquet,
-};
+use crate::rejected_rows::Rejects;
+use crate::{Encoding, FormatError, Reason, RowLines, RowPositions, SortColumn, Sorted};
 
 /// A file being read: an iterator of batches that all have [`BatchReader::schema`].
 ///
@@ -32,7 +30,7 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
     /// Collects rows that cannot be read instead of failing at the first, for formats that can go on behind one: delimited
     /// text and host files. The handle stays valid while the reader runs in another thread. A rejected row is numbered as
     /// it stands in the file, and so are rows in errors and in [`BatchReader::lines`].
-    fn rejects(&mut self) -> Option<bcp::Rejects> {
+    fn rejects(&mut self) -> Option<Rejects> {
         None
     }
 
@@ -69,7 +67,7 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
 
 /// A file being written. If it is dropped without [`BatchWriter::finish`], nothing appears under the final name.
 pub trait BatchWriter: Send {
-    /// Appends the rows of `batch`, whose column types must be those of the schema given to [`create`].
+    /// Appends the rows of `batch`, whose column types must be those of the schema given to [`create`](crate::create).
     ///
     /// # Errors
     /// A value that the format or the encoding cannot hold, or an I/O failure. The writer is of no use afterwards.
@@ -89,55 +87,6 @@ pub struct Written {
     pub rows: u64,
     /// Bytes of the file as stored (after compression).
     pub bytes: u64,
-}
-
-/// Opens a file for reading. Batches have at most `batch_rows` rows.
-///
-/// CSV columns come as Utf8; see [`CsvOptions`](crate::CsvOptions) for NULL and `''`. Parquet and IPC columns keep their own
-/// types. Columns of a host file have the form that its [`HostFormat`](bcp::HostFormat) asks for. A row of a host file that does
-/// not load is an error; [`HostReader`](bcp::HostReader) returns such rows instead.
-///
-/// # Errors
-/// The file cannot be opened, its head is not of the format, or an option is out of range.
-pub fn open(
-    location: &Location,
-    format: &Format,
-    compression: Compression,
-    batch_rows: usize,
-) -> Result<Box<dyn BatchReader>, FormatError> {
-    let batch_rows = batch_rows.max(1);
-    Ok(match format {
-        Format::Csv(options) => Box::new(csv::CsvReader::open(location, options, compression, batch_rows)?),
-        Format::Parquet(_) => Box::new(parquet::ParquetReader::open(location, compression, batch_rows)?),
-        Format::ArrowIpc(_) => Box::new(ipc::IpcReader::open(location, compression, batch_rows)?),
-        Format::Host(host) => Box::new(bcp::HostFormatReader::open(location, host, compression, batch_rows)?),
-    })
-}
-
-/// Starts a file. It is written under a temporary name in the same directory, and renamed by
-/// [`BatchWriter::finish`].
-///
-/// # Errors
-/// The directory cannot be written, or the format cannot carry a column's type.
-pub fn create(
-    location: &Location,
-    schema: SchemaRef,
-    format: &Format,
-    compression: Compression,
-) -> Result<Box<dyn BatchWriter>, FormatError> {
-    Ok(match format {
-        Format::Csv(options) => Box::new(csv::CsvWriter::create(location, schema, options, compression)?),
-        Format::Parquet(options) => {
-            Box::new(parquet::ParquetWriter::create(location, schema, options, compression)?)
-        }
-        Format::ArrowIpc(options) => {
-            Box::new(ipc::IpcWriter::create(location, schema, options, compression)?)
-        }
-        Format::Host(host) => {
-            let bcp::HostFormat { format_file, columns, write, .. } = &**host;
-            Box::new(bcp::HostWriter::create(location, compression, format_file, columns, &schema, write)?)
-        }
-    })
 }
 
 /// Checks that a batch has the columns a file was started with. Nullability and metadata may differ.

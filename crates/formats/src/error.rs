@@ -156,10 +156,10 @@ pub enum Reason {
     NullWithoutPrefix,
     /// A row of a host file that does not load.
     #[error("{0}")]
-    Refused(crate::bcp::RejectReason),
+    Refused(crate::rejected_rows::RejectReason),
     /// A format file of bcp.
     #[error("{0}")]
-    FormatFile(#[source] Box<crate::bcp::FormatFileError>),
+    FormatFile(#[source] Box<crate::format_file_error::FormatFileError>),
     /// The Arrow library's own error.
     #[error("{0}")]
     Arrow(#[source] ArrowError),

@@ -10,7 +10,7 @@ use formats::bcp::{
     ByteOrderMark, DataMode, FileCodePage, FormatFile, HostReadOptions, HostReader, HostWriteOptions,
     HostWriter, LayoutOptions, LongValues, NativeVersion, RejectedRow,
 };
-use rows::text::{TextOptions, format_column};
+use rows::column_text::{TextOptions, format_column};
 use serde_json::Value;
 use tds::{Collation, Column, SqlType};
 

@@ -10,7 +10,7 @@ use formats::bcp::{
     ByteOrderMark, DataMode, FileCodePage, FormatFile, HostReadOptions, HostReader, LayoutOptions, declare,
     terminator,
 };
-use rows::text::{TextOptions, format_column};
+use rows::column_text::{TextOptions, format_column};
 use serde_json::Value;
 use tds::{CodePage, Column, SqlType};
 

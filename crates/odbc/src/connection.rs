@@ -1,8 +1,8 @@
 //! Connections: transactions and the catalogue.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 use adbc_core::error::{Result, Status};
 use adbc_core::options::{InfoCode, ObjectDepth, OptionConnection, OptionValue};
@@ -10,46 +10,22 @@ use adbc_core::schemas::{GET_STATISTIC_NAMES_SCHEMA, GET_TABLE_TYPES_SCHEMA};
 use adbc_core::{CancelHandle, Optionable};
 use arrow::array::{RecordBatch, StringArray};
 use arrow::datatypes::Schema;
-use arrow_odbc::odbc_api::{self, SharedConnection};
+use arrow_odbc::odbc_api::SharedConnection;
 use drivers::nested::one_batch;
 use drivers::refusal::{not_set, refused, unknown};
 use drivers::{info, option_values};
 
 use crate::error::{from_odbc, poisoned, unsupported};
 use crate::limits::Limits;
-use crate::new_table::quoted;
 use crate::objects::{self, Filter};
 use crate::reading::{self, Reader};
+use crate::shared::{NoCancel, Shared};
 use crate::statement::Statement;
 
 /// Name that the driver gives itself.
 const DRIVER_NAME: &str = "bulkwire ODBC";
 /// Option of a connection, to be read: the character around names.
 const QUOTE: &str = "bulkwire.odbc.quote";
-
-/// Connection and properties that a connection shares with its statements.
-pub(crate) struct Shared {
-    pub(crate) connection: SharedConnection<'static>,
-    pub(crate) autocommit: AtomicBool,
-    /// Name that the database system gives itself.
-    pub(crate) system: String,
-    /// Character around names.
-    pub(crate) quote: Option<char>,
-    pub(crate) limits: Limits,
-}
-
-impl Shared {
-    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, odbc_api::Connection<'static>>> {
-        self.connection.lock().map_err(|_| poisoned())
-    }
-
-    /// Joins a table's name with those of its catalogue and schema.
-    pub(crate) fn full_name(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> String {
-        let parts = [catalog, schema, Some(table)].into_iter().flatten();
-        let parts: Vec<String> = parts.map(|part| quoted(part, self.quote)).collect();
-        parts.join(".")
-    }
-}
 
 /// A connection through an ODBC driver.
 pub struct Connection {
@@ -161,15 +137,6 @@ impl adbc_core::Connection for Connection {
 
     fn read_partition(&self, _partition: impl AsRef<[u8]>) -> Result<Reader> {
         Err(unsupported("a partitioned result"))
-    }
-}
-
-/// ODBC can cancel a statement of another thread, but not every driver survives it.
-pub(crate) struct NoCancel;
-
-impl CancelHandle for NoCancel {
-    fn try_cancel(&self) -> Result<()> {
-        Err(unsupported("cancelling"))
     }
 }
 

@@ -8,6 +8,7 @@
 //! | [`Driver`], [`Database`] | the connection string, and limits of buffers |
 //! | [`Connection`] | transactions, the catalogue |
 //! | [`Statement`] | queries, and rows bound as arrays of parameters |
+//! | `shared` | the ODBC connection and what statements need to know of it |
 //! | `reading` | results as record batches, in bounded buffers |
 //! | `writing` | record batches as arrays of parameters |
 //! | `parameters` | columns in the few types in which parameters are sent |
@@ -23,6 +24,7 @@ mod new_table;
 mod objects;
 mod parameters;
 mod reading;
+mod shared;
 mod statement;
 mod writing;
 

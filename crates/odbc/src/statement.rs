@@ -10,12 +10,12 @@ use arrow::datatypes::Schema;
 use drivers::option_values;
 use drivers::refusal::{invalid, not_set, refused, unknown};
 
-use crate::connection::{NoCancel, Shared};
 use crate::error::{from_odbc, unsupported};
 use crate::limits::Limits;
 use crate::new_table::{create_statement, quoted};
 use crate::objects::{self, Filter};
 use crate::reading::{self, Reader};
+use crate::shared::{NoCancel, Shared};
 use crate::writing;
 
 type BoundRows = Box<dyn RecordBatchReader + Send>;

@@ -10,7 +10,8 @@ use arrow::array::{
     ArrayRef, Date32Array, Decimal128Array, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
 };
 use arrow::datatypes::Field;
-use rows::text::{ParseOptions, TextError, TextOptions, datetime, format_column, number};
+use rows::column_text::{TextOptions, format_column};
+use rows::text::{ParseOptions, TextError, datetime, number};
 
 fn main() {
     let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));

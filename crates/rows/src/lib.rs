@@ -9,7 +9,7 @@
 //! | [`decode`] | the columnar gather: ROW tokens to columns |
 //! | [`foreign`](CheckedReader) | checks of batches that another library made |
 //! | [`RowOrder`] | whether rows come in an order |
-//! | [`text`] | SQL Server's spellings of values, read and written |
+//! | [`text`], [`column_text`] | SQL Server's spellings of values, read and written |
 //!
 //! [`Plan::bind`] checks every value before a byte is written, and its error names row, column and value. A [`BoundBatch`] only
 //! copies.
@@ -19,11 +19,13 @@ compile_error!("TDS and Arrow buffers are little-endian; big-endian machines are
 
 mod cast;
 mod cell_error;
+pub mod column_text;
 pub mod decode;
 mod encode;
 mod foreign;
 pub mod insert_bulk;
 pub mod mapping;
+mod mapping_page;
 mod plan;
 mod row_order;
 pub mod text;
@@ -35,5 +37,6 @@ pub use encode::BoundBatch;
 pub use foreign::{CheckedReader, UnsoundArrow, check_foreign};
 pub use insert_bulk::{BulkHints, insert_bulk_statement};
 pub use mapping::Form;
+pub use mapping_page::markdown;
 pub use plan::{Mapping, Plan, PlanError, PlanNote};
 pub use row_order::RowOrder;

@@ -5,7 +5,6 @@
 //! [`column_for`] give the SQL type of an Arrow field if it is not decided otherwise (`--create`, a result set of the embedded
 //! server). [`Plan`](crate::Plan) decides what may be loaded into an existing column of another type.
 
-mod document;
 mod metadata;
 
 use std::fmt;
@@ -14,7 +13,6 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 use tds::{Collation, Column, Length, SqlType, VectorBase};
 
-pub use document::markdown;
 pub use metadata::{COLLATION_KEY, SQL_TYPE_KEY, declared_sql_type};
 
 /// Arrow representation of SQL values.
@@ -248,7 +246,7 @@ pub fn column_for(field: &Field) -> Result<Column, MappingError> {
 }
 
 /// Returns the SQL type that holds every value of `data_type`.
-fn default_sql_type(data_type: &DataType, options: &CreateOptions) -> Result<SqlType, NoSqlType> {
+pub(crate) fn default_sql_type(data_type: &DataType, options: &CreateOptions) -> Result<SqlType, NoSqlType> {
     use DataType::*;
     let decimal = |precision: u8, scale: i8| {
         // Arrow allows negative scales (trailing zeros) and scales beyond the precision (leading zeros).

@@ -2,7 +2,7 @@
 //!
 //! One file per family. The parsing functions are pure and take one cell; a caller loops over a
 //! column. They refuse whatever would lose something (excess digits, a time of day, an offset)
-//! unless [`ParseOptions`] names that loss. [`format_column`] is the way back, one call a column.
+//! unless [`ParseOptions`] names that loss. [`crate::column_text`] is the way back, one call a column.
 //!
 //! Rules of spelling: CAST and CONVERT of Transact-SQL, and the character mode of `bcp`.
 
@@ -11,7 +11,6 @@ pub mod bit;
 pub mod calendar;
 pub mod clock;
 pub mod datetime;
-pub mod format;
 pub mod guid;
 mod moment;
 pub mod money;
@@ -20,8 +19,6 @@ pub mod write;
 
 #[cfg(test)]
 mod tests;
-
-pub use format::{FormatTextError, TextOptions, format_column};
 
 /// Losses that a parsing function may accept, and the order of ambiguous dates. The default accepts no loss.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -42,11 +42,11 @@ mod types;
 
 // Modules are named without their folder.
 pub use connecting::{feature, fed_auth, login, prelogin, secret, version};
-pub use data::{bulk, row_span, value, vector};
+pub use data::{bulk, row_span, value};
 pub use packets::{message_reader, packet, packet_framer};
 pub use requests::{all_headers, first_words, rpc, sql_batch, table_parameter, transaction_request};
 pub use responses::{done, env_change, routing, server_message, session_state, token};
-pub use types::{code_page, collation, column, currency, sql_type, type_info, type_token};
+pub use types::{code_page, collation, column, currency, sql_type, type_info, type_token, vector};
 
 pub use all_headers::{AllHeaders, TraceActivity};
 pub use bulk::{BulkError, BulkEvent, BulkStream};

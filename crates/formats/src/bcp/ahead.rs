@@ -8,12 +8,12 @@ use std::io;
 use std::time::Duration;
 
 use super::cells::SplitRows;
-use super::deviation::{Suffered, absorb};
 use super::reader::HostBatch;
 use super::row_converter::{ChunkPlace, RowConverter};
 use super::row_finder::RowFinder;
 use crate::FormatError;
 use crate::crew::Crew;
+use crate::deviation::{Suffered, absorb};
 
 /// Rows of a chunk. Mostly a chunk is what a window of the file holds.
 const CHUNK_ROWS: usize = 65_536;

@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use tds::{CodePage, Collation, SqlType};
 
-use super::error::{FormatFileError, FormatFileProblem};
 use super::{FileCodePage, HostType};
 use super::{format_text, format_xml};
+use crate::format_file_error::{FormatFileError, FormatFileProblem};
 
 /// The content of a format file, of either kind.
 #[derive(Debug, Clone, PartialEq, Eq)]

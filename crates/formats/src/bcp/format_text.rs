@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::error::{FormatFileError, FormatFileProblem};
 use super::format_file::{FieldCollation, FormatFile, FormatVersion, HostField};
 use super::{HostType, terminator};
+use crate::format_file_error::{FormatFileError, FormatFileProblem};
 
 /// Reads the text of a format file. Blank lines behind the last field are ignored, as the vendor's reader does.
 pub(super) fn parse(text: &str, name: &str) -> Result<FormatFile, FormatFileError> {

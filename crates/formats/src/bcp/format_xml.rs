@@ -7,9 +7,9 @@ use quick_xml::escape::escape;
 use quick_xml::events::{BytesStart, Event};
 use tds::{Column, Length, SqlType};
 
-use super::error::{FormatFileError, FormatFileProblem};
 use super::format_file::{FieldCollation, FormatFile, FormatVersion, HostField, RowsetColumn};
 use super::{HostType, terminator};
+use crate::format_file_error::{FormatFileError, FormatFileProblem};
 
 /// The namespace that the server insists on.
 const NAMESPACE: &str = "http://schemas.microsoft.com/sqlserver/2004/bulkload/format";

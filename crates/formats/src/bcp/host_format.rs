@@ -1,6 +1,6 @@
 //! A host file as one of the formats that [`open`](crate::open) and [`create`](crate::create) know.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::datatypes::{Schema, SchemaRef};
@@ -8,14 +8,14 @@ use arrow::record_batch::RecordBatch;
 use rows::Form;
 use tds::{Collation, Column, Length, SqlType};
 
-use super::deviation::Suffered;
 use super::form_converter::FormConverter;
 use super::format_file::FormatFile;
 use super::layout::{DataMode, LayoutOptions};
 use super::options::HostReadOptions;
 use super::reader::HostReader;
-use super::reject::RejectedRow;
 use super::write_options::HostWriteOptions;
+use crate::deviation::Suffered;
+use crate::rejected_rows::Rejects;
 use crate::{BatchReader, Compression, FormatError, Location, Reason, RowPositions};
 
 /// Everything that must be known to read or write a host file.
@@ -130,10 +130,6 @@ pub struct HostFormatReader {
     failed: bool,
 }
 
-/// Rejected rows that wait to be collected. The handle stays valid while the reader runs elsewhere.
-#[derive(Debug, Clone, Default)]
-pub struct Rejects(Arc<Mutex<Vec<RejectedRow>>>);
-
 impl HostFormatReader {
     /// Opens a file.
     ///
@@ -239,22 +235,6 @@ impl BatchReader for HostFormatReader {
 
     fn positions(&mut self) -> Option<RowPositions> {
         self.delivered.take()
-    }
-}
-
-impl Rejects {
-    /// Takes the rows that were rejected since the last call.
-    pub fn take(&self) -> Vec<RejectedRow> {
-        std::mem::take(&mut *self.locked())
-    }
-
-    pub(crate) fn push(&self, row: RejectedRow) {
-        self.locked().push(row);
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Vec<RejectedRow>> {
-        // The list is whole between any two calls, also after a panic elsewhere.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

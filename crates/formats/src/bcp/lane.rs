@@ -9,8 +9,9 @@ use arrow::datatypes::{
     Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampSecondType, UInt8Type, UInt64Type,
 };
+use rows::column_text::{TextOptions, format_column};
 use rows::text::calendar::{DAYS_TO_1900, DAYS_TO_1970};
-use rows::text::{TextOptions, format_column, guid};
+use rows::text::guid;
 use tds::{BcpText, CodePage, Length, SqlType, TypeInfo, Value, ValuePlace, Vector};
 
 use super::format_file::HostField;

@@ -2,9 +2,9 @@
 
 use super::HostType;
 use super::cells::SplitRows;
-use super::deviation::Deviation;
 use super::format_file::HostField;
 use super::splitter::{Blank, Stop, Terminator};
+use crate::deviation::Deviation;
 
 /// A layout whose columns follow one another, the last one up to the end of the line.
 pub(super) struct Lined {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rows::text::DateOrder;
 use tds::CodePage;
 
-use super::deviation::Tolerance;
 use super::layout::NativeVersion;
 use super::regional::RegionalFormat;
+use crate::deviation::Tolerance;
 
 /// The encoding of `SQLCHAR` fields whose format file names none (`-C`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,15 +12,15 @@ use tds::{CodePage, Column, SqlType};
 use super::HostType;
 use super::ahead::{Ahead, Outcome};
 use super::cells::SplitRows;
-use super::deviation::{Deviation, Suffered, absorb};
 use super::format_file::{FormatFile, HostField};
 use super::options::{ByteOrderMark, HostReadOptions};
-use super::reject::RejectedRow;
 use super::row_converter::{FieldReader, RowConverter};
 use super::row_finder::RowFinder;
 use super::splitter::Splitter;
 use super::text_column::TextForm;
 use super::window::Window;
+use crate::deviation::{Deviation, Suffered, absorb};
+use crate::rejected_rows::RejectedRow;
 use crate::{Compression, FormatError, Location, Reason, RowPositions};
 
 /// Reads a host file as an iterator of batches. Rows before an error are delivered; the error is the last

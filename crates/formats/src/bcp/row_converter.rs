@@ -12,13 +12,13 @@ use tds::{Column, Length, SqlType};
 use super::HostType;
 use super::cells::SplitRows;
 use super::column::{self, ColumnFiller, Report};
-use super::deviation::{Deviation, Suffered, tally};
 use super::format_file::{FieldCollation, HostField};
 use super::options::{FileCodePage, HostReadOptions, TextFields};
 use super::reader::HostBatch;
-use super::reject::{RejectedField, RejectedRow};
 use super::text_column::TextForm;
 use super::value::{Fault, native};
+use crate::deviation::{Deviation, Suffered, tally};
+use crate::rejected_rows::{RejectedField, RejectedRow};
 use crate::{FormatError, RowPositions};
 
 /// Turns the fields of split rows into the values of a batch.

@@ -1,12 +1,12 @@
 //! Finds the rows of a host file, from its first to its last.
 
 use super::cells::SplitRows;
-use super::deviation::{Deviation, Suffered, Tolerance, tally};
 use super::options::HostReadOptions;
-use super::reject::RejectReason;
 use super::row_converter::ChunkPlace;
 use super::splitter::{Splitter, Stop};
 use super::window::Window;
+use crate::deviation::{Deviation, Suffered, Tolerance, tally};
+use crate::rejected_rows::RejectReason;
 use crate::{FormatError, Place, Reason};
 
 /// A host file on the way from its first row to its last.

@@ -7,7 +7,7 @@ use super::cells::{Span, SplitRows};
 use super::format_file::HostField;
 use super::lined::Lined;
 use super::options::HostReadOptions;
-use crate::csv::scanner::Scanner;
+use crate::scanner::Scanner;
 
 /// A host file's description, prepared for the search.
 pub(super) struct Splitter {

@@ -1,6 +1,6 @@
 //! Field and row terminators: byte strings, and their spellings.
 
-use super::error::TerminatorError;
+use crate::format_file_error::TerminatorError;
 
 /// Reads a terminator as `-t` and `-r` give it: the escapes `\t \n \r \\ \0 \"`, or hex digits behind `0x`. A hex form
 /// is cut at its first zero byte, as the documentation of `bcp` says.

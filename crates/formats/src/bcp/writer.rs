@@ -9,8 +9,6 @@ use rows::{CellError, Form};
 use tds::{Column, SqlType};
 
 use super::HostType;
-use super::deviation::tally;
-use super::deviation::{Deviation, Suffered};
 use super::form_converter::FormConverter;
 use super::format_file::{FieldCollation, FormatFile, HostField};
 use super::lane::{Lane, LaneWriter};
@@ -18,6 +16,8 @@ use super::options::FileCodePage;
 use super::text_column::TextForm;
 use super::write_options::HostWriteOptions;
 use crate::compression::Compressor;
+use crate::deviation::tally;
+use crate::deviation::{Deviation, Suffered};
 use crate::{BatchWriter, Compression, FormatError, Location, Reason, Written};
 
 /// Writes a host file as a format file describes it.

@@ -9,12 +9,12 @@ use std::time::Duration;
 use arrow::record_batch::RecordBatch;
 
 use super::columns::TextColumn;
-use super::encoding::{Decoder, Encoding};
 use super::pieces::{Cutter, Outcome, Part, PieceSplitter};
 use super::reader::CsvReader;
 use super::splitter::Rows;
 use super::text_input::{BadBytes, TextEnd, TextInput};
 use crate::crew::Crew;
+use crate::encoding::{Decoder, Encoding};
 use crate::{FormatError, Reason, RowPositions};
 
 /// Source of a reader's text.

@@ -2,8 +2,8 @@
 
 use encoding_rs::DecoderResult;
 
-use super::encoding::Decoder;
 use crate::Encoding;
+use crate::encoding::Decoder;
 
 /// A character, and how many bytes of the file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,23 +6,20 @@
 
 mod ahead;
 mod columns;
-mod encoding;
 mod glyphs;
-mod lines;
 mod options;
 mod pieces;
 mod reader;
 mod rejecting;
 mod row_ends;
-pub(crate) mod scanner;
 mod splitter;
 mod text_input;
 mod text_output;
 mod writer;
 
-pub use encoding::{Encoding, UnknownEncoding};
+pub use crate::encoding::{Encoding, UnknownEncoding};
+pub use crate::row_lines::RowLines;
 pub use glyphs::{Glyph, glyphs, text_of};
-pub use lines::RowLines;
 pub use options::{CsvOptions, RowTerminator};
 pub use reader::CsvReader;
 pub use writer::CsvWriter;

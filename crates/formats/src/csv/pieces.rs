@@ -13,9 +13,9 @@ use arrow::record_batch::RecordBatch;
 use memchr::{memchr_iter, memmem};
 
 use super::columns::{FieldRules, TextColumn};
-use super::encoding::Decoder;
 use super::splitter::{Rows, Splitter, Stop};
 use super::text_input::{BadBytes, TextEnd, TextInput};
+use crate::encoding::Decoder;
 use crate::{FormatError, RowPositions};
 
 /// Text of the file that is likely to hold whole rows.

@@ -11,12 +11,12 @@ use arrow::record_batch::RecordBatch;
 
 use super::ahead::{Input, Ready};
 use super::columns::{FieldRules, TextColumn};
-use super::lines::RowLines;
 use super::options::{CsvOptions, RowTerminator};
 use super::row_ends::{RowEnd, RowEnds};
 use super::splitter::{FieldForm, Rows, Span, Split, Splitter, Stop};
 use super::text_input::{BadBytes, TextEnd, TextInput};
-use crate::bcp::Rejects;
+use crate::rejected_rows::Rejects;
+use crate::row_lines::RowLines;
 use crate::{BatchReader, Compression, Encoding, FormatError, Location, Place, Reason, RowPositions};
 
 /// Reads delimited text. Every column is Utf8; memory is bounded by `max_row_bytes` and `max_batch_bytes`.

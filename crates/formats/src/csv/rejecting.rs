@@ -5,7 +5,7 @@ use memchr::memchr;
 use super::reader::{Advance, Blocks, CsvReader, line_breaks};
 use super::splitter::{Rows, Split, Stop};
 use super::text_input::{BadSequence, STAND_IN};
-use crate::bcp::{RejectReason, RejectedField, RejectedRow};
+use crate::rejected_rows::{RejectReason, RejectedField, RejectedRow};
 use crate::{Encoding, FormatError, Reason};
 
 impl CsvReader {

@@ -1,7 +1,7 @@
 //! Splits text into rows and fields. Pushed a block at a time, it never reads and never copies.
 
 use super::options::{CsvOptions, RowTerminator};
-use super::scanner::Scanner;
+use crate::scanner::Scanner;
 
 /// A dialect made ready for splitting.
 #[derive(Clone)]

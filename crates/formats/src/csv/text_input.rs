@@ -5,8 +5,8 @@ use std::io::Read;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::encoding::{Decoded, Decoder, Encoding, Malformed};
 use crate::FormatError;
+use crate::encoding::{Decoded, Decoder, Encoding, Malformed};
 
 /// Reads a text file: honours a byte-order mark, decodes, and stops at the first bytes that are no text.
 pub(super) struct TextInput {

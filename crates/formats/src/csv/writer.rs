@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow::array::{Array, StringArray};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use rows::text::{FormatTextError, TextOptions, format_column};
+use rows::column_text::{FormatTextError, TextOptions, format_column};
 
-use super::encoding::{Encoder, Encoding};
 use super::options::CsvOptions;
 use super::text_output::TextOutput;
 use crate::compression::Compressor;
+use crate::encoding::{Encoder, Encoding};
 use crate::{BatchWriter, Compression, FormatError, Location, Reason, Written};
 
 /// Writes delimited text, values in SQL Server's spelling. [`CsvReader`](super::CsvReader) with the same options

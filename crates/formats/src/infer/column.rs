@@ -9,7 +9,7 @@ use super::InferredColumn;
 use super::evidence::Evidence;
 use super::number::Number;
 use super::shape::Shape;
-use crate::measure::TextLengths;
+use crate::text_lengths::TextLengths;
 
 /// Counts and shape of one text column.
 pub(super) struct Tally {

@@ -8,9 +8,9 @@ use super::binaries::{LOB_BYTES_MAX, first_longer};
 use super::raw::Raw;
 use super::{CastOptions, Fault, Source, Target, text_source};
 use crate::cell_error::{CellErrorReason, LengthUnit};
+use crate::column_text::{FormatTextError, TextOptions, format_column};
 use crate::encode::transcode::{SHORT_BYTES, beyond_ascii, short_utf16_len, utf16_len};
 use crate::encode::{Content, VariableLane};
-use crate::text::{FormatTextError, TextOptions, format_column};
 
 pub(super) fn texts<'a>(source: &Source<'a, '_>, target: &Target) -> Result<VariableLane<'a>, Fault> {
     let raw = if text_source::is_text(source) {

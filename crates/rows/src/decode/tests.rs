@@ -9,8 +9,8 @@ use arrow::array::{ArrayRef, RecordBatch};
 use tds::{Collation, Column, SqlType};
 
 use super::*;
+use crate::column_text::{TextOptions, format_column};
 use crate::mapping::Form;
-use crate::text::{TextOptions, format_column};
 
 /// Parses bytes from hex text; blanks and `|` are for the reader.
 fn hex(text: &str) -> Vec<u8> {

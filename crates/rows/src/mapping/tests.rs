@@ -2,6 +2,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::mapping_page::{markdown, sql_types};
 
 /// Run with `UPDATE_DOCS=1` to rewrite the page.
 #[test]
@@ -18,7 +19,7 @@ fn the_page_is_what_the_code_does() {
 
 #[test]
 fn a_field_finds_back_to_its_column() {
-    for (_, sql_type) in document::sql_types() {
+    for (_, sql_type) in sql_types() {
         for nullable in [false, true] {
             let collation = sql_type.is_character().then_some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
             let column = Column::new("c", sql_type.clone(), nullable, collation);

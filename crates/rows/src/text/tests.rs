@@ -16,6 +16,7 @@ use super::guid::{guid, swap_order};
 use super::money::{money, smallmoney};
 use super::number::*;
 use super::*;
+use crate::column_text::{FormatTextError, TextOptions, format_column};
 
 const STRICT: ParseOptions = ParseOptions { allow_rounding: false, drop_time_zone: false, date_order: None };
 const ROUNDING: ParseOptions = ParseOptions { allow_rounding: true, ..STRICT };

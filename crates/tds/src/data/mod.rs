@@ -6,4 +6,3 @@ pub mod value;
 pub(crate) mod value_data;
 pub(crate) mod value_text;
 pub(crate) mod variant;
-pub mod vector;

@@ -10,3 +10,4 @@ pub mod sql_type;
 pub(crate) mod sql_type_text;
 pub mod type_info;
 pub mod type_token;
+pub mod vector;

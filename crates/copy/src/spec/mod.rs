@@ -3,6 +3,9 @@
 //! Each kind of endpoint has a variant with the settings that it can honour. So a copy that cannot be is not a value, and
 //! [`Spec::new`] is the one place that says why.
 
+mod fitting;
+mod making;
+
 use std::path::PathBuf;
 
 use formats::{Compression, Format, Location};
@@ -23,7 +26,6 @@ use crate::{
     server_source::ServerSource,
     server_write::{Resume, ServerWrite},
     source::{Repeat, Source},
-    spec_fitting, spec_making,
     transformation::Transformation,
     workbook::{SheetSettings, SheetSource},
 };
@@ -282,8 +284,8 @@ impl Spec {
     /// # Errors
     /// An option does not fit an end or another option, by its name in `language`; or a file that it names cannot be read.
     pub fn new(ends: &Ends, options: &Options, language: Language, voice: Voice) -> Result<Self, CopyError> {
-        spec_fitting::check(options, ends)
-            .and_then(|()| spec_making::spec(ends, options, language, voice))
+        fitting::check(options, ends)
+            .and_then(|()| making::spec(ends, options, language, voice))
             .map_err(|error| language.of_error(error))
     }
 

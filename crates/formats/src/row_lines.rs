@@ -31,7 +31,7 @@ impl RowLines {
     }
 
     /// Notes that `row` begins on `line`; rows arrive in rising order.
-    pub(super) fn record(&self, row: u64, line: u64) {
+    pub(crate) fn record(&self, row: u64, line: u64) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if entries.len() >= Self::ENTRIES_MAX {
             entries.drain(..Self::ENTRIES_MAX / 2);

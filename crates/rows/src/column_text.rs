@@ -16,9 +16,9 @@ use arrow::datatypes::{
 };
 use tds::{SqlType, Vector};
 
-use super::calendar::{DAYS_MAX, DAYS_TO_1970};
-use super::{split_sign, write};
 use crate::decode::variant::write_variant;
+use crate::text::calendar::{DAYS_MAX, DAYS_TO_1970};
+use crate::text::{split_sign, write};
 
 /// Spelling of values. The default is the one that CONVERT prints; [`TextOptions::bcp`] is the one that `bcp
 /// -c` writes.

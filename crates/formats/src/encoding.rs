@@ -144,30 +144,30 @@ impl Coder {
 }
 
 /// Decodes a stream of bytes, piece by piece, to UTF-8.
-pub(super) enum Decoder {
+pub(crate) enum Decoder {
     Utf8,
     SingleByte(Box<[Option<char>; 256]>),
     Library { encoding: Encoding, decoder: encoding_rs::Decoder },
 }
 
 /// Bytes that are not text, relative to the first byte given to [`Decoder::decode`].
-pub(super) struct Malformed {
+pub(crate) struct Malformed {
     /// May be negative: the sequence began in an earlier piece.
-    pub(super) offset: i64,
-    pub(super) length: usize,
+    pub(crate) offset: i64,
+    pub(crate) length: usize,
     /// Bytes that were looked at, these included: decoding can go on behind them.
-    pub(super) next: usize,
+    pub(crate) next: usize,
 }
 
 /// Outcome of [`Decoder::decode`].
-pub(super) enum Decoded {
+pub(crate) enum Decoded {
     /// Everything except this many bytes at the end, which must be given again before the next piece.
     AllBut(usize),
     Malformed(Malformed),
 }
 
 impl Decoder {
-    pub(super) fn new(encoding: Encoding) -> Result<Self, UnknownEncoding> {
+    pub(crate) fn new(encoding: Encoding) -> Result<Self, UnknownEncoding> {
         let library = |library: &'static encoding_rs::Encoding| Self::Library {
             encoding,
             decoder: library.new_decoder_without_bom_handling(),
@@ -185,7 +185,7 @@ impl Decoder {
     }
 
     /// Appends the text of `bytes` to `text`. `last` says that nothing follows.
-    pub(super) fn decode(&mut self, bytes: &[u8], last: bool, text: &mut Vec<u8>) -> Decoded {
+    pub(crate) fn decode(&mut self, bytes: &[u8], last: bool, text: &mut Vec<u8>) -> Decoded {
         match self {
             Self::Utf8 => decode_utf8(bytes, last, text),
             Self::SingleByte(table) => decode_table(table, bytes, text),
@@ -194,7 +194,7 @@ impl Decoder {
     }
 
     /// Returns the length of `text` in the file's encoding, in bytes.
-    pub(super) fn source_bytes(&self, text: &[u8]) -> u64 {
+    pub(crate) fn source_bytes(&self, text: &[u8]) -> u64 {
         let characters = || text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u64;
         match self {
             Self::Utf8 => text.len() as u64,
@@ -289,7 +289,7 @@ fn decode_library(
 const DECODE_ROOM_BYTES: usize = 1 << 20;
 
 /// Encodes text of a file being written.
-pub(super) enum Encoder {
+pub(crate) enum Encoder {
     Utf8,
     Utf16 { big_endian: bool },
     SingleByte(HashMap<char, u8>),
@@ -297,7 +297,7 @@ pub(super) enum Encoder {
 }
 
 impl Encoder {
-    pub(super) fn new(encoding: Encoding) -> Result<Self, UnknownEncoding> {
+    pub(crate) fn new(encoding: Encoding) -> Result<Self, UnknownEncoding> {
         Ok(match encoding {
             Encoding::Utf8 => Self::Utf8,
             Encoding::Utf16Le => Self::Utf16 { big_endian: false },
@@ -317,7 +317,7 @@ impl Encoder {
     }
 
     /// Appends `text` to `bytes`. On a character the encoding lacks, that character; `bytes` is then useless.
-    pub(super) fn encode(&self, text: &str, bytes: &mut Vec<u8>) -> Result<(), char> {
+    pub(crate) fn encode(&self, text: &str, bytes: &mut Vec<u8>) -> Result<(), char> {
         match self {
             Self::Utf8 => bytes.extend_from_slice(text.as_bytes()),
             Self::Utf16 { big_endian: false } => {

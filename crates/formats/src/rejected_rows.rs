@@ -1,11 +1,32 @@
 //! Rows that do not load. They are data, not failures, so that the caller decides when there are too many.
 
 use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tds::SqlType;
 
-use super::deviation::Deviation;
 use crate::Encoding;
+use crate::deviation::Deviation;
+
+/// Rejected rows that wait to be collected. The handle stays valid while the reader runs elsewhere.
+#[derive(Debug, Clone, Default)]
+pub struct Rejects(Arc<Mutex<Vec<RejectedRow>>>);
+
+impl Rejects {
+    /// Takes the rows that were rejected since the last call.
+    pub fn take(&self) -> Vec<RejectedRow> {
+        std::mem::take(&mut *self.locked())
+    }
+
+    pub(crate) fn push(&self, row: RejectedRow) {
+        self.locked().push(row);
+    }
+
+    pub(crate) fn locked(&self) -> MutexGuard<'_, Vec<RejectedRow>> {
+        // The list is whole between any two calls, also after a panic elsewhere.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A row of a host file that cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,7 +138,7 @@ pub enum RejectReason {
         /// Reason why the value does not fit.
         problem: String,
     },
-    /// A deviation that the [`Tolerance`](super::Tolerance) does not accept; the original would have loaded the row wrongly.
+    /// A deviation that the [`Tolerance`](crate::bcp::Tolerance) does not accept; the original would have loaded the row wrongly.
     #[error("{0}")]
     Refused(Deviation),
 }

@@ -8,7 +8,7 @@ use tds::{Length, SqlType, VectorBase};
 
 use crate::cast::{Acceptance, CastOptions, accept};
 
-use super::{
+use crate::mapping::{
     CreateOptions, Form, GuidForm, OffsetForm, ReadOptions, Scale7, data_type_for, default_sql_type,
 };
 

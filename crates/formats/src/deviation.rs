@@ -199,7 +199,7 @@ impl fmt::Display for Suffered {
 }
 
 /// Counts a deviation, and keeps the place (row, byte offset) of the first.
-pub(super) fn tally(
+pub(crate) fn tally(
     suffered: &mut Vec<Suffered>,
     deviation: Deviation,
     (row, byte_offset): (u64, u64),
@@ -216,7 +216,7 @@ pub(super) fn tally(
 }
 
 /// Adds what was found behind what is known already.
-pub(super) fn absorb(suffered: &mut Vec<Suffered>, more: Vec<Suffered>) {
+pub(crate) fn absorb(suffered: &mut Vec<Suffered>, more: Vec<Suffered>) {
     for Suffered { deviation, count, row, byte_offset, column } in more {
         tally(suffered, deviation, (row, byte_offset), column.as_deref(), count);
     }

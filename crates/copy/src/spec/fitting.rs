@@ -21,7 +21,7 @@ pub(crate) fn check(options: &Options, ends: &Ends) -> Result<(), CopyError> {
         given(&options.format).into_iter().partition(|one| OF_SHEETS.contains(&one.name.as_str()));
     let others = options.given();
     let named = |names: &[&str]| -> Vec<GivenOption> {
-        others.iter().filter(|one| names.contains(&one.name.as_str())).cloned().collect()
+        names.iter().filter_map(|name| others.iter().find(|one| one.name == *name)).cloned().collect()
     };
     of_text.extend(named(&["declare"]));
     let (keeps_text, of_target_files): (Vec<_>, Vec<_>) =
