@@ -47,10 +47,10 @@ help: ## Show this list
 
 demo: toolchain ## Load and export real tables through the embedded server, and prove it
 	@scripts/say "building the demo and its embedded server (a cold build takes more than ten minutes on 2 cores)"
-	@# What the demo runs, and no more: the command's own crates would double what is linked. `make release` builds everything.
-	cargo build --release --locked -p bulkwire-server -p bulkwire-bench --bin bulkwire-server --bin bulkwire-demo
+	@# The one program, as `make release` builds it.
+	cargo build --release --locked -p bulkwire
 	@scripts/say "running the demo: $(DEMO_ROWS) lineitem rows"
-	$(CARGO_TARGET_DIR)/release/bulkwire-demo --lineitem-rows $(DEMO_ROWS)
+	$(CARGO_TARGET_DIR)/release/bulkwire bench demo --lineitem-rows $(DEMO_ROWS)
 
 test: programs ## Test the Rust code and the Python package
 	@# Both wait for something much of the time.
@@ -120,26 +120,26 @@ clusters: package ## Engines whose processes are killed at random; CLUSTER_FAULT
 
 check-windows: toolchain ## Compile the programs for Windows (needs the gcc of MinGW-w64)
 	rustup target add x86_64-pc-windows-gnu
-	cargo check --locked --target x86_64-pc-windows-gnu -p bulkwire-cli -p bulkwire-server -p bulkwire-transform -p bulkwire-kerberos
+	cargo check --locked --target x86_64-pc-windows-gnu -p bulkwire
 
 clients: ## Install the foreign clients that the conformance tests drive
 	scripts/install_clients $(VENV)
 
 bench: toolchain ## Measure; reports ratios taken in one run
-	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-bench
+	cargo build --release --locked -p bulkwire
 	cargo bench --locked -p bulkwire-rows
-	$(CARGO_TARGET_DIR)/release/bulkwire-bench
+	$(CARGO_TARGET_DIR)/release/bulkwire bench
 
 bench-small: toolchain clients ## Measure single-row statements beside SQLite
-	cargo build --release --locked -p bulkwire-server
-	$(VENV)/bin/python clients/bench_small_statements.py --server $(CARGO_TARGET_DIR)/release/bulkwire-server
+	cargo build --release --locked -p bulkwire
+	$(VENV)/bin/python clients/bench_small_statements.py --program $(CARGO_TARGET_DIR)/release/bulkwire
 
 bench-queries: toolchain clients ## Measure TPC-H's 22 queries beside DuckDB and DataFusion
-	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-transform -p bulkwire-bench
+	cargo build --release --locked -p bulkwire
 	$(VENV)/bin/python clients/bench_queries.py --binaries $(CARGO_TARGET_DIR)/release
 
 bench-clients: clients wheel ## Race other people's clients; RACE="--rounds 3 --only bulkwire,go" chooses
-	cargo build --release --locked -p bulkwire-cli -p bulkwire-server
+	cargo build --release --locked -p bulkwire
 	@# Beside the environment of the foreign clients, which must not come to depend on the package.
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index --find-links $(WHEELS) --upgrade --target $(BULKWIRE_CLIENT_CACHE)/python bulkwire
 	cd clients && PYTHONPATH=$(BULKWIRE_CLIENT_CACHE)/python $(VENV)/bin/python -m race --binaries $(CARGO_TARGET_DIR)/release $(RACE)
@@ -149,12 +149,12 @@ fuzz: toolchain ## Mutate the saved corpus of every decoder, FUZZ_SECONDS each
 
 soak: toolchain clients ## Hours of what the tests do in minutes: power cuts, kills, statements, faults, anomalies
 	BULKWIRE_CRASH_POINTS=$(SOAK_POINTS) BULKWIRE_KILLS=$(SOAK_KILLS) cargo test --release --locked -p bulkwire-store --test engine
-	cargo build --release --locked -p bulkwire-server -p bulkwire-cli
-	BULKWIRE_WATCHDOG_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test watchdog -- --include-ignored
+	cargo build --release --locked -p bulkwire
+	BULKWIRE_WATCHDOG_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire --test watchdog -- --include-ignored
 	BULKWIRE_WATCHDOG_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test in_process -- one_meaning
-	BULKWIRE_RESOURCES_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test resources -- --nocapture --test-threads 1
-	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end watchdog -- --nocapture
-	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end resumed -- --nocapture
+	BULKWIRE_RESOURCES_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire --test resources -- --nocapture --test-threads 1
+	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire --test end_to_end watchdog -- --nocapture
+	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire --test end_to_end resumed -- --nocapture
 	MISSPELT=all cargo test --release --locked -p bulkwire-tsql --test misspelt -- --nocapture
 	NESTED_SECONDS=$(SOAK_NESTED) NESTED_SEED=1000000 $(VENV)/bin/python -m pytest -q -s clients/test_nested_statements.py --binaries $(CARGO_TARGET_DIR)/release
 	BULKWIRE_ISOLATION_SECONDS=$(SOAK_SECONDS) $(VENV)/bin/python -m pytest -q clients/test_isolation.py --binaries $(CARGO_TARGET_DIR)/release
@@ -169,8 +169,8 @@ docs: programs ## The documents as a site in dist/site, with the references of c
 	$(DOCS_VENV)/bin/python scripts/build_docs.py --programs $(CARGO_TARGET_DIR)/debug --site $(DOCS_SITE) \
 		--rust $(CARGO_TARGET_DIR)/doc --python $(CARGO_TARGET_DIR)/python-reference
 
-release: toolchain ## Build the programs for use
-	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-transform -p bulkwire-bench
+release: toolchain ## Build the program for use
+	cargo build --release --locked -p bulkwire
 
 wheel: toolchain ## Build the wheel of the Python package, with the command in it
 	scripts/install_python_tools $(PYTHON_VENV)

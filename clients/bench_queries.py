@@ -38,7 +38,7 @@ class Bulkwire:
         self.password = secrets.token_urlsafe(12) + "Aa1"
         self.binaries = binaries
         self.process = subprocess.Popen(
-            [binaries / "bulkwire-server", "--port", "0", "--data", folder, *flags],
+            [binaries / "bulkwire", "serve", "--port", "0", "--data", folder, *flags],
             env={**os.environ, "BULKWIRE_SERVER_PASSWORD": self.password},
             stdout=subprocess.PIPE,
             text=True,

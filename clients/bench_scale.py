@@ -134,7 +134,7 @@ def cost_of_a_row(binaries: pathlib.Path, folder: pathlib.Path, rounds: int) -> 
             environment = {**os.environ, "BULKWIRE_URL": measured(url), "BULKWIRE_PASSWORD": PASSWORD}
             words = [binaries / "bulkwire", "load", "eleven", source.path, "--json", "--quiet"]
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            with ProcessorTime(lambda line: "server" if "bulkwire-server" in line else "client") as used:
+            with ProcessorTime(lambda line: "server" if "bulkwire serve" in line else "client") as used:
                 ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             report = json.loads(ran.stdout.strip().splitlines()[-1])

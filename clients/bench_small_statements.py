@@ -1,6 +1,6 @@
 """Small statements one at a time: single-row INSERTs and SELECTs by primary key, over one connection.
 
-    python clients/bench_small_statements.py --server BULKWIRE_SERVER [--rows 1000] [--rounds 5]
+    python clients/bench_small_statements.py --program BULKWIRE [--rows 1000] [--rounds 5]
 
 The embedded server behind pymssql and SQLite behind Python's own sqlite3 module do the same work in the same
 process. Every run's rows are counted and summed afterwards, and every selected row is compared with what was
@@ -44,7 +44,7 @@ class Bulkwire:
     def __init__(self, server: pathlib.Path, data: list[str]):
         password = secrets.token_urlsafe(12) + "Aa1"
         self.process = subprocess.Popen(
-            [server, "--port", "0", *data],
+            [server, "serve", "--port", "0", *data],
             env={**os.environ, "BULKWIRE_SERVER_PASSWORD": password},
             stdout=subprocess.PIPE,
             text=True,
@@ -175,11 +175,11 @@ def databases(server: pathlib.Path) -> Iterator[dict[str, Callable[[], Bulkwire 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", type=pathlib.Path, required=True, help="the bulkwire-server program")
+    parser.add_argument("--program", type=pathlib.Path, required=True, help="the bulkwire program")
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    server = arguments.server.resolve()
+    server = arguments.program.resolve()
     print(f"{arguments.rows} statements a case, median of {arguments.rounds} rounds: statements per second")
     with databases(server) as opened:
         results: dict[str, dict[str, list[float]]] = {}

@@ -153,7 +153,7 @@ class Race:
         query(self.arguments, self.url, f"DROP TABLE IF EXISTS eleven; {create_table('eleven')}")
 
         def group(line: str) -> str:
-            return "server" if "bulkwire-server" in line else "engine"
+            return "server" if "bulkwire serve" in line else "engine"
 
         own = time.process_time()
         with ProcessorTime(group) as used:

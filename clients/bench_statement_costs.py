@@ -1,6 +1,6 @@
 """What statements cost before they touch many rows: planning, subqueries, recursion, definitions.
 
-    python clients/bench_statement_costs.py --server SERVER [--tables 1086] [--only planning|rows|tables]
+    python clients/bench_statement_costs.py --program BULKWIRE [--tables 1086] [--only planning|rows|tables]
 
 Figures are processor time of the server alone (its CPU clock), so that other work on the machine hardly
 shows. Each statement of a group has another text, as statements from programs have.
@@ -28,7 +28,7 @@ class Server:
     def __init__(self, program: pathlib.Path, arguments: list[str]):
         password = secrets.token_urlsafe(12) + "Aa1"
         self.process = subprocess.Popen(
-            [program, "--port", "0", *arguments],
+            [program, "serve", "--port", "0", *arguments],
             env={**os.environ, "BULKWIRE_SERVER_PASSWORD": password},
             stdout=subprocess.PIPE,
             text=True,
@@ -190,7 +190,7 @@ def tables(server: Server, count: int, within: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--server", type=pathlib.Path, required=True)
+    parser.add_argument("--program", type=pathlib.Path, required=True)
     parser.add_argument("--tables", type=int, default=1086)
     parser.add_argument("--only", choices=["planning", "rows", "tables"])
     options = parser.parse_args()

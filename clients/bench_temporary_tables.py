@@ -1,6 +1,6 @@
 """What temporary tables cost: row-wise updates, deletes and reads of an indexed `#t` of a million rows.
 
-    python clients/bench_temporary_tables.py --server SERVER [--server OTHER] [--rows N] [--statements N]
+    python clients/bench_temporary_tables.py --program BULKWIRE [--program OTHER] [--rows N] [--statements N]
 
 Several servers take turns in one run, so that an earlier build can stand beside a later one. After each
 figure the rows are counted and summed: every statement must have done its work.
@@ -90,12 +90,12 @@ def measure(program: pathlib.Path, rows: int, statements: int) -> dict[str, floa
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", type=pathlib.Path, required=True, action="append")
+    parser.add_argument("--program", type=pathlib.Path, required=True, action="append")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--statements", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     arguments = parser.parse_args()
-    seen: dict[pathlib.Path, list[dict[str, float]]] = {program: [] for program in arguments.server}
+    seen: dict[pathlib.Path, list[dict[str, float]]] = {program: [] for program in arguments.program}
     for _ in range(arguments.rounds):
         for program, figures in seen.items():
             figures.append(measure(program, arguments.rows, arguments.statements))

@@ -75,7 +75,7 @@ class Server:
     def __init__(self, programs: pathlib.Path):
         self.password = secrets.token_urlsafe(12) + "Aa1"
         self.process = subprocess.Popen(
-            [programs / "bulkwire-server", "--port", "0", "--in-memory"],
+            [programs / "bulkwire", "serve", "--port", "0", "--in-memory"],
             env={**os.environ, "BULKWIRE_SERVER_PASSWORD": self.password},
             stdout=subprocess.PIPE,
             text=True,
@@ -104,7 +104,7 @@ def run(
 ) -> tuple[float, float]:
     """Wall-clock and CPU seconds of one copy into an empty heap."""
     server.cursor.execute(f"DROP TABLE IF EXISTS eleven; CREATE TABLE eleven ({COLUMNS})")
-    words = [programs / "bulkwire-transform", "copy", source, "mssql:dbo.eleven", "--quiet", *options]
+    words = [programs / "bulkwire", "copy", source, "mssql:dbo.eleven", "--quiet", *options]
     url = f"mssql://sa@{server.address}/master?encrypt=true&trustServerCertificate=true"
     environment = {**os.environ, "BULKWIRE_URL": url, "BULKWIRE_PASSWORD": server.password}
     cpu, begin = client_seconds(), time.perf_counter()

@@ -1,6 +1,6 @@
 """What it costs to undo: ROLLBACK, and recovery after a kill, beside doing the same work.
 
-    python clients/bench_undo.py --server SERVER [--rows 1700000] [--directory DIR]
+    python clients/bench_undo.py --program BULKWIRE [--rows 1700000] [--directory DIR]
 
 Each figure is the ratio of undoing to doing in one run. After each the rows are counted and summed: nothing
 of what was undone may be left.
@@ -28,7 +28,7 @@ class Server:
 
     def __init__(self, program: pathlib.Path, directory: str):
         self.password = secrets.token_urlsafe(12) + "Aa1"
-        self.command = [program, "--port", "0", "--data", directory]
+        self.command = [program, "serve", "--port", "0", "--data", directory]
         self.start()
 
     def start(self) -> None:
@@ -119,14 +119,14 @@ def measure(server: Server, rows: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", type=pathlib.Path, required=True)
+    parser.add_argument("--program", type=pathlib.Path, required=True)
     parser.add_argument("--rows", type=int, default=1_700_000)
     parser.add_argument(
         "--directory", help="where the data directory is made; the system's default without it"
     )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
-        server = Server(arguments.server, directory)
+        server = Server(arguments.program, directory)
         try:
             measure(server, arguments.rows)
         finally:

@@ -68,7 +68,7 @@ def serve(
     certificate = folder / f"server-{encryption}.pem"
     password = secrets.token_urlsafe(12) + "Aa1"
     process = subprocess.Popen(
-        [binaries / "bulkwire-server", "--in-memory", "--encryption", encryption]
+        [binaries / "bulkwire", "serve", "--in-memory", "--encryption", encryption]
         + ["--certificate-out", certificate, *(flags if "--port" in flags else ("--port", "0", *flags))],
         env={**os.environ, "BULKWIRE_SERVER_PASSWORD": password},
         stdout=subprocess.PIPE,

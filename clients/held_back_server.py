@@ -33,7 +33,7 @@ def serve(
     faults = folder / "faults.json"
     faults.write_text(json.dumps({"seed": 1, "rules": list(rules)}))
     server = subprocess.Popen(
-        [binaries / "bulkwire-server", "--port", "0", *where, "--faults", faults],
+        [binaries / "bulkwire", "serve", "--port", "0", *where, "--faults", faults],
         env={**os.environ, "BULKWIRE_SERVER_PASSWORD": PASSWORD},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -372,7 +372,7 @@ def test_a_server_whose_keys_are_none_does_not_start(place: Place, binaries: pat
     words = ("--entra-issuer", "x", "--entra-principal", "*")
     for keys, expected in [("/nowhere", "cannot be read"), (programs.__file__, "is neither a public key")]:
         ran = subprocess.run(
-            [binaries / "bulkwire-server", "--in-memory", "--port", "0", "--entra-key", keys, *words],
+            [binaries / "bulkwire", "serve", "--in-memory", "--port", "0", "--entra-key", keys, *words],
             capture_output=True,
             text=True,
             timeout=60,

@@ -217,8 +217,8 @@ def test_clocks_that_differ(place: Place, ann: str) -> None:
     faketime = sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
     assert faketime, "scripts/install_clients installs libfaketime"
     shim = place.realm.folder / "kerberos-half-an-hour-ago"
-    program = place.server.binaries / "bulkwire-kerberos"
-    shim.write_text(f"#!/bin/sh\nLD_PRELOAD={faketime[0]} FAKETIME=+30m exec {program}\n")
+    program = place.server.binaries / "bulkwire"
+    shim.write_text(f'#!/bin/sh\nLD_PRELOAD={faketime[0]} FAKETIME=+30m exec {program} "$@"\n')
     shim.chmod(0o755)
     said = place.refusal(cache=ann, BULKWIRE_KERBEROS=str(shim))
     # The server says no more than that it does not know the client; its log has the reason.
@@ -240,7 +240,8 @@ def test_a_server_without_keys_refuses_tickets(
 def test_a_server_whose_keytab_is_missing_does_not_start(realm: Realm, binaries: pathlib.Path) -> None:
     ran = subprocess.run(
         [
-            binaries / "bulkwire-server",
+            binaries / "bulkwire",
+            "serve",
             "--in-memory",
             "--port",
             "0",
@@ -393,8 +394,8 @@ class Relay:
 def first_line(place: Place, tmp_path: pathlib.Path) -> Callable[[], dict]:
     """What the command has said first to the program, if it is started by the script `shim`."""
     kept, shim = tmp_path / "kept", tmp_path / "shim"
-    program = place.server.binaries / "bulkwire-kerberos"
-    shim.write_text(f"#!/bin/sh\ntee {kept} | {program}\n")
+    program = place.server.binaries / "bulkwire"
+    shim.write_text(f'#!/bin/sh\ntee {kept} | {program} "$@"\n')
     shim.chmod(0o755)
     return lambda: json.loads(kept.read_text().splitlines()[0])["begin"]
 
@@ -453,8 +454,8 @@ class Windows:
 @pytest.fixture(scope="module")
 def windows(binaries: pathlib.Path) -> Windows:
     programs = binaries.parent / "x86_64-pc-windows-gnu" / binaries.name
-    if not (programs / "bulkwire-kerberos.exe").is_file():
-        pytest.skip("no program of Windows: cargo build --target x86_64-pc-windows-gnu -p bulkwire-kerberos")
+    if not (programs / "bulkwire.exe").is_file():
+        pytest.skip("no program of Windows: cargo build --target x86_64-pc-windows-gnu -p bulkwire")
     script = pathlib.Path(__file__).parent.parent / "packaging" / "wine.py"
     ready = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     if ready.returncode != 0:
@@ -465,8 +466,8 @@ def windows(binaries: pathlib.Path) -> Windows:
 def test_windows_signs_in_by_sspi(windows: Windows, place: Place, ann: str, tmp_path: pathlib.Path) -> None:
     """The command of this system with the program of Windows."""
     shim = tmp_path / "kerberos-of-windows"
-    words = [*windows.wine, str(windows.programs / "bulkwire-kerberos.exe")]
-    shim.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
+    words = [*windows.wine, str(windows.programs / "bulkwire.exe")]
+    shim.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     shim.chmod(0o755)
     how = {"BULKWIRE_KERBEROS": str(shim), "url": place.url(f"ServerSPN={place.spn}", "Connect%20Timeout=60")}
     assert place.login_name(cache=ann, **how) == f"{ANN} {ANN}"

@@ -11,7 +11,7 @@ from dependencies import Dependencies
 from macos_sdk import write_sdk
 from platforms import PROGRAMS as PLATFORMS
 from platforms import WHEELS
-from release import Release, programs_of
+from release import PROGRAM, Release
 from wheel_licences import add_licences
 
 # The crates that a wheel is compiled from.
@@ -56,15 +56,14 @@ def sdk(release: Release, triple: str) -> str:
 
 
 def build_programs(release: Release, triple: str) -> None:
-    """The programs of a target, in `release.programs(triple)`."""
+    """The program of a target, in `release.programs(triple)`."""
     platform = PLATFORMS[triple]
     rustup = shutil.which("rustup")
     if rustup:
         subprocess.run([rustup, "target", "add", triple], check=True, stdout=subprocess.DEVNULL)
     words = ["cargo", "zigbuild" if platform.linked_by_zig else "build", "--locked", "--profile", "dist"]
-    words += ["--target", triple]
-    for crate, program in programs_of(triple).items():
-        words += ["--package", crate, "--bin", program]
+    words += ["--target", platform.zig_triple if platform.linked_by_zig else triple]
+    words += ["--package", PROGRAM, "--bin", PROGRAM]
     subprocess.run(words, cwd=release.root, env=environment(release, triple), check=True)
 
 

@@ -7,7 +7,7 @@ import pathlib
 import tomllib
 import uuid
 
-from release import Release, output, programs_of
+from release import PROGRAM, Release, output
 
 LICENCE_FILES = ("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*", "license*", "copyright*", "UNLICENSE*")
 
@@ -23,7 +23,7 @@ class Dependencies:
         nodes = {node["id"]: node for node in found["resolve"]["nodes"]}
         lock = tomllib.loads((release.root / "Cargo.lock").read_text())["package"]
         self.sums = {(crate["name"], crate["version"]): crate.get("checksum") for crate in lock}
-        self.programs = crates or tuple(programs_of(triple))
+        self.programs = crates or (PROGRAM,)
         waiting = [key for key, package in self.packages.items() if package["name"] in self.programs]
         self.uses: dict[str, list[str]] = {}
         while waiting:

@@ -12,7 +12,6 @@ import shutil
 import sys
 
 import building
-import kerberos
 from archives import write_folders, write_tar, write_zip
 from dependencies import Dependencies
 from formula import write_formula
@@ -21,7 +20,7 @@ from release import ROOT, Release
 from staging import stage, write_pages
 from system_packages import write_packages
 
-PARTS = ("archives", "packages", "kerberos", "wheels", "formula")
+PARTS = ("archives", "packages", "wheels", "formula")
 
 
 def main() -> int:
@@ -31,8 +30,6 @@ def main() -> int:
     programs = [triple for triple in arguments.targets if triple in PROGRAMS]
     if "archives" in arguments.parts or "packages" in arguments.parts:
         build_archives(release, programs, arguments.parts)
-    if "kerberos" in arguments.parts:
-        kerberos.write_packages(release)
     if "wheels" in arguments.parts:
         for triple in (triple for triple in arguments.targets if triple in WHEELS):
             say(f"wheel for {triple}")

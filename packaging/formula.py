@@ -7,8 +7,8 @@ from release import Release
 SYSTEMS = {
     ("macos", "arm"): "aarch64-apple-darwin",
     ("macos", "intel"): "x86_64-apple-darwin",
-    ("linux", "arm"): "aarch64-unknown-linux-musl",
-    ("linux", "intel"): "x86_64-unknown-linux-musl",
+    ("linux", "arm"): "aarch64-unknown-linux-gnu",
+    ("linux", "intel"): "x86_64-unknown-linux-gnu",
 }
 
 

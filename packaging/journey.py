@@ -69,7 +69,7 @@ class Journey:
     @contextlib.contextmanager
     def server(self, *arguments: str, stop: signal.Signals = signal.SIGINT) -> Iterator[None]:
         """A server on a free port. It must end well by the signal."""
-        words = self.machine.words("bulkwire-server", "--port", "0", *arguments)
+        words = self.machine.words("bulkwire", "serve", "--port", "0", *arguments)
         started = subprocess.Popen(
             words, env=self.known, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
         )
@@ -97,12 +97,8 @@ class Journey:
     # The steps.
 
     def say_versions(self) -> None:
-        programs = ["bulkwire", "bulkwire-server", "bulkwire-transform"]
-        if self.machine.suffix:
-            programs.append("bulkwire-kerberos")
-        for program in programs:
-            version = self.run(program, "--version")
-            assert version.startswith("bulkwire"), version
+        assert self.bulkwire("--version").startswith("bulkwire ")
+        assert "--keytab" in self.bulkwire("serve", "--help")
 
     def load_and_export(self) -> None:
         machine = self.machine
@@ -145,17 +141,11 @@ class Journey:
         assert "Ærøskøbing €" in self.bulkwire("query", "SELECT name FROM dbo.west", "--format", "csv")
 
     def transform(self) -> None:
-        """The command hands over to the program with the query engine.
-
-        The kernel starts no programs of a foreign processor by itself, so there the user's words go to
-        that program.
-        """
         machine = self.machine
         target = machine.path("chosen.csv")
         source = machine.path("people.csv")
         chosen = ["--select", "UPPER(name) AS name", "--where", "born IS NOT NULL"]
-        program = "bulkwire-transform" if machine.emulated else "bulkwire"
-        self.run(program, "copy", source, target, *chosen)
+        self.bulkwire("copy", source, target, *chosen)
         assert "ÅSA LINDSTRÖM" in (machine.folder / "chosen.csv").read_text(encoding="utf-8")
 
     def refuse_rows(self) -> None:

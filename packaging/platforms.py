@@ -3,6 +3,8 @@
 import dataclasses
 import platform
 
+OLDEST_GLIBC = "2.17"
+
 
 @dataclasses.dataclass(frozen=True)
 class Platform:
@@ -24,6 +26,16 @@ class Platform:
         return ".zip" if self.system == "windows" else ".tar.gz"
 
     @property
+    def c_library(self) -> str:
+        """`gnu` or `musl` on Linux: programs linked to musl are static, and cannot open libraries."""
+        return self.triple.rpartition("-")[2]
+
+    @property
+    def zig_triple(self) -> str:
+        """The target with the oldest glibc that the programs run with."""
+        return f"{self.triple}.{OLDEST_GLIBC}" if self.c_library == "gnu" else self.triple
+
+    @property
     def linked_by_zig(self) -> bool:
         """Zig brings the C libraries of the others; Windows has that of MinGW-w64."""
         return self.system != "windows"
@@ -34,10 +46,12 @@ class Platform:
         return self.system == "linux" and platform.system() == "Linux" and platform.machine() == self.rpm
 
 
-# Programs linked to musl are static, so one serves every Linux.
+# Those of glibc open libraries (Kerberos, ODBC, ADBC); those of musl are static, for containers and Alpine.
 PROGRAMS = {
     each.triple: each
     for each in (
+        Platform("x86_64-unknown-linux-gnu", "linux", "amd64", "x86_64"),
+        Platform("aarch64-unknown-linux-gnu", "linux", "arm64", "aarch64"),
         Platform("x86_64-unknown-linux-musl", "linux", "amd64", "x86_64"),
         Platform("aarch64-unknown-linux-musl", "linux", "arm64", "aarch64"),
         Platform("x86_64-pc-windows-gnu", "windows", "amd64", "x86_64"),

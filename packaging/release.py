@@ -9,19 +9,8 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Crates and their programs. Every build selects all: fewer would ask for other features of dependencies.
-PROGRAMS = {
-    "bulkwire-cli": "bulkwire",
-    "bulkwire-server": "bulkwire-server",
-    "bulkwire-transform": "bulkwire-transform",
-}
-# Kerberos comes with Windows; elsewhere its program is linked to a library, and is a package of its own.
-WINDOWS_PROGRAMS = {**PROGRAMS, "bulkwire-kerberos": "bulkwire-kerberos"}
-
-
-def programs_of(triple: str) -> dict[str, str]:
-    """The crates and programs in the archive of a target."""
-    return WINDOWS_PROGRAMS if "windows" in triple else PROGRAMS
+# The crate of the one program, and its name.
+PROGRAM = "bulkwire"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,11 +3,10 @@
 import sys
 
 from platforms import PROGRAMS as PLATFORMS
-from release import ROOT, Release, programs_of
+from release import PROGRAM, ROOT, Release
 
-# In millions of bytes: a little more than the largest has. The server on Windows has 6 MB more than on Linux.
-# 12 were wanted of `bulkwire`: Parquet, Arrow's conversions, object stores and TLS alone are more.
-LIMITS = {"bulkwire": 25, "bulkwire-server": 51, "bulkwire-transform": 49, "bulkwire-kerberos": 2}
+# In millions of bytes: a little more than the largest has.
+LIMIT = 75
 WHEEL_LIMIT = 30
 
 
@@ -16,10 +15,9 @@ def main() -> int:
     release = Release(folder, folder)
     wrong = 0
     for triple, platform in PLATFORMS.items():
-        for program in programs_of(triple).values():
-            path = folder / "work" / release.name(triple) / "bin" / f"{program}{platform.suffix}"
-            if path.is_file():
-                wrong += too_large(f"{triple} {program}", path.stat().st_size, LIMITS[program])
+        path = folder / "work" / release.name(triple) / "bin" / f"{PROGRAM}{platform.suffix}"
+        if path.is_file():
+            wrong += too_large(triple, path.stat().st_size, LIMIT)
     for wheel in sorted(folder.glob("*.whl")):
         wrong += too_large(wheel.name, wheel.stat().st_size, WHEEL_LIMIT)
     return 1 if wrong else 0

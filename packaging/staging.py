@@ -7,7 +7,7 @@ import subprocess
 from dependencies import Dependencies
 from platforms import PROGRAMS as PLATFORMS
 from platforms import Platform
-from release import Release, programs_of
+from release import PROGRAM, Release
 
 SHELLS = {"bash": "bulkwire.bash", "zsh": "_bulkwire", "fish": "bulkwire.fish", "powershell": "bulkwire.ps1"}
 DOCUMENTS = ("README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE")
@@ -21,9 +21,7 @@ def write_pages(release: Release, programs: pathlib.Path) -> pathlib.Path:
     manual.mkdir(parents=True)
     completions.mkdir()
     subprocess.run([programs / "bulkwire", "manual", manual], check=True)
-    subprocess.run([programs / "bulkwire-server", "--manual", manual], check=True)
-    # Archives do not hold the program that measures.
-    (manual / "bulkwire-bench.1").unlink()
+    subprocess.run([programs / "bulkwire", "serve", "--manual", manual], check=True)
     (manual / "bcp.1").write_text(".so man1/bulkwire-bcp.1\n")
     for shell, file in SHELLS.items():
         with (completions / file).open("wb") as script:
@@ -37,9 +35,8 @@ def stage(release: Release, triple: str, pages: pathlib.Path) -> pathlib.Path:
     folder = release.out / "work" / release.name(triple)
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "bin").mkdir(parents=True)
-    for program in programs_of(triple).values():
-        name = f"{program}{platform.suffix}"
-        shutil.copy(release.programs(triple) / name, folder / "bin" / name)
+    name = f"{PROGRAM}{platform.suffix}"
+    shutil.copy(release.programs(triple) / name, folder / "bin" / name)
     add_bcp(folder / "bin", platform)
     shutil.copytree(pages, folder / "share")
     for document in DOCUMENTS:

@@ -1,4 +1,4 @@
-"""Packages of Linux systems (.deb, .rpm, .apk) from the programs linked to musl, by nfpm."""
+"""Packages of Linux systems by nfpm: .deb and .rpm for glibc, .apk for musl."""
 
 import json
 import os
@@ -7,10 +7,14 @@ import shutil
 import subprocess
 
 from archives import compressed
+from platforms import OLDEST_GLIBC
 from platforms import PROGRAMS as PLATFORMS
-from release import Release
+from release import PROGRAM, Release
 
-FORMATS = ("deb", "rpm", "apk")
+FORMATS = {"gnu": ("deb", "rpm"), "musl": ("apk",)}
+# What the program is linked to, and what it opens when somebody signs in with a ticket.
+NEEDS = {"deb": f"libc6 (>= {OLDEST_GLIBC})", "rpm": f"glibc >= {OLDEST_GLIBC}"}
+RECOMMENDS = {"deb": "libgssapi-krb5-2", "rpm": "krb5-libs"}
 DESCRIPTION = "Moves tables in and out of SQL Server at the speed of the wire"
 MAINTAINER = "The bulkwire authors <bulkwire@localhost>"
 # Where shells look for completions, by the kind of package.
@@ -28,7 +32,10 @@ def write_packages(release: Release, triple: str, staged: pathlib.Path) -> list[
     manual.mkdir()
     for page in sorted((staged / "share" / "man" / "man1").iterdir()):
         (manual / f"{page.name}.gz").write_bytes(compressed(page.read_bytes()))
-    return [pack(release, triple, kind, files(staged, manual, kind)) for kind in FORMATS]
+    return [
+        pack(release, triple, kind, files(staged, manual, kind))
+        for kind in FORMATS[PLATFORMS[triple].c_library]
+    ]
 
 
 def files(staged: pathlib.Path, manual: pathlib.Path, kind: str) -> list[dict]:
@@ -87,19 +94,11 @@ def entry(source: pathlib.Path, place: str, mode: int = 0o644) -> dict:
     return {"src": str(source), "dst": place, "file_info": {"mode": mode, "owner": "root", "group": "root"}}
 
 
-def pack(
-    release: Release,
-    triple: str,
-    kind: str,
-    content: list[dict],
-    name: str = "bulkwire",
-    needs: tuple[str, ...] = (),
-    description: str = DESCRIPTION,
-) -> pathlib.Path:
+def pack(release: Release, triple: str, kind: str, content: list[dict]) -> pathlib.Path:
     """Has nfpm write a package."""
-    platform = PLATFORMS[triple] if triple in PLATFORMS else PLATFORMS["x86_64-unknown-linux-musl"]
+    platform = PLATFORMS[triple]
     configuration = {
-        "name": name,
+        "name": PROGRAM,
         "arch": platform.debian,
         "platform": "linux",
         "version": release.version,
@@ -107,18 +106,19 @@ def pack(
         "section": "database",
         "priority": "optional",
         "maintainer": MAINTAINER,
-        "description": description,
+        "description": DESCRIPTION,
         "license": "MIT OR Apache-2.0",
         "mtime": stamp(release.epoch),
-        "depends": list(needs),
+        "depends": [NEEDS[kind]] if kind in NEEDS else [],
+        "recommends": [RECOMMENDS[kind]] if kind in RECOMMENDS else [],
         "contents": content,
         "rpm": {"buildhost": "localhost"},
     }
-    written = release.out / "work" / f"{name}-{triple}-{kind}.yaml"
+    written = release.out / "work" / f"{PROGRAM}-{triple}-{kind}.yaml"
     # JSON is YAML too.
     written.write_text(json.dumps(configuration, indent=1))
     known = {**os.environ, "SOURCE_DATE_EPOCH": str(release.epoch)}
-    file = release.out / file_name(name, release.version, kind, platform)
+    file = release.out / file_name(PROGRAM, release.version, kind, platform)
     words = ["nfpm", "package", "--config", written, "--packager", kind, "--target", file]
     subprocess.run(words, env=known, check=True, stdout=subprocess.DEVNULL)
     return file

@@ -1,20 +1,26 @@
-//! Shared parts of the demo and of the benchmarks: data to move, a server process to move it to, and figures.
+//! `bulkwire bench`: the demo, benchmarks and published experiments, with data to move, a server process, and figures.
 //!
-//! `case`, `source`, `loopback` and `statistics` serve `bulkwire-bench`. Each published experiment is a folder `..._experiment` with
+//! `program` is the command line; `case`, `source`, `loopback` and `statistics` serve it, `demo` and `bcp_race` are commands of their own. Each published experiment is a folder `..._experiment` with
 //! variants, one run, and a summary; `experiment` has what they share: target, figures, verification, tables and the page.
 
 pub mod adventure_works;
 pub mod arrow_experiment;
+mod bcp_race;
 pub mod case;
 pub mod compression_experiment;
+mod demo;
 pub mod eleven_columns;
 pub mod experiment;
+mod installed_program;
 pub mod lineitem;
 pub mod loopback;
 pub mod process_usage;
+mod program;
 pub mod select_into_experiment;
 pub mod server_process;
 pub mod showdown_experiment;
 pub mod source;
 pub mod statistics;
 pub mod throughput_experiment;
+
+pub use program::run_program;

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use crate::experiment::beside;
+use crate::installed_program::beside;
 use crate::process_usage::{self, Usage};
 
 /// Password of the servers that the demo and the benchmarks start; they listen on loopback only and live for minutes.
@@ -19,11 +19,11 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts `bulkwire-server` from this program's directory, on a free port, with further `arguments`.
+    /// Starts `bulkwire serve`, by the program beside this one, on a free port, with further `arguments`.
     pub fn start(arguments: &[&str]) -> io::Result<ServerProcess> {
-        let program = beside("bulkwire-server");
+        let program = beside("bulkwire");
         let mut child = Command::new(&program)
-            .args(["--port", "0"])
+            .args(["serve", "--port", "0"])
             .args(arguments)
             .env("BULKWIRE_SERVER_PASSWORD", PASSWORD)
             .stdout(Stdio::piped())

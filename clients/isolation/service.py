@@ -33,7 +33,7 @@ class Service:
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            [self._binaries / "bulkwire-server", "--port", "0", "--data", self._folder / "data"]
+            [self._binaries / "bulkwire", "serve", "--port", "0", "--data", self._folder / "data"]
             + ["--encryption", "optional", "--certificate-out", self._folder / "server.pem"],
             env={**os.environ, "BULKWIRE_SERVER_PASSWORD": self._password},
             stdout=subprocess.PIPE,

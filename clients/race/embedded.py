@@ -49,7 +49,7 @@ def started(binaries: pathlib.Path, *flags: str) -> Iterator[Server]:
     """An in-memory server on a free port of the loopback interface; RuntimeError if it fails."""
     password = secrets.token_urlsafe(12) + "Aa1"
     process = subprocess.Popen(
-        [binaries / "bulkwire-server", "--port", "0", "--in-memory", *flags],
+        [binaries / "bulkwire", "serve", "--port", "0", "--in-memory", *flags],
         env={**os.environ, "BULKWIRE_SERVER_PASSWORD": password},
         stdout=subprocess.PIPE,
         text=True,

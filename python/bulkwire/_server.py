@@ -33,7 +33,7 @@ class Server:
         memory_limit: memory of the server in bytes; half of the machine's (or of its control group's) without it.
         init: T-SQL scripts (batches separated by GO) to run before the first connection.
         bulk_directories: directories below which BULK INSERT and OPENROWSET(BULK …) may read files.
-        keytab: a file of keys with which Kerberos tickets are accepted (needs the program bulkwire-kerberos).
+        keytab: a file of keys with which Kerberos tickets are accepted (needs the system's Kerberos library).
         spn: the service's principal; any of the keytab without it.
         trusted_principals: who may log in with a ticket, `user@REALM`, where `*` stands for any characters.
         entra_key: a file of public keys (PEM or JSON Web Key Set) that verify access tokens of Microsoft Entra.

@@ -75,7 +75,7 @@ impl Results {
         let (major, minor, build) = info.version;
         Results {
             server: match embedded_server {
-                true => format!("bulkwire-server {}", env!("CARGO_PKG_VERSION")),
+                true => format!("bulkwire serve {}", env!("CARGO_PKG_VERSION")),
                 false => format!("{} {major}.{minor}.{build}", info.program.trim_end_matches('\0')),
             },
             embedded_server,

@@ -24,7 +24,7 @@ pub use host_server::{Keeping, ServerArguments};
 pub use interrupt::{Interrupt, Interrupted};
 pub use log_figures::{LogMark, LogOperation, LogUse};
 pub use page::{Page, STYLE, escaped};
-pub use program::{Finished, beside, run_program};
+pub use program::{Finished, run_program};
 pub use recovery::Recovery;
 pub use report::{Findings, ReportArguments, turns};
 pub use surroundings::Surroundings;

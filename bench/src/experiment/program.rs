@@ -1,9 +1,7 @@
-//! Programs that an experiment starts, from the directory of this one.
+//! Programs that an experiment runs to their end.
 
-use std::env;
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,16 +21,6 @@ pub struct Finished {
     pub cpu_seconds: Option<f64>,
     /// Text that the program wrote to standard output and, behind it, to standard error.
     pub output: String,
-}
-
-/// Returns the path of a program in this one's directory, or else its name, for the search path.
-pub fn beside(name: &str) -> PathBuf {
-    let name = format!("{name}{}", env::consts::EXE_SUFFIX);
-    env::current_exe()
-        .ok()
-        .and_then(|own| Some(own.parent()?.join(&name)))
-        .filter(|path| path.is_file())
-        .unwrap_or_else(|| PathBuf::from(name))
 }
 
 /// Runs a program to its end; an interruption ends it early.

@@ -31,7 +31,7 @@ impl Surroundings {
         let (major, minor, build) = info.version;
         let packet_size_bytes = info.packet_size_bytes;
         let server = match target.server() {
-            Some(_) => format!("bulkwire-server {}", env!("CARGO_PKG_VERSION")),
+            Some(_) => format!("bulkwire serve {}", env!("CARGO_PKG_VERSION")),
             None => format!("{} {major}.{minor}.{build}", info.program.trim_end_matches('\0')),
         };
         let edition = answer(client, "SELECT CAST(SERVERPROPERTY('Edition') AS nvarchar(128))")

@@ -13,9 +13,10 @@ use super::host_file::HostFile;
 use super::row;
 use super::variant::{Direction, Mover, TableState, Variant};
 use crate::experiment::{
-    FileIo, Finished, LogMark, LogUse, Outcome, Physical, Space, Target, Told, answer, beside, file_io,
-    number, physical, plant_wrong_row, run_program, space, verify,
+    FileIo, Finished, LogMark, LogUse, Outcome, Physical, Space, Target, Told, answer, file_io, number,
+    physical, plant_wrong_row, run_program, space, verify,
 };
+use crate::installed_program::beside;
 
 /// Packet size that bcp asks for: the largest that every kind of connection has.
 const BCP_PACKET_BYTES: &str = "16383";

@@ -97,7 +97,7 @@ pub enum Failure {
     Format(#[from] FormatError),
     /// Values without a text form.
     #[error(transparent)]
-    Text(#[from] rows::text::FormatTextError),
+    Text(#[from] rows::column_text::FormatTextError),
     /// Standard output or input failed.
     #[error("standard {stream}: {source}")]
     Stream {
@@ -157,10 +157,16 @@ pub enum Failure {
     /// What a run has done cannot be noted.
     #[error(transparent)]
     Journal(package::journal::JournalError),
-    /// The server or the program that measures could not be started.
+    /// This build of the program lacks a part.
+    #[error("this bulkwire was built without its engine (the feature `engine`), which {what} needs")]
+    Missing {
+        /// The verb, or what an option asks for.
+        what: &'static str,
+    },
+    /// The wizard could not be started.
     #[error("{reason}")]
-    Companion {
-        /// What was tried, and the system's words.
+    Wizard {
+        /// The address that was tried, and the system's words.
         reason: String,
     },
 }

@@ -135,31 +135,15 @@ pub fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Another program has taken the command over, and decides what an interrupt means.
-#[cfg(windows)]
-static HANDED_OVER: AtomicBool = AtomicBool::new(false);
-
 /// Cleans up when an interrupt ends the process.
 #[cfg(windows)]
 pub fn watch() -> io::Result<()> {
     const SIGINT: i32 = 2;
-    let watched = ctrlc::set_handler(move || {
-        if !HANDED_OVER.load(Ordering::SeqCst) {
-            end(SIGINT);
-        }
-    });
+    let watched = ctrlc::set_handler(move || end(SIGINT));
     watched.map_err(|error| match error {
         ctrlc::Error::System(error) => error,
         other => io::Error::other(other),
     })
-}
-
-/// Leaves interrupts to a program that is started next. Windows sends them to both, and this process has its exit code to pass on.
-#[cfg(windows)]
-pub fn hand_over() {
-    HANDED_OVER.store(true, Ordering::SeqCst);
-    // Where interrupts are watched already, the flag is enough.
-    let _ = watch();
 }
 
 fn end(signal: i32) -> ! {

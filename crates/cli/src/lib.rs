@@ -1,4 +1,4 @@
-//! The `bulkwire` command as a library. The program and the Python package run it, each with its own way to start the server.
+//! The `bulkwire` command as a library. The program and the Python package run it, each with the parts that it has.
 //!
 //! Data goes to standard output and everything else to standard error. [`ExitStatus`] lists the exit codes.
 //!
@@ -9,12 +9,12 @@
 mod event_log;
 
 mod args;
-pub mod companion;
 mod connection;
 mod exit_status;
 mod failure;
 mod interrupt;
 mod manual;
+mod parts;
 mod progress;
 mod report_page;
 mod server_log;
@@ -25,9 +25,7 @@ mod verbs;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 
-use ::copy::TransformEngine;
 pub use args::WizardArgs;
 use args::{Arguments, Command, LoadArgs};
 use clap::{CommandFactory, Parser};
@@ -35,31 +33,21 @@ pub use event_log::warns;
 pub use exit_status::ExitStatus;
 use failure::Failure;
 use interrupt::Left;
+pub use parts::{Parts, RunProgram, ServeWizard};
 pub use verbs::copy::report::{check_page, write_page as write_copy_page};
 use verbs::load::command::Outcome;
 use verbs::load::{forecast, recorded};
 pub use verbs::package::run_words::run_package;
 use verbs::{bcp, convert, describe, export, package, query, sniff};
 
-/// Runs a server with the arguments after `serve`. Returns its exit status, or why it could not be started.
-pub type Serve = fn(&[String]) -> Result<ExitStatus, String>;
-
-/// Serves the wizard until it is no longer needed, or says why it could not be started. It gets the engine for transformations.
-pub type ServeWizard = fn(&WizardArgs, Option<Arc<dyn TransformEngine>>) -> Result<ExitStatus, String>;
+/// The verb with which this program starts itself to make or check Kerberos tokens.
+pub const KERBEROS_VERB: &str = sign_in::VERB;
 
 /// Runs a command line, the program's name first. Wrong arguments, `--help` and `--version` end the process.
-pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
-    run_with(words, serve, None, None)
-}
-
-/// The same with an engine for transformations, and with the wizard. A command that needs one that is missing is handed to the program
-/// that has both.
-pub fn run_with(
-    words: Vec<OsString>,
-    serve: Serve,
-    engine: Option<Arc<dyn TransformEngine>>,
-    wizard: Option<ServeWizard>,
-) -> ExitStatus {
+pub fn run(words: Vec<OsString>, parts: Parts) -> ExitStatus {
+    if words.get(1).is_some_and(|verb| verb == KERBEROS_VERB) {
+        return converse(parts.kerberos);
+    }
     // Before anything that takes time: who stops the command early gets its exit code too.
     if !has_signals_of_its_own(&words)
         && let Err(error) = interrupt::watch()
@@ -72,15 +60,6 @@ pub fn run_with(
     }
     let command = recorded::command_of(&words);
     let mut arguments = Arguments::parse_from(&words);
-    let hand_over = || {
-        let own = words.get(1..).unwrap_or_default();
-        companion::run(companion::TRANSFORM, own).map_err(|reason| Failure::Companion { reason })
-    };
-    if let (Command::Copy(arguments), None) = (&arguments.command, &engine)
-        && arguments.options.transformation.is_given()
-    {
-        return hand_over().unwrap_or_else(|failure| failure.report());
-    }
     if !matches!(arguments.command, Command::Serve(_) | Command::Bench(_)) {
         trace::subscribe(arguments.log_level);
     }
@@ -91,39 +70,56 @@ pub fn run_with(
         Command::Run(_) => Left::Run,
         _ => Left::Nothing,
     });
-    // Only now: who sees this may interrupt the command.
+    // Emits the start event only after the signal handlers are installed.
     if let Some(verb) = arguments.command.begin_events() {
         event_log::begin(verb);
     }
-    let done = match arguments.command {
+    let status = done(arguments.command, command, parts).unwrap_or_else(|failure| failure.report());
+    event_log::finish(status);
+    status
+}
+
+/// Runs a verb. `command` is the command line as the ledger of loads records it.
+fn done(verb: Command, command: Option<String>, parts: Parts) -> Result<ExitStatus, Failure> {
+    match verb {
         Command::Load(arguments) => load(&arguments, command).map(status_of),
         Command::Loads(arguments) => recorded::run(arguments).map(status_of),
-        Command::Run(arguments) => package::run::run(&arguments, engine, hand_over),
+        Command::Run(arguments) => package::run::run(&arguments, parts.engine),
         Command::Package(arguments) => package::command::run(&arguments),
         Command::Export(arguments) => export::command::run(&arguments).map(success),
-        Command::Copy(arguments) => verbs::copy::command::run(&arguments, engine.as_ref()).map(status_of),
-        Command::Wizard(arguments) => match wizard {
-            Some(wizard) => wizard(&arguments, engine).map_err(|reason| Failure::Companion { reason }),
-            None => hand_over(),
-        },
+        Command::Copy(arguments) if arguments.options.transformation.is_given() && parts.engine.is_none() => {
+            Err(Failure::Missing { what: "transformations" })
+        }
+        Command::Copy(arguments) => {
+            verbs::copy::command::run(&arguments, parts.engine.as_ref()).map(status_of)
+        }
+        Command::Wizard(arguments) => {
+            let wizard = parts.wizard.ok_or(Failure::Missing { what: "wizard" })?;
+            wizard(&arguments, parts.engine).map_err(|reason| Failure::Wizard { reason })
+        }
         Command::Convert(arguments) => convert::run(&arguments).map(status_of),
         Command::Sniff(arguments) => sniff::run(&arguments).map(success),
         Command::Query(arguments) => query::command::run(&arguments).map(success),
         Command::Describe(arguments) => describe::run(&arguments).map(success),
-        Command::Serve(arguments) => {
-            serve(&arguments.arguments).map_err(|reason| Failure::Companion { reason })
-        }
-        Command::Bench(arguments) => companion::run(companion::BENCH, &arguments.arguments)
-            .map_err(|reason| Failure::Companion { reason }),
+        Command::Serve(arguments) => parts::run("serve", parts.serve, &arguments.arguments),
+        Command::Bench(arguments) => parts::run("bench", parts.bench, &arguments.arguments),
         Command::Bcp(arguments) => {
-            return bcp::run("bulkwire bcp", arguments.arguments.into_iter().map(Into::into));
+            Ok(bcp::run("bulkwire bcp", arguments.arguments.into_iter().map(Into::into)))
         }
         Command::Completions { shell } => print_completions(shell).map(success),
         Command::Manual { folder } => manual::write(&folder).map(success),
-    };
-    let status = done.unwrap_or_else(|failure| failure.report());
-    event_log::finish(status);
-    status
+    }
+}
+
+/// Answers another process of this program that signs in with a ticket, or checks one.
+fn converse(kerberos: fn() -> io::Result<()>) -> ExitStatus {
+    match kerberos() {
+        Ok(()) => ExitStatus::SUCCESS,
+        Err(error) => {
+            say!("error: {error}");
+            ExitStatus::FAILURE
+        }
+    }
 }
 
 /// An option of a verb, as the command line defines it.

@@ -31,7 +31,7 @@ done
 /// Logs in to a server that does this after LOGIN7.
 fn sign_in(more: &str, script: impl FnOnce(&mut Peer) + Send + 'static) -> Result<Client, Error> {
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("bulkwire-kerberos");
+    let program = folder.path().join("bulkwire");
     fs::write(&program, SCRIPT).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     sign_in::look_in(folder.path().to_owned());

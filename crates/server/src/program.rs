@@ -72,7 +72,7 @@ struct Arguments {
     /// Read bulk loads and count their rows, but keep nothing: for measuring clients
     #[arg(long)]
     discard: bool,
-    /// Accept Kerberos tickets with the keys of this file (needs the program bulkwire-kerberos)
+    /// Accept Kerberos tickets with the keys of this file (needs the system's Kerberos library)
     #[arg(long, value_name = "FILE", requires = "trusted_principal")]
     keytab: Option<PathBuf>,
     /// The service's principal, MSSQLSvc/host:port@REALM [default: any of the keytab]

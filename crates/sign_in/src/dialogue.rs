@@ -9,12 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::message::{LINE_MAX_BYTES, Reply, Request, Role, decoded, encoded};
-use crate::program::{PROGRAM, PROGRAM_VARIABLE};
+use crate::program::{PROGRAM, PROGRAM_VARIABLE, VERB};
 
 /// As much of the program's last words as an error repeats.
 const LAST_WORDS_MAX_BYTES: u64 = 2000;
-/// The packages that bring the library.
-const PACKAGES: &str = "libgssapi-krb5-2 on Debian and Ubuntu, krb5-libs on Fedora and Red Hat";
 
 /// Why there is no sign-in.
 #[derive(Debug, thiserror::Error)]
@@ -29,9 +27,6 @@ pub enum SignInError {
         /// The system's words.
         source: io::Error,
     },
-    /// The library that the program needs is not installed.
-    #[error("Kerberos needs the system's GSSAPI library: install {PACKAGES}")]
-    Library,
     /// The mechanism found a reason.
     #[error("{0}")]
     Refused(String),
@@ -72,7 +67,12 @@ impl Dialogue {
         environment: impl IntoIterator<Item = (&'a str, &'a OsStr)>,
     ) -> Result<Self, SignInError> {
         let mut command = Command::new(&program);
-        command.envs(environment).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .arg(VERB)
+            .envs(environment)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut process = command.spawn().map_err(|source| SignInError::Start { program, source })?;
         let (Some(requests), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(SignInError::Broken("it has no input and output".to_owned()));
@@ -141,7 +141,6 @@ impl Dialogue {
         }
         let said = String::from_utf8_lossy(&said);
         match said.lines().find(|line| !line.trim().is_empty()) {
-            Some(line) if line.contains("libgssapi") || line.contains("libkrb5") => SignInError::Library,
             Some(line) => SignInError::Broken(line.trim().to_owned()),
             None => SignInError::Broken("it ended without a reply".to_owned()),
         }

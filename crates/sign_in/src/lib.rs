@@ -1,7 +1,7 @@
 //! What proves who a client is: passwords and where they come from, and Kerberos tokens, bound to a TLS session.
 //!
-//! A [`Dialogue`] talks to `bulkwire-kerberos`, the program that makes and checks Kerberos tokens with the system's GSSAPI
-//! or SSPI. It is a program of its own so that nothing else is linked to that library. A process serves one login: it reads a
+//! A [`Dialogue`] talks to a process of `bulkwire` that makes and checks Kerberos tokens with the system's GSSAPI
+//! or SSPI. It is a process of its own, since a library that crashes there hurts nobody. A process serves one login: it reads a
 //! [`Request`], answers with a [`Reply`] for each token, and ends with the login. Both are lines of JSON.
 
 pub mod channel_binding;
@@ -19,5 +19,5 @@ pub use dialogue::{Dialogue, SignInError, Step};
 pub use master_secret::MasterSecret;
 pub use message::{LINE_MAX_BYTES, Reply, Request, Role, decoded, encoded};
 pub use password::{Password, PasswordError};
-pub use program::{PROGRAM, PROGRAM_VARIABLE, look_in, program};
+pub use program::{PROGRAM, PROGRAM_VARIABLE, VERB, is_running, look_in, program};
 pub use secret::Secret;

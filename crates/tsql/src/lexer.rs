@@ -310,9 +310,9 @@ impl<'a> Lexer<'a> {
             self.at += 1;
             self.digits();
         }
-        if !self.since(start).bytes().any(|byte| byte.is_ascii_digit())
-            && !(minus.is_empty() && start == after_sign)
-        {
+        let has_digits = self.since(start).bytes().any(|byte| byte.is_ascii_digit());
+        let stands_alone = minus.is_empty() && start == after_sign;
+        if !has_digits && !stands_alone {
             self.at = after_sign;
             return TokenKind::Money(String::new());
         }

@@ -70,11 +70,11 @@ pub enum Command {
     /// Copy like the bcp utility: bcp TABLE|QUERY in|out|queryout|format FILE, with its flags (`bulkwire bcp -?`)
     #[command(disable_help_flag = true)]
     Bcp(BcpArgs),
-    /// Start the embedded server (all flags go to bulkwire-server; see `bulkwire serve --help`)
+    /// Start the embedded server (see `bulkwire serve --help`)
     #[command(disable_help_flag = true)]
     Serve(ServeArgs),
-    /// Measure loads, verified, and repeat published experiments: arrow, compression, select-into, showdown, throughput (all arguments go to
-    /// bulkwire-bench; see `bulkwire bench --help`)
+    /// Measure loads, verified, and repeat published experiments: arrow, compression, select-into, showdown, throughput (see
+    /// `bulkwire bench --help`)
     #[command(disable_help_flag = true)]
     Bench(BenchArgs),
     /// Print a completion script for a shell
@@ -187,7 +187,7 @@ pub struct DescribeArgs {
 /// `bulkwire serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Flags of bulkwire-server
+    /// Flags of the server
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
 }
@@ -195,7 +195,7 @@ pub struct ServeArgs {
 /// `bulkwire bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Arguments of bulkwire-bench
+    /// Arguments of the benchmarks
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
 }

@@ -477,7 +477,7 @@ fn sessions(context: &Context<'_>, view: &mut View) {
     let client = sessions.iter().find(|session| session.spid == facts.spid);
     let client = client.map(|session| shown_client(&session.client)).unwrap_or_default();
     view.add(own.into_iter().chain(shown_options(&facts.session_options)).chain(client));
-    // Of the others, what they said when they logged in, and what they are doing.
+    // The rows of other sessions show the properties of their logins, and their current activity.
     for session in sessions.iter().filter(|session| session.spid != facts.spid) {
         let activity = &session.activity;
         let row = [

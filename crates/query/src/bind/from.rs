@@ -370,22 +370,30 @@ fn with_known_columns(
         let text = format!("View or function '{name}' has more column names specified than columns defined.");
         return Err(SqlError::new(4502, 16, 1, text));
     }
-    let mut wanted = known.iter().peekable();
-    let mut places: Vec<usize> = Vec::with_capacity(known.len());
-    for (place, column) in bound.columns.iter().enumerate() {
-        if wanted.next_if(|name| by_place || same_name(name, &column.name)).is_some() {
-            places.push(place);
-        }
-    }
-    if wanted.peek().is_some() {
-        places = (0..known.len()).collect();
-    }
+    let places = match by_place {
+        true => (0..known.len()).collect(),
+        false => places_of(known, &bound.columns).unwrap_or_else(|| (0..known.len()).collect()),
+    };
     let fields = bound.plan.schema().fields();
     let kept = places.iter().filter_map(|place| fields.get(*place)).map(|field| reference(field.name()));
     let kept: Vec<_> = kept.collect();
     let plan = LogicalPlanBuilder::from(bound.plan).project(kept).and_then(LogicalPlanBuilder::build);
     let columns = places.iter().filter_map(|place| bound.columns.get(*place)).cloned().collect();
-    Ok(BoundQuery { plan: plan.map_err(|error| plan_error(error))?, columns })
+    Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns })
+}
+
+/// Finds the columns that a view has had all along. New columns of a table follow its others, where `*` stands, so that a search from
+/// the end takes no new one for a column of the same name that stands behind or before it.
+fn places_of(known: &[String], columns: &[OutputColumn]) -> Option<Vec<usize>> {
+    let mut wanted = known.iter().rev().peekable();
+    let mut places = Vec::with_capacity(known.len());
+    for (place, column) in columns.iter().enumerate().rev() {
+        if wanted.next_if(|name| same_name(name, &column.name)).is_some() {
+            places.push(place);
+        }
+    }
+    places.reverse();
+    wanted.peek().is_none().then_some(places)
 }
 
 fn find_common_table(binder: &Binder<'_>, name: &str) -> Option<(usize, tsql::query::CommonTable)> {

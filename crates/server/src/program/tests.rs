@@ -7,7 +7,7 @@ use crate::program::{Arguments, exposure, options};
 
 /// What the limits of the store are with these words on the command line; None: the words are refused.
 fn limits(words: &[&str]) -> Option<Option<ResourceLimits>> {
-    let words = ["bulkwire-server"].iter().chain(words);
+    let words = ["bulkwire serve"].iter().chain(words);
     let arguments = Arguments::try_parse_from(words).ok()?;
     Some(options(arguments, String::new()).limits.resources)
 }
@@ -42,7 +42,7 @@ fn limits_that_make_no_sense_are_refused() {
 
 /// What a server with these words and this password is warned of.
 fn warnings(words: &[&str], password: &str) -> Vec<String> {
-    let words = ["bulkwire-server"].iter().chain(words);
+    let words = ["bulkwire serve"].iter().chain(words);
     exposure::warnings(&Arguments::try_parse_from(words).unwrap(), Some(password))
 }
 

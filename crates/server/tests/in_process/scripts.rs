@@ -208,6 +208,7 @@ scripts! {
     grouping
     ignore_dup_key
     indexes
+    inline_indexes
     kept_properties
     key_order
     merge
@@ -216,6 +217,7 @@ scripts! {
     modules
     names
     nested_queries
+    normal_forms
     odbc_escapes
     output
     own_rows
@@ -248,6 +250,7 @@ scripts! {
     user_types
     values
     vectors
+    view_columns
     views
     wide_keys
     windows

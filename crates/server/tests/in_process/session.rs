@@ -63,7 +63,9 @@ async fn rows_of(session: &mut Session, text: &str) -> Vec<String> {
             .columns()
             .iter()
             .zip(schema.fields())
-            .map(|(column, field)| rows::text::format_column(column, field, &Default::default()).unwrap())
+            .map(|(column, field)| {
+                rows::column_text::format_column(column, field, &Default::default()).unwrap()
+            })
             .collect();
         for row in 0..rows.num_rows() {
             let cells: Vec<String> = columns

@@ -70,6 +70,7 @@ error 1913
 CREATE TABLE bad (a int, INDEX x (nosuch))
 ----
 error 1911
+error 1750
 
 CREATE TABLE bad (a int, INDEX x CLUSTERED (a) WHERE a > 1)
 ----

@@ -53,6 +53,12 @@ impl Draft {
         self.spec_to_look(&flags)
     }
 
+    /// Returns true if the engine for transformations computes rows of the copy.
+    pub fn transforms(&self) -> bool {
+        let names = ["select", "where", "transform-query"];
+        self.columns.flags(false).iter().any(|flag| names.contains(&flag.name))
+    }
+
     /// Rows that are only looked at go nowhere.
     fn spec_to_look(&self, flags: &[Flag]) -> Result<Spec, CopyError> {
         let source = self.source.endpoint(Side::Source, Password::Typed, !self.has_several_tables());

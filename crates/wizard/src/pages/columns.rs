@@ -166,14 +166,11 @@ fn changed(wizard: &Wizard, form: &Form) -> bool {
 
 /// What is wrong with the transformation. Rows that it refuses, and what the next page may mend, are no reason to stay.
 async fn transformed(wizard: &Arc<Wizard>, draft: Draft) -> Errors {
-    let (words, engine) = (draft.words_of_preview(), wizard.engine.clone());
-    let transforms = |word: &String| {
-        ["--select=", "--where=", "--transform-query="].iter().any(|name| word.starts_with(name))
-    };
-    if !words.iter().any(transforms) {
+    if !draft.transforms() {
         return Errors::default();
     }
-    match waiting(move || Preview::of(&words, None, engine)).await {
+    let engine = wizard.engine.clone();
+    match waiting(move || Preview::of(&draft.spec_of_preview()?, None, &engine)).await {
         Err(error @ CopyError::Endpoint { .. }) if error.to_string().starts_with("transformation: ") => {
             Errors::of_page(error.to_string())
         }

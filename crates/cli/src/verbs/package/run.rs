@@ -16,15 +16,11 @@ use crate::verbs::package::log::RunLog;
 use crate::verbs::package::page;
 use crate::verbs::package::progress::{RunProgress, summary};
 
-/// Runs a package. One that may transform rows goes to `hand_over` if there is no engine.
-pub fn run(
-    arguments: &RunArgs,
-    engine: Option<Arc<dyn TransformEngine>>,
-    hand_over: impl FnOnce() -> Result<ExitStatus, Failure>,
-) -> Result<ExitStatus, Failure> {
+/// Runs a package. Without an engine, one that may transform rows is refused.
+pub fn run(arguments: &RunArgs, engine: Option<Arc<dyn TransformEngine>>) -> Result<ExitStatus, Failure> {
     let found = checked(&arguments.package)?;
     if engine.is_none() && found.package.as_ref().is_some_and(Loaded::may_transform) {
-        return hand_over();
+        return Err(Failure::Missing { what: "a package that transforms rows" });
     }
     let copies = Copies { engine, voice: Voice { warns: event_log::warns, ..Voice::default() } };
     if !arguments.quiet || found.package.is_none() {

@@ -8,8 +8,8 @@ use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use load::ResultStream;
 use rows::Form;
+use rows::column_text::{TextOptions, format_column};
 use rows::mapping::{GuidForm, OffsetForm, ReadOptions, Scale7};
-use rows::text::{TextOptions, format_column};
 use serde_json::Value;
 
 use crate::args::OutputFormat;

@@ -8,7 +8,9 @@ use tsql::sql_error::Reach;
 pub(super) fn behind(error: &SqlError, statement: &StatementKind, reach: Reach) -> Option<SqlError> {
     use StatementKind as Kind;
     let message = match (error.number, statement) {
-        (3728, _) => SqlError::new(3727, 16, 0, "Could not drop constraint. See previous errors."),
+        (3728, _) | (3725, Kind::AlterTable { .. }) => {
+            SqlError::new(3727, 16, 0, "Could not drop constraint. See previous errors.")
+        }
         (5074, Kind::AlterTable { action, .. }) => {
             let verb = match action {
                 AlterAction::AlterColumn(_) => "ALTER",

@@ -8,7 +8,7 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{Execute, ModuleBody};
 use tsql::errors;
-use tsql::expression::{DEFAULT_ARGUMENT, Expr, FunctionCall};
+use tsql::expression::{Expr, FunctionCall};
 use tsql::parse_declarations;
 use tsql::parse_object_name;
 
@@ -135,7 +135,7 @@ pub(crate) fn own_procedure(
     Ok(session.work.find_module(&name, &session.database)?.map(|(_, module)| module))
 }
 
-/// Returns the call that EXEC of a scalar function stands for; None for any other module. Errors: 8144 and 8145 for arguments that do not fit.
+/// Returns the call that EXEC of a scalar function stands for; None for any other module. Errors: 201, 8144 and 8145 for arguments that do not fit.
 fn function_call(module: &Module, execute: &Execute) -> Result<Option<Expr>, SqlError> {
     let Some(ModuleBody::ScalarFunction { parameters, .. }) = module.body()? else { return Ok(None) };
     let definition = &module.definition;
@@ -144,13 +144,16 @@ fn function_call(module: &Module, execute: &Execute) -> Result<Option<Expr>, Sql
         parameters,
         execute.arguments.iter().map(|argument| argument.name.as_deref().unwrap_or_default()),
     )?;
-    let default = || Expr::Variable(DEFAULT_ARGUMENT.to_owned());
-    let mut arguments: Vec<Expr> = parameters.iter().map(|_| default()).collect();
+    let mut given: Vec<Option<Expr>> = parameters.iter().map(|parameter| parameter.value.clone()).collect();
     for (argument, place) in execute.arguments.iter().zip(places) {
-        if let (Some(slot), Some(value)) = (arguments.get_mut(place), &argument.value) {
-            *slot = value.clone();
+        if let (Some(slot), Some(value)) = (given.get_mut(place), &argument.value) {
+            *slot = Some(value.clone());
         }
     }
+    let missing = |name: &str| errors::PARAMETER_MISSING.with([&definition.name, name]);
+    let arguments = given.into_iter().zip(parameters);
+    let arguments = arguments.map(|(value, parameter)| value.ok_or_else(|| missing(&parameter.name)));
+    let arguments = arguments.collect::<Result<Vec<Expr>, SqlError>>()?;
     Ok(Some(Expr::Function(Box::new(FunctionCall {
         name: definition.name.clone(),
         database: Some(definition.database.clone()),

@@ -41,7 +41,7 @@ impl Fixture {
     }
 
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire-transform"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
         command
             .args(words)
             .current_dir(self.folder.path())

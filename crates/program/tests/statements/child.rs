@@ -33,8 +33,8 @@ impl ChildServer {
 
     /// Starts the server, in memory or with a folder.
     pub fn start_any(arguments: &[&str]) -> ChildServer {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bulkwire-server"))
-            .args(["--port", "0", "--encryption", "off", "--password", PASSWORD])
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
+            .args(["serve", "--port", "0", "--encryption", "off", "--password", PASSWORD])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

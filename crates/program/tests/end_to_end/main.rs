@@ -19,6 +19,8 @@ mod exports;
 mod faulty_line;
 mod fixture;
 mod held_commits;
+#[cfg(unix)]
+mod kerberos_dialogue;
 mod kills;
 mod loads;
 mod manual;

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../server/tests/client/mod.rs"]
 mod client;
 mod statements;
 

@@ -71,10 +71,10 @@ fn what_cannot_sign_in_says_why() {
     let fixture = Fixture::new();
     fixture.file("t.dat", "1\n");
     // Without the program for tickets; clients/test_kerberos.py signs in with one.
-    let nowhere = [("BULKWIRE_KERBEROS", "/nowhere/bulkwire-kerberos")];
+    let nowhere = [("BULKWIRE_KERBEROS", "/nowhere/bulkwire")];
     let trusted = fixture.run_in_locale(&nowhere, &["bcp", "t", "in", "t.dat", "-c", "-T"]);
     assert_eq!(trusted.code, 1);
-    assert!(trusted.stdout.contains("Kerberos needs the program bulkwire-kerberos"), "{}", trusted.stdout);
+    assert!(trusted.stdout.contains("Kerberos needs the program bulkwire"), "{}", trusted.stdout);
     let entra = fixture.run(&["bcp", "t", "in", "t.dat", "-c", "-G", "-U", "me@example.org"]);
     assert!(entra.code == 1 && entra.stdout.contains("-G -P FILE"), "{}", entra.stdout);
     let wrong = fixture.run(&["bcp", "t", "in", "t.dat", "-c", "-Usa", "-Pwrong"]);

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../server/tests/client/mod.rs"]
 mod client;
 #[allow(unused_imports)]
 mod statements;

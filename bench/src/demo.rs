@@ -7,15 +7,14 @@
 use std::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
+use crate::adventure_works::{self, SampleTable};
+use crate::lineitem::LineItem;
+use crate::server_process::ServerProcess;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, SchemaRef};
-use bulkwire_bench::adventure_works::{self, SampleTable};
-use bulkwire_bench::lineitem::LineItem;
-use bulkwire_bench::server_process::ServerProcess;
-use clap::Parser;
+use clap::Args;
 use formats::{BatchReader, Checksum, Compression, ContentChecksum, Format, Location, ParquetOptions};
 use indicatif::{ProgressBar, ProgressStyle};
 use load::report::{bytes, grouped};
@@ -29,8 +28,8 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 const BATCH_ROWS: usize = 65_536;
 
 /// Loads and exports real tables through the embedded server, and proves both directions.
-#[derive(Debug, Parser)]
-struct Arguments {
+#[derive(Debug, Args)]
+pub struct DemoArguments {
     /// Rows of the generated lineitem table
     #[arg(long, default_value_t = 1_000_000)]
     lineitem_rows: usize,
@@ -39,13 +38,13 @@ struct Arguments {
     sample: PathBuf,
 }
 
-fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("demo failed: {error}");
-            ExitCode::FAILURE
-        }
+impl DemoArguments {
+    /// Runs the demo and prints its table.
+    ///
+    /// # Errors
+    /// The server does not start, a load or an export fails, or content differs.
+    pub fn run(&self) -> Outcome<()> {
+        run(self)
     }
 }
 
@@ -57,7 +56,7 @@ struct Line {
     seconds: f64,
 }
 
-fn run(arguments: &Arguments) -> Outcome<()> {
+fn run(arguments: &DemoArguments) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let data = folder.path().join("data");
     let server = ServerProcess::start(&["--data", &data.to_string_lossy()])?;

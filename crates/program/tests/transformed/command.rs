@@ -1,4 +1,4 @@
-//! `bulkwire copy` with transformations, as a user runs it: the companion program's own command line.
+//! `bulkwire copy` with transformations, as a user runs it.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 const ORDERS: &str = "id,name,amount\n1, anna ,12.50\n2,bob,x\n3, carol,7\n";
 
 fn bulkwire(folder: &Path, words: &[&str]) -> Output {
-    let program = env!("CARGO_BIN_EXE_bulkwire-transform");
+    let program = env!("CARGO_BIN_EXE_bulkwire");
     Command::new(program).args(words).current_dir(folder).env_remove("BULKWIRE_URL").output().unwrap()
 }
 

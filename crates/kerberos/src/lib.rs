@@ -13,30 +13,12 @@ use gssapi as mechanism;
 use sspi as mechanism;
 
 use std::io::{self, BufRead, Read, Write};
-use std::process::ExitCode;
 
 use end::End;
 use sign_in::{LINE_MAX_BYTES, Reply, Request, Role, decoded};
 
-fn main() -> ExitCode {
-    if std::env::args_os().len() > 1 {
-        println!(
-            "bulkwire-kerberos {}\nbulkwire and bulkwire-server start this program; it has no options.",
-            env!("CARGO_PKG_VERSION")
-        );
-        return ExitCode::SUCCESS;
-    }
-    match converse() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bulkwire-kerberos: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
 /// Answers each line, until the sign-in fails or the other side has no more tokens.
-fn converse() -> io::Result<()> {
+pub fn converse() -> io::Result<()> {
     let Some(Request { begin: Some(role), .. }) = receive()? else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the first line names no role"));
     };

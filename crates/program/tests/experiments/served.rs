@@ -1,7 +1,7 @@
 //! A server in this process, and the bench program run against it.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use bulkwire_server::{
@@ -54,8 +54,8 @@ impl Served {
 
     /// `bulkwire bench COMMAND --target …`, not started yet.
     pub fn command(&self, command: &str, arguments: &[&str]) -> Command {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_bulkwire-bench"));
-        program.args([command, "--target", &self.url()]).args(arguments);
+        let mut program = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
+        program.args(["bench", command, "--target", &self.url()]).args(arguments);
         program
     }
 
@@ -97,11 +97,4 @@ impl Served {
 
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The `bulkwire` command, which some experiments start: beside the bench program.
-pub fn bulkwire() -> PathBuf {
-    let beside = Path::new(env!("CARGO_BIN_EXE_bulkwire-bench")).with_file_name("bulkwire");
-    assert!(beside.is_file(), "{} is not built; `cargo test --workspace` builds it", beside.display());
-    beside
 }

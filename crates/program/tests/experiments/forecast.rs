@@ -137,7 +137,7 @@ fn database(server: &Served, model: &str) -> Client {
 
 #[test]
 fn adventure_works_tables_take_what_was_forecast() {
-    let folder = Path::new("../testdata/adventureworks-dw");
+    let folder = Path::new("../../testdata/adventureworks-dw");
     let server = Served::in_memory();
     let mut all = Vec::new();
     for model in ["SIMPLE", "FULL"] {

@@ -1,13 +1,11 @@
-//! The program by itself: what it answers when there is no keytab, and when its first line makes no sense.
-
-#![cfg(unix)]
-#![allow(clippy::unwrap_used)]
+//! The process that makes and checks Kerberos tokens, by itself: its answer without a keytab, and to a first line without sense.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 fn answer(line: &str) -> Output {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_bulkwire-kerberos"))
+    let mut program = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
+        .arg("kerberos-tokens")
         .env("KRB5_KTNAME", "/nowhere/none.keytab")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

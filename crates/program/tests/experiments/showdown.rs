@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::served;
 use crate::served::Served;
 
 #[test]
 fn every_program_moves_every_file_and_is_verified() {
-    served::bulkwire();
     let files = tempfile::tempdir().unwrap();
     let files = files.path().canonicalize().unwrap();
     let server = Served::start(Some(&files));
@@ -66,7 +64,6 @@ fn every_program_moves_every_file_and_is_verified() {
 
 #[test]
 fn what_is_wrong_in_the_table_or_in_the_file_fails_the_run() {
-    served::bulkwire();
     let server = Served::in_memory();
     let small =
         ["--rows", "50", "--rounds", "1", "--file", "delimited", "--mover", "load", "--plant-wrong-row"];

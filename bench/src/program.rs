@@ -4,17 +4,20 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{self, ExitCode};
+use std::process;
 
-use bulkwire_bench::arrow_experiment::ArrowArguments;
-use bulkwire_bench::case::{Case, Measurement, Settings};
-use bulkwire_bench::compression_experiment::CompressionArguments;
-use bulkwire_bench::select_into_experiment::SelectIntoArguments;
-use bulkwire_bench::showdown_experiment::ShowdownArguments;
-use bulkwire_bench::statistics::Spread;
-use bulkwire_bench::throughput_experiment::ThroughputArguments;
-use bulkwire_bench::{case, loopback};
+use crate::arrow_experiment::ArrowArguments;
+use crate::bcp_race::BcpArguments;
+use crate::case::{Case, Measurement, Settings};
+use crate::compression_experiment::CompressionArguments;
+use crate::demo::DemoArguments;
+use crate::select_into_experiment::SelectIntoArguments;
+use crate::showdown_experiment::ShowdownArguments;
+use crate::statistics::Spread;
+use crate::throughput_experiment::ThroughputArguments;
+use crate::{case, loopback};
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
@@ -22,7 +25,13 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Measures loads and exports of the 11-column table, or, as a command, repeats a published experiment.
 #[derive(Debug, Parser)]
-#[command(bin_name = "bulkwire bench", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+#[command(
+    name = "bulkwire bench",
+    bin_name = "bulkwire bench",
+    version,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 100
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -48,6 +57,10 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// The main job on real data, proved in both directions: sample tables and a generated lineitem, loaded and read back
+    Demo(DemoArguments),
+    /// `bcp in -c` beside FreeTDS's freebcp: the same file into the same server, turn by turn
+    Freebcp(BcpArguments),
     /// Arrow record batches into one table, by storage, batch size, table lock and method; into any server
     Arrow(Box<ArrowArguments>),
     /// INSERT ... SELECT into an empty table with DATA_COMPRESSION NONE, ROW and PAGE: times and sizes
@@ -74,18 +87,16 @@ struct Summary {
     runs: Vec<Measurement>,
 }
 
-fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("benchmark failed: {error}");
-            ExitCode::FAILURE
-        }
-    }
+/// Runs a command line of `bulkwire bench`, a name for the program first. Returns whether it succeeded; an error is on standard error.
+/// Wrong arguments and `--help` end the process.
+pub fn run_program(words: Vec<OsString>) -> bool {
+    run(&Arguments::parse_from(words)).inspect_err(|error| eprintln!("error: {error}")).is_ok()
 }
 
 fn run(arguments: &Arguments) -> Outcome<()> {
     match &arguments.command {
+        Some(Command::Demo(arguments)) => return arguments.run(),
+        Some(Command::Freebcp(arguments)) => return arguments.run(),
         Some(Command::Arrow(arguments)) => return arguments.run(),
         Some(Command::Compression(arguments)) => return arguments.run(),
         Some(Command::SelectInto(arguments)) => return arguments.run(),
@@ -122,7 +133,7 @@ type Run = (Measurement, f64);
 
 fn measure_in_a_process(case: Case, arguments: &Arguments) -> Outcome<Measurement> {
     let mut command = process::Command::new(std::env::current_exe()?);
-    command.args(["--measure", &case.to_string(), "--rows", &arguments.rows.to_string()]);
+    command.args(["bench", "--measure", &case.to_string(), "--rows", &arguments.rows.to_string()]);
     if let Some(directory) = &arguments.directory {
         command.arg("--directory").arg(directory);
     }

@@ -8,11 +8,12 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use bulkwire_bench::server_process::ServerProcess;
-use clap::Parser;
+use crate::installed_program::beside;
+use crate::server_process::ServerProcess;
+use clap::Args;
 use load::{Client, Config};
 use tds::Value;
 
@@ -24,30 +25,30 @@ const TEXTS: usize = 12;
 const TEXT_CHARS_MAX: usize = 50;
 
 /// Compare `bcp in -c` with freebcp.
-#[derive(Parser)]
-struct Arguments {
-    /// Rows of the file.
+#[derive(Debug, Args)]
+pub struct BcpArguments {
+    /// Rows of the file
     #[arg(long, default_value_t = 200_000)]
     rows: u64,
-    /// Runs of each program.
+    /// Runs of each program
     #[arg(long, default_value_t = 5)]
     runs: u32,
-    /// The other program.
+    /// The other program
     #[arg(long, default_value = "freebcp")]
     freebcp: PathBuf,
 }
 
-fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+impl BcpArguments {
+    /// Races both programs and prints the medians.
+    ///
+    /// # Errors
+    /// A program cannot be started or fails, or the table's rows are not those of the file.
+    pub fn run(&self) -> Outcome<()> {
+        run(self)
     }
 }
 
-fn run(arguments: &Arguments) -> Outcome<()> {
+fn run(arguments: &BcpArguments) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("rows.dat");
     let bytes = write_rows(&file, arguments.rows)?;
@@ -58,7 +59,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
     client
         .execute(&format!("CREATE TABLE {TABLE} (id int NOT NULL, n int NOT NULL, {})", texts.join(", ")))?;
     let programs =
-        [Program::bulkwire(&server)?, Program::freebcp(&arguments.freebcp, &config, folder.path())?];
+        [Program::bulkwire(&server), Program::freebcp(&arguments.freebcp, &config, folder.path())?];
     println!(
         "{} rows, {:.0} bytes each, {} runs",
         arguments.rows,
@@ -102,17 +103,14 @@ struct Program {
 }
 
 impl Program {
-    fn bulkwire(server: &ServerProcess) -> Outcome<Self> {
-        let name = format!("bulkwire{}", std::env::consts::EXE_SUFFIX);
-        let path =
-            std::env::current_exe()?.parent().map(|folder| folder.join(&name)).unwrap_or_else(|| name.into());
-        Ok(Self {
+    fn bulkwire(server: &ServerProcess) -> Self {
+        Self {
             name: "bulkwire",
-            path,
+            path: beside("bulkwire"),
             before: vec!["bcp".to_owned(), TABLE.to_owned(), "in".to_owned()],
             after: ["-c", "-a", "32767"].map(str::to_owned).to_vec(),
             environment: vec![("BULKWIRE_URL", server.url())],
-        })
+        }
     }
 
     fn freebcp(path: &Path, config: &Config, folder: &Path) -> Outcome<Self> {

@@ -1,0 +1,32 @@
+//! The `bulkwire` program: the command line with everything that its verbs start.
+
+use std::env;
+use std::process::ExitCode;
+
+use bulkwire_cli::Parts;
+
+/// Gives memory back to the system that other threads have freed, so that a server's `--memory-limit` is kept in the long run.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    sign_in::is_running();
+    bulkwire_cli::run(env::args_os().collect(), parts()).into()
+}
+
+#[cfg(feature = "engine")]
+fn parts() -> Parts {
+    Parts {
+        kerberos: bulkwire_kerberos::converse,
+        serve: Some(bulkwire_server::run_program),
+        bench: Some(bulkwire_bench::run_program),
+        engine: Some(std::sync::Arc::new(bulkwire_transform::Transformer)),
+        wizard: Some(bulkwire_transform::wizard),
+    }
+}
+
+#[cfg(not(feature = "engine"))]
+fn parts() -> Parts {
+    Parts { kerberos: bulkwire_kerberos::converse, serve: None, bench: None, engine: None, wizard: None }
+}
