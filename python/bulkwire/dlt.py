@@ -144,7 +144,10 @@ def _is_begun(db: Connection, package: str, load_id: str, ledger_schema: str) ->
     if db.fetch("SELECT OBJECT_ID(@ledger)", {"ledger": ledger})[0][0] is None:
         return False
     found = db.fetch(
-        f"SELECT COUNT(*) FROM {ledger} WHERE LEFT(load_id, LEN(@package) + 1) = @package + N'/' AND load_id <> @load AND is_done = 1",
+        f"SELECT COUNT(CASE WHEN load_id <> @load THEN 1 END), COUNT(CASE WHEN load_id = @load AND mode = 'replace' THEN 1 END) "
+        f"FROM {ledger} WHERE LEFT(load_id, LEN(@package) + 1) = @package + N'/' AND is_done = 1",
         {"package": package, "load": load_id},
     )
-    return bool(found[0][0])
+    others, own = found[0]
+    # The file that has replaced the rows itself, but whose answer was lost, is the same load only in the same mode.
+    return bool(others) and not own
