@@ -10,10 +10,10 @@ use crate::{
     retry::{RetryPolicy, passing_connecting, transient, transient_connecting, wait},
 };
 
-/// How the beginning of some work is tried again.
+/// The retry rules for work that comes before the rows.
 #[derive(Clone, Copy)]
 pub struct Beginning<'a> {
-    /// What is tried again, and for how long.
+    /// The errors that are retried, and the time limit.
     pub retry: RetryPolicy,
     /// Hears of the first failure that is waited out, so that nobody waits without knowing why.
     pub hears: &'a dyn Fn(&Error),

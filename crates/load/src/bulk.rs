@@ -34,7 +34,7 @@ pub struct BulkLoad<'c> {
     progress: BulkProgress,
 }
 
-/// What a load has done so far.
+/// Counts what a load has done so far.
 #[derive(Debug, Clone, Default)]
 pub struct BulkProgress {
     /// Rows sent, the open batch included.
@@ -81,7 +81,7 @@ impl Client {
 }
 
 impl BulkLoad<'_> {
-    /// What was done so far.
+    /// Returns the counts of the load so far.
     pub fn progress(&self) -> &BulkProgress {
         &self.progress
     }
@@ -147,7 +147,7 @@ impl BulkLoad<'_> {
         }
     }
 
-    /// Whether the end of the open batch's message commits it.
+    /// Returns true if the end of the open batch's message commits it.
     fn commits_itself(&self, open: &OpenBatch) -> bool {
         !open.owns_transaction && !self.client.in_transaction()
     }

@@ -4,7 +4,7 @@ use tds::Value;
 
 use crate::value_table::ValueTable;
 
-/// One row with its column names.
+/// A row of the catalogue with the names of its columns.
 pub(crate) struct CatalogueRow<'a> {
     columns: &'a [String],
     values: &'a [Value],

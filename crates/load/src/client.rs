@@ -46,7 +46,8 @@ struct Recent {
     at: Instant,
 }
 
-/// How long a description is used again. Nobody tells this client what others change.
+/// The time for which a cached description is used again. The server does not report changes that other sessions
+/// make.
 const RECENT: Duration = Duration::from_secs(5);
 
 /// Stops the request that a [`Client`] is working on.
@@ -65,7 +66,7 @@ impl CancelHandle {
     }
 }
 
-/// What a batch did.
+/// The result of a batch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ExecuteResult {
     /// Total of the rows that statements counted: changed by DML, or returned by SELECT.
@@ -149,7 +150,7 @@ impl Client {
         self.recent = None;
     }
 
-    /// What the server reported about itself at login.
+    /// Returns the facts that the server reported about itself at login.
     pub fn server_info(&self) -> &ServerInfo {
         &self.server
     }
@@ -164,13 +165,13 @@ impl Client {
         self.session.state.collation.map(Collation::from_bytes)
     }
 
-    /// Whether a transaction is open, or one that this client began is still to be ended here: see
+    /// Returns true if a transaction is open, or if one that this client began still has to be ended here: see
     /// [`check_transaction`](Self::check_transaction).
     pub fn in_transaction(&self) -> bool {
         self.transaction_stands() || self.session.owns_transaction()
     }
 
-    /// Whether the server has a transaction open.
+    /// Returns true if the server has a transaction open.
     pub fn transaction_stands(&self) -> bool {
         self.session.state.transaction != 0
     }
@@ -184,7 +185,7 @@ impl Client {
         self.session.check_transaction()
     }
 
-    /// Whether an earlier failure has made the connection useless.
+    /// Returns true if an earlier failure has made the connection useless.
     pub fn is_broken(&self) -> bool {
         self.session.is_broken()
     }
@@ -388,7 +389,7 @@ impl Client {
         Self::connect(&self.sibling_config())
     }
 
-    /// What another connection to the same database is made with.
+    /// Returns the configuration for another connection to the same database.
     pub(crate) fn sibling_config(&self) -> Config {
         let mut config = self.config.clone();
         config.database = Some(self.database().to_owned()).filter(|name| !name.is_empty());
@@ -525,7 +526,7 @@ fn read_values(session: &mut Session) -> Result<(Vec<ValueTable>, Vec<tds::Colum
     }
 }
 
-/// What became of a request to commit.
+/// Decides the result of a request to commit from its answer and the session's state.
 fn committed(client: &mut Client, answered: Result<(), Error>) -> Result<(), Error> {
     const DONE: &str = "the transaction was committed";
     let end = client.session.transaction_end();

@@ -65,8 +65,8 @@ pub fn roomy_length(longest: u64) -> u64 {
     STEPS.into_iter().find(|step| longest <= *step).unwrap_or(longest)
 }
 
-/// What is to be said of a column that such a table has as `(max)`, though its longest value has `longest` characters, or bytes
-/// of binary. `None` for any other column.
+/// Suggests a shorter type for a column that CREATE TABLE declares as `(max)`. `longest` is the length of its
+/// longest value, in characters, or in bytes of binary. `None` for any other column.
 pub fn unsized_advice(field: &Field, options: &CreateOptions, longest: u64) -> Option<String> {
     let (sized, units, most) = match sql_type_of(field, options).ok()? {
         SqlType::NVarChar { length: Length::Max } => ("nvarchar", "characters", 4000),

@@ -18,21 +18,21 @@ use crate::{
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a count of the table, over another connection, shows about a batch in doubt.
+/// The result of counting the table over another connection after a commit was left in doubt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
-    /// What became of the batch.
+    /// The fate of the batch.
     pub finding: Finding,
-    /// What was seen.
+    /// The counts that were seen, in words.
     pub seen: String,
 }
 
-/// What became of a batch in doubt.
+/// The fate of a batch whose commit was not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
-    /// It is in the table.
+    /// The table has the rows of the batch.
     Committed,
-    /// It was rolled back.
+    /// The batch was rolled back.
     RolledBack,
     /// The count proves neither.
     Unknown,
@@ -83,8 +83,8 @@ fn judged(plan: &LoadPlan, error: &LoadError, rows: u64) -> Look {
     Look { finding, seen }
 }
 
-/// Whether a count waits for another session's lock on the table. Only then the lost transaction was over when the rows were
-/// counted; otherwise its COMMIT may be on its way still.
+/// Returns true if a count waits for another session's lock on the table. Only then the lost transaction was over
+/// when the rows were counted; otherwise its COMMIT may still be on its way.
 fn readers_wait(client: &Client, plan: &LoadPlan) -> bool {
     /// The time for a lock ran out (sys.messages).
     const LOCK_TIMED_OUT: i32 = 1222;
@@ -109,7 +109,7 @@ fn readers_wait(client: &Client, plan: &LoadPlan) -> bool {
     waited().unwrap_or(false)
 }
 
-/// How other connections look at the table, within the limits of a look.
+/// Returns the configuration of the connection that counts the rows, with time limits short enough for this check.
 fn looking_config(client: &Client) -> Config {
     let shorter = |limit: Option<Duration>, most: Duration| Some(limit.map_or(most, |limit| limit.min(most)));
     let mut config = client.sibling_config();

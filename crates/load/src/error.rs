@@ -31,7 +31,7 @@ pub enum Error {
     /// The server sent something that is not TDS as published.
     #[error("protocol error in {place}: {source}")]
     Protocol {
-        /// What was being read.
+        /// The structure that was being read.
         place: &'static str,
         /// Field, offset and reason.
         source: Box<DecodeError>,
@@ -39,17 +39,17 @@ pub enum Error {
     /// Well-formed tokens that are not allowed at this point of the conversation.
     #[error("unexpected answer while {doing}: {what}")]
     Unexpected {
-        /// What the client was doing.
+        /// The activity of the client.
         doing: &'static str,
-        /// What came.
+        /// A description of the answer.
         what: String,
     },
     /// A defect of this crate.
     #[error("{what}; this is a defect of bulkwire ({origin})")]
     Internal {
-        /// What cannot be.
+        /// A description of the impossible state.
         what: &'static str,
-        /// Where in the code it was noticed.
+        /// The place in the code that noticed it.
         origin: &'static Location<'static>,
     },
     /// A request that TDS cannot express (a name of more than 128 characters, for instance).
@@ -75,7 +75,7 @@ pub enum Error {
     NoTable {
         /// The name as given.
         table: String,
-        /// Where it was looked for.
+        /// The database that was searched.
         database: String,
     },
     /// The source is to fill a column whose values the server makes.
@@ -83,7 +83,7 @@ pub enum Error {
     Made {
         /// The column.
         column: String,
-        /// What it is.
+        /// The kind of the existing object.
         kind: &'static str,
     },
     /// The catalogue shows a table and none of its columns.
@@ -119,7 +119,7 @@ pub enum Error {
     DuplicateKey {
         /// The first such key, its columns joined by commas.
         key: String,
-        /// How many rows have it.
+        /// The number of rows with this key.
         count: String,
     },
     /// The transaction that this client began has ended without being asked to, and has not been ended here yet.
@@ -156,7 +156,7 @@ pub enum Error {
     LedgerMismatch {
         /// The load's name.
         load_id: String,
-        /// How it differs.
+        /// The first difference between the two loads.
         difference: String,
     },
     /// The table of a load that is to be continued, or is done, is not the one that it began with.
@@ -168,7 +168,7 @@ pub enum Error {
         load_id: String,
         /// The table.
         table: String,
-        /// What is different.
+        /// The difference from the table at the beginning.
         what: String,
     },
     /// The ledger's tables contradict each other.
@@ -184,9 +184,9 @@ pub enum Error {
     /// The source has changed: rows that were committed before differ from its rows now.
     #[error("rows {} to {} of the source are not those that were committed before: {what}; the load cannot be continued", rows.start + 1, rows.end)]
     SourceChanged {
-        /// Their numbers, counted from 0.
+        /// The numbers of the rows, counted from 0.
         rows: std::ops::Range<u64>,
-        /// What differs.
+        /// A description of the difference.
         what: String,
     },
     /// The stage of a load that is to be continued is gone.
@@ -194,7 +194,7 @@ pub enum Error {
         "the stage {stage} is gone, and with it {rows} rows that were committed; forget the load and begin again"
     )]
     StageGone {
-        /// Its name.
+        /// The name of the stage.
         stage: String,
         /// Rows that were committed into it.
         rows: u64,
@@ -212,12 +212,12 @@ pub enum Error {
     /// The load needs several connections but must stay on one.
     #[error("{wish} cannot be had {place}")]
     NotAlone {
-        /// What was asked for.
+        /// The option that needs a connection of its own.
         wish: &'static str,
         /// Why the load has one connection only.
         place: &'static str,
     },
-    /// What a load will take cannot be said.
+    /// A load's cost cannot be forecast.
     #[error("no forecast: {reason}")]
     NoForecast {
         /// Why not.
@@ -236,7 +236,7 @@ pub enum Error {
         sent: u64,
         /// Rows of the server's DONE.
         acknowledged: u64,
-        /// Whether the batch stands all the same (autocommit).
+        /// True if the batch was committed nevertheless (autocommit).
         committed: bool,
     },
     /// The source of a load failed.
@@ -248,7 +248,7 @@ pub enum Error {
     /// The connection broke.
     #[error("{doing}: {source}")]
     Io {
-        /// What the client was doing.
+        /// The activity of the client.
         doing: &'static str,
         /// The system's words.
         source: io::Error,
@@ -256,15 +256,15 @@ pub enum Error {
     /// The server took longer than the command time-out.
     #[error("time-out while {doing}")]
     TimedOut {
-        /// What the client was doing.
+        /// The activity of the client.
         doing: &'static str,
     },
     /// The answer was lost after the request had been sent, so it is not known whether the request took effect.
     #[error("it is not known whether {what}: {source}")]
     InDoubt {
-        /// What may have happened, or not.
+        /// The effect that may or may not have happened.
         what: &'static str,
-        /// How the answer was lost.
+        /// The error by which the answer was lost.
         source: Box<Error>,
     },
     /// A read by several connections cannot be done, or failed.
@@ -285,7 +285,7 @@ pub enum Error {
     /// A worker thread ended without a result.
     #[error("the {worker} thread stopped unexpectedly")]
     Worker {
-        /// Which one.
+        /// The kind of the thread.
         worker: &'static str,
     },
 }
@@ -346,7 +346,8 @@ impl Error {
         Self::InDoubt { what, source: Box::new(source) }
     }
 
-    /// How the answer was lost, of an error that leaves something in doubt; any other error as it is.
+    /// Returns the error by which the answer was lost, for an error that leaves something in doubt; any other error
+    /// unchanged.
     pub(crate) fn without_doubt(self) -> Self {
         match self {
             Self::InDoubt { source, .. } => *source,
@@ -359,7 +360,7 @@ impl Error {
         self.without_doubt()
     }
 
-    /// Whether it is unknown if the request took effect.
+    /// Returns true if the request may or may not have taken effect.
     pub fn is_in_doubt(&self) -> bool {
         matches!(self, Self::InDoubt { .. })
     }
@@ -375,7 +376,7 @@ impl Error {
         Self::Internal { what, origin }
     }
 
-    /// What the server did that the protocol does not allow.
+    /// Reports an answer of the server that the protocol does not allow here.
     #[track_caller]
     pub(crate) fn conversation(doing: &'static str, error: ConversationError) -> Self {
         match error {
@@ -390,7 +391,7 @@ impl Error {
         Self::Protocol { place, source: Box::new(source) }
     }
 
-    /// What came may be a value, which a trace does not show.
+    /// Reports an unexpected answer. The answer may hold a value, so the trace does not show it.
     #[track_caller]
     pub(crate) fn unexpected(doing: &'static str, what: impl Into<String>) -> Self {
         tracing::error!(origin = %Location::caller(), doing, "unexpected answer");
@@ -436,8 +437,8 @@ impl ServerError {
         std::iter::once(&*self.first).chain(&self.rest)
     }
 
-    /// Whether the error is about the stream of a batch rather than about a row, so that the same rows may pass in smaller
-    /// batches. It is known by SQL Server's error numbers; servers of other makers are recognised by their texts.
+    /// Returns true if the error is about the stream of a batch rather than about a row, so that the same rows may
+    /// pass in smaller batches. SQL Server's errors are recognised by number, those of other servers by text.
     pub fn is_about_the_stream(&self) -> bool {
         !self.is_fatal()
             && self.messages().any(|message| {

@@ -7,9 +7,9 @@ use tds::FedAuthInfo;
 
 use crate::config::{Config, Secret};
 
-/// What becomes of a server's wish for a token.
+/// The result of a server's request for a token.
 pub(crate) enum Wish {
-    /// This token is to be sent.
+    /// The token to send, with the place that it is for.
     Granted(Place, Secret),
     /// A person has to act first, for longer than a login may take.
     Postponed(Place),

@@ -50,7 +50,7 @@ impl Interruption {
         open.into_iter().for_each(Interruptible::interrupt);
     }
 
-    /// Whether work is to end.
+    /// Returns true once the work is to end.
     pub fn is_asked(&self) -> bool {
         self.0.is_asked.load(Ordering::SeqCst)
     }

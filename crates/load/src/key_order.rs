@@ -66,7 +66,7 @@ impl KeyOrder {
         })
     }
 
-    /// Whether all rows of these batches come in the order.
+    /// Returns true if all rows of these batches come in the order.
     ///
     /// # Errors
     /// Those of the batches, and of values that cannot be compared.
@@ -85,8 +85,8 @@ impl KeyOrder {
         Ok(true)
     }
 
-    /// Whether a source that begins with these rows looks sorted: by the first column of the key, text that is numbers as
-    /// numbers.
+    /// Returns true if a source that begins with these rows looks sorted. Compares the first column of the key
+    /// only, and reads text that holds numbers as numbers.
     pub fn seems_kept_by<'a>(&self, batches: impl IntoIterator<Item = &'a RecordBatch>) -> bool {
         let (Some(source), Some((_, descending))) = (self.sources.first(), self.key.first()) else {
             return false;
@@ -115,7 +115,7 @@ fn by_size(values: &ArrayRef) -> ArrayRef {
 
 /// Knows of a source whether its rows come in an order, or can find out without using them up.
 pub trait OrderEvidence: Sync {
-    /// How it is known that all rows come in the order; `None` if they do not, or if it is not known.
+    /// Explains why all rows are known to come in the order; `None` if they do not, or if it is not known.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -127,10 +127,10 @@ pub trait OrderEvidence: Sync {
 /// Nothing is known.
 impl OrderEvidence for () {}
 
-/// What remains of two different values on their way.
+/// The relation that remains between two different values after their conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kept {
-    /// They differ in the same direction.
+    /// The values still differ, in the same direction.
     Values,
     /// They become equal where they are rounded, and never change places.
     Order,

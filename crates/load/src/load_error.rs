@@ -8,7 +8,7 @@ use crate::{
     report::row_words,
 };
 
-/// How far a load is, for progress display.
+/// The progress of a load, for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Rows sent.
@@ -28,22 +28,22 @@ pub struct Progress {
 pub struct LoadError {
     /// The batch that failed, if one was under way. It was rolled back unless `rows_in_doubt` or `look` says otherwise.
     pub batch: Option<Box<FailedBatch>>,
-    /// Which of the load's sources it is about, from 0, if it is about one.
+    /// The index of the load's source that the error is about, from 0, if it is about one.
     pub source_index: Option<usize>,
     /// Rows that are known to be committed.
     pub rows_committed: u64,
     /// Rows of the failed batch if it is not known whether it was committed; 0 if that is known.
     pub rows_in_doubt: u64,
-    /// What the table's row count showed after the answer to a commit was lost.
+    /// The row count of the table after the answer to a commit was lost.
     pub look: Option<Box<Look>>,
-    /// What went wrong.
+    /// The error that ended the load.
     pub source: Error,
 }
 
 /// The batch that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedBatch {
-    /// Its number, from 0.
+    /// The number of the batch, from 0.
     pub index: u64,
     /// Rows of the source that were sent in it, counted from 0.
     pub rows: Range<u64>,

@@ -30,7 +30,7 @@ use crate::{
 
 /// Redirections followed before giving up; a gateway sends a client on once, rarely twice.
 const REDIRECTS_MAX: usize = 10;
-/// Which of the protocol's ways to a token is gone: with what an application has, or with a person.
+/// The protocol's numbers for the way to a token: from what an application has, or with a person who signs in.
 const WORKFLOW_PASSWORD: u8 = 1;
 const WORKFLOW_INTERACTIVE: u8 = 3;
 /// Packet sizes asked for: the largest multiples of four that fit the protocol, and a TLS record.
@@ -47,9 +47,9 @@ pub enum LoginError {
     /// Client and server do not agree on encryption.
     #[error("{source}; {hint}")]
     Encryption {
-        /// What does not fit.
+        /// The reason why the two sides do not fit.
         source: NegotiationError,
-        /// What the user can do.
+        /// Advice for the user.
         hint: &'static str,
     },
     /// A password would have to be sent in the clear, which nobody asked for.
@@ -63,7 +63,7 @@ pub enum LoginError {
     /// The server speaks a TDS version older than 7.2.
     #[error("the server speaks {version:?}; TDS 7.4 (SQL Server 2012) or later is needed")]
     TooOld {
-        /// What it granted.
+        /// The version that the server granted.
         version: TdsVersion,
     },
     /// The server neither granted nor refused the login.
@@ -72,15 +72,15 @@ pub enum LoginError {
     /// A chain of redirections.
     #[error("redirected more than {REDIRECTS_MAX} times, last to {server}:{port}")]
     TooManyRedirects {
-        /// Where the last one led.
+        /// The host of the last redirection.
         server: String,
-        /// Its port.
+        /// The port of the last redirection.
         port: u16,
     },
     /// The server did not accept the access token as agreed in PRELOGIN.
     #[error("sign-in with an access token failed: {reason}")]
     FederatedSignIn {
-        /// What happened.
+        /// A description of the failure.
         reason: &'static str,
     },
     /// There is no sign-in with a Kerberos ticket.
@@ -99,7 +99,7 @@ pub enum LoginError {
     Unproven,
 }
 
-/// What is known of a server after login.
+/// The facts about a server that are known after login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerInfo {
     /// Program name, `Microsoft SQL Server` for the real one.
@@ -108,11 +108,11 @@ pub struct ServerInfo {
     pub version: (u8, u8, u16),
     /// Protocol version in use.
     pub tds_version: TdsVersion,
-    /// What is encrypted.
+    /// The encrypted part of the session.
     pub encryption: Encryption,
     /// Packet size granted, header included.
     pub packet_size_bytes: usize,
-    /// Whether varchar columns may be UTF-8.
+    /// True if varchar columns may be UTF-8.
     pub utf8: bool,
     /// The version of vectors that the server granted: 2 for all, 1 for those of float32, 0 for none.
     pub vectors: u8,
@@ -122,7 +122,7 @@ pub struct ServerInfo {
     pub messages: Vec<ServerMessage>,
 }
 
-/// Which part of a session is inside TLS.
+/// The part of a session that is inside TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encryption {
     /// Nothing.
@@ -186,7 +186,7 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
     Err(LoginError::TooManyRedirects { server: place.host, port: place.port }.into())
 }
 
-/// Where to log in.
+/// The server to log in to.
 #[derive(Debug)]
 struct Place {
     host: String,
@@ -227,7 +227,7 @@ struct Attempt<'a> {
     transport: Transport,
     /// The other side of a sign-in with a ticket.
     sign_in: Option<Dialogue>,
-    /// What binds it to the TLS session.
+    /// The channel binding, which ties the login to the TLS session.
     binding: Option<Vec<u8>>,
 }
 

@@ -4,7 +4,7 @@ use rows::{CastOptions, Mapping};
 
 use crate::key_order::KeyOrder;
 
-/// How a batch becomes a transaction.
+/// The transaction of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BatchTransaction {
     /// The batch is a transaction: it is committed if the server's count is what was sent, and rolled back otherwise.
@@ -14,10 +14,10 @@ pub enum BatchTransaction {
     Autocommit,
 }
 
-/// How many connections a load will have, as far as the plan's other choices depend on it.
+/// The number of connections of a load, as far as the plan's other choices depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Connections {
-    /// One.
+    /// A single connection.
     #[default]
     One,
     /// More than one.
@@ -26,12 +26,12 @@ pub enum Connections {
     Auto,
 }
 
-/// What is known of a source before its rows are read.
+/// The facts about a source that are known before its rows are read.
 #[derive(Debug, Clone, Default)]
 pub struct SourceFacts {
     /// Bytes of all sources of the load together, as they are stored.
     pub bytes: Option<u64>,
-    /// How the order of the rows is known, if it was found and not asked for.
+    /// The reason why the order of the rows is known, if it was found rather than requested.
     pub order: Option<String>,
     /// The first rows are sorted by the clustered key; nothing is known of the others.
     pub looks_sorted: bool,
@@ -40,9 +40,9 @@ pub struct SourceFacts {
 /// Settings of a load. The [plan](crate::LoadPlan) chooses a value, with a reason, for each setting that is `None`.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
-    /// How source columns find their targets.
+    /// The assignment of source columns to target columns.
     pub mapping: Mapping,
-    /// Which lossy conversions are allowed; none by default.
+    /// The lossy conversions that are allowed; none by default.
     pub cast: CastOptions,
     /// Rows of a batch, which is a transaction.
     pub batch_rows: Option<u64>,
@@ -62,14 +62,14 @@ pub struct LoadOptions {
     pub allow_encrypted_values: bool,
     /// The order that the source's rows are promised to have: column, descending.
     pub order: Vec<(String, bool)>,
-    /// What is known of the source before it is read.
+    /// The facts about the source that are known before it is read.
     pub source: SourceFacts,
     /// Rows of an append may wait in a stage without having been asked to. The caller goes through all steps of a
     /// [`TableLoad`](crate::TableLoad), and nothing that it was asked for goes without a stage only.
     pub may_stage: bool,
     /// Transactions.
     pub transaction: BatchTransaction,
-    /// How many connections will load.
+    /// The number of connections that will load.
     pub connections: Connections,
 }
 

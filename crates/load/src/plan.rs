@@ -31,7 +31,7 @@ const ROW_GROUP_ROWS: u64 = 1_048_576;
 const ROW_GROUP_ROWS_MIN: u64 = 102_400;
 /// The choice that names columns without a length.
 const UNSIZED: &str = "(max) columns";
-/// What a variable-length value is assumed to take, if its limit is not lower.
+/// The assumed size of a variable-length value, if its limit is not lower.
 const VARIABLE_GUESS_BYTES: u64 = 32;
 
 /// A load that is ready to run. `Display` prints every choice with its reason.
@@ -49,12 +49,12 @@ pub struct LoadPlan {
     pub hints: BulkHints,
     /// Transactions.
     pub transaction: BatchTransaction,
-    /// What the server's count must be.
+    /// The rule that the server's row count is checked by.
     pub count_rule: CountRule,
     /// The rows that the table had, if nobody else changes it during the load. After a lost answer its count then shows
     /// whether the last batch was committed; `None` leaves that open.
     pub rows_before: Option<u64>,
-    /// What it takes to route rows by partition, if the table has partitions and that is possible.
+    /// The routing of rows by partition, if the table has partitions and that is possible.
     pub routing: Option<Routing>,
     /// Several writers get the rows of a partition one after the other, never two at a time.
     pub routes: bool,
@@ -66,10 +66,10 @@ pub struct LoadPlan {
     pub choices: Vec<Choice>,
 }
 
-/// What the server's row count of a batch must be.
+/// The rule that the server's row count of a batch is checked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountRule {
-    /// What was sent.
+    /// The count equals the number of rows sent.
     Exact,
     /// At most what was sent, since an index drops duplicate keys.
     AtMost,
@@ -77,10 +77,10 @@ pub enum CountRule {
     Unchecked,
 }
 
-/// One choice of a plan.
+/// A choice of a plan, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// What was chosen.
+    /// The chosen setting.
     pub setting: &'static str,
     /// The choice.
     pub value: String,
@@ -412,8 +412,9 @@ fn table_lock(target: &TableDescription, options: &LoadOptions, routes: bool) ->
     }
 }
 
-/// Whether several connections load an empty table with indexes. If their number is to be found, they do so only where
-/// each batch is a range of the key of its own; else one connection under a table lock is the cheaper way.
+/// Returns true if several connections load an empty table with indexes. If their number is yet to be found, they
+/// do so only where each batch is a separate range of the key. Otherwise one connection under a table lock is
+/// cheaper.
 fn shares_empty(target: &TableDescription, options: &LoadOptions) -> bool {
     match options.connections {
         Connections::One => false,
@@ -422,12 +423,12 @@ fn shares_empty(target: &TableDescription, options: &LoadOptions) -> bool {
     }
 }
 
-/// Whether the source is said to be in the order of the clustered key.
+/// Returns true if the source is declared to be in the order of the clustered key.
 fn is_sorted(target: &TableDescription, options: &LoadOptions) -> bool {
     target.clustered_index().is_some_and(|index| index.key == options.order)
 }
 
-/// How many connections can load at a time without standing in one another's way.
+/// Returns the number of connections that can load without blocking one another, with the reason.
 fn writers(
     target: &TableDescription,
     table_lock: bool,
@@ -648,7 +649,7 @@ fn count_rule(target: &TableDescription, fire_triggers: bool) -> (CountRule, &'s
     }
 }
 
-/// Whether every row that is sent becomes a row of the table, if no trigger decides otherwise.
+/// Returns true if every row that is sent becomes a row of the table, unless a trigger decides otherwise.
 pub(crate) fn counts_exactly(target: &TableDescription) -> bool {
     !target.indexes.iter().any(|index| index.ignores_duplicate_keys && !index.is_disabled)
 }

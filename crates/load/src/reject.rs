@@ -10,7 +10,7 @@ use crate::{error::ServerError, source::Origin};
 /// A row that does not go into the table.
 #[derive(Debug, Clone)]
 pub struct RejectedRow {
-    /// Where it stood.
+    /// The place of the row in its source.
     pub origin: Origin,
     /// Why it is refused.
     pub reason: RejectReason,
@@ -29,7 +29,7 @@ pub enum RejectReason {
     Server(ServerError),
 }
 
-/// What happens to rows that cannot be loaded. Without a tolerance a load fails at the first.
+/// The treatment of rows that cannot be loaded. Without a tolerance a load fails at the first.
 pub struct Tolerance<'a> {
     /// Takes every refused row, in the source's order. Rows that only the server refuses come later, when their batch is sent,
     /// and from another thread. `Break` ends the load with [`Error::RejectLimit`](crate::Error::RejectLimit).
@@ -39,7 +39,7 @@ pub struct Tolerance<'a> {
     pub bisect: bool,
     /// Called before rows are committed: refused rows that were handed over before must be saved now.
     pub keep: &'a (dyn Fn() -> io::Result<()> + Sync),
-    /// When the load ends early, commit the good rows of the open batch instead of rolling them back.
+    /// Commits the good rows of the open batch when the load ends early, instead of rolling them back.
     pub keep_open_batch: bool,
 }
 

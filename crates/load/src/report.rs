@@ -28,7 +28,7 @@ pub struct LoadReport {
     pub bytes_on_wire: u64,
     /// Wall-clock time.
     pub elapsed: Duration,
-    /// Where the time went.
+    /// The time spent in each phase.
     pub phases: Phases,
     /// CPU time of the load's own threads; `None` where the platform does not provide it.
     pub client_cpu: Option<Duration>,

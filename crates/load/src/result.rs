@@ -25,7 +25,7 @@ pub const BATCH_ROWS: usize = 65_536;
 const DOING: &str = "reading a result";
 /// The command of SELECT in DONE.
 const SELECT: u16 = 0xC1;
-/// How the columns of FOR XML and FOR JSON begin.
+/// The names of the columns of FOR XML and FOR JSON begin with these.
 const DOCUMENTS: [&str; 2] = ["XML_F52E2B61", "JSON_F52E2B61"];
 
 /// The result sets of a query, one after the other. Nothing is read ahead, so a slow consumer slows the server down through TCP.
@@ -40,7 +40,7 @@ pub struct ResultStream<'c> {
     state: State,
     /// Rows of the current result that have been handed on; `None` when the server has said how many there are.
     rows_seen: Option<u64>,
-    /// When the answer began to be read, and what had been received by then.
+    /// The start of reading the answer, and the bytes received by then.
     started: Instant,
     bytes_before: u64,
     helpers_before: Duration,
@@ -144,7 +144,7 @@ impl<'c> ResultStream<'c> {
         self.session.transport.bytes_on_wire().1 - self.bytes_before
     }
 
-    /// When this answer began to be read.
+    /// Returns the time at which this answer began to be read.
     pub(crate) fn started(&self) -> Instant {
         self.started
     }

@@ -11,7 +11,7 @@ use entra::EntraError;
 
 use crate::{error::Error, interruption::Interruption, login::LoginError, tcp::ConnectError};
 
-/// How often a wait looks whether the work is to end.
+/// The interval at which a wait checks whether the work is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Transient errors of the server, with a description.

@@ -20,7 +20,7 @@ use crate::{
 
 /// The number of an error that the server did not send.
 const NO_NUMBER: i32 = 0;
-/// What is said of a statement that failed and did not say why.
+/// The error text for a statement that failed without an error message.
 const SEVERE_ERROR: &str =
     "A severe error occurred on the current command. The results, if any, should be discarded.";
 /// Messages kept of one answer; a procedure may PRINT without end.
@@ -40,7 +40,7 @@ pub(crate) struct Session {
     pub(crate) closes_failed_loads: bool,
     own_transaction: Option<OwnTransaction>,
     broken: bool,
-    /// When the time for the login is over, until it has ended.
+    /// The time limit of the login, until it has ended.
     login: Option<LoginTime>,
     command_timeout: Option<Duration>,
     waited: Duration,
@@ -71,7 +71,7 @@ pub(crate) struct OwnTransaction {
     early: Option<EarlyEnd>,
 }
 
-/// How a transaction ended before its client ended it.
+/// The end of a transaction that came before its client ended it.
 #[derive(Debug)]
 struct EarlyEnd {
     committed: bool,
@@ -146,7 +146,7 @@ impl Session {
         self.transport.set_silence(command_timeout).map_err(|source| Error::io("after login", source))
     }
 
-    /// How the last answer says that a transaction ended.
+    /// Returns the end of the transaction that the last answer reported.
     pub(crate) fn transaction_end(&self) -> Option<TransactionEvent> {
         self.state.transaction_end
     }
@@ -166,7 +166,7 @@ impl Session {
         self.own_transaction = own;
     }
 
-    /// Whether a transaction that this client began is still to be ended here.
+    /// Returns true if a transaction that this client began still has to be ended here.
     pub(crate) fn owns_transaction(&self) -> bool {
         self.own_transaction.is_some()
     }
@@ -182,7 +182,7 @@ impl Session {
         self.transport.shut_down();
     }
 
-    /// Whether a new request may be sent. An answer that was left half-read is cancelled first.
+    /// Prepares the connection for a new request. Cancels an answer that was left half-read.
     pub(crate) fn ready(&mut self) -> Result<(), Error> {
         if self.answer.is_open() && !self.broken {
             self.cancel_answer()?;
@@ -396,7 +396,7 @@ impl Session {
         self.waited
     }
 
-    /// Whether a request could still be sent.
+    /// Returns true if the connection can send no more requests.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }

@@ -40,7 +40,7 @@ pub enum Unavailable {
         "the connection is in use: read its result to the end or close it first (another thread needs a connection of its own)"
     )]
     Busy,
-    /// It was closed.
+    /// The client was closed.
     #[error("the connection is closed")]
     Closed,
 }
@@ -92,7 +92,7 @@ impl SharedClient {
         }
     }
 
-    /// Whether it was closed.
+    /// Returns true if the client was closed.
     pub fn is_closed(&self) -> bool {
         matches!(*self.lock(), Slot::Closed)
     }
@@ -174,7 +174,7 @@ pub struct RowStream {
 /// The result of a wait with a limit.
 #[derive(Debug)]
 pub enum Waited<T> {
-    /// What was waited for.
+    /// The awaited result.
     Ready(T),
     /// Nothing yet.
     NotYet,

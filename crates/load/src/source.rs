@@ -26,12 +26,12 @@ pub trait Origins: Send + Sync {
     /// The origin of the row at `index` of the batch.
     fn origin(&self, index: usize) -> Origin;
 
-    /// Its number alone, counted from 0.
+    /// Returns the row's number alone, counted from 0.
     fn row(&self, index: usize) -> u64 {
         self.origin(index).row
     }
 
-    /// What the origins take in memory, if that grows with the rows that a load holds back.
+    /// Returns the bytes that the origins take in memory, if that grows with the rows that a load holds back.
     fn bytes(&self) -> usize {
         0
     }
@@ -40,7 +40,7 @@ pub trait Origins: Send + Sync {
 /// A row that the source could not convert to its columns.
 #[derive(Debug, Clone)]
 pub struct UnreadRow {
-    /// Where it stood.
+    /// The place of the row in its source.
     pub origin: Origin,
     /// The source's own error.
     pub error: Arc<dyn Error + Send + Sync>,
@@ -136,7 +136,7 @@ impl SourceBatch {
         &self.batch
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.batch.num_rows()
     }
@@ -200,13 +200,13 @@ impl SourceBatch {
         }))
     }
 
-    /// What the origins of the rows take in memory, about.
+    /// Estimates the bytes that the origins of the rows take in memory.
     pub(crate) fn origin_bytes(&self) -> usize {
         let unread = self.unread.iter().map(|unread| unread.origin.raw.as_ref().map_or(0, Vec::len));
         self.origins.as_ref().map_or(0, |origins| origins.bytes()) + unread.sum::<usize>()
     }
 
-    /// The same rows in another form.
+    /// Replaces the rows by the same ones in another form, with their origins kept.
     #[must_use]
     pub fn with_rows(self, batch: RecordBatch) -> Self {
         Self { batch, ..self }
@@ -235,7 +235,7 @@ impl SourceBatch {
         }
     }
 
-    /// How many of the rows stand before row `row` of the source.
+    /// Counts the rows that stand before row `row` of the source.
     pub(crate) fn rows_before(&self, row: u64) -> usize {
         let (mut low, mut high) = (0, self.rows());
         while low < high {
@@ -258,7 +258,7 @@ impl SourceBatch {
         (self.slice(0, taken).with_unread(here), rest)
     }
 
-    /// Where the row at `index` came from.
+    /// Returns the origin of the row at `index`.
     pub fn origin(&self, index: usize) -> Origin {
         match &self.origins {
             Some(origins) => origins.origin(self.first + index),

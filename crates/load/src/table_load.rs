@@ -21,12 +21,12 @@ use crate::{
     table_name::TableName,
 };
 
-/// What happens to existing rows, and how new rows reach the table.
+/// The effect on existing rows, and the way in which new rows reach the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadWay {
-    /// What happens to existing rows.
+    /// The effect on existing rows.
     pub mode: Mode,
-    /// How new rows reach the table.
+    /// The way in which new rows reach the table.
     pub strategy: Strategy,
     /// The user has named one of them: plans then say what follows.
     pub is_named: bool,
@@ -43,7 +43,7 @@ impl Default for LoadWay {
 pub struct TableLoad<'a> {
     table: TableName,
     way: LoadWay,
-    /// Where committed rows are noted.
+    /// The record of committed rows.
     ledger: Option<&'a Ledger>,
     target: Option<TableDescription>,
     route: Option<Chosen>,
@@ -54,7 +54,7 @@ pub struct TableLoad<'a> {
     rows_staged: Option<u64>,
 }
 
-/// What the first source has decided.
+/// The choices that the first source has decided.
 #[derive(Debug)]
 struct Chosen {
     /// `None`: the rows go into the table, without a word about the way.
@@ -65,7 +65,7 @@ struct Chosen {
     is_tried: bool,
 }
 
-/// How a load ended whose rows had all been taken.
+/// The end of a load whose rows had all been taken.
 #[derive(Debug)]
 pub enum Ending {
     /// The rows went into the table itself.
@@ -145,7 +145,8 @@ impl<'a> TableLoad<'a> {
         self.target.as_ref().map(|target| estimated_bytes(target, options, rows))
     }
 
-    /// Whether the way of the rows depends on how many there are and whether they look sorted, which is not known yet.
+    /// Returns true if the route depends on the number of rows and on whether they look sorted, and neither is
+    /// known yet.
     pub fn needs_a_look(&self, options: &LoadOptions) -> bool {
         let source = SourceFacts { bytes: options.source.bytes.or(Some(u64::MAX)), ..SourceFacts::default() };
         let large = LoadOptions { source, ..options.clone() };
@@ -272,7 +273,8 @@ impl<'a> TableLoad<'a> {
         Ok(plan)
     }
 
-    /// Whether the table is to be emptied before the rows come, and has not been by this load or an earlier run of it.
+    /// Returns true if the table is to be emptied before the rows come, and has not been by this load or an earlier
+    /// run of it.
     pub fn empties(&self) -> bool {
         let by_plan = self.route.as_ref().and_then(|chosen| chosen.plan.as_ref());
         let truncates = match by_plan {
@@ -354,12 +356,12 @@ impl<'a> TableLoad<'a> {
         self.target.as_ref().map_or(&self.table, |target| &target.name)
     }
 
-    /// Whether a ledger can continue it.
+    /// Returns true if a ledger can continue the load.
     pub fn is_noted(&self) -> bool {
         self.ledger.is_some()
     }
 
-    /// Whether it has emptied the table.
+    /// Returns true if the load has emptied the table.
     pub fn has_emptied(&self) -> bool {
         self.is_emptied
     }
@@ -416,7 +418,7 @@ impl<'a> TableLoad<'a> {
         }
     }
 
-    /// What was published, with the rows that were loaded where the catalogue's estimate would stand for them.
+    /// Replaces the catalogue's estimate in the result by the number of rows that were loaded.
     fn counted(&self, published: Published) -> Published {
         let is_estimate = matches!(published.how, How::Switched | How::Renamed { .. });
         let before = self.ledger.map_or(0, Ledger::rows_before);
@@ -436,7 +438,7 @@ impl<'a> TableLoad<'a> {
         stage.drop(client).is_err().then(|| stage.name().clone())
     }
 
-    /// Whether an earlier run has loaded everything.
+    /// Returns true if an earlier run has loaded everything.
     pub fn is_done(&self) -> bool {
         self.ledger.is_some_and(|ledger| ledger.state() == LoadState::Done)
     }

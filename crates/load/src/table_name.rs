@@ -19,7 +19,7 @@ pub struct TableName {
 }
 
 impl TableName {
-    /// Whether this is a temporary table (`#t`, `##t`).
+    /// Returns true for a temporary table (`#t`, `##t`).
     pub fn is_temporary(&self) -> bool {
         self.name.starts_with('#')
     }

@@ -36,14 +36,14 @@ const CHOSEN: &str = "#bulkwire_tasks";
 const VALUES_MAX: usize = 1000;
 const COUNTING: &str = "counting the rows of tasks";
 
-/// What all processes of a job agree on.
+/// The settings that all processes of a job agree on.
 #[derive(Debug)]
 pub struct TaskJob<'a> {
-    /// Where the rows go.
+    /// The table that the rows go to.
     pub table: &'a TableName,
     /// The columns that every task brings.
     pub schema: &'a Schema,
-    /// What happens to existing rows, and how new rows reach the table.
+    /// The effect on existing rows, and the way in which new rows reach the table.
     pub way: &'a LoadWay,
     /// Columns, conversions, identity, locks.
     pub options: &'a LoadOptions,
@@ -60,16 +60,17 @@ pub struct TaskJob<'a> {
 pub struct TaskRows {
     /// The attempt's number.
     pub task: i64,
-    /// How many rows it brought.
+    /// The number of rows that the task brought.
     pub rows: u64,
 }
 
-/// What the tasks brought.
+/// The rows that the tasks brought.
 #[derive(Debug)]
 pub struct Gathered {
     /// Rows of all tasks.
     pub rows: u64,
-    /// How a stage brought them into the target; `None` if they went straight into it, or the answer was lost.
+    /// The way in which a stage brought them into the target; `None` if they went straight into it, or the answer
+    /// was lost.
     pub published: Option<Published>,
     /// An earlier run had published them.
     pub is_done_before: bool,
@@ -389,7 +390,8 @@ impl TaskStage {
         format!("{}{end} TABLE {}", noted.unwrap_or_default(), self.name)
     }
 
-    /// Whether the rows are in the target, after the answer to a commit was lost. Waits for the end of that transaction.
+    /// Returns true if the rows are in the target, after the answer to a commit was lost. Waits for the end of that
+    /// transaction.
     fn was_published(&self, client: &Client, ledger: Option<&Ledger>) -> Result<bool, Error> {
         /// "Invalid object name" (sys.messages).
         const NO_OBJECT: i32 = 208;
@@ -406,7 +408,7 @@ impl TaskStage {
         }
     }
 
-    /// Whether the table is there, with the columns that the target has now.
+    /// Returns true if the table exists with the columns that the target has now.
     fn is_as_planned(&self, client: &mut Client) -> Result<bool, Error> {
         let described = match client.describe(&self.name) {
             Err(Error::NoTable { .. }) => return Ok(false),

@@ -21,14 +21,14 @@ use crate::{
 /// The temporary table; it lives within the upsert's transaction.
 const STAGE: &str = "#bulkwire_upsert";
 
-/// What an upsert did.
+/// The result of an upsert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpsertReport {
     /// Rows whose key was new.
     pub inserted: u64,
     /// Rows whose key was there already, changed or not.
     pub updated: u64,
-    /// How the rows were loaded into the temporary table.
+    /// The report of the load into the temporary table.
     pub staged: LoadReport,
 }
 

@@ -8,8 +8,8 @@ pub(crate) const DAY_SECONDS: i128 = 86_400;
 pub(crate) const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
 const FLOAT_SIGN: u64 = 1 << 63;
 
-/// Where a value stands among those of its type. Two of one type compare as the server compares the values; those of different
-/// types are not to be compared.
+/// The position of a value among those of its type. Two of one type compare as the server compares the values;
+/// those of different types must not be compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OrderedValue {
     /// Whole numbers, decimals in units of their last digit, dates and times in units of their last digit.

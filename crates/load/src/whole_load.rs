@@ -25,34 +25,34 @@ const LOOK_TIME: Duration = Duration::from_secs(2);
 
 /// The settings of a whole load.
 pub struct WholeLoad<'a> {
-    /// Where the rows go.
+    /// The table that the rows go to.
     pub table: &'a TableName,
-    /// What happens to existing rows, and how new rows reach the table.
+    /// The effect on existing rows, and the way in which new rows reach the table.
     pub way: LoadWay,
-    /// How rows are loaded.
+    /// The options of the load.
     pub options: &'a LoadOptions,
     /// Number of connections; `None`: as many as make the load faster.
     pub writers: Option<usize>,
-    /// What is tried again.
+    /// The errors that are retried, and the time limit.
     pub retry: RetryPolicy,
-    /// Where committed rows are noted.
+    /// The record of committed rows.
     pub ledger: Option<&'a Ledger>,
     /// Hears of every commit.
     pub watch: &'a dyn CommitWatch,
-    /// What is known of the order of the rows.
+    /// The evidence for the order of the rows.
     pub order: &'a dyn OrderEvidence,
 }
 
-/// What a whole load did.
+/// The report of a whole load.
 #[derive(Debug)]
 pub struct WholeReport {
     /// The target, as the server resolves its name.
     pub table: TableName,
-    /// How the rows were loaded.
+    /// The plan by which the rows were loaded.
     pub plan: LoadPlan,
-    /// How the rows were sent; `None` if an earlier run had done everything.
+    /// The report of sending the rows; `None` if an earlier run had done everything.
     pub loaded: Option<ParallelReport>,
-    /// How the rows came from a stage into the target, if there was a stage and no answer was lost.
+    /// The way in which the rows came from a stage into the target, if there was a stage and no answer was lost.
     pub published: Option<Published>,
 }
 

@@ -12,8 +12,8 @@ pub enum ConfigError {
         /// The known keyword that looks most like it.
         nearest: Option<&'static str>,
     },
-    /// What follows a secret is no known keyword: most likely the secret holds an unquoted `;` or `&`, so the text is
-    /// not repeated here.
+    /// The text after a secret is no known keyword. The secret most likely holds an unquoted `;` or `&`, so the
+    /// text is not repeated here.
     #[error(
         "what follows the {keyword} value (byte {offset}) is not a known keyword; \
          a value that holds ';' must be quoted (\"…\", '…' or {{…}}), and in a URL percent-encoded"
@@ -35,7 +35,7 @@ pub enum ConfigError {
         "{scheme}: is the scheme of another program's URL; write mssql://user@host:port/database, or Server=…;Database=…"
     )]
     ForeignUrl {
-        /// What stands before `://`.
+        /// The text before `://`.
         scheme: String,
     },
     /// The text does not follow the grammar.
@@ -43,7 +43,7 @@ pub enum ConfigError {
     Malformed {
         /// Byte offset of the offending text.
         offset: usize,
-        /// What is wrong.
+        /// A description of the mistake.
         reason: &'static str,
     },
     /// A value that its keyword does not take.
@@ -53,21 +53,21 @@ pub enum ConfigError {
         keyword: &'static str,
         /// The value as written; never that of a secret.
         value: String,
-        /// What would be accepted.
+        /// A description of the accepted values.
         expected: &'static str,
     },
     /// Something necessary is absent.
     #[error("{what} is missing: {hint}")]
     Missing {
-        /// What is absent.
+        /// The name of the absent setting.
         what: &'static str,
-        /// How to give it.
+        /// Advice on setting it.
         hint: &'static str,
     },
     /// Two settings that exclude each other.
     #[error("{reason}")]
     Conflict {
-        /// Which settings, and what to do.
+        /// The conflicting settings, with advice.
         reason: &'static str,
     },
     /// A setting that other clients know and this one cannot honour.

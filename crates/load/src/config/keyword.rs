@@ -2,7 +2,7 @@
 
 use super::ConfigError;
 
-/// What a keyword means, whatever it was called.
+/// A setting of a connection string, independent of its spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Keyword {
     Server,
@@ -152,7 +152,7 @@ impl Keyword {
         TABLE.iter().find(|(keyword, _, _)| *keyword == self).map_or("", |(_, name, _)| name)
     }
 
-    /// Whether the value must never be printed.
+    /// Returns true if the value must never be printed.
     pub(crate) fn is_secret(self) -> bool {
         matches!(self, Self::Password | Self::AccessToken)
     }

@@ -30,7 +30,7 @@ pub const PASSWORD_VARIABLE: &str = "BULKWIRE_PASSWORD";
 /// The environment variable that is used when neither a user nor a token is given.
 pub const ACCESS_TOKEN_VARIABLE: &str = "BULKWIRE_ACCESS_TOKEN";
 
-/// How the client proves who it is.
+/// The method by which the client authenticates itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
     /// SQL Server authentication.
@@ -46,12 +46,12 @@ pub enum Auth {
     Entra(Identity),
     /// A Kerberos ticket.
     Integrated {
-        /// Whose ticket: `user@REALM`. The default one if absent.
+        /// The owner of the ticket, as `user@REALM`; the default principal if absent.
         principal: Option<String>,
     },
 }
 
-/// What the client asks for in PRELOGIN (MS-TDS 2.2.6.5, option ENCRYPTION).
+/// The encryption that the client asks for in PRELOGIN (MS-TDS 2.2.6.5, option ENCRYPTION).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encrypt {
     /// `Encrypt=Off`: no TLS at all (NOT_SUP). A server that insists on TLS refuses.
@@ -64,7 +64,7 @@ pub enum Encrypt {
     Strict,
 }
 
-/// Whether the client will only read; an availability group then may route it to a secondary.
+/// Declares that the client will only read; an availability group then may route it to a secondary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApplicationIntent {
     /// Reads and writes.
@@ -73,12 +73,12 @@ pub enum ApplicationIntent {
     ReadOnly,
 }
 
-/// Which vectors travel as vectors; the others do as JSON text.
+/// Selects the vectors that are sent in their binary form; the others are sent as JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VectorSupport {
-    /// None: `VectorTypeSupport=off`.
+    /// No vectors: `VectorTypeSupport=off`.
     Off,
-    /// Those of float32: `v1`.
+    /// Vectors of float32: `v1`.
     Float32,
     /// All: `v2`, the default.
     #[default]
@@ -129,18 +129,19 @@ pub struct Config {
     pub application_intent: ApplicationIntent,
     /// Try all addresses of the host at once.
     pub multi_subnet_failover: bool,
-    /// Which vectors travel as vectors, if the server can.
+    /// The vectors to send in binary form, if the server supports them.
     pub vectors: VectorSupport,
     /// Packet size to request, 512 to 32767 bytes; chosen by encryption when absent.
     pub packet_size_bytes: Option<u16>,
     /// Time for TCP, TLS and login together; `None` waits for ever.
     pub connect_timeout: Option<Duration>,
-    /// How often a connection that fails with a transient error is tried again; not at all by default.
+    /// The number of retries of a connection that fails with a transient error; 0 by default.
     pub connect_retries: u32,
     /// The time between two such tries.
     pub connect_retry_wait: Duration,
-    /// How long the server may be silent over a request, by default [`COMMAND_TIMEOUT`]; `None` waits for ever. After that time
-    /// the request is cancelled. If the server does not acknowledge this within five seconds, the connection is closed.
+    /// The longest silence of the server during a request, by default [`COMMAND_TIMEOUT`]; `None` waits for ever.
+    /// After that time the request is cancelled. If the server does not acknowledge this within five seconds, the
+    /// connection is closed.
     pub command_timeout: Option<Duration>,
     /// Ends the requests of this connection, and of those that are made with a copy of this. A connection string never sets it.
     pub interruption: Option<Interruption>,

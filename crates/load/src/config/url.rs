@@ -5,7 +5,7 @@ use super::{ConfigError, keyword::Keyword, keyword_string::Setting};
 /// Schemes that are understood; `sqlserver` is what the Go driver calls it.
 const SCHEMES: &[&str] = &["mssql", "sqlserver"];
 
-/// Whether the text is a URL of ours, rather than a keyword string.
+/// Returns true for a URL of a known scheme, false for a keyword string.
 pub(crate) fn is_url(text: &str) -> bool {
     text.split_once("://")
         .is_some_and(|(scheme, _)| SCHEMES.iter().any(|s| scheme.trim().eq_ignore_ascii_case(s)))

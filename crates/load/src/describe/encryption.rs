@@ -10,10 +10,11 @@ use crate::{
     table_name::{TableName, quoted},
 };
 
-/// What a read of encrypted columns gives.
+/// Warns that a read of encrypted columns returns ciphertext.
 pub(crate) const CIPHERTEXT: &str = "no keys here: values are read as ciphertext (varbinary)";
 
-/// How a column's values are encrypted (Always Encrypted). Clients that have the key decrypt them; others see ciphertext.
+/// The encryption of a column's values (Always Encrypted). Clients that have the key decrypt them; others see
+/// ciphertext.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnEncryption {
     /// `deterministic`, where equal values have equal ciphertexts, or `randomized`.
@@ -43,7 +44,7 @@ impl fmt::Display for ColumnEncryption {
     }
 }
 
-/// What a row of `sys.columns` says; nothing on servers before 2016, which lack the columns.
+/// Reads the encryption from a row of `sys.columns`. `None` on servers before 2016, which lack the columns.
 pub(super) fn of_column(row: &CatalogueRow<'_>) -> Option<ColumnEncryption> {
     row.integer("encryption_type")?;
     Some(ColumnEncryption {

@@ -28,7 +28,7 @@ pub(super) struct Facts {
     pub(super) indexes: Vec<IndexDescription>,
     pub(super) triggers: Vec<TriggerDescription>,
     pub(super) constraints: Vec<ConstraintDescription>,
-    /// Of each partition.
+    /// The number of rows of each partition.
     pub(super) rows: Vec<u64>,
     pub(super) database: DatabaseDescription,
 }

@@ -28,7 +28,7 @@ pub struct TableDescription {
     pub is_view: bool,
     /// Columns in table order.
     pub columns: Vec<ColumnDescription>,
-    /// How rows are stored.
+    /// The storage of the rows: a heap or an index.
     pub storage: Storage,
     /// All indexes but the heap, the clustered one first.
     pub indexes: Vec<IndexDescription>,
@@ -40,13 +40,14 @@ pub struct TableDescription {
     pub rows: u64,
     /// Partitions; 1 for a table that is not partitioned.
     pub partitions: u32,
-    /// How they divide the rows; `None` for a table with one partition, and on a server that does not tell.
+    /// The division of the rows among partitions. `None` for a table with one partition, and on a server that does
+    /// not report it.
     pub partitioning: Option<Partitioning>,
     /// The database.
     pub database: DatabaseDescription,
 }
 
-/// One column.
+/// A column of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnDescription {
     /// The column as the server sends it in COLMETADATA: name, type, nullability, collation.
@@ -65,11 +66,11 @@ pub struct ColumnDescription {
     pub is_required: bool,
     /// Collation name of a character column.
     pub collation: Option<String>,
-    /// How values are encrypted, for a column of Always Encrypted.
+    /// The encryption of the values, for a column of Always Encrypted.
     pub encryption: Option<ColumnEncryption>,
 }
 
-/// How rows are stored.
+/// The structure that holds a table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
     /// Without order.
@@ -80,7 +81,7 @@ pub enum Storage {
     Columnstore,
 }
 
-/// One index.
+/// An index of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDescription {
     /// Name.
@@ -91,33 +92,33 @@ pub struct IndexDescription {
     pub key: Vec<(String, bool)>,
     /// No two rows have the same key.
     pub is_unique: bool,
-    /// Whether it is the primary key.
+    /// True for the index of the primary key.
     pub is_primary_key: bool,
     /// Duplicate keys are dropped with a warning instead of an error; row counts then differ from what is sent.
     pub ignores_duplicate_keys: bool,
-    /// Whether it is out of use.
+    /// True if the index is disabled.
     pub is_disabled: bool,
 }
 
-/// One trigger.
+/// A trigger of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TriggerDescription {
     /// Name.
     pub name: String,
-    /// Whether it runs instead of the statement.
+    /// True if the trigger runs instead of the statement.
     pub is_instead_of: bool,
-    /// Whether it is out of use.
+    /// True if the trigger is disabled.
     pub is_disabled: bool,
 }
 
-/// One CHECK or FOREIGN KEY constraint.
+/// A CHECK or FOREIGN KEY constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConstraintDescription {
     /// Name.
     pub name: String,
     /// FOREIGN KEY, or else CHECK.
     pub is_foreign_key: bool,
-    /// Whether it is out of use.
+    /// True if the constraint is disabled.
     pub is_disabled: bool,
     /// The server does not know that all rows obey it.
     pub is_not_trusted: bool,
@@ -268,7 +269,7 @@ impl Client {
     }
 }
 
-/// What an empty result tells of a table: a heap of which nothing but the columns is known.
+/// Describes a table from the columns of an empty result, as a heap without indexes or constraints.
 fn described_by_columns(table: &TableName, columns: Vec<Column>) -> TableDescription {
     TableDescription {
         name: TableName { database: table.database.clone(), schema: None, name: table.name.clone() },
@@ -286,7 +287,7 @@ fn described_by_columns(table: &TableName, columns: Vec<Column>) -> TableDescrip
 }
 
 impl ColumnDescription {
-    /// Whether the column is a `json`, which a server describes as text to clients that do not ask for it.
+    /// Returns true for a `json` column, which a server describes as text to clients that do not ask for the type.
     pub(crate) fn is_json(&self) -> bool {
         self.type_name.eq_ignore_ascii_case("json")
     }

@@ -9,12 +9,12 @@ use crate::{
     value_table::ValueTable,
 };
 
-/// How the rows of a table are divided among partitions.
+/// The division of a table's rows among partitions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Partitioning {
     /// The partition scheme on which the rows lie.
     pub scheme: String,
-    /// Its partition function.
+    /// The name of the partition function.
     pub function: String,
     /// The partitioning column.
     pub column: String,

@@ -27,9 +27,9 @@ const RETRY_PAGES: usize = 16;
 
 /// Rows in the order in which they are stored.
 pub(super) struct PageRows<'a> {
-    /// Their values, as ROW compression has them.
+    /// The values of the rows, in the form of ROW compression.
     pub columns: &'a [Values],
-    /// Their places in the sample.
+    /// The indexes of the rows in the sample.
     pub order: &'a [u32],
     /// Bytes of each as ROW compression has it, in that order.
     pub lengths: &'a [u16],
@@ -40,14 +40,14 @@ pub(super) struct PageRows<'a> {
     pub block_pages: usize,
 }
 
-/// What was learnt of a column on the pages before.
+/// The findings about a column on earlier pages. They spare the search for an anchor where it rarely pays.
 #[derive(Debug, Default, Clone, Copy)]
 struct ColumnHistory {
     misses: usize,
     has_few: bool,
 }
 
-/// What the rows of a page share.
+/// The values and prefixes that the rows of a page share.
 struct PagePlan {
     anchors: Vec<Option<Vec<u8>>>,
     /// Values that are on the page more than once, and worth it.
@@ -217,7 +217,7 @@ impl PageRows<'_> {
         PagePlan { anchors, entries, information_bytes }
     }
 
-    /// What values of a column begin with, if saying so saves anything.
+    /// Returns the common prefix of a column's values on a page, if storing it once saves bytes.
     fn anchor(
         &self,
         column: usize,

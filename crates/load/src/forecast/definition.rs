@@ -11,7 +11,7 @@ use crate::{
     stage::{Compression, IndexKind, IndexShape, ObstacleKind, TableShape},
 };
 
-/// What is stored where.
+/// The target's columns and indexes as they are stored.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub columns: Vec<StoredColumn>,
@@ -21,19 +21,20 @@ pub(super) struct Definition {
     pub indexes: Vec<Structure>,
     /// The definition itself, for the table of a probe.
     pub shape: TableShape,
-    /// What a forecast does not reckon with.
+    /// The features of the target that the forecast ignores, in words.
     pub notes: Vec<String>,
     /// The server is bulkwire's own, which logs otherwise.
     pub is_embedded: bool,
-    /// When that makes checkpoints.
+    /// The log volume at which checkpoints happen.
     pub checkpoints: Checkpoints,
 }
 
-/// When bulkwire's own server makes a checkpoint of the database: with the first commit behind so many bytes of log records.
+/// The checkpoint rule of bulkwire's own server: the first commit after `every_bytes` of log records makes a
+/// checkpoint of the database.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Checkpoints {
     pub every_bytes: f64,
-    /// How many there are since the last one.
+    /// The bytes of log records since the last checkpoint.
     pub since_bytes: f64,
 }
 
@@ -53,7 +54,7 @@ pub(super) struct StoredColumn {
     pub source: ColumnSource,
 }
 
-/// Where its values come from.
+/// The origin of a stored column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnSource {
     /// From this column of the stream.
@@ -200,14 +201,14 @@ fn not_null_column(filter: &str) -> Option<&str> {
     rest.trim().eq_ignore_ascii_case("IS NOT NULL").then_some(column)
 }
 
-/// Whether the server has the views of bulkwire's own.
+/// Returns true if the server has the system views of bulkwire's own server.
 fn is_embedded(client: &mut Client) -> bool {
     let found = client.query_values("SELECT OBJECT_ID(N'sys.dm_bulkwire_loads') AS id");
     let id = found.ok().and_then(|tables| tables.first()?.rows.first()?.first().cloned());
     id.is_some_and(|id| id != tds::Value::Null)
 }
 
-/// What the server says of the database's checkpoints.
+/// Asks the server for the database's checkpoint rule.
 fn checkpoints(client: &mut Client) -> Option<Checkpoints> {
     let query = "SELECT checkpoint_log_bytes, log_bytes_since_checkpoint FROM sys.dm_bulkwire_checkpoints";
     let tables = client.query_values(query).ok()?;

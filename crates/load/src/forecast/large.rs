@@ -10,7 +10,7 @@ use super::{
 /// Bytes of a row, and of a value in it, at most.
 const ROW_LIMIT_BYTES: usize = 8060;
 const VALUE_LIMIT_BYTES: usize = 8000;
-/// What an overflowing value leaves in its row.
+/// The bytes of the pointer that replaces an overflowing value in its row.
 const POINTER_BYTES: usize = 24;
 /// A pointer: its root, and up to five links.
 const ROOT_BYTES: usize = 12;
@@ -41,7 +41,7 @@ impl Pieces {
     }
 }
 
-/// What leaves the rows of a table.
+/// The values that are stored outside of their rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Moved {
     /// Values of columns with a length, of rows that are too long.

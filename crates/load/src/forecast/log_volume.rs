@@ -24,7 +24,7 @@ const MAPS_BYTES: f64 = 145.0 + 138.0 + 137.0 + 121.0 + 5.0 * LENGTH_BYTES;
 const UNIT_BYTES: f64 = 129.0 + LENGTH_BYTES;
 /// The root of a tree as it was, and what it becomes besides its entries.
 const ROOT_BYTES: f64 = 105.0 + 180.0 + 2.0 * LENGTH_BYTES;
-/// What SQL Server logs of an extent whose pages it does not log, and of a row besides its bytes.
+/// The bytes that SQL Server logs for an extent whose pages it does not log, and for a row besides its own bytes.
 const EXTENT_BYTES: f64 = 1024.0;
 const EXTENT_PAGES: f64 = 8.0;
 const SERVER_ROW_BYTES: f64 = 110.0;
@@ -33,7 +33,7 @@ const SERVER_PAGE_BYTES: f64 = 8192.0 + 100.0;
 /// The root as it was, of a tree that gets rows one by one.
 const IMAGE_BYTES: f64 = 105.0 + LENGTH_BYTES;
 
-/// How rows come into a heap or a tree.
+/// The method by which rows enter a heap or a tree, which decides what is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// Pages are filled and not logged.
@@ -46,7 +46,7 @@ pub(super) enum Way {
     Counted,
 }
 
-/// What is logged of one heap or tree.
+/// The log volume of one heap or tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Logged {
     pub way: Way,
@@ -90,7 +90,8 @@ pub(super) fn embedded(logged: &Logged) -> f64 {
     UNIT_BYTES + runs * RUN_BYTES + filled
 }
 
-/// What a checkpoint has a load log once more besides pages of rows: maps, and the own map of each heap or tree.
+/// Returns the bytes that one checkpoint adds to the log besides pages of rows: the maps, and one map for each heap
+/// or tree.
 pub(super) fn checkpoint_bytes(structures: usize) -> f64 {
     MAPS_BYTES + structures as f64 * UNIT_BYTES
 }

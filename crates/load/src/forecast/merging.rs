@@ -15,7 +15,7 @@ impl Records {
         self.count += 1;
     }
 
-    /// What they take in the log.
+    /// Returns the bytes of the records in the log.
     pub fn log_bytes(self) -> f64 {
         (self.bytes + 4 * self.count) as f64
     }
@@ -35,7 +35,7 @@ const ENTRY_BYTES: usize = 59;
 const BITS_BYTES: usize = 46;
 /// Links of a page.
 const LINKS_BYTES: usize = 69;
-/// What a page that the store measures has besides its rows.
+/// The bytes of a page besides its rows, as the store counts them.
 const HEADER_BYTES: usize = 96;
 /// Pages of an extent.
 const EXTENT_PAGES: usize = 8;
@@ -123,7 +123,7 @@ impl Merging {
         Self { coming, leaves, uppers, used_pages: 0, records: Records::default(), splits: 0 }
     }
 
-    /// What was logged since it was asked last.
+    /// Returns the records logged since the last call.
     pub fn take_records(&mut self) -> Records {
         std::mem::take(&mut self.records)
     }
@@ -252,7 +252,7 @@ impl Merging {
         self.records.add(ROW_BYTES + entry - SLOT_BYTES);
     }
 
-    /// What is in the root moves to a page below it.
+    /// Moves the root's entries to a new page below it.
     fn grow(&mut self, bytes: usize, entry: usize) {
         self.new_page();
         self.records.add(FORMAT_BYTES + bytes);
@@ -406,7 +406,8 @@ impl Merging {
         self.insert(at, vec![new]);
     }
 
-    /// How many rows of a batch belong into a leaf, if they have no room there and some come between its own; else none.
+    /// Counts the rows of a batch that belong into a full leaf, some of them between the leaf's own rows; 0 if the
+    /// leaf has room.
     fn crowd(&self, leaf: &Leaf, batch: &[u32], first: usize, end: u32) -> usize {
         let (count, bytes) = self.rising(batch, first, end);
         let is_between = batch.get(first).zip(leaf.rows.last()).is_some_and(|(first, own)| first < own);
@@ -414,13 +415,13 @@ impl Merging {
         if is_between && !has_room && bytes >= CROWD_BYTES { count } else { 0 }
     }
 
-    /// How many rows of a batch come before `end`, if they are enough for a page; else none.
+    /// Counts the rows of a batch that come before `end`, if they are enough for a page; otherwise 0.
     fn run(&self, batch: &[u32], first: usize, end: u32) -> usize {
         let (count, bytes) = self.rising(batch, first, end);
         if bytes < CAPACITY_BYTES { 0 } else { count }
     }
 
-    /// How many rows of a batch rise from `first` on and come before `end`, and their bytes.
+    /// Counts the rows of a batch that rise from `first` on and come before `end`, and their bytes.
     fn rising(&self, batch: &[u32], first: usize, end: u32) -> (usize, usize) {
         let rows = batch.get(first..).unwrap_or_default();
         let (mut count, mut bytes, mut last) = (0, 0, 0);
@@ -473,7 +474,7 @@ impl Coming {
         self.leaves_of(rows, &self.fill(rows, fill_percent).firsts)
     }
 
-    /// Where leaves begin that are filled with rows.
+    /// Divides rows among leaves, and returns where each leaf begins.
     pub fn fill(&self, rows: &[u32], fill_percent: u8) -> Filled {
         if self.compressed_share.is_none() {
             return fill(rows.iter().map(|row| (self.size(*row) - SLOT_BYTES) as u16), fill_percent, 0);
@@ -520,7 +521,7 @@ impl Coming {
         uppers
     }
 
-    /// Where the second half of a leaf's bytes begins.
+    /// Returns the row at which the second half of a leaf's bytes begins.
     fn half(&self, leaf: &Leaf) -> usize {
         let whole: usize = leaf.rows.iter().map(|row| self.size_in(leaf, *row)).sum();
         let mut bytes = 0;

@@ -55,13 +55,13 @@ const PROBE_BYTES: usize = 8 << 20;
 /// Rows of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Batches {
-    /// So many.
+    /// A fixed number of rows per batch.
     Fixed(u64),
     /// Few at first, then more while that is quick, as with several writers.
     Growing,
 }
 
-/// What is known of a load besides its rows.
+/// The facts about a load that its rows do not show.
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances {
     /// Rows of the whole source; `None`: all of them were taken.
@@ -70,7 +70,7 @@ pub struct Circumstances {
     pub batches: Batches,
     /// The table is emptied first, or is a new one.
     pub empties: bool,
-    /// How long it took to read the rows that were taken.
+    /// The time that it took to read the rows of the sample.
     pub reading: Duration,
     /// The server may be asked to load rows of the sample into a temporary table.
     pub may_probe: bool,
@@ -90,7 +90,7 @@ pub struct Forecaster<'p> {
     probe_bytes: usize,
 }
 
-/// What a load will take.
+/// The forecast of a load: pages, log and time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// Rows of the load.
@@ -108,11 +108,11 @@ pub struct Forecast {
     pub log_range_bytes: Option<(u64, u64)>,
     /// The database's recovery model.
     pub recovery_model: Option<RecoveryModel>,
-    /// Whether the rows' pages are left out of the log.
+    /// True if the rows' pages are left out of the log.
     pub is_minimally_logged: bool,
-    /// How long one connection will take; `None` if nothing was measured.
+    /// The time that one connection will take; `None` if nothing was measured.
     pub time: Option<TimeForecast>,
-    /// What was taken for granted.
+    /// The assumptions of the forecast, in words.
     pub notes: Vec<String>,
 }
 
@@ -137,16 +137,16 @@ pub struct StructureForecast {
     pub compressed_pages: u64,
 }
 
-/// How long a load will take.
+/// The forecast of a load's duration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeForecast {
     /// Over one connection.
     pub expected: Duration,
-    /// What was measured.
+    /// The source of the measured speed.
     pub measured: Measured,
 }
 
-/// What the time was forecast from.
+/// The measurement behind a forecast of time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Measured {
     /// Rows were loaded into a temporary table.
@@ -248,7 +248,7 @@ impl<'p> Forecaster<'p> {
         self.sample.rows() as u64
     }
 
-    /// What loading all rows will take.
+    /// Forecasts the load of all rows, scaled up from the sample.
     pub fn forecast(self, client: &mut Client, circumstances: &Circumstances) -> Forecast {
         let sampled = self.rows();
         let rows = circumstances.rows_total.unwrap_or(sampled).max(sampled);
@@ -361,7 +361,7 @@ impl<'p> Forecaster<'p> {
         Some(TimeForecast { expected: Duration::try_from_secs_f64(seconds).ok()?, measured })
     }
 
-    /// Where transactions end among the rows of the sample.
+    /// Returns the rows of the sample at which transactions end.
     fn batch_ends(&self, batches: Batches, rows: u64) -> Vec<usize> {
         let sampled = self.sample.rows();
         let share = sampled as f64 / rows.max(1) as f64;

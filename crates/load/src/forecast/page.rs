@@ -16,7 +16,7 @@ pub(super) struct Filled {
     pub pages: f64,
     /// Bytes of rows and slots in all of them.
     pub bytes: f64,
-    /// Which row is the first of each page. Of a sample of pages, these are the pages of the sample.
+    /// The first row of each page. For a sample of pages, only the pages of the sample are listed.
     pub firsts: Vec<usize>,
     /// Pages that were made smaller as a whole, and the bytes that they have in front of their rows for it.
     pub compressed_pages: f64,
@@ -24,7 +24,7 @@ pub(super) struct Filled {
 }
 
 impl Filled {
-    /// What so many times the rows take.
+    /// Scales the result to `factor` times the rows.
     pub fn times(mut self, factor: f64) -> Self {
         self.pages *= factor;
         self.bytes *= factor;
@@ -71,8 +71,8 @@ pub(super) fn fill_limit_bytes(fill_percent: u8) -> usize {
     CAPACITY_BYTES - CAPACITY_BYTES * free_percent / 100
 }
 
-/// Whether a page of which `limit` bytes are to be filled takes so many rows. The free share is left out in whole rows, rounded down,
-/// as the published estimates have it ("Free_Rows_Per_Page").
+/// Returns true if a page that is to be filled up to `limit` bytes takes this many rows. The free share is left out
+/// in whole rows, rounded down, as the published estimates have it ("Free_Rows_Per_Page").
 fn is_within(rows: usize, bytes: usize, limit: usize) -> bool {
     let whole_rows = |share: usize| share * rows / bytes.max(1);
     bytes <= limit

@@ -28,7 +28,7 @@ pub struct Probe {
     pub rows: u64,
     /// Bytes on the wire.
     pub bytes: u64,
-    /// How long it took.
+    /// The duration of the probe.
     pub elapsed: Duration,
 }
 

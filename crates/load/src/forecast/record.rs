@@ -6,7 +6,7 @@ use super::{
     stored_kind::{Place, StoredKind},
 };
 
-/// What every record begins with.
+/// The form of a record, which decides the bytes that it begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordForm {
     /// A row of a table: two status bytes, and where its fixed part ends.

@@ -8,7 +8,7 @@ use super::stored_kind::{StoredKind, whole_number};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Values {
     data: Vec<u8>,
-    /// Where each ends, and whether it is there.
+    /// The end of each value in the bytes, and whether it is not NULL.
     ends: Vec<(u32, bool)>,
 }
 
@@ -81,7 +81,7 @@ impl Sample {
         self.columns.get(column).map(|column| &column.values)
     }
 
-    /// What it takes in memory.
+    /// Returns the bytes that the sample holds in memory.
     pub fn bytes(&self) -> usize {
         self.columns.iter().map(|column| column.values.bytes()).sum()
     }

@@ -19,7 +19,7 @@ pub(super) fn shrink(kind: StoredKind, values: &Values) -> Values {
     shrunk
 }
 
-/// What a value costs its row: its bytes, and an end offset if it is long.
+/// Returns the bytes that a value takes in its row: its own, and an end offset if it is long.
 pub(super) fn cost(length: usize) -> usize {
     if length > SHORT_LIMIT_BYTES { length + 2 } else { length }
 }

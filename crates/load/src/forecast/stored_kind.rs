@@ -8,7 +8,7 @@ use tds::{
 /// Most bytes of a sql_variant.
 const VARIANT_LIMIT_BYTES: usize = 8016;
 
-/// How values of a column are stored.
+/// The stored form of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoredKind {
     /// A bit of a byte that up to eight such columns share.
@@ -35,7 +35,7 @@ pub(super) enum StoredKind {
     RowVersion,
 }
 
-/// What a column takes of a row.
+/// The room that a column takes in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Bit,
@@ -92,7 +92,7 @@ impl StoredKind {
         }
     }
 
-    /// Whether it is text, which orders without its trailing blanks.
+    /// Returns true for text, which is ordered without its trailing blanks.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Char(_) | Self::NChar(_) | Self::Variable { .. })
     }

@@ -24,12 +24,12 @@ const BLOCK_PAGES: usize = 128;
 const ADDRESS: StoredKind = StoredKind::Variable { limit_bytes: Some(8), is_unicode: false };
 const UNIQUIFIER: StoredKind = StoredKind::Variable { limit_bytes: Some(4), is_unicode: false };
 
-/// How the rows come.
+/// The circumstances under which rows enter the table.
 #[derive(Debug, Clone)]
 pub(super) struct Arrival {
     /// Rows of the sample stand for so many of the load.
     pub factor: f64,
-    /// Where batches end among the rows of the sample.
+    /// The rows of the sample at which batches end.
     pub batch_ends: Vec<usize>,
     /// Of two batches the second one comes first.
     pub is_out_of_turn: bool,
@@ -42,7 +42,7 @@ pub(super) struct Arrival {
     pub is_few: bool,
 }
 
-/// What a load makes of the table.
+/// The table's structures after the load.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub structures: Vec<StructureForecast>,
@@ -53,7 +53,7 @@ pub(super) struct Outcome {
 /// Columns of a heap, a tree or an index, the hidden ones, too.
 type StoredColumns<'a> = Vec<(StoredKind, bool, Cow<'a, Values>)>;
 
-/// Where the rows of the table are.
+/// The pages on which the rows of the table lie.
 struct Located {
     /// Addresses of the rows of a heap, or numbers of those whose key others share.
     locator: Option<Values>,
@@ -256,7 +256,7 @@ impl Work<'_> {
         }
     }
 
-    /// How the first rows of a heap, or of an empty tree, are logged.
+    /// Chooses the logging of the first rows of a heap, or of an empty tree.
     fn way(&self, is_heap: bool) -> Way {
         let Arrival { table_lock, is_empty, may_be_minimal, is_few, .. } = *self.arrival;
         let is_embedded = self.definition.is_embedded;

@@ -2,9 +2,9 @@
 
 use super::page::{CAPACITY_BYTES, SLOT_BYTES, fill};
 
-/// What the log takes for a row besides its bytes, the record's length in its block included.
+/// The bytes that the log takes for a row besides its own, including the record's length in its block.
 pub(super) const ROW_RECORD_BYTES: usize = 50;
-/// What the log takes for a page as a whole besides its rows and slots.
+/// The bytes that the log takes for a whole page besides its rows and slots.
 pub(super) const PAGE_RECORD_BYTES: usize = 108;
 
 /// Pages above the leaves, and the bytes of the root's entries.
@@ -13,7 +13,7 @@ pub(super) struct Upper {
     pub pages: f64,
     /// Bytes of entries and slots in all of them.
     pub bytes: f64,
-    /// Those of the highest page.
+    /// The bytes of the root page.
     pub root_bytes: f64,
 }
 

@@ -15,10 +15,10 @@ use crate::{
 pub(crate) const SETTING: &str = "partitions";
 pub(crate) const ON: &str = "a writer each";
 
-/// How the rows of a load go to the partitions of its target.
+/// The decision on routing a load's rows to the partitions of its target.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Chosen {
-    /// What it takes to route rows, where that is possible.
+    /// The routing of the rows, where that is possible.
     pub(crate) routing: Option<Routing>,
     /// One writer at a time has the rows of a partition.
     pub(crate) is_on: bool,

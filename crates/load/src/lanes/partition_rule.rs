@@ -44,12 +44,12 @@ impl PartitionRule {
         })
     }
 
-    /// How many partitions there are.
+    /// Returns the number of partitions.
     pub(crate) fn partitions(&self) -> usize {
         self.boundaries.len() + 1
     }
 
-    /// Whether a boundary belongs to the partition on its right.
+    /// Returns true if a boundary belongs to the partition on its right.
     pub(crate) fn is_right(&self) -> bool {
         self.is_right
     }

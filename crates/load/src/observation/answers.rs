@@ -4,21 +4,21 @@ use tds::Value;
 
 use crate::{client::Client, table_name::literal};
 
-/// What a session waited for.
+/// A wait of a session, by its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionWait {
     /// Type of the wait, such as `WRITELOG`.
     pub wait_type: String,
-    /// How often.
+    /// The number of waits.
     pub count: u64,
-    /// How long, all together.
+    /// The total time of these waits.
     pub milliseconds: u64,
 }
 
 /// Waits of one session since its login.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SessionWaits {
-    /// Which session; nothing if it has not waited yet.
+    /// The id of the session; `None` if it has not waited yet.
     session: Option<String>,
     pub waits: Vec<SessionWait>,
 }
@@ -40,7 +40,7 @@ impl SessionWaits {
     }
 }
 
-/// What the session of `client` has waited for since its login.
+/// Asks for everything that the session of `client` has waited for since its login.
 pub(super) fn session_waits(client: &mut Client) -> Option<SessionWaits> {
     const SQL: &str = "SELECT session_id, wait_type, waiting_tasks_count, wait_time_ms FROM sys.dm_exec_session_wait_stats \
         WHERE session_id = @@SPID AND waiting_tasks_count > 0";

@@ -46,7 +46,7 @@ struct State {
 /// The progress of a load at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// When, from the start of the load.
+    /// The time since the start of the load.
     pub at: Duration,
     /// Rows sent.
     pub rows_sent: u64,
@@ -59,7 +59,7 @@ pub struct Sample {
 /// A writer came or went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriterChange {
-    /// When, from the start of the load.
+    /// The time since the start of the load.
     pub at: Duration,
     /// Number of writers from then on.
     pub writers: usize,

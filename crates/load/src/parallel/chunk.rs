@@ -10,13 +10,13 @@ use arrow::record_batch::RecordBatch;
 
 use crate::{error::Error, source::SourceBatch};
 
-/// What readers hand over: rows, or why there are no more of a source.
+/// The item that readers hand over: rows, or the error that ended a source.
 pub(super) type Queued = Result<Chunk, (usize, Error)>;
 
 /// Rows of a source that are loaded in one transaction, or follow one another in the transactions of one writer.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    /// Which of the load's sources.
+    /// The index of the source among those of the load.
     pub(super) source: usize,
     /// The lane whose rows they are. Without one they are all rows of their numbers.
     pub(super) lane: Option<usize>,
@@ -24,7 +24,7 @@ pub(super) struct Chunk {
     pub(super) rows: Range<u64>,
     /// The rows, without those of the chunk's parts that were handed over before.
     pub(super) batches: Vec<SourceBatch>,
-    /// What all of `rows` take in memory.
+    /// The bytes that all of `rows` take in memory.
     pub(super) bytes: u64,
     /// Nothing of the chunk follows.
     pub(super) is_complete: bool,
@@ -41,12 +41,12 @@ const BYTES_MAX: u64 = 20 << 20;
 /// So many are enough unless the pause takes more than one part in [`PAUSES_SMALL`] of the chunk's time.
 const BYTES_ENOUGH: u64 = 8 << 20;
 const PAUSES_SMALL: u32 = 50;
-/// What a load begins with, before the writers' pace is known.
+/// The size of the first chunks, until the writers' pace is known.
 const BYTES_FIRST: u64 = 128 << 10;
 /// The largest step from one size to the next.
 const GROWTH_MAX: f64 = 4.0;
 
-/// How large chunks are made.
+/// The limits that decide the size of chunks.
 #[derive(Debug)]
 pub(super) struct ChunkSize {
     rows_max: u64,
@@ -88,14 +88,15 @@ impl ChunkSize {
         if rows == 0 { room.max(1) } else { room }
     }
 
-    /// Whether the only writer ends its chunk here. `held` are the bytes of its rows that are in memory.
+    /// Returns true if the only writer should end its chunk here. `held` are the bytes of its rows that are in
+    /// memory.
     pub(super) fn is_reached(&self, held: u64, taken: Duration, pause: Duration) -> bool {
         let is_long = taken >= CHUNK_TIME.max(pause * PAUSES_WORTH);
         let is_heavy = held >= BYTES_MAX || held >= BYTES_ENOUGH && taken >= pause * PAUSES_SMALL;
         !self.is_fixed() && (is_long || is_heavy)
     }
 
-    /// Whether the plan's number of rows is what is wanted, however long they take.
+    /// Returns true if chunks have the plan's number of rows, however long they take.
     pub(super) fn is_fixed(&self) -> bool {
         self.bytes_max.load(Ordering::Relaxed) == 0
     }
@@ -174,7 +175,7 @@ impl<'a> Chunker<'a> {
     }
 }
 
-/// What the rows of a batch take in memory.
+/// Returns the bytes that the rows of a batch take in memory.
 fn bytes_of(batch: &RecordBatch) -> u64 {
     let bytes = batch.columns().iter().map(|column| {
         let data = column.to_data();

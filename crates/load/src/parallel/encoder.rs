@@ -31,7 +31,7 @@ pub(super) const PIECE_BYTES: usize = 512 * 1024;
 /// Encoded bytes at which the encoder ends a chunk whose rows are held in case the server refuses it.
 const HELD_BYTES_MAX: usize = 32 << 20;
 
-/// What the encoder hands to its writer.
+/// The item that the encoder hands to its writer.
 pub(super) enum Piece {
     /// Rows of this source follow, beginning with this row; of one lane, or all.
     ChunkStart { source: usize, lane: Option<usize>, first_row: u64 },
@@ -44,7 +44,7 @@ pub(super) enum Piece {
     Failed { source: usize, error: Error },
 }
 
-/// What a worker thread used.
+/// The time that a worker thread used.
 pub(super) struct Effort {
     pub(super) busy: Duration,
     pub(super) cpu: Option<Duration>,
@@ -113,7 +113,7 @@ struct Open {
     rows: u64,
     /// Encoded bytes.
     bytes: usize,
-    /// What its rows took in memory, if the reader cut them.
+    /// The bytes that the rows took in memory, if the reader cut them.
     source_bytes: u64,
     /// The number behind its last row so far.
     end_row: u64,

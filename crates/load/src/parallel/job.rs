@@ -2,7 +2,7 @@
 
 use crate::{lanes::Router, plan::LoadPlan, reject::Tolerance};
 
-/// What is known of a source while it is loaded.
+/// A source of a load with its plan and tolerance.
 pub(super) struct Job<'a> {
     pub(super) plan: LoadPlan,
     pub(super) tolerance: Option<&'a Tolerance<'a>>,

@@ -157,7 +157,7 @@ fn joined(pieces: Vec<SourceBatch>) -> Vec<SourceBatch> {
     all
 }
 
-/// What a piece takes in memory. Values of a dictionary count where `before` has others.
+/// Returns the bytes that a piece takes in memory. Values of a dictionary count only where `before` has other ones.
 fn bytes_of(piece: &SourceBatch, before: Option<&SourceBatch>) -> u64 {
     let columns = piece.batch().columns().iter().enumerate().map(|(place, column)| {
         let shared = before.and_then(|before| before.batch().columns().get(place));

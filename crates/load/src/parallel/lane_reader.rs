@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{error::Error, lanes::Router, source::SourceBatch};
 
-/// What a reader knows of the lanes of its source.
+/// Deals the rows of one source out to lanes.
 pub(super) struct LaneReader<'a> {
     router: &'a Router,
     shared: &'a Shared<'a>,

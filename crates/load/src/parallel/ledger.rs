@@ -28,22 +28,22 @@ const TAKEN_OVER: i32 = 50_901;
 /// The identity of a load: its name, its target and its sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadIdentity {
-    /// Its name; at most 128 characters.
+    /// The name of the load; at most 128 characters.
     pub load_id: String,
-    /// Where its rows go.
+    /// The table that the rows go to.
     pub target: TableName,
-    /// What happens to existing rows: append, replace, upsert and so on.
+    /// The effect on existing rows: append, replace, upsert and so on.
     pub mode: String,
-    /// What it reads, in order.
+    /// The sources of the load, in order.
     pub sources: Vec<SourceIdentity>,
-    /// What continues it, in the words of the program that began it; empty if nothing does.
+    /// The command that continues the load, as the program that began it words it; empty if nothing does.
     pub command: String,
 }
 
 /// A source, as the next run recognises it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceIdentity {
-    /// Its name.
+    /// The name of the source.
     pub name: String,
     /// Changes when the source changes, such as size and time of a file. Empty if nothing is known before the source is read.
     /// Rows that were committed before are compared in any case.
@@ -74,7 +74,7 @@ pub struct CommittedChunk {
     pub lane: Option<usize>,
     /// The numbers of those among them that were refused before they were sent. Numbers without a row are not among them.
     pub refused: RowRanges,
-    /// How many of them went into the table.
+    /// The number of its rows that went into the table.
     pub row_count: u64,
     /// CRC-32 of their encoded bytes.
     pub checksum: u32,
@@ -117,7 +117,7 @@ impl Ledger {
         &self.identity.load_id
     }
 
-    /// How far the load was when it was opened.
+    /// Returns the state of the load when the ledger was opened.
     pub fn state(&self) -> LoadState {
         self.state
     }
@@ -153,7 +153,7 @@ impl Ledger {
         .collect()
     }
 
-    /// Whether the rows of the load go by lane.
+    /// Returns true if the rows of the load go by lane.
     pub(crate) fn has_lanes(&self) -> bool {
         self.lane_rule.get().is_some()
     }
@@ -206,8 +206,8 @@ impl Ledger {
         )
     }
 
-    /// Whether rows are entered that begin at `first_row`. Called in the transaction that would load them: an attempt whose end
-    /// was not heard is waited for, and cannot commit them afterwards.
+    /// Returns true if rows that begin at `first_row` are entered. Runs in the transaction that would load them. It
+    /// waits for an attempt whose end was not heard, which then cannot commit the rows afterwards.
     pub(super) fn has(&self, client: &mut Client, source: usize, first_row: u64) -> Result<bool, Error> {
         let found = client.query_values(&format!(
             "SELECT COUNT_BIG(*) FROM {} WITH (UPDLOCK, HOLDLOCK) WHERE load_id = {} AND source = {source} AND first_row = {first_row}",
@@ -315,7 +315,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the load is noted as done.
+    /// Returns true if the load is noted as done.
     pub(crate) fn is_done(&self, client: &mut Client) -> Result<bool, Error> {
         let found = client.query_values(&format!(
             "SELECT is_done FROM {} WITH (READCOMMITTEDLOCK) WHERE load_id = {}",
@@ -471,7 +471,7 @@ enum Entered {
     Outdated,
 }
 
-/// How the load that stands in the ledger differs from this one.
+/// Describes the first difference between this load and the one in the ledger.
 fn difference(
     identity: &LoadIdentity,
     target: &str,

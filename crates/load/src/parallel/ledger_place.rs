@@ -16,7 +16,7 @@ pub struct LedgerPlace {
     schema: String,
 }
 
-/// How far a load is.
+/// The state of a load in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadState {
     /// Rows are still to come.
@@ -28,23 +28,23 @@ pub enum LoadState {
 /// A load as the ledger lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerLoad {
-    /// Its name.
+    /// The name of the load.
     pub load_id: String,
-    /// Its target.
+    /// The name of the target.
     pub target: String,
-    /// What happens to existing rows.
+    /// The effect on existing rows.
     pub mode: String,
-    /// How far it is.
+    /// The state of the load.
     pub state: LoadState,
     /// Rows committed.
     pub rows: u64,
-    /// When it began, in UTC.
+    /// The time of its beginning, in UTC.
     pub started: String,
-    /// When rows were last committed, in UTC; empty if there are none.
+    /// The time of the last commit of rows, in UTC; empty if there was none.
     pub last_commit: String,
-    /// What it reads.
+    /// The sources of the load.
     pub sources: Vec<String>,
-    /// What continues it, in the words of the program that began it; empty if nothing does.
+    /// The command that continues the load, as the program that began it words it; empty if nothing does.
     pub command: String,
 }
 
@@ -117,7 +117,7 @@ impl LedgerPlace {
         statements.concat()
     }
 
-    /// Whether the tables are there.
+    /// Returns true if the tables exist.
     fn exists(&self, client: &mut Client) -> Result<bool, Error> {
         let found = client.query_values(&format!("SELECT OBJECT_ID({})", literal(&self.loads())))?;
         Ok(first_row(&found).is_some_and(|row| !matches!(row.first(), None | Some(Value::Null))))

@@ -25,18 +25,18 @@ pub(super) struct LedgerTarget {
     now: Option<i32>,
     /// Rows that it had before, where nobody else changes it.
     rows: OnceLock<u64>,
-    /// It was compared by this run.
+    /// Set once this run has compared the table.
     is_checked: OnceLock<()>,
 }
 
-/// What is known of the table of a load into the table itself.
+/// The facts about the table of a load that goes straight into it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TargetFacts<'a> {
     /// The table, as the catalogue describes it.
     pub(crate) table: &'a TableDescription,
     /// Nobody else changes it.
     pub(crate) is_alone: bool,
-    /// It is empty when the load begins.
+    /// True if the table is empty when the load begins.
     pub(crate) begins_empty: bool,
     /// Every row that is sent is a row of the table.
     pub(crate) is_exact: bool,

@@ -78,7 +78,7 @@ use crate::{
     report::{LoadReport, Phases},
 };
 
-/// How often the writers are looked at.
+/// The interval at which the writers are observed.
 const LOOK: Duration = Duration::from_millis(50);
 /// Sources that are read at a time.
 const READERS_MAX: usize = 4;
@@ -184,7 +184,7 @@ fn check_place(client: &Client, plan: &LoadPlan, options: &ParallelOptions<'_>) 
     Err(Error::NotAlone { wish, place })
 }
 
-/// How the writers work: what is asked for, and what follows from it.
+/// Derives the terms of the writers' work from the options of the load.
 fn terms<'a>(client: &Client, jobs: &[Job<'_>], options: &ParallelOptions<'a>) -> Terms<'a> {
     let &ParallelOptions { ref writers, retry, ledger, watch, .. } = options;
     let is_within = client.in_transaction();
@@ -219,7 +219,7 @@ struct Run<'a> {
 #[derive(Default)]
 struct Done {
     reading: Reading,
-    /// Of every writer that wrote.
+    /// The time spent by every writer that wrote.
     efforts: Vec<WriterEffort>,
     steps: Vec<RampStep>,
 }

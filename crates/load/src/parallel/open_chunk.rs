@@ -18,7 +18,7 @@ use crate::{
     source::{SourceBatch, row_at},
 };
 
-/// What a writer spent.
+/// The time that a writer spent on a chunk, by activity.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct WriterEffort {
     pub(super) encode: Duration,
@@ -27,7 +27,7 @@ pub(super) struct WriterEffort {
     pub(super) cpu: Option<Duration>,
 }
 
-/// What an attempt is about to commit.
+/// The rows and bytes that an attempt is about to commit.
 #[derive(Default)]
 pub(super) struct Sums {
     pub(super) rows: u64,
@@ -35,7 +35,7 @@ pub(super) struct Sums {
     /// Rows that the server has dropped.
     pub(super) ignored: u64,
     pub(super) checksum: crc32fast::Hasher,
-    /// When the first of them was sent.
+    /// The time at which the first of them was sent.
     pub(super) since: Option<Instant>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Open<'a> {
     pub(super) held: Vec<SourceBatch>,
     /// Rows that were refused before they were sent, also some behind a cut.
     pub(super) refused: Vec<u64>,
-    /// What its rows took in memory, once all are here.
+    /// The bytes that the rows took in memory, once all have arrived.
     pub(super) bytes: u64,
     /// The writer has ended it before the reader did: the next begins where it ends.
     pub(super) is_cut: bool,
@@ -84,7 +84,7 @@ impl Open<'_> {
         CommittedChunk { rows, lane: self.lane, refused, row_count, checksum }
     }
 
-    /// Whether the chunk, which has failed, may be loaded in parts, or once more.
+    /// Returns true if the failed chunk may be loaded in parts, or once more.
     pub(super) fn may_repeat(&self, error: &Error, shared: &Shared<'_>) -> bool {
         let bisects = match error {
             Error::Server(error) => self.bisecting(error, shared).is_some(),
@@ -117,7 +117,7 @@ pub(super) fn begin<'c>(
     client.bulk_load(&job.plan)
 }
 
-/// Whether the end of the rows commits them.
+/// Returns true if the end of the rows commits them.
 pub(super) fn commits_itself(job: &Job<'_>, shared: &Shared<'_>) -> bool {
     job.plan.transaction == BatchTransaction::Autocommit && !shared.is_within
 }

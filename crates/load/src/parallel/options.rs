@@ -10,22 +10,22 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Batches of a source.
 pub type SourceBatches<'a> = Box<dyn Iterator<Item = Result<SourceBatch, BoxError>> + Send + 'a>;
 
-/// How many connections write.
+/// The number of connections that write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writers {
-    /// This many.
+    /// A fixed number of connections.
     Fixed(usize),
     /// As many as make the load faster, found by measuring; at most this many.
     Auto(usize),
 }
 
-/// How a load goes. The default is one writer on the caller's connection, and no second try.
+/// The options of a load over connections. The default is one writer on the caller's connection, and no second try.
 pub struct ParallelOptions<'a> {
     /// Connections.
     pub writers: Writers,
-    /// What is tried again.
+    /// The errors that are retried, and the time limit.
     pub retry: RetryPolicy,
-    /// Where committed rows are recorded.
+    /// The record of committed rows.
     pub ledger: Option<&'a Ledger>,
     /// Time for the whole load.
     pub time_limit: Option<Duration>,
@@ -64,7 +64,7 @@ pub trait CommitWatch: Sync {
 /// A batch that is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommittedBatch {
-    /// Its rows.
+    /// The number of committed rows.
     pub rows: u64,
     /// Bytes of its rows as they were sent, and the time from the first of them to the confirmation. None where the answer was
     /// lost, and the ledger has the batch.
@@ -74,12 +74,12 @@ pub struct CommittedBatch {
 /// Nobody hears.
 impl CommitWatch for () {}
 
-/// One source of a load.
+/// A source of a load.
 pub struct ParallelSource<'a> {
-    /// How its rows are loaded.
+    /// The plan of the source.
     pub plan: LoadPlan,
-    /// What happens to rows that cannot be loaded.
+    /// The treatment of rows that cannot be loaded.
     pub tolerance: Option<&'a Tolerance<'a>>,
-    /// Its rows.
+    /// The rows of the source.
     pub batches: SourceBatches<'a>,
 }

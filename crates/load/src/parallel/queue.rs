@@ -11,7 +11,7 @@ use std::{
 
 use super::chunk::{Chunk, Queued};
 
-/// How often those who wait look whether the load is to stop.
+/// The interval at which waiting threads check whether the load is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Chunks on their way from readers to writers.
@@ -50,7 +50,7 @@ pub(super) struct WritingEnd<'q>(&'q ChunkQueue<'q>);
 #[derive(Debug)]
 pub(super) struct Unwanted;
 
-/// What a writer gets.
+/// The answer to a writer that asks for work.
 pub(super) enum Taken {
     /// A chunk, or why there are no more of a source.
     Next(Queued),

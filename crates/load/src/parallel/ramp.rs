@@ -27,13 +27,13 @@ pub(crate) struct Ramp {
 /// A number of writers that was tried, and its throughput.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RampStep {
-    /// When it was judged, from the start of the load.
+    /// The time of the judgement, from the start of the load.
     pub at: Duration,
     /// Writers.
     pub writers: usize,
     /// Bytes a second that they sent together.
     pub bytes_per_second: f64,
-    /// Whether that many stayed.
+    /// True if the number of writers was kept.
     pub kept: bool,
 }
 
@@ -76,12 +76,12 @@ impl Ramp {
         (self.most, self.wanted, self.settled) = (running.max(1), running.max(1), true);
     }
 
-    /// Whether the number stays.
+    /// Returns true if the number of writers no longer changes.
     pub(crate) fn is_settled(&self) -> bool {
         self.settled
     }
 
-    /// What was tried.
+    /// Returns the steps that were tried.
     pub(crate) fn steps(&self) -> &[RampStep] {
         &self.steps
     }

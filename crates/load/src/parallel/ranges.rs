@@ -44,17 +44,17 @@ impl RowRanges {
         text.split(',').map(range).collect()
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.0.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// Whether there is no row.
+    /// Returns true if there is no row.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether row `row` is one of them.
+    /// Returns true if `row` is in one of the ranges.
     pub fn contains(&self, row: u64) -> bool {
         self.range_at(row).is_some_and(|range| range.start <= row)
     }

@@ -8,7 +8,7 @@ use crate::report::{LoadReport, Phases, bytes, grouped};
 /// The part of all processors above which they are said to be the limit.
 const PROCESSOR_BOUND: f64 = 0.8;
 
-/// What a load with several writers did.
+/// The report of a load over one connection or several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParallelReport {
     /// Rows, bytes and times of all writers together.
@@ -23,14 +23,14 @@ pub struct ParallelReport {
     pub retry_notes: Vec<RetryNote>,
     /// Rows that an earlier run had committed.
     pub rows_skipped: u64,
-    /// What limited the speed of the load.
+    /// The limit of the load's speed.
     pub limit: Limit,
 }
 
 /// Something that failed and was tried again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryNote {
-    /// When, from the start of the load.
+    /// The time since the start of the load.
     pub at: Duration,
     /// The writer, from 0.
     pub writer: usize,
@@ -38,11 +38,11 @@ pub struct RetryNote {
     pub reason: String,
     /// The error.
     pub error: String,
-    /// How long the writer waited.
+    /// The time that the writer waited.
     pub waited: Duration,
 }
 
-/// What limited the speed of a load.
+/// The part that limited the speed of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// Reading the source.
@@ -92,7 +92,7 @@ impl fmt::Display for ParallelReport {
     }
 }
 
-/// What took most of the time, of the reader's or of the writers'.
+/// Finds the activity of the reader or of the writers that took most of the time.
 pub(super) fn limit(load: &LoadReport, writers: usize) -> Limit {
     let elapsed = load.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
     let Phases { read, encode, send, wait } = load.phases;

@@ -24,7 +24,7 @@ const LANE_BYTES: u64 = 16 << 20;
 /// Retries that are described; all are counted.
 const NOTES_MAX: usize = 1000;
 
-/// Who cuts rows into transactions.
+/// The thread that cuts rows into transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
     /// The reader: a chunk is handed over when it has all its rows, to whichever writer is free.
@@ -35,7 +35,7 @@ pub(super) enum Cut {
     Encoder,
 }
 
-/// What a load of any number of writers is given.
+/// The terms of a load that do not depend on its number of writers.
 pub(super) struct Terms<'a> {
     pub(super) ledger: Option<&'a Ledger>,
     pub(super) retry: RetryPolicy,
@@ -79,7 +79,7 @@ pub(super) struct Shared<'a> {
     ended: AtomicU64,
     failure: Mutex<Option<Failure>>,
     notes: Mutex<Notes>,
-    /// Of each writer, by its number.
+    /// The handle that cancels each writer's request, by the writer's number.
     lines: Mutex<Vec<Option<CancelHandle>>>,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct Counters {
     pub(super) retries: AtomicU64,
 }
 
-/// How fast writers are while there are so many of them.
+/// The speed of the writers while their number is the same.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Pace {
     /// Grows with every change of their number.
@@ -112,7 +112,7 @@ pub(crate) struct Pace {
     pub(crate) busy: Duration,
 }
 
-/// What ended a load.
+/// The error that ended a load.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) error: Error,
@@ -203,7 +203,8 @@ impl<'a> Shared<'a> {
         self.ended.fetch_max(taken, Ordering::SeqCst);
     }
 
-    /// How long it took until the last writer had loaded its last rows. What is asked of its session afterwards does not count.
+    /// Returns the time until the last writer had loaded its last rows. Questions to its session afterwards do not
+    /// count.
     pub(super) fn ended(&self) -> Duration {
         Duration::from_micros(self.ended.load(Ordering::SeqCst))
     }
@@ -223,7 +224,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// How fast the writers are.
+    /// Returns the present speed of the writers.
     pub(super) fn pace(&self) -> Pace {
         *lock(&self.pace)
     }
@@ -253,7 +254,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// What ended the load.
+    /// Takes the error that ended the load.
     pub(super) fn take_failure(&self) -> Option<Failure> {
         lock(&self.failure).take()
     }
@@ -300,7 +301,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Whether the caller has stopped the load.
+/// Returns true if the caller has stopped the load.
 fn is_cancelled(error: &Error) -> bool {
     match error {
         Error::Cancelled => true,

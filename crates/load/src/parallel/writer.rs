@@ -36,7 +36,7 @@ use crate::{
 const PIECES_MAX: usize = 8;
 /// The same for a writer that is alone: what can be encoded while the server commits.
 const PIECES_MAX_ALONE: usize = 24;
-/// How often a waiting writer looks whether the load is to stop.
+/// The interval at which a waiting writer checks whether the load is to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 
 /// Loads chunks until there are none, the load stops, or this writer is not wanted any more.
@@ -129,18 +129,18 @@ struct Writer<'a, 'c> {
 
 /// Rows of a chunk that are loaded together.
 struct Part {
-    /// Which of the chunk's good rows.
+    /// The range of the chunk's good rows.
     held: Range<usize>,
     /// Why the last attempt failed; `None` before the first.
     failed: Option<Error>,
 }
 
-/// What became of the first attempt to load a chunk.
+/// The result of the first attempt to load a chunk.
 enum Attempt {
     Done,
     /// The chunk was not completed, and why is known elsewhere.
     Ended,
-    /// It failed with so many rows sent.
+    /// The attempt failed after rows were sent.
     Failed {
         error: Error,
         rows: u64,
@@ -499,8 +499,8 @@ impl<'a> Writer<'a, '_> {
         done
     }
 
-    /// Whether the ledger has a chunk whose commit was not answered. It stays locked in the transaction that this begins, so
-    /// that the chunk cannot come twice.
+    /// Returns true if the ledger has a chunk whose commit was not answered. The entry stays locked in the
+    /// transaction that this begins, so the chunk cannot come twice.
     fn look_up(&mut self, ledger: &Ledger, source: usize, first_row: u64) -> Result<bool, Error> {
         let client = self.ready()?;
         client.begin(Isolation::Current)?;

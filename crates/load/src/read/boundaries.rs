@@ -26,7 +26,7 @@ pub(crate) struct Boundaries {
     pub(crate) reason: String,
 }
 
-/// How boundaries may be looked for.
+/// The means by which boundaries may be searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Search {
     /// Ranges to aim at.
@@ -172,7 +172,7 @@ fn ends(client: &mut Client, source: &RowSource, key: &SplitKey) -> Result<Optio
     }
 }
 
-/// Whether there are rows everywhere: the first rows behind some of the boundaries are different ones.
+/// Returns true if the boundaries divide real rows: the first rows behind some of them are different ones.
 fn lie_evenly(
     client: &mut Client,
     source: &RowSource,

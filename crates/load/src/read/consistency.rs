@@ -9,7 +9,7 @@ use std::{fmt, str::FromStr, thread};
 use super::row_source::RowSource;
 use crate::{client::Client, config::Config, error::Error};
 
-/// What all readers see.
+/// The point in time that all readers see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Consistency {
     /// Each statement sees what is committed when it runs, by the server's isolation level.

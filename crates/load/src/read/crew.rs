@@ -12,7 +12,7 @@ use tds::Column;
 use super::error::ReadError;
 use crate::{client::CancelHandle, error::Error, shared_client::Waited};
 
-/// How long the last readers get to hear that they are to stop, before they hear it again.
+/// The interval at which the last readers are asked again to stop.
 const PULSE: Duration = Duration::from_millis(100);
 /// Into so many parts for each reader what is left is divided at least, where ranges are joined.
 const SHARES_A_READER: usize = 4;
@@ -24,12 +24,12 @@ pub(crate) struct Crew {
     joining: Joining,
 }
 
-/// Which ranges may be read as one.
+/// The ranges that may be joined into one statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Joining {
     /// Neighbours among these may.
     pub(crate) joinable: Range<usize>,
-    /// So many at most.
+    /// The largest number of ranges to join.
     pub(crate) most: usize,
 }
 
@@ -41,14 +41,15 @@ struct State {
     present: usize,
     /// Readers that have taken a range.
     worked: usize,
-    /// Which readers have one now.
+    /// True for each reader that has a range now.
     at_work: Vec<bool>,
     stopped: bool,
     failure: Option<Error>,
     handles: Vec<Option<CancelHandle>>,
-    /// What each reader's connection had received before its first statement; `None`: rows have come since.
+    /// The bytes that each reader's connection had received before its first statement; `None` once rows have come
+    /// since.
     before_rows: Vec<Option<u64>>,
-    /// What the first statement returned; all others must return the same.
+    /// The columns that the first statement returned; all others must return the same.
     columns: Option<(Vec<Column>, SchemaRef)>,
 }
 
@@ -111,7 +112,8 @@ impl Crew {
         }
     }
 
-    /// How many ranges a reader takes at a time: fewer towards the end, so that all readers have work until then.
+    /// Returns the number of ranges that a reader takes at a time: fewer towards the end, so that no reader runs
+    /// out of work early.
     fn run(&self, state: &State) -> usize {
         let Joining { joinable, most } = &self.joining;
         if !joinable.contains(&state.next_range) {
@@ -224,7 +226,7 @@ impl Crew {
         }
     }
 
-    /// Whether ranges are left that no reader has taken.
+    /// Returns true if ranges are left that no reader has taken.
     pub(crate) fn has_ranges(&self) -> bool {
         let state = self.lock();
         !state.stopped && state.next_range < self.ranges

@@ -3,7 +3,7 @@
 /// The failure of a request that led to this one.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// What is wrong with a read by several connections, or went wrong in it.
+/// An error in the options or the course of a read by several connections.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The rows cannot be split by this column.
@@ -24,15 +24,15 @@ pub enum ReadError {
     Unresumable {
         /// The range, from 1.
         range: usize,
-        /// How its reading ended.
+        /// The error that ended the reading.
         source: Cause,
     },
     /// A reader lost its transaction, or the lock was lost, and the rows would not be of one point in time.
     #[error("the {consistency} of this read is lost: {source}")]
     Inconsistent {
-        /// What was asked for.
+        /// The requested consistency.
         consistency: &'static str,
-        /// How it was lost.
+        /// The error by which it was lost.
         source: Cause,
     },
     /// The rows of a range have other columns than the ranges before.

@@ -26,7 +26,7 @@ pub(crate) fn boundaries(least: &Value, most: &Value, count: usize) -> Option<Ve
     Some(found)
 }
 
-/// Where a value stands among those of its type.
+/// Returns the position of a value among all values of its type.
 fn position(value: &Value) -> Option<u128> {
     match OrderedValue::of(value)? {
         OrderedValue::Number(number) => Some(number as u128 ^ SIGN),
@@ -41,7 +41,7 @@ pub(crate) fn next(value: &Value) -> Option<Value> {
     value_at(value, at).filter(is_in_calendar)
 }
 
-/// Whether a date or time is one: the position behind the last one is none.
+/// Returns true if a date or time is in the calendar: the position behind the last one is not.
 fn is_in_calendar(value: &Value) -> bool {
     /// Days from 0001-01-01 to behind 9999-12-31, and from 1900-01-01.
     const DAYS: i32 = 3_652_059;

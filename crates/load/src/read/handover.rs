@@ -11,7 +11,7 @@ use arrow::record_batch::RecordBatch;
 use super::options::RANGE_BYTES;
 use crate::shared_client::Waited;
 
-/// What an error of a sink is.
+/// The error type of a sink.
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Takes the rows of ranges, each range from one thread at a time, different ranges from several.
@@ -51,7 +51,7 @@ struct State {
     head: usize,
     /// From `head` on.
     queues: VecDeque<Queue>,
-    /// How many ranges may be open at a time.
+    /// The number of ranges that may be open at a time.
     window: usize,
     stopped: bool,
     /// The consumer waits for rows.
@@ -87,7 +87,7 @@ impl Handover {
         self.changed.notify_all();
     }
 
-    /// Whether the consumer waits for rows.
+    /// Returns true if the consumer waits for rows.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.lock().is_waited_for
     }

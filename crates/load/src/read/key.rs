@@ -10,7 +10,7 @@ pub type Parameter = (String, SqlType, Value);
 /// A column whose values split rows into ranges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitKey {
-    /// Its name.
+    /// The name of the column.
     pub name: String,
     /// As the server describes it.
     pub column: Column,
@@ -74,7 +74,7 @@ impl SplitKey {
         quoted(&self.name)
     }
 
-    /// Whether the column may be NULL.
+    /// Returns true if the column may be NULL.
     pub(crate) fn is_nullable(&self) -> bool {
         self.column.flags.is_nullable()
     }
@@ -100,7 +100,7 @@ impl SplitKey {
         }
     }
 
-    /// What the column is compared with, and the parameter that it needs.
+    /// Returns the SQL text that the column is compared with, and its parameter.
     pub(crate) fn operand(&self, name: &str, value: &Value) -> (String, Parameter) {
         let declared = match self.column.sql_type() {
             SqlType::RowVersion => SqlType::Binary { length: 8 },

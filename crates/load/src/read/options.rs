@@ -12,7 +12,7 @@ pub(crate) const READERS_MAX: usize = 64;
 /// Most readers that `auto` tries.
 pub(crate) const AUTO_READERS_MAX: usize = 16;
 
-/// How many connections read.
+/// The number of connections that read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
     /// This many, if there are as many ranges.
@@ -50,14 +50,14 @@ impl fmt::Display for Readers {
     }
 }
 
-/// How to read while disturbing other sessions little.
+/// The limits of a read that should disturb other sessions little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gentle {
-    /// How long a statement should take; its number of rows is chosen accordingly.
+    /// The target duration of a statement, which decides its number of rows.
     pub statement_time: Duration,
-    /// How long a reader rests between two statements.
+    /// The rest of a reader between two statements.
     pub pause: Duration,
-    /// How long a statement waits for a lock before it is tried again later.
+    /// The time that a statement waits for a lock before it is tried again later.
     pub lock_timeout: Duration,
 }
 
@@ -74,17 +74,17 @@ impl Default for Gentle {
 /// Settings of a read. The [plan](super::SplitPlan) chooses a value, with a reason, for each setting that is `None`.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
-    /// How many connections read.
+    /// The number of connections that read.
     pub readers: Readers,
     /// The column that splits the rows; without one, a table's clustered key.
     pub split_by: Option<String>,
-    /// How many ranges to aim at.
+    /// The number of ranges to aim at.
     pub ranges: Option<usize>,
     /// Estimated bytes that a range should have.
     pub range_bytes: u64,
     /// Each range is a result of its own: neighbours are not read as one.
     pub keeps_ranges: bool,
-    /// What all readers see.
+    /// The point in time that all readers see.
     pub consistency: Consistency,
     /// Short statements, and no transaction beyond one.
     pub gentle: Option<Gentle>,
@@ -92,9 +92,9 @@ pub struct ReadOptions {
     pub form: Form,
     /// Rows of a record batch.
     pub batch_rows: Option<usize>,
-    /// How long a range is tried again after transient errors without progress.
+    /// The time for which a range is retried after transient errors without progress.
     pub retry_for: Duration,
-    /// How long the first connection, and the look at the rows, are tried again after transient errors.
+    /// The time for which the first connection and the look at the rows are retried after transient errors.
     pub beginning: RetryPolicy,
     /// Hears of the first failure of a beginning that is tried again.
     pub hears: fn(&Error),

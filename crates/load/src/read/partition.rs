@@ -8,7 +8,7 @@ use tds::{
 use super::{key::Parameter, split_plan::SplitPlan};
 use crate::client::Client;
 
-/// What the bytes begin with; the digit is their version.
+/// The first bytes of the encoding; the digit is its version.
 const MAGIC: &[u8] = b"bulkwire partition 1\n";
 const PARAMETERS_MAX: usize = 2100;
 
@@ -19,7 +19,7 @@ pub struct Partition {
     pub database: String,
     /// The statement.
     pub sql: String,
-    /// Its parameters.
+    /// The parameters of the query.
     pub parameters: Vec<Parameter>,
     /// The columns that it returned when the plan was made.
     pub columns: Vec<Column>,
@@ -28,10 +28,10 @@ pub struct Partition {
 /// Bytes that are no partition.
 #[derive(Debug, thiserror::Error)]
 pub enum PartitionError {
-    /// They begin differently.
+    /// The bytes do not begin as a partition does.
     #[error("the bytes are not a partition of this driver's version")]
     Foreign,
-    /// They are damaged.
+    /// The bytes are damaged.
     #[error("the partition is damaged: {0}")]
     Damaged(#[from] DecodeError),
 }

@@ -35,7 +35,7 @@ const GENTLE_ROWS_MIN: u64 = 100;
 /// A gentle reader holds a statement's rows until it is over: at most so many batches.
 const GENTLE_BATCHES_MAX: u64 = 4;
 
-/// What all readers of a read share.
+/// The state that all readers of a read share.
 pub(crate) struct Reading {
     pub(crate) config: Config,
     pub(crate) plan: SplitPlan,
@@ -46,7 +46,7 @@ pub(crate) struct Reading {
     figures: Mutex<Figures>,
 }
 
-/// How far a range has been read.
+/// The progress within a range.
 #[derive(Default)]
 struct Place {
     /// Rows that the sink has.
@@ -58,7 +58,7 @@ struct Place {
     page_rows: Option<u64>,
 }
 
-/// How an attempt to read a range ends, if it does not fail.
+/// The end of an attempt to read a range that did not fail.
 #[derive(PartialEq)]
 enum Ended {
     Complete,

@@ -8,28 +8,28 @@ use std::{
 use super::reader::Reading;
 use crate::parallel::{ConnectionRamp, Pace};
 
-/// How often readers are looked at.
+/// The interval at which readers are observed.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long new readers have to connect and begin, before they are measured without those that have not.
+/// The time that new readers have to connect and begin. Later, the speed is measured without the late ones.
 const BEGINNING_MAX: Duration = Duration::from_secs(2);
-/// How long readers are left alone when all of them have begun: the first bytes come from buffers.
+/// The rest after all readers have begun: the first bytes come from buffers and would distort the speed.
 const SETTLING: Duration = Duration::from_millis(60);
-/// How long speed is measured.
+/// The time over which speed is measured.
 const MEASURED: Duration = Duration::from_millis(200);
-/// How long to wait until readers are measured again, if the consumer was the limit.
+/// The pause before the next measurement, if the consumer was the limit.
 const PAUSE: Duration = Duration::from_secs(1);
 /// A consumer that waits for rows less than this part of the time is the limit.
 const IDLE_MIN: f64 = 0.1;
 
-/// Who takes the rows of all readers in order.
+/// The consumer that takes the rows of all readers in order.
 pub(super) struct Consumer {
     /// Lets so many readers read ahead.
     pub(super) widen: Box<dyn Fn(usize) + Send>,
-    /// Whether it waits for rows.
+    /// Returns true while the consumer waits for rows.
     pub(super) is_idle: Box<dyn Fn() -> bool + Send>,
 }
 
-/// What was seen of so many readers.
+/// The measurement of one number of readers.
 struct Seen {
     pace: Pace,
     /// Part of the time in which the consumer waited for rows.

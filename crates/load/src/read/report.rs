@@ -18,16 +18,16 @@ pub struct ReadReport {
     pub retries: u64,
     /// The consistency that all rows have.
     pub consistency: Consistency,
-    /// What `auto` measured: number of readers, and bytes of record batches a second.
+    /// The measurements of `auto`: number of readers, and bytes of record batches a second.
     pub trials: Vec<(usize, f64)>,
-    /// What limited the speed of the read.
+    /// The limit of the read's speed, in words.
     pub limit: String,
 }
 
 /// Less is no gain worth a word.
 const GAIN: f64 = 1.1;
 
-/// What is known at the end of what kept a read from being faster.
+/// The shares of time by which the limit of a read is judged at its end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares {
     /// Part of the time in which who takes the rows was at work.

@@ -3,12 +3,12 @@
 use super::{key::Parameter, key_range::Condition};
 use crate::table_name::{TableName, quoted};
 
-/// What is read.
+/// The source of a read: a table or a query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RowSource {
     /// A table or a view, all columns or those named.
     Table {
-        /// Its name.
+        /// The name of the table.
         name: TableName,
         /// The columns, in this order.
         columns: Option<Vec<String>>,
@@ -19,7 +19,7 @@ pub enum RowSource {
     Query {
         /// One SELECT. To be split it must be one that may stand in FROM: without ORDER BY and common tables.
         sql: String,
-        /// Its parameters.
+        /// The parameters of the query.
         parameters: Vec<Parameter>,
     },
 }
@@ -43,7 +43,7 @@ impl RowSource {
         }
     }
 
-    /// What stands behind FROM.
+    /// Returns the SQL text that goes behind FROM.
     pub(crate) fn from(&self) -> String {
         match self {
             Self::Table { name, .. } => name.to_string(),

@@ -42,15 +42,15 @@ const ROW_BYTES_GUESS: u64 = 100;
 /// A read that is ready to run. `Display` prints every choice with its reason.
 #[derive(Debug, Clone)]
 pub struct SplitPlan {
-    /// What is read.
+    /// The table or query to read.
     pub source: RowSource,
     /// The column that splits the rows.
     pub key: Option<SplitKey>,
     /// The ranges, in the order of the key. Together they have every row once.
     pub ranges: Vec<KeyRange>,
-    /// How many connections read.
+    /// The number of connections that read.
     pub readers: Readers,
-    /// What all readers see.
+    /// The point in time that all readers see.
     pub consistency: Consistency,
     /// Short statements, and no transaction beyond one.
     pub gentle: Option<Gentle>,
@@ -184,7 +184,7 @@ impl SplitPlan {
         }
     }
 
-    /// Which ranges may be read as one.
+    /// Returns the ranges that may be joined into one statement.
     pub(crate) fn joining(&self) -> Joining {
         let is_values = |range: &KeyRange| matches!(range, KeyRange::Values { .. });
         let first = self.ranges.iter().position(is_values).unwrap_or_default();
@@ -344,7 +344,7 @@ impl fmt::Display for SplitPlan {
     }
 }
 
-/// What is known of the size of a source.
+/// The size of a source, as far as it is known.
 #[derive(Clone, Copy)]
 struct Size {
     rows: Option<u64>,
@@ -375,7 +375,7 @@ fn along_partitions(found: Boundaries, partitioning: Option<&Partitioning>, rang
     }
 }
 
-/// How many ranges to aim at, and how many of them may be read as one.
+/// Returns the number of ranges to aim at, and the number of them that may be joined.
 fn wanted(size: Size, options: &ReadOptions) -> (usize, usize) {
     let Size { rows, row_bytes } = size;
     let wanted = wanted_ranges(rows, row_bytes, options);

@@ -5,7 +5,7 @@ use std::fmt;
 /// The column of a stage that says what each row does, by [`code`](RowAction::code).
 pub const ACTION_COLUMN: &str = "__bulkwire_action";
 
-/// What a row does to the row of the table that has its key.
+/// The effect of a row on the table's row with the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowAction {
     /// It is new. A row with its key is an error.
@@ -38,7 +38,7 @@ impl RowAction {
         Self::ALL.into_iter().find(|action| action.word().eq_ignore_ascii_case(word))
     }
 
-    /// What stands for it in a stage.
+    /// Returns the number that stands for the action in a stage.
     pub fn code(self) -> u8 {
         match self {
             Self::Insert => 1,

@@ -46,7 +46,7 @@ pub enum StageError {
     Filled {
         /// The table.
         table: String,
-        /// Its rows.
+        /// The number of rows in the table.
         rows: u64,
         /// The strategy.
         strategy: &'static str,
@@ -56,7 +56,7 @@ pub enum StageError {
     Obstacles {
         /// The table.
         table: String,
-        /// What it has.
+        /// The obstacles of the table.
         obstacles: Vec<Obstacle>,
     },
     /// Somebody else has filled the table since the load began.
@@ -86,7 +86,7 @@ pub enum StageError {
         table: String,
         /// The server's words.
         switch: String,
-        /// What would be lost.
+        /// The objects that would be lost.
         obstacles: Vec<Obstacle>,
     },
     /// A later source lacks a column that an earlier one has.

@@ -40,8 +40,8 @@ pub(super) fn reason(target: &TableDescription, options: &LoadOptions) -> &'stat
     }
 }
 
-/// Whether a heap should come first, as far as the description of the table tells. What could turn out differently from a
-/// load into the table itself excludes it: constraints, triggers, identities.
+/// Returns true if loading into a heap first should pay, by the description of the table. Constraints, triggers and
+/// identities exclude it, because the result could differ from a direct load.
 pub(crate) fn is_worth_it(target: &TableDescription, mode: &Mode, options: &LoadOptions) -> bool {
     // Rows that come in order are added at the end of the clustered tree, whatever the number of batches. In other indexes they
     // belong everywhere all the same.
@@ -81,7 +81,7 @@ pub(crate) fn is_worth_it(target: &TableDescription, mode: &Mode, options: &Load
         && !target.indexes.iter().any(|index| index.ignores_duplicate_keys || index.is_disabled)
 }
 
-/// Whether the table has indexes besides the clustered one.
+/// Returns true if the table has indexes besides the clustered one.
 fn has_secondary(target: &TableDescription) -> bool {
     target.secondary_indexes().next().is_some()
 }

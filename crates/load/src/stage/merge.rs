@@ -13,7 +13,7 @@ use crate::{
     table_name::{TableName, quoted},
 };
 
-/// How rows go from a stage into a table by key.
+/// Moves rows from a stage into a table by key.
 #[derive(Debug, Clone)]
 pub struct Merge {
     target: TableName,
@@ -24,14 +24,14 @@ pub struct Merge {
     keeps_identity: bool,
 }
 
-/// What rows of a stage do.
+/// The effect of a stage's rows on the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeKind {
     /// Those with a known key update it, the others are inserted.
     Upsert,
     /// Those with a known key do nothing, the others are inserted.
     InsertNew,
-    /// What the [action](super::RowAction) of each says.
+    /// Each row names its own [action](super::RowAction).
     ByAction,
 }
 
@@ -46,7 +46,7 @@ struct MergeColumn {
     binary: &'static str,
 }
 
-/// How it is seen that a value is another one.
+/// The comparison that detects a changed value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
     /// By the type's own equality.
@@ -237,7 +237,7 @@ impl Merge {
         self.names(self.key_columns(), prefix)
     }
 
-    /// Whether each row says what it does.
+    /// Returns true if each row names its own action.
     pub(super) fn is_directed(&self) -> bool {
         self.kind == MergeKind::ByAction
     }

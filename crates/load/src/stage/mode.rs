@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use super::error::StageError;
 
-/// What a load does with existing rows.
+/// The effect of a load on existing rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Mode {
     /// Existing rows stay; the rows of the source are added.
@@ -79,7 +79,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// How rows reach the table.
+/// The way in which rows reach the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
     /// The plan chooses by mode and table.

@@ -5,7 +5,7 @@ use std::fmt;
 /// Something of a table that its stage cannot have, or that would be lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
-    /// Its kind.
+    /// The kind of the obstacle.
     pub kind: ObstacleKind,
     /// Name; empty if the obstacle concerns the table as a whole.
     pub name: String,
@@ -15,7 +15,7 @@ pub struct Obstacle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ObstacleKind {
-    /// It is no table.
+    /// The target is a view rather than a table.
     View,
     /// The table is a temporary one, which belongs to one session.
     TemporaryTable,
@@ -82,7 +82,8 @@ pub enum ObstacleKind {
 }
 
 impl ObstacleKind {
-    /// Whether the table keeps the object when rows are switched in, but loses it when another table gets its name.
+    /// Returns true if the table keeps the object when rows are switched in, but loses it when another table gets
+    /// its name.
     pub fn stops_rename_only(self) -> bool {
         matches!(
             self,

@@ -28,7 +28,7 @@ impl PendingKeys<'_> {
         })
     }
 
-    /// Whether the table has the mark.
+    /// Returns true if the table has the mark.
     ///
     /// # Errors
     /// Those of the query.

@@ -20,14 +20,14 @@ use crate::{
     plan::Choice,
 };
 
-/// How a load's rows reach a table.
+/// The plan by which a load's rows reach a table.
 #[derive(Debug, Clone)]
 pub struct StagePlan {
-    /// What happens to existing rows.
+    /// The effect on existing rows.
     pub mode: Mode,
     /// The strategy; [`Strategy::Auto`] only for modes by key, for which there is only one.
     pub strategy: Strategy,
-    /// What follows from both.
+    /// The route that follows from the mode and the strategy.
     pub route: Route,
     /// Every choice with its reason, to be printed with those of the [load plan](crate::LoadPlan).
     pub choices: Vec<Choice>,
@@ -56,7 +56,7 @@ fn recounted(
     Ok(Some(TableDescription { rows, ..target.clone() }))
 }
 
-/// Where the rows go.
+/// The route of the rows.
 #[derive(Debug, Clone)]
 pub enum Route {
     /// Into the table.
@@ -215,8 +215,8 @@ fn decide(
     }
 }
 
-/// Whether a stage's rows may come into partitions of a table that has rows in others. A stage counts identities from the
-/// beginning, and would repeat those of the rows that are there.
+/// Returns true if a stage's rows may go into empty partitions of a table that has rows in others. A table with an
+/// identity is excluded: the stage counts identities from the beginning and would repeat existing ones.
 fn has_empty_partition(target: &TableDescription) -> bool {
     target.partitioning.as_ref().is_some_and(|partitioning| partitioning.rows.contains(&0))
         && !target.columns.iter().any(|column| column.is_identity)

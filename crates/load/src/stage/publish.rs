@@ -19,7 +19,7 @@ use crate::{
     table_name::{TableName, literal, quoted},
 };
 
-/// What a stage brought.
+/// The result of publishing a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     /// Rows that the target did not have.
@@ -36,7 +36,7 @@ pub struct Published {
     pub how: How,
 }
 
-/// How a stage's rows came into the target.
+/// The way in which a stage's rows came into the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
     /// `ALTER TABLE ... SWITCH`.
@@ -97,7 +97,7 @@ impl fmt::Display for Published {
     }
 }
 
-/// What is done in the transaction of a publication, before it is committed.
+/// Runs in the transaction of a publication, before it is committed.
 pub type BeforeCommit<'a> = &'a mut dyn FnMut(&mut Client) -> Result<(), Error>;
 
 impl Stage {
@@ -255,7 +255,7 @@ impl Stage {
         }
     }
 
-    /// Whether the target may have rows, in other partitions than those that the stage has rows of.
+    /// Returns true if the target may have rows in other partitions than those of the stage.
     fn fills_partitions(&self) -> bool {
         matches!(self.kind, StageKind::Swap { fills_partitions: true, .. })
     }
@@ -349,7 +349,7 @@ fn partition_number(division: &Division, prefix: &str) -> String {
 const VALUES_MAX: usize = 1000;
 const SAVE_POINT: &str = "bulkwire_publish";
 
-/// What is to be known of a stage before its rows are gone.
+/// The facts about a stage that are read before its rows are gone.
 struct StageFacts {
     /// As the catalogue counts them.
     rows: u64,

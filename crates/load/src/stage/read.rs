@@ -193,7 +193,7 @@ fn catalogue_batch(table: &TableName) -> String {
     .join(";\n")
 }
 
-/// What hangs on a table beside its definition: a word for the kind, and a name.
+/// Builds the query for objects that depend on a table beside its definition: a word for the kind, and a name.
 fn other_obstacles_query(id: &str) -> String {
     // Texts of the catalogue have collations of their own, which cannot be joined with those of names.
     let one = |text: &str| format!("{text} COLLATE DATABASE_DEFAULT");
@@ -392,8 +392,8 @@ fn index(
     })
 }
 
-/// Where an index lies. Beside a partitioned table the default file group has to be named too: without a name an index would be
-/// partitioned as the table is.
+/// Returns the file group or partition scheme of an index. Beside a partitioned table the default file group has to
+/// be named too: without a name an index would be partitioned as the table is.
 fn data_space(
     row: &CatalogueRow<'_>,
     columns: &ValueTable,

@@ -14,7 +14,7 @@ pub struct TableShape {
     pub indexes: Vec<IndexShape>,
     /// Compression of a heap.
     pub heap_compression: Compression,
-    /// Where the rows lie, if it is not the default file group.
+    /// The file group or partition scheme of the rows, if it is not the default file group.
     pub space: Option<DataSpace>,
     /// File group of large values, if it is not the default one.
     pub large_value_file_group: Option<String>,
@@ -24,7 +24,7 @@ pub struct TableShape {
     pub foreign_keys: Vec<ForeignKeyShape>,
     /// `LOCK_ESCALATION`, if it is not `TABLE`.
     pub lock_escalation: Option<String>,
-    /// What a second table cannot have.
+    /// The objects that a second table cannot have.
     pub obstacles: Vec<Obstacle>,
 }
 
@@ -35,7 +35,7 @@ pub struct ColumnShape {
     pub name: String,
     /// Type as CREATE TABLE takes it; an alias type keeps its name.
     pub type_text: String,
-    /// Whether it takes NULL.
+    /// True if the column takes NULL.
     pub is_nullable: bool,
     /// Collation of a character column.
     pub collation: Option<String>,
@@ -80,7 +80,7 @@ pub struct DefaultShape {
     pub definition: String,
 }
 
-/// How an index stores its rows.
+/// The storage of an index's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexKind {
     /// The rows themselves, in a B-tree.
@@ -105,7 +105,7 @@ pub enum KeyKind {
 /// Compression of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compression {
-    /// None, or a columnstore's own.
+    /// No compression, or a columnstore's own.
     #[default]
     None,
     /// ROW.
@@ -147,20 +147,20 @@ pub struct IndexShape {
     pub is_for_sequential_keys: bool,
     /// DATA_COMPRESSION.
     pub compression: Compression,
-    /// Where it lies, if that is not the default file group.
+    /// The file group or partition scheme of the index, if it is not the default file group.
     pub space: Option<DataSpace>,
 }
 
-/// Where rows lie.
+/// A file group or partition scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataSpace {
     /// Name of the file group or the partition scheme.
     pub name: String,
-    /// How the partition scheme divides the rows; `None` for a file group.
+    /// The division of the rows by the partition scheme; `None` for a file group.
     pub division: Option<Division>,
 }
 
-/// How a partition scheme divides rows.
+/// The division of rows by a partition scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Division {
     /// The partition function.
@@ -178,7 +178,7 @@ pub struct CheckShape {
     pub name: String,
     /// The condition, in parentheses.
     pub definition: String,
-    /// Whether the constraint is enabled and trusted.
+    /// The state of the constraint: enabled, trusted.
     pub standing: Standing,
 }
 
@@ -197,14 +197,14 @@ pub struct ForeignKeyShape {
     pub on_delete: String,
     /// ON UPDATE.
     pub on_update: String,
-    /// Whether the constraint is enabled and trusted.
+    /// The state of the constraint: enabled, trusted.
     pub standing: Standing,
 }
 
-/// Whether a constraint is enabled and trusted.
+/// The state of a constraint: enabled, trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// Whether it is out of use.
+    /// True if the constraint is disabled.
     pub is_disabled: bool,
     /// The server does not know that all rows obey it.
     pub is_not_trusted: bool,
@@ -220,7 +220,7 @@ impl TableShape {
             .find(|index| matches!(index.kind, IndexKind::Clustered | IndexKind::ClusteredColumnstore))
     }
 
-    /// How the rows are partitioned.
+    /// Returns the division of the rows among partitions.
     pub fn division(&self) -> Option<&Division> {
         self.space.as_ref().and_then(|space| space.division.as_ref())
     }

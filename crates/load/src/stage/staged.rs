@@ -46,7 +46,7 @@ pub struct Stage {
     strategy: &'static str,
 }
 
-/// How a stage is published.
+/// The way in which a stage is published.
 #[derive(Debug, Clone)]
 pub enum StageKind {
     /// The stage takes the target's place.
@@ -79,7 +79,7 @@ pub struct FoundStage {
     pub mode: String,
     /// The load's strategy.
     pub strategy: String,
-    /// When it was made, by the server's clock.
+    /// The time of its creation, by the server's clock.
     pub created: String,
     /// Rows, as the catalogue counts them.
     pub rows: u64,
@@ -106,7 +106,7 @@ impl Stage {
         &self.name
     }
 
-    /// Whether the stage exists. A stage that is gone has been published, since one transaction does both.
+    /// Returns true if the stage exists. A stage that is gone has been published, since one transaction does both.
     pub fn exists(&self, client: &mut Client) -> Result<bool, Error> {
         let found = client.query_values(&format!(
             "SELECT 1 AS found WHERE OBJECT_ID({}, 'U') IS NOT NULL",
@@ -115,8 +115,9 @@ impl Stage {
         Ok(found.first().is_some_and(|table| !table.rows.is_empty()))
     }
 
-    /// Whether the target has the stage's rows, after the answer to the commit of [`publish`](Self::publish) was lost. Asks over
-    /// another connection, and waits for the end of that transaction.
+    /// Returns true if the target has the stage's rows, after the answer to the commit of
+    /// [`publish`](Self::publish) was lost. Asks over another connection, and waits for the end of that
+    /// transaction.
     pub fn was_published(&self, lost: &Client) -> Result<bool, Error> {
         let mut client = lost.sibling()?;
         match client.query_values(&format!("SELECT TOP (1) 1 AS found FROM {} WITH (TABLOCKX)", self.name)) {
@@ -158,7 +159,7 @@ impl Stage {
         Ok(described)
     }
 
-    /// What [`describe`](Self::describe) will find, before the stage is made.
+    /// Predicts the result of [`describe`](Self::describe) before the stage is made.
     pub fn foreseen(&self, target: &TableDescription) -> TableDescription {
         let mut stage = TableDescription { name: self.name.clone(), rows: 0, ..target.clone() };
         stage.triggers.clear();
@@ -269,7 +270,7 @@ impl Stage {
             .into()
     }
 
-    /// How the stage is published.
+    /// Returns the way in which the stage is published.
     pub(crate) fn kind(&self) -> &StageKind {
         &self.kind
     }
@@ -305,12 +306,12 @@ pub(super) fn property(table: &TableName, procedure: &str, name: &str, value: Op
 }
 
 impl FoundStage {
-    /// Whether the stage takes the rows of tasks, whose connections come and go.
+    /// Returns true if the stage takes the rows of tasks, whose connections come and go.
     pub fn is_of_tasks(&self) -> bool {
         [TASKS, STREAM].contains(&self.strategy.as_str())
     }
 
-    /// Whether a connection loads into the stage, or publishes it, at this moment.
+    /// Returns true if a connection loads into the stage, or publishes it, at this moment.
     ///
     /// # Errors
     /// Those of the statements.
@@ -373,7 +374,7 @@ pub(super) fn in_transaction<T>(
     done
 }
 
-/// Whether a table is called as stages are.
+/// Returns true if the name has the form of a stage's name.
 pub fn is_stage_name(name: &str) -> bool {
     let Some((_, rest)) = name.rsplit_once(MARK) else { return false };
     let digits = rest.strip_prefix("tasks_").unwrap_or(rest);

@@ -34,7 +34,7 @@ pub enum BrowserError {
         host: String,
         /// The instance.
         instance: String,
-        /// What went wrong last.
+        /// The last error.
         source: io::Error,
     },
     /// An answer, but no TCP port in it.

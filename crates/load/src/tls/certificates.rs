@@ -22,7 +22,7 @@ const STRICT: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];
 /// Under the wrapped handshake, a 1.3 server's session tickets would arrive after the client left wrapped mode.
 const WRAPPED: &[&SupportedProtocolVersion] = &[&TLS12];
 
-/// What the client trusts.
+/// The certificates that the client trusts.
 pub(super) enum Trust {
     /// These roots, for a certificate of this name.
     Roots { expected: ServerName<'static>, roots: RootCertStore },
@@ -32,7 +32,7 @@ pub(super) enum Trust {
     Anything,
 }
 
-/// What is wrong with a certificate, in words.
+/// Describes the flaw of a certificate in words.
 pub(super) fn reason(error: &CertificateError) -> String {
     let words = match error {
         // The verifier's own error has only its name for a text.
@@ -100,7 +100,8 @@ pub(super) fn system_roots() -> Result<RootCertStore, TlsError> {
     trust::system_roots().map_err(|error| TlsError::NoRoots { reason: error.reason })
 }
 
-/// Whose certificate is accepted. Where one is looked at, the handshake's signature proves that the peer holds its key.
+/// The rule by which certificates are accepted. If one is examined, the handshake's signature proves that the peer
+/// holds its key.
 #[derive(Debug)]
 enum Policy {
     /// Web PKI, for a name that need not be the host that was dialled (HostNameInCertificate).

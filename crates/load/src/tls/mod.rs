@@ -37,7 +37,7 @@ pub enum TlsError {
     CertificateFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// A description of the flaw.
         reason: String,
     },
     /// The system offers no root certificates.
@@ -45,7 +45,7 @@ pub enum TlsError {
         "no root certificates were found on this system ({reason}); name the server's certificate with ServerCertificate=file"
     )]
     NoRoots {
-        /// What the loader said.
+        /// The message of the loader.
         reason: String,
     },
     /// The name to verify is neither a host name nor an address.
@@ -57,9 +57,9 @@ pub enum TlsError {
     /// The server's certificate was refused.
     #[error("the server's certificate is not accepted: {reason}; {hint}")]
     Certificate {
-        /// What the verifier said.
+        /// The message of the verifier.
         reason: String,
-        /// What the user can do.
+        /// Advice for the user.
         hint: &'static str,
     },
     /// The handshake failed for another reason.
@@ -93,7 +93,8 @@ impl TlsError {
     }
 }
 
-/// What a handshake needs. It is made once per configuration, so that roots are not loaded again for every connection.
+/// The settings of a handshake. They are made once per configuration, so that roots are not loaded again for every
+/// connection.
 #[derive(Clone)]
 pub struct TlsSettings {
     client: Arc<ClientConfig>,

@@ -28,10 +28,10 @@ pub(super) struct Ahead {
     spent: Sender<Vec<u8>>,
 }
 
-/// What was received at once.
+/// The bytes of one receive call.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    /// What was received begins at [`HEAD_BYTES`].
+    /// The received bytes; they begin at [`HEAD_BYTES`].
     pub bytes: Vec<u8>,
     pub end: usize,
     /// Bytes read off the wire; 0: the peer closed.

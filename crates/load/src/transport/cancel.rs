@@ -12,7 +12,7 @@ use tds::conversation::client::{Cancel, Phase};
 use super::{Link, Shared};
 use crate::interruption::Interruptible;
 
-/// How long to leave the lock to a thread that is decrypting.
+/// The time for which the lock is left to a thread that is decrypting.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// Stops the request that its connection is working on. Cloneable, and usable from any thread.
@@ -26,7 +26,7 @@ impl Canceller {
         Self { shared }
     }
 
-    /// The same without keeping the connection open.
+    /// Returns a handle that can interrupt a request without keeping the connection open.
     pub(crate) fn interruptible(&self) -> Weak<dyn Interruptible> {
         let shared: Weak<Shared> = Arc::downgrade(&self.shared);
         shared

@@ -28,7 +28,7 @@ pub(crate) struct Incoming {
     start: usize,
     end: usize,
     socket: Socket,
-    /// Who receives the rest of the message, and what was received of it before.
+    /// The thread that receives the rest of the message, with the bytes received before it.
     ahead: Option<Ahead>,
     message_bytes: usize,
 }
@@ -41,7 +41,7 @@ pub(super) struct Socket {
 }
 
 impl Incoming {
-    /// Whether no byte is waiting to be unpacked.
+    /// Returns true if no byte is waiting to be unpacked.
     pub(super) fn is_empty(&self) -> bool {
         self.start == self.end
     }

@@ -47,18 +47,18 @@ pub(crate) struct Shared {
     ahead_cpu_nanos: AtomicU64,
 }
 
-/// When a cancellation was requested, and how long the server may take.
+/// The time at which a cancellation was requested, and the time that the server may take.
 #[derive(Debug, Clone, Copy)]
 struct Waits {
     cancel_asked: Option<Instant>,
     attention_sent: Option<Instant>,
-    /// How long the server may take no byte of what is sent.
+    /// The longest time in which the server may take no byte of a message.
     silence: Option<Duration>,
-    /// How long it may take to acknowledge an attention.
+    /// The longest time to acknowledge an attention.
     patience: Duration,
 }
 
-/// How packets travel.
+/// The channel of the packets: a plain socket or TLS.
 #[derive(Debug)]
 pub(crate) enum Link {
     /// As they are.
@@ -73,13 +73,13 @@ pub(crate) struct Transport {
     shared: Arc<Shared>,
     incoming: Incoming,
     packet_size: PacketSize,
-    /// When the time for the current request is over.
+    /// The deadline of the current request.
     deadline: Option<Instant>,
     /// The socket's read time-out, so that it is not set again for every read.
     armed: Option<Duration>,
 }
 
-/// How long to wait for the acknowledgement of an attention before the connection is given up.
+/// The time to wait for the acknowledgement of an attention before the connection is given up.
 const ATTENTION_PATIENCE: Duration = Duration::from_secs(5);
 /// Waits are cut in slices of this, between which deadlines and cancellers are heard.
 const SLICE: Duration = Duration::from_millis(250);
@@ -127,7 +127,7 @@ impl Transport {
         *self.shared.lock() = Link::Clear;
     }
 
-    /// Whether packets travel inside TLS.
+    /// Returns true if packets travel inside TLS.
     pub(crate) fn is_tls(&self) -> bool {
         matches!(*self.shared.lock(), Link::Tls(_))
     }
@@ -247,12 +247,12 @@ impl Transport {
         self.shared.set_phase(Phase::Idle);
     }
 
-    /// Whether an attention is out.
+    /// Returns true if an attention was sent and is not acknowledged.
     pub(crate) fn attention_sent(&self) -> bool {
         self.shared.phase() == Phase::Attention
     }
 
-    /// Whether a canceller wants the message that is being written to end.
+    /// Returns true if a canceller wants the message that is being written to end.
     pub(crate) fn cancel_requested(&self) -> bool {
         self.shared.cancel_requested.load(Ordering::SeqCst)
     }
@@ -305,7 +305,7 @@ impl Waits {
         self.attention_sent?.checked_add(self.patience)
     }
 
-    /// Whether a write that made no progress since then is to be given up.
+    /// Returns true if a write that made no progress since `since` should be given up.
     fn is_over(&self, since: Instant) -> bool {
         self.silence.is_some_and(|silence| since.elapsed() >= silence)
             || self.cancel_asked.is_some_and(|asked| asked.elapsed() >= self.patience)
