@@ -6,10 +6,11 @@ use arrow::datatypes::{Schema, SchemaRef};
 use load::TableShape;
 use rows::mapping::COLLATION_KEY;
 
-/// What becomes of the collations of columns. A server refuses those that it does not know: older versions, other services.
+/// The treatment of column collations. A server refuses those that it does not know: older versions, other
+/// services.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Collations {
-    /// They stay.
+    /// Columns keep their collations.
     #[default]
     Keep,
     /// Columns get the default of their database.

@@ -6,7 +6,7 @@ use load::Choice;
 
 use crate::{directed_rows::ActionCounts, error::CopyError};
 
-/// What a copy did.
+/// The report of a copy.
 #[derive(Debug, Clone, Default)]
 pub struct CopyReport {
     /// The source.
@@ -29,7 +29,7 @@ pub struct CopyReport {
     pub bytes_written: Option<u64>,
     /// Connections, or threads, that wrote.
     pub writers: usize,
-    /// What rows did to the table, where each says so itself and the server's answer is known.
+    /// The number of rows per action, where each row names its own and the server's answer is known.
     pub actions: Option<ActionCounts>,
     /// Wall-clock time.
     pub elapsed: Duration,
@@ -66,6 +66,6 @@ pub struct FailedCopy {
     pub rows_written: u64,
     /// Why.
     pub error: CopyError,
-    /// What it leaves behind, for people.
+    /// The tables and files that the copy leaves behind, in words.
     pub left: Vec<String>,
 }

@@ -13,7 +13,7 @@ use crate::{
     watch::Control,
 };
 
-/// Whether the destination's table is made.
+/// Decides whether the destination's table is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Create {
@@ -26,7 +26,7 @@ pub enum Create {
     Never,
 }
 
-/// What a destination is going to do.
+/// The destination's plan before the first row.
 #[derive(Debug, Clone, Default)]
 pub struct Prepared {
     /// Every choice, with its reason, for people.
@@ -41,7 +41,7 @@ pub struct Prepared {
     pub refused_before: u64,
 }
 
-/// What arrived.
+/// The rows and bytes that arrived.
 #[derive(Debug, Clone, Default)]
 pub struct Landed {
     /// Rows that were taken from the source in this run and are at the destination now.
@@ -56,16 +56,16 @@ pub struct Landed {
     pub writers: usize,
     /// Rows that said themselves that they do nothing.
     pub rows_idle: u64,
-    /// What rows did to the table, where each says so itself and the server's answer is known.
+    /// The number of rows per action, where each row names its own and the server's answer is known.
     pub actions: Option<ActionCounts>,
     /// More about it, for people: a line each.
     pub notes: Vec<String>,
 }
 
-/// Where rows go. The order of calls is [`form`](Self::form), [`prepare`](Self::prepare), [`write`](Self::write) and
-/// [`finish`](Self::finish). After a failure of `write` or `finish` there is [`abort`](Self::abort).
+/// Takes rows. The order of calls is [`form`](Self::form), [`prepare`](Self::prepare), [`write`](Self::write) and
+/// [`finish`](Self::finish). After a failure of `write` or `finish`, [`abort`](Self::abort) follows.
 pub trait Destination: Send {
-    /// What people call it: no secrets.
+    /// Returns the name for messages, without secrets.
     fn name(&self) -> String;
 
     /// The form in which it wants its rows.

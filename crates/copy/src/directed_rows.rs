@@ -197,7 +197,7 @@ fn refused(batch: &SourceBatch, at: usize, row: UntransformedRow) -> UnreadRow {
     UnreadRow { origin: batch.origin(at), error: Arc::new(row) }
 }
 
-/// Where the rows that are left came from.
+/// The origins of the rows that are left.
 struct KeptOrigins {
     source: SourceBatch,
     /// The index of each in the source's batch.

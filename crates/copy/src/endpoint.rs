@@ -21,7 +21,7 @@ pub enum Endpoint {
 /// A database of SQL Server, and a table of it unless a query or `--tables` takes its place.
 #[derive(Debug, Clone)]
 pub struct SqlServerEndpoint {
-    /// How the server is reached.
+    /// The configuration of the connection.
     pub config: Config,
     /// The table.
     pub table: Option<TableName>,
@@ -39,7 +39,7 @@ pub struct FileEndpoint {
 /// A database that a driver reaches. `Display` and `Debug` leave secrets out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseEndpoint {
-    /// What stands before the first colon, in lower case: `postgresql`, `sqlite`, `duckdb`, `adbc`, `odbc` and so on.
+    /// The text before the first colon, in lower case: `postgresql`, `sqlite`, `duckdb`, `adbc`, `odbc` and so on.
     pub scheme: String,
     /// The whole text without the table behind `#`. It may hold a password.
     pub address: String,
@@ -120,13 +120,13 @@ impl FileEndpoint {
         Self { path: text.to_owned(), sheet: None }
     }
 
-    /// Whether it is a workbook, by its suffix.
+    /// Returns true for a workbook, by the suffix.
     pub fn is_workbook(&self) -> bool {
         is_workbook(&self.path)
     }
 }
 
-/// Whether the suffix is one of a workbook.
+/// Returns true if the suffix is one of a workbook.
 pub(crate) fn is_workbook(path: &str) -> bool {
     let suffix = path.rsplit_once('.').map(|(_, suffix)| suffix.to_ascii_lowercase());
     suffix.is_some_and(|suffix| WORKBOOK_SUFFIXES.contains(&suffix.as_str()))
@@ -187,7 +187,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What stands before the first colon, if it can be a scheme. A single letter is a drive.
+/// Returns the text before the first colon, if it can be a scheme. A single letter is a drive.
 fn scheme_of(text: &str) -> Option<String> {
     let (scheme, _) = text.split_once(':')?;
     let is_scheme = scheme.len() > 1

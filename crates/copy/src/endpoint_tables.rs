@@ -43,7 +43,8 @@ impl Endpoint {
         }
     }
 
-    /// Where a table of many goes: to the table of its name, in `schema` if one is given, or to a file of its name with `suffix`.
+    /// Returns the endpoint for one of many tables: the table of its name, in `schema` if one is given, or a file
+    /// of its name with `suffix`.
     ///
     /// # Errors
     /// The endpoint takes one table only.

@@ -10,7 +10,7 @@ use crate::row_stream::BoxError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
-    /// What is asked for makes no sense, or cannot be had here.
+    /// The request makes no sense, or this program cannot do it.
     #[error("{0}")]
     Usage(String),
     /// The connection string is unusable.
@@ -18,7 +18,7 @@ pub enum CopyError {
     Config {
         /// The endpoint, without secrets.
         endpoint: String,
-        /// What is wrong with it.
+        /// The error in the configuration.
         source: load::ConfigError,
     },
     /// SQL Server or the way to it.
@@ -26,7 +26,7 @@ pub enum CopyError {
     Client {
         /// The endpoint, without secrets.
         endpoint: String,
-        /// What happened.
+        /// The error of the client.
         source: Box<load::Error>,
     },
     /// The source does not fit its destination; nothing was changed.
@@ -36,7 +36,7 @@ pub enum CopyError {
         source_name: String,
         /// The destination.
         destination: String,
-        /// What does not fit.
+        /// The reason why rows do not fit.
         error: Box<load::Error>,
     },
     /// A load ended early; says what it had committed.
@@ -44,7 +44,7 @@ pub enum CopyError {
     Load {
         /// The source.
         source_name: String,
-        /// What happened.
+        /// The error of the load.
         error: Box<load::LoadError>,
     },
     /// A statement that belongs to a copy.
@@ -54,7 +54,7 @@ pub enum CopyError {
         endpoint: String,
         /// The statement.
         statement: String,
-        /// What happened.
+        /// The error of the statement.
         error: Box<load::Error>,
     },
     /// A file could not be read or written.
@@ -63,9 +63,9 @@ pub enum CopyError {
     /// A row that the source could not read, and that was not to be refused.
     #[error("{}", of_row(*row, error))]
     Row {
-        /// Its number, from 0.
+        /// The number of the row, from 0.
         row: u64,
-        /// What is wrong with it.
+        /// The error in the row.
         error: Arc<dyn Error + Send + Sync>,
     },
     /// More rows were refused than may be.
@@ -83,7 +83,7 @@ pub enum CopyError {
         read: u64,
         /// Rows that the destination counted.
         written: u64,
-        /// What became of them.
+        /// The fate of the rows, in words.
         kept: &'static str,
     },
     /// A file that a copy needs cannot be read, or a directory cannot be made.
@@ -110,7 +110,7 @@ pub enum CopyError {
     Endpoint {
         /// The endpoint, without secrets.
         endpoint: String,
-        /// What happened.
+        /// The error of the endpoint.
         source: BoxError,
     },
 }

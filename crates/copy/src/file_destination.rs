@@ -28,7 +28,7 @@ use crate::{
 /// Batches between the source and the file.
 const BATCHES_MAX: usize = 2;
 
-/// How files are written.
+/// The settings of writing files.
 #[derive(Debug, Clone, Default)]
 pub struct FileWrite {
     /// The format of each.
@@ -37,7 +37,7 @@ pub struct FileWrite {
     pub split_rows: Option<u64>,
     /// Fill a directory with one directory for each value of this column.
     pub partition_by: Option<String>,
-    /// Whether a file of the name may be there.
+    /// Decides whether a file of the name may exist.
     pub create: Create,
     /// Text of text files stays text, whatever the format could hold.
     pub keeps_text: bool,
@@ -91,7 +91,7 @@ impl FileDestination {
         }
     }
 
-    /// Whether there is something that would be replaced.
+    /// Returns true if a file exists that would be replaced.
     fn exists(&self) -> Result<bool, CopyError> {
         match self.location() {
             _ if self.is_folder() => Ok(false),
@@ -131,7 +131,7 @@ impl FileDestination {
     }
 }
 
-/// Whether a path means a directory: there is one, or it ends like one.
+/// Returns true if a path means a directory: one exists, or the path ends like one.
 pub fn is_directory(path: &str) -> bool {
     path.ends_with(['/', MAIN_SEPARATOR]) || (path != "-" && !is_object_url(path) && Path::new(path).is_dir())
 }

@@ -28,7 +28,7 @@ pub fn of(location: &Location, flags: &FileOptions) -> Result<(Format, Compressi
     Ok((with_csv_flags(format, flags)?, compression(location, flags)))
 }
 
-/// How a file is stored: the flag first, then the suffix.
+/// Chooses the compression of a file: by the option if it is given, else by the suffix.
 pub fn compression(location: &Location, flags: &FileOptions) -> Compression {
     match (flags.compression, location.path()) {
         (Some(CompressionName::None), _) => Compression::None,
@@ -75,7 +75,7 @@ pub fn look_at(
     Err(CopyError::Usage(format!("{location}: {found}; say {remedy}{keep}, or ask `bulkwire sniff`")))
 }
 
-/// Whether the source's columns have names of their own.
+/// Returns true if the source's columns have names of their own.
 pub fn has_names(format: &Format) -> bool {
     match format {
         Format::Csv(options) => options.header || options.columns.is_some(),

@@ -7,7 +7,7 @@ use tds::Column;
 
 use crate::error::CopyError;
 
-/// What chooses a file's format.
+/// Chooses the format and the compression of a file.
 type Choose = dyn Fn(&Location, Option<&[Column]>) -> Result<(Format, Compression), CopyError> + Send + Sync;
 
 /// Chooses the format and compression of each file. The default goes by suffixes.

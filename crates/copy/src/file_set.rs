@@ -132,7 +132,7 @@ fn below(path: &Path, found: &mut Vec<PathBuf>) -> Result<(), CopyError> {
     Ok(())
 }
 
-/// Whether a name fits a pattern of `*`, `?` and `[a-z]` (`[!a-z]` for any other).
+/// Returns true if a name fits a pattern of `*`, `?` and `[a-z]` (`[!a-z]` for any other).
 pub(crate) fn is_like(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
@@ -166,7 +166,8 @@ pub(crate) fn is_like(pattern: &str, name: &str) -> bool {
     pattern.iter().skip(at).all(|rest| *rest == '*')
 }
 
-/// Where the pattern goes on behind the class at `at`, if `c` is of it. A bracket that is not closed stands for itself.
+/// Returns the place behind the character class at `at`, if `c` belongs to it. A bracket that is not closed stands
+/// for itself.
 fn class(pattern: &[char], at: usize, c: char) -> Option<usize> {
     let end = pattern.iter().enumerate().skip(at + 2).find(|(_, p)| **p == ']').map(|(end, _)| end);
     let Some(end) = end else { return (c == '[').then_some(at + 1) };

@@ -39,7 +39,7 @@ pub struct FileSource {
     /// The reader that described the source, if it is the only one that there can be.
     pending: Option<Reader>,
     measured: Option<InferredSchema>,
-    /// How the files are recognised, when that was asked.
+    /// The identity of the files' content, once it was asked for.
     repeat: Option<Repeat>,
     interruption: Option<Interruption>,
     /// Columns of text files are text, whatever their values could be.
@@ -97,7 +97,7 @@ impl FileSource {
         self.files.first().ok_or_else(|| CopyError::Usage(format!("{} means no file", self.name)))
     }
 
-    /// Whether the first file's columns have names of their own.
+    /// Returns true if the first file's columns have names of their own.
     fn has_names(&self) -> bool {
         match self.files.first().map(|file| &file.format) {
             Some(Format::Csv(options)) => options.header || options.columns.is_some(),
@@ -133,7 +133,7 @@ impl FileSource {
         Ok(schema)
     }
 
-    /// How the files are recognised by their content.
+    /// Takes the fingerprints by which a later run recognises the files.
     fn look_for_repeats(&self) -> Result<Repeat, CopyError> {
         let mut prints = Vec::new();
         for file in &self.files {

@@ -15,7 +15,7 @@ use tds::{CodePage, Column};
 use crate::error::CopyError;
 use crate::options::{FileOptions, FormatName};
 
-/// How a file is laid out, before its columns are known.
+/// The layout of a file before its columns are known.
 #[derive(Debug, Clone)]
 pub struct HostLayout {
     description: Description,
@@ -143,7 +143,7 @@ impl HostLayout {
         Self { date_order, ..self }
     }
 
-    /// Whether the columns must come from elsewhere.
+    /// Returns true if the columns must come from elsewhere.
     pub fn needs_columns(&self) -> bool {
         matches!(self.description, Description::Mode(_))
     }

@@ -10,7 +10,7 @@ use formats::objects::{is_object_url, list, shown_url};
 
 use crate::error::CopyError;
 
-/// What a folder is that has this one in it.
+/// The folders that mark a lake's table, each with the kind of lake.
 const KINDS: [(&str, Lake); 2] = [("_delta_log", Lake::Delta), (".hoodie", Lake::Hudi)];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

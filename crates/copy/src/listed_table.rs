@@ -7,7 +7,7 @@ pub struct ListedTable {
     pub schema: Option<String>,
     /// Name.
     pub name: String,
-    /// Whether it is a view.
+    /// True for a view.
     pub is_view: bool,
     /// Rows, if the catalogue counts them.
     pub rows: Option<u64>,
@@ -26,7 +26,8 @@ pub struct TablePatterns {
 }
 
 impl TablePatterns {
-    /// Whether a table is meant. A view must be named: a pattern with `*` or `?` in its name does not mean views.
+    /// Returns true if the patterns select the table. A pattern with `*` or `?` in its name selects no views: a
+    /// view must be named.
     pub fn matches(&self, table: &ListedTable) -> bool {
         let meant = self.included.iter().any(|pattern| {
             let (schema, name) = parts(pattern);
@@ -85,7 +86,7 @@ fn matches(schema: &str, name: &str, table: &ListedTable) -> bool {
     has_schema && is_like(name, &table.name)
 }
 
-/// Whether a text fits a pattern with `*` and `?`, capitals aside.
+/// Returns true if a text fits a pattern with `*` and `?`, ignoring case.
 fn is_like(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
     let text: Vec<char> = text.to_lowercase().chars().collect();

@@ -12,16 +12,16 @@ use formats::bcp::{self, HostReader};
 use formats::{BatchReader, Encoding, FormatError, RowLines, RowPositions, SortColumn, Sorted};
 use load::{KeyOrder, Origin, Origins, SourceBatch, UnreadRow};
 
-/// What yields the rows of a file.
+/// Yields the rows of a file.
 pub enum Reader {
     /// A file whose format has types or names.
     Typed {
-        /// Its reader.
+        /// The reader of the format.
         reader: Box<dyn BatchReader>,
-        /// Where it puts rows that are not rows of its columns; without it, the first ends the reading.
+        /// The collector of rows that do not fit the columns; without it, the first one ends the reading.
         rejects: Option<bcp::Rejects>,
     },
-    /// One of bcp's.
+    /// A reader of a bcp format.
     Host(Box<HostReader>),
 }
 
@@ -54,7 +54,7 @@ impl Reader {
         }
     }
 
-    /// Of every batch.
+    /// Returns the schema of every batch.
     pub fn schema(&self) -> SchemaRef {
         match self {
             Self::Typed { reader, .. } => reader.schema(),
@@ -62,7 +62,7 @@ impl Reader {
         }
     }
 
-    /// Whether the rows come in the order of a key.
+    /// Checks whether the rows come in the order of a key.
     ///
     /// # Errors
     /// The key's columns cannot be read.
@@ -169,7 +169,7 @@ pub struct LoadedFile {
     name: String,
     reader: Reader,
     read: Arc<AtomicU64>,
-    /// What comes next, known already.
+    /// The error to report next, if it is already known.
     pending: Option<FormatError>,
     ended: bool,
     deviations: Deviations,

@@ -20,7 +20,7 @@ use crate::{
 pub(crate) struct NewTable<'a> {
     /// The destination as people know it.
     pub endpoint: &'a str,
-    /// Its name.
+    /// The name of the table.
     pub table: &'a TableName,
     /// Keys, indexes, defaults, checks and computed columns of a table of SQL Server come with it.
     pub with_keys: bool,
@@ -28,18 +28,18 @@ pub(crate) struct NewTable<'a> {
     pub nested_as_json: bool,
     /// The server has no type for vectors.
     pub without_vectors: bool,
-    /// What becomes of collations.
+    /// The treatment of collations.
     pub collations: &'a Collations,
 }
 
-/// How a table is made.
+/// The statements that create a table.
 #[derive(Debug)]
 pub(crate) struct Creation {
     /// CREATE TABLE.
     pub statement: String,
-    /// What is made behind the rows.
+    /// The keys and indexes that are created behind the rows.
     pub shape: Option<TableShape>,
-    /// What is to be said of it.
+    /// The remarks for the plan.
     pub notes: Vec<Choice>,
 }
 

@@ -99,7 +99,7 @@ fn of_pattern(url: &str, root: &str, key: &str) -> Result<Vec<Location>, CopyErr
     named(fitting, url, "no object has such a name")
 }
 
-/// Whether the names of a key fit those of a pattern.
+/// Returns true if the parts of a key fit those of a pattern.
 fn fits(pattern: &[&str], names: &[&str]) -> bool {
     match (pattern.split_first(), names.split_first()) {
         (None, None) => true,

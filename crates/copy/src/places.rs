@@ -9,7 +9,7 @@ use formats::{Encoding, RowLines};
 pub struct Place {
     /// The file, or whatever holds the row.
     pub name: String,
-    /// Its number there, from 0.
+    /// The number of the row in its file, from 0.
     pub row: u64,
     /// The line in which it starts, from 1.
     pub line: Option<u64>,
@@ -21,16 +21,16 @@ pub struct Place {
 #[derive(Debug, Clone, Default)]
 pub struct Places(Arc<Mutex<Vec<Part>>>);
 
-/// One file of several.
+/// A file among several.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// What it is called.
+    /// The name for messages.
     pub name: String,
     /// The number of its first row among those of the source, from 0.
     pub first_row: u64,
-    /// Its lines.
+    /// The lines of the rows.
     pub lines: Option<RowLines>,
-    /// Its encoding.
+    /// The encoding of the file.
     pub encoding: Option<Encoding>,
 }
 

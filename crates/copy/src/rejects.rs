@@ -91,11 +91,11 @@ pub fn described(rejected: &Rejected<'_>) -> String {
     }
 }
 
-/// Where refused rows go; shared by the threads of a load.
+/// Collects refused rows; shared by the threads of a load.
 #[derive(Debug)]
 pub struct Rejects {
     state: Mutex<State>,
-    /// How many may be refused; one more ends the load.
+    /// The number of rows that may be refused; one more ends the load.
     limit: Option<u64>,
 }
 
@@ -158,7 +158,7 @@ impl Rejects {
         Ok(Self { state: Mutex::new(state), limit })
     }
 
-    /// How many rows of a file stood here when an earlier run's file was continued.
+    /// Returns the number of a file's rows that an earlier run had already written here.
     pub fn count_before(&self, file: &str) -> u64 {
         self.lock().before.get(file).map_or(0, |rows| rows.len() as u64)
     }
@@ -188,7 +188,7 @@ impl Rejects {
         }
     }
 
-    /// How many rows were refused.
+    /// Returns the number of refused rows.
     pub fn count(&self) -> u64 {
         self.lock().count
     }

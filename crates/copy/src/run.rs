@@ -21,10 +21,10 @@ use crate::{
     watch::{Control, CopyWatch},
 };
 
-/// What a copy came to.
+/// The result of a copy.
 #[derive(Debug)]
 pub struct Copied {
-    /// What became of each table.
+    /// The result of each table.
     pub tables: Vec<TableOutcome>,
     /// One copy by itself, and not one of several tables.
     pub is_single: bool,

@@ -30,7 +30,7 @@ pub struct ServerDestination {
     table: TableName,
     write: ServerWrite,
     client: Option<Client>,
-    /// What was decided before the rows.
+    /// The decisions made before the first row.
     ready: Option<Ready>,
     /// The table was made by this copy and has nothing to offer but its rows.
     is_made: bool,
@@ -48,7 +48,7 @@ struct Ready {
     options: LoadOptions,
     way: LoadWay,
     ledger: Option<Ledger>,
-    /// What is made behind the rows.
+    /// The keys and indexes that are created behind the rows.
     shape: Option<TableShape>,
 }
 
@@ -146,7 +146,7 @@ impl ServerDestination {
         }
     }
 
-    /// How the table is made for a source.
+    /// Plans the creation of the table for a source.
     fn creation(&mut self, source: &mut dyn Source, form: ReadForm) -> Result<Creation, CopyError> {
         let (name, table) = (self.name(), self.table.clone());
         let without_vectors = self.client()?.server_info().vectors == 0;
@@ -335,7 +335,8 @@ impl Destination for ServerDestination {
 }
 
 impl ServerDestination {
-    /// How the rows of a source go into the columns of the table, without a look at the way. `None`: there is no such table.
+    /// Maps the columns of a source to those of the table, without choosing a route. `None`: the table does not
+    /// exist.
     ///
     /// # Errors
     /// The columns do not fit.
@@ -579,7 +580,7 @@ fn required_columns(plan: &LoadPlan, ready: &Ready) -> Vec<usize> {
         .collect()
 }
 
-/// Whether a load ended because the copy was to end.
+/// Returns true if a load ended because the copy was cancelled.
 fn is_cancelled(error: &load::Error) -> bool {
     match error {
         load::Error::Cancelled => true,
@@ -597,7 +598,7 @@ fn committed_words(rows: u64) -> String {
     format!("{} {noun} {verb} committed", load::report::grouped(rows))
 }
 
-/// Whether a copy failed before the destination could have had a row.
+/// Returns true if a copy failed before the destination could have had a row.
 fn loads_nothing(failure: &CopyError) -> bool {
     match failure {
         CopyError::Load { error, .. } => error.rows_committed == 0 && error.rows_in_doubt == 0,

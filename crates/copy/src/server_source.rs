@@ -23,7 +23,7 @@ use crate::{
     source::{Description, ReadForm, Repeat, Source},
 };
 
-/// What is read of a database.
+/// The rows to read: a table or a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerRows {
     /// A table or a view.
@@ -77,7 +77,7 @@ impl ServerSource {
         Ok(Self { endpoint, rows, options, started: None })
     }
 
-    /// What is read.
+    /// Returns the table or query that is read.
     pub fn rows(&self) -> &ServerRows {
         &self.rows
     }

@@ -10,18 +10,18 @@ use rows::Mapping;
 
 use crate::{collations::Collations, destination::Create, source::Description};
 
-/// How rows are loaded into a table.
+/// The settings of loading rows into a table.
 #[derive(Debug, Clone)]
 pub struct ServerWrite {
-    /// What happens to existing rows, and how new rows reach the table.
+    /// The effect on existing rows, and the way in which new rows reach the table.
     pub way: LoadWay,
-    /// How rows are loaded. The mapping is by name, or as it is given.
+    /// The options of the load. The mapping is by name, or as it is given.
     pub options: LoadOptions,
     /// Map columns by position, even if the source has names.
     pub by_position: bool,
     /// Connections; `None`: as many as pay.
     pub writers: Option<usize>,
-    /// How long transient errors are tried again, from the first connection on.
+    /// The time for which transient errors are retried, from the first connection on.
     pub retry: RetryPolicy,
     /// Hears of the first failure of a beginning that is tried again.
     pub hears: fn(&load::Error),
@@ -29,13 +29,13 @@ pub struct ServerWrite {
     pub time_limit: Option<Duration>,
     /// Record committed rows, and continue a copy that broke.
     pub resume: Option<Resume>,
-    /// Whether the table is made.
+    /// Decides whether the table is created.
     pub create: Create,
     /// Lists, structs and maps of a new table become JSON text.
     pub nested_as_json: bool,
     /// Copy the keys, indexes, defaults, checks and computed columns of a table of SQL Server.
     pub with_keys: bool,
-    /// What becomes of the collations of a table that is made.
+    /// The collations of a table that is created.
     pub collations: Collations,
     /// The schema that takes the tables of all schemas; foreign keys then refer to it.
     pub to_schema: Option<String>,
@@ -74,7 +74,7 @@ pub struct Resume {
     pub load_id: Option<String>,
     /// Schema of the tables that record loads.
     pub ledger_schema: String,
-    /// What continues it, in the words of the program; empty if nothing does.
+    /// The command that continues the load, as the program words it; empty if nothing does.
     pub command: String,
 }
 
@@ -141,7 +141,7 @@ impl ServerWrite {
         options
     }
 
-    /// How the writers of a load work.
+    /// Returns the options of the load's writers.
     pub(crate) fn parallel_options<'a>(
         &self,
         plan: &LoadPlan,
@@ -157,7 +157,7 @@ impl ServerWrite {
         }
     }
 
-    /// How many connections load, in place of what the plan says of one.
+    /// Words the number of connections for the plan, in place of the plan's own choice for one.
     pub(crate) fn writers_choice(&self, plan: &LoadPlan) -> Choice {
         let (value, reason) = match self.writers {
             None if plan.writers_max > 1 => (

@@ -16,16 +16,16 @@ pub struct ReadForm {
     pub is_typed: bool,
 }
 
-/// What is known of a source before its rows are read.
+/// The facts about a source that are known before its rows are read.
 #[derive(Debug, Clone)]
 pub struct Description {
     /// The schema of the rows. A column whose SQL type is known has it in its metadata, see [`rows::mapping::SQL_TYPE_KEY`].
     pub schema: SchemaRef,
-    /// How many rows, if that is known; an estimate will do.
+    /// The number of rows, if that is known; an estimate will do.
     pub rows: Option<u64>,
-    /// How many bytes, if that is known; an estimate will do.
+    /// The number of bytes, if that is known; an estimate will do.
     pub bytes: Option<u64>,
-    /// Whether the columns have names of their own; otherwise they go by position.
+    /// True if the columns have names of their own; otherwise they are matched by position.
     pub has_names: bool,
     /// The source's choices and their reasons, for people.
     pub notes: Vec<String>,
@@ -40,20 +40,20 @@ pub struct NewColumns {
     pub longest: Vec<Option<u64>>,
 }
 
-/// Whether a source yields the same rows in the same order when it is opened again.
+/// Tells if a source yields the same rows in the same order when it is opened again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repeat {
-    /// It does, and this is how it is recognised.
+    /// The source yields the same rows; a later run recognises it by this identity.
     InOrder(SourceIdentity),
-    /// It does if the user says so, by giving the copy a name: a pipe.
+    /// The source is a pipe: the user vouches for the same rows by naming the copy.
     IfNamed(SourceIdentity),
-    /// It does not, for this reason.
+    /// The source yields other rows, for this reason.
     No(String),
 }
 
-/// Where rows come from.
+/// Yields rows.
 pub trait Source: Send {
-    /// What people call it: no secrets.
+    /// Returns the name for messages, without secrets.
     fn name(&self) -> String;
 
     /// Looks at the source without reading its rows.
@@ -78,7 +78,7 @@ pub trait Source: Send {
     /// It cannot be reached, or not be read again.
     fn open(&mut self, form: ReadForm) -> Result<RowStream, CopyError>;
 
-    /// Whether another run of the copy meets the same rows in the same order.
+    /// Checks whether another run of the copy meets the same rows in the same order.
     ///
     /// # Errors
     /// Those of [`describe`](Self::describe).
@@ -93,12 +93,12 @@ pub trait Source: Send {
         None
     }
 
-    /// Where its rows stand.
+    /// Returns the places of the rows, for messages.
     fn places(&self) -> Places {
         Places::default()
     }
 
-    /// How it is known that the rows come in the order of a key, if it is.
+    /// Says why the rows are known to come in the order of a key, if they are.
     ///
     /// # Errors
     /// Those of [`describe`](Self::describe), and of reading the key.

@@ -21,7 +21,7 @@ use crate::{
     watch::Control,
 };
 
-/// How a copy goes.
+/// The settings of a copy's course.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CopySettings {
     /// Look at both ends, and say what would be done.
@@ -30,7 +30,7 @@ pub struct CopySettings {
     pub is_resumable: bool,
 }
 
-/// What is shown between the look at both ends and the first row.
+/// Shows the plan between the look at both ends and the first row.
 pub type Announce<'a> = &'a mut dyn FnMut(&CopyReport);
 
 /// Copies all rows of a source. `announce` is called when both ends are known and before the first row moves.

@@ -15,28 +15,28 @@ use crate::{
     source::Source,
 };
 
-/// One table of several.
+/// A table among several.
 pub struct TableTask {
-    /// What people call it.
+    /// The name for messages.
     pub name: String,
-    /// How large it is; the largest begin first.
+    /// The size of the table; the largest begin first.
     pub weight: u64,
-    /// Where its rows come from.
+    /// The source of the rows.
     pub source: Box<dyn Source>,
-    /// Where they go.
+    /// The destination of the rows.
     pub destination: Box<dyn Destination>,
 }
 
-/// What became of a table.
+/// The result of a table.
 #[derive(Debug)]
 pub struct TableOutcome {
-    /// What people call it.
+    /// The name for messages.
     pub name: String,
     /// The report or the failure; `None` if it was not begun, because another had failed.
     pub result: Option<Result<CopyReport, Box<FailedCopy>>>,
-    /// What was made, or could not be, when all tables were there.
+    /// The objects that were created, or could not be, after all tables had arrived.
     pub afterwards: Vec<String>,
-    /// What was to be made when all tables were there failed.
+    /// The error of the work that follows after all tables have arrived.
     pub failed_afterwards: Option<CopyError>,
 }
 
@@ -95,7 +95,7 @@ pub fn copy_tables(
 }
 
 impl TableOutcome {
-    /// Whether everything that was asked for is done.
+    /// Returns true if everything that was requested is done.
     pub fn is_whole(&self) -> bool {
         matches!(self.result, Some(Ok(_))) && self.failed_afterwards.is_none()
     }

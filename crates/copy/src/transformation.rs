@@ -8,7 +8,7 @@ use rows::text::DateOrder;
 
 use crate::row_stream::{BoxError, RowStream};
 
-/// What `--select`, `--where` or `--transform`, and the options beside them ask for.
+/// The transformation that `--select`, `--where` or `--transform` and the options beside them describe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transformation {
     /// A SELECT list over the columns of the source.
@@ -17,8 +17,8 @@ pub struct Transformation {
     pub condition: Option<String>,
     /// A whole SELECT that reads from `source` and the lookups. None of the others stands beside it.
     pub query: Option<String>,
-    /// What each row does to the destination's table, as an expression over the columns of the source. It becomes the last column of the
-    /// result, [`ACTION_COLUMN`](load::ACTION_COLUMN).
+    /// The effect of each row on the destination's table, as an expression over the columns of the source. It
+    /// becomes the last column of the result, [`ACTION_COLUMN`](load::ACTION_COLUMN).
     pub action: Option<String>,
     /// The collation of text columns that name none; None: `SQL_Latin1_General_CP1_CI_AS`.
     pub collation: Option<String>,
@@ -62,7 +62,7 @@ impl Transformation {
 pub struct Lookup {
     /// The name by which the query knows it.
     pub name: String,
-    /// Its rows, read once.
+    /// The rows of the table, read once.
     pub rows: RowStream,
 }
 

@@ -22,7 +22,7 @@ pub struct TransformedSource {
     lookups: Vec<(String, Box<dyn Source>)>,
     /// Made for the schema of the form that it was asked for last, and not used yet.
     prepared: Option<(ReadForm, Box<dyn PreparedTransformation>)>,
-    /// What is known of the result, by form.
+    /// The schema of the result, once it is known, by form.
     known: Option<(ReadForm, SchemaRef, bool)>,
 }
 

@@ -17,11 +17,11 @@ pub trait CopyWatch: Send + Sync {
     fn progress(&self, _sent: u64, _committed: u64) {}
     /// Something that people should know, on a line of its own.
     fn note(&self, _text: &str) {}
-    /// Whether the copy is to end. It is asked between two batches.
+    /// Returns true if the copy is to end. Called between two batches.
     fn is_cancelled(&self) -> bool {
         false
     }
-    /// What ends requests to SQL Server that are under way when the copy is to end.
+    /// Returns the handle that ends requests to SQL Server that are under way when the copy is to end.
     fn interruption(&self) -> Option<&Interruption> {
         None
     }
@@ -39,11 +39,11 @@ pub trait CopyWatch: Send + Sync {
     fn reads(&self, _bytes: Option<Arc<AtomicU64>>) {}
     /// The copy of a table has ended.
     fn ended(&self, _name: &str, _done: &Result<CopyReport, Box<FailedCopy>>) {}
-    /// Who hears of every commit.
+    /// Returns the observer of every commit.
     fn commits(&self) -> &dyn CommitWatch {
         &()
     }
-    /// Who hears of one table among several; `None`: the same as for all of them.
+    /// Returns the observer of one table among several; `None` if it is the observer of all of them.
     fn of_table(&self, _name: &str) -> Option<Box<dyn CopyWatch + '_>> {
         None
     }
@@ -52,13 +52,13 @@ pub trait CopyWatch: Send + Sync {
 /// Nobody hears.
 impl CopyWatch for () {}
 
-/// What goes with a write: who hears of it, and what becomes of rows that cannot be written.
+/// The companions of a write: its observer, and the treatment of rows that cannot be written.
 pub struct Control<'a> {
-    /// Who hears of it.
+    /// The observer of the copy.
     pub watch: &'a dyn CopyWatch,
     /// Hears of every commit.
     pub commits: &'a dyn CommitWatch,
-    /// Where refused rows go. Without it the first one ends the copy.
+    /// The collector of refused rows. Without it the first one ends the copy.
     pub tolerance: Option<&'a Tolerance<'a>>,
 }
 

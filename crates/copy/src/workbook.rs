@@ -37,7 +37,7 @@ const BATCH_ROWS: usize = 16_384;
 /// Cells of a batch, empty ones counted.
 const BATCH_CELLS: usize = 1 << 22;
 
-/// How a sheet is read.
+/// The settings of reading a sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SheetSettings {
     /// The sheet; the first one without a name.
@@ -75,7 +75,7 @@ struct Sheet {
     longest: Vec<Option<u64>>,
 }
 
-/// What all cells of a column are.
+/// The type that all cells of a column share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing.
@@ -285,7 +285,7 @@ fn header_names(sheet: &str, cells: &SheetCells, row: usize) -> Result<Vec<Strin
     named.collect()
 }
 
-/// What keeps a cell from having a value.
+/// Says why a cell has no value.
 fn problem(cell: &Held) -> Option<String> {
     match cell {
         Held::Value(Data::Error(error)) => Some(error.to_string()),
@@ -297,7 +297,7 @@ fn problem(cell: &Held) -> Option<String> {
     }
 }
 
-/// What a cell is; `None` for an error.
+/// Returns the type of a cell; `None` for an error.
 fn kind_of(cell: &Data) -> Option<Kind> {
     Some(match cell {
         Data::Empty => Kind::Empty,
@@ -313,7 +313,7 @@ fn kind_of(cell: &Data) -> Option<Kind> {
     })
 }
 
-/// Whether a number has no fraction and is one of those that a float counts one by one.
+/// Returns true if a number has no fraction and is small enough for a float to be exact.
 fn is_whole(value: f64) -> bool {
     value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0
 }

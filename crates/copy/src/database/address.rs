@@ -17,7 +17,7 @@ pub(super) struct Address {
     pub(super) table: Option<TableAddress>,
     /// The file that holds the database, if one does.
     pub(super) file: Option<PathBuf>,
-    /// What must not be printed.
+    /// The parts that must not be printed.
     secrets: Vec<String>,
     shown: String,
 }
@@ -70,7 +70,7 @@ impl Address {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
 
-    /// The same database, without a table.
+    /// Returns the name of the database without a table.
     pub(super) fn database(&self) -> &str {
         &self.shown
     }

@@ -42,11 +42,11 @@ pub(super) struct DatabaseDestination {
     target: Option<Target>,
 }
 
-/// What rows are written to.
+/// The table that rows are written to.
 struct Target {
     /// The table's full name.
     name: String,
-    /// What the source yields, by its place in a row that is written.
+    /// The index in the source of each written column.
     columns: Vec<usize>,
     /// The columns in the types that are written.
     schema: SchemaRef,
@@ -143,7 +143,7 @@ impl DatabaseDestination {
         Ok((places.into_iter().map(|(_, place)| place).collect(), schema))
     }
 
-    /// What becomes of a table that is missing.
+    /// Plans the creation of a missing table, with the statement where bulkwire writes it.
     fn new_table(
         &self,
         session: &Session,

@@ -187,7 +187,7 @@ fn in_python(packages: &Path, driver: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What there is to do when a driver is not there.
+/// Says how to install a driver that is not found.
 fn missing(driver: &str) -> String {
     let wheel = match driver {
         "postgresql" | "sqlite" | "snowflake" | "bigquery" | "flightsql" => {

@@ -37,7 +37,7 @@ fn unfit(name: &str, data_type: &DataType) -> String {
     )
 }
 
-/// Whether a field's 16 bytes are a UUID.
+/// Returns true if a field's 16 bytes are a UUID.
 fn is_uuid(field: &Field) -> bool {
     let metadata = field.metadata();
     metadata.get(EXTENSION).is_some_and(|name| name == UUID)

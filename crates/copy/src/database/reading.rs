@@ -31,7 +31,7 @@ const EXTENSION: &str = "ARROW:extension:name";
 const EXTENSION_METADATA: &str = "ARROW:extension:metadata";
 const UUID: &str = "arrow.uuid";
 
-/// How a table or a query is read.
+/// The query that reads a table or a query.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
     /// The query that is run.
@@ -40,7 +40,7 @@ pub(super) struct Reading {
     pub(super) schema: SchemaRef,
     /// The first row only shows the driver the types of the columns.
     pub(super) has_sample: bool,
-    /// Drops what the query needed.
+    /// The text behind FROM in the query.
     pub(super) from: String,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Rows {
 pub(super) struct Session {
     pub(super) connection: ManagedConnection,
     pub(super) system: System,
-    /// What stands around names.
+    /// The character that quotes names.
     pub(super) quote: String,
     address: Address,
     has_transaction: bool,
@@ -247,7 +247,7 @@ fn failed(address: &Address, error: &Error) -> CopyError {
     CopyError::endpoint(address.to_string(), address.without_secrets(&text))
 }
 
-/// What the database system and the driver call themselves.
+/// Asks for the names of the database system and of the driver.
 fn names(connection: &ManagedConnection) -> Result<(String, String), Error> {
     let codes = HashSet::from([InfoCode::VendorName, InfoCode::DriverName]);
     let (mut vendor, mut driver) = (String::new(), String::new());

@@ -38,8 +38,8 @@ struct Facts {
     times: bool,
 }
 
-/// How a query is read: a first row with a value of each column's type shows the driver the types, which it would otherwise
-/// take from the first rows.
+/// Plans the query that reads the rows. Its first row has a value of each column's type, from which the driver
+/// takes the types. Without it the driver would guess from the first rows.
 pub(super) fn plan(session: &mut Session, query: &str) -> Result<Reading, CopyError> {
     session.execute(&format!("DROP VIEW IF EXISTS {VIEW}"))?;
     session.execute(&format!("CREATE TEMP VIEW bulkwire_rows AS {query}"))?;
@@ -68,7 +68,7 @@ pub(super) fn plan(session: &mut Session, query: &str) -> Result<Reading, CopyEr
     Ok(Reading { sql, schema, has_sample: true, from: VIEW.to_owned() })
 }
 
-/// What the values of some columns are; `None`: there is none but NULL.
+/// Asks for the types of all values of some columns; `None` for a column that has only NULL.
 fn facts(session: &mut Session, columns: &[(String, String)]) -> Result<Vec<Option<Facts>>, CopyError> {
     let asked = columns.iter().flat_map(|(name, _)| {
         let column = quoted(name, "\"");

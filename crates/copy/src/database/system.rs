@@ -28,7 +28,7 @@ impl System {
         }
     }
 
-    /// Whether bulkwire writes the statement that creates a table, instead of the driver.
+    /// Returns true if bulkwire writes the statement that creates a table, instead of the driver.
     pub(super) fn has_own_create(self) -> bool {
         matches!(self, Self::PostgreSql | Self::Sqlite)
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::spelled::list;
 use super::{Choice, parse_order};
 
-/// How rows are loaded into a table.
+/// The options of loading rows into a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BulkOptions {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::spelled::list;
 use super::{DateOrderName, parse_mapping};
 
-/// How source columns find those of the target.
+/// The assignment of source columns to those of the target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ColumnOptions {
@@ -21,7 +21,7 @@ pub struct ColumnOptions {
     pub by_position: bool,
 }
 
-/// Which conversions are allowed.
+/// The conversions that are allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ConversionOptions {

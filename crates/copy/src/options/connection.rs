@@ -7,7 +7,7 @@ use load::Config;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a server is reached, for every verb that connects.
+/// The connection to a server, for every verb that connects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ConnectionOptions {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spelled::{NumberOrWord, option, optional_list};
 
-/// What a file that is read or written is, for every verb that has files.
+/// The format of a file that is read or written, for every verb that has files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FileOptions {

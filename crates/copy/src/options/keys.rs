@@ -25,9 +25,9 @@ const REQUIRED: [(&str, &str); 6] = [
 pub struct GivenOption {
     /// Its name as the command spells it, without the dashes.
     pub name: String,
-    /// Its key in TOML.
+    /// The key of the option in TOML.
     pub key: String,
-    /// What it says.
+    /// The value of the option.
     pub value: Value,
     /// Items of a list have commas between them; otherwise the option is repeated.
     has_commas: bool,

@@ -3,7 +3,7 @@
 use super::keys;
 use crate::error::CopyError;
 
-/// Where options were written.
+/// The place where options were written, which decides how errors spell them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Language {
     /// On a command line: `--batch-rows`.

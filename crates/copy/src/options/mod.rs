@@ -40,7 +40,7 @@ pub use writers::{WriterCount, WriterOptions};
 
 use crate::{collations::Collations, destination::Create};
 
-/// What may be said of a copy, beside its two ends.
+/// The options of a copy, beside its two ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Options {
@@ -48,12 +48,12 @@ pub struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     pub tables: TableOptions,
-    /// How SQL Server is reached.
+    /// The connection to SQL Server.
     #[command(flatten)]
     #[serde(flatten)]
     #[schemars(skip)]
     pub connection: ConnectionOptions,
-    /// How files are read.
+    /// The format of files that are read.
     #[command(flatten)]
     #[serde(flatten)]
     pub format: FileOptions,
@@ -64,7 +64,7 @@ pub struct Options {
     /// The sheet of a workbook (default: the first)
     #[arg(long, value_name = "NAME", help_heading = "File")]
     pub sheet: Option<String>,
-    /// How files are written.
+    /// The format of files that are written.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_file: TargetFileOptions,
@@ -72,7 +72,7 @@ pub struct Options {
     /// --create alone is always: a table that is there is then an error
     #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always", require_equals = true, help_heading = "Target")]
     pub create: Option<Create>,
-    /// What happens to existing rows.
+    /// The effect on existing rows.
     #[command(flatten)]
     #[serde(flatten)]
     pub modes: ModeOptions,
@@ -89,11 +89,11 @@ pub struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     pub writers: WriterOptions,
-    /// How rows are loaded.
+    /// The options of loading rows.
     #[command(flatten)]
     #[serde(flatten)]
     pub bulk: BulkOptions,
-    /// Which column goes where.
+    /// The assignment of columns.
     #[command(flatten)]
     #[serde(flatten)]
     pub columns: ColumnOptions,
@@ -105,7 +105,7 @@ pub struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     pub forms: FormOptions,
-    /// What is done to rows on their way.
+    /// The transformation of rows on their way.
     #[command(flatten)]
     #[serde(flatten)]
     pub transformation: TransformOptions,
@@ -113,7 +113,7 @@ pub struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     pub reading: ReaderOptions,
-    /// What becomes of rows that cannot be written.
+    /// The treatment of rows that cannot be written.
     #[command(flatten)]
     #[serde(flatten)]
     pub refusals: RefusalOptions,

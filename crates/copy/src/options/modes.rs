@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spelled::list;
 
-/// What a load does with existing rows, and how new ones reach the table.
+/// The effect of a load on existing rows, and the way in which new ones reach the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ModeOptions {
@@ -26,11 +26,11 @@ pub struct ModeOptions {
     pub truncate: bool,
 }
 
-/// What happens to existing rows.
+/// The effect on existing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModeName {
-    /// They stay.
+    /// Existing rows stay.
     Append,
     /// Existing rows are removed first; readers see an empty table, then a growing one.
     Truncate,
@@ -42,7 +42,7 @@ pub enum ModeName {
     InsertNew,
 }
 
-/// How rows reach the table.
+/// The way in which rows reach the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StrategyName {
@@ -57,7 +57,7 @@ pub enum StrategyName {
 }
 
 impl ModeOptions {
-    /// Whether the table is emptied before the load.
+    /// Returns true if the table is emptied before the load.
     pub fn truncates(&self) -> bool {
         self.truncate || self.mode == Some(ModeName::Truncate)
     }

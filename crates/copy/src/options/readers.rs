@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spelled::{self, NumberOrWord};
 
-/// What types that have several forms become.
+/// The forms of types that can be read in several ways.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FormOptions {
@@ -22,7 +22,7 @@ pub struct FormOptions {
     pub guid_text: bool,
 }
 
-/// How many connections read, and how gently.
+/// The number of connections that read, and their restraint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ReaderOptions {
@@ -53,7 +53,7 @@ pub struct ReaderOptions {
     pub pause: Option<u32>,
 }
 
-/// How `datetime2(7)`, whose range no 64-bit nanosecond count holds, is exported.
+/// The exported form of `datetime2(7)`, whose range no 64-bit nanosecond count holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Datetime2Form {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::spelled::{NumberOrWord, option};
 use super::{CompressionName, FileOptions, FormatName};
 
-/// How a file is written.
+/// The format of a file that is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TargetFileOptions {

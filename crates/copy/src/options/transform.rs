@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spelled::NumberOrWord;
 
-/// What is done to rows on their way, in T-SQL.
+/// The transformation of rows on their way, in T-SQL.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TransformOptions {
@@ -59,7 +59,7 @@ pub struct TransformOptions {
 }
 
 impl TransformOptions {
-    /// Whether rows are transformed.
+    /// Returns true if rows are transformed.
     pub fn is_given(&self) -> bool {
         self.select.is_some()
             || self.condition.is_some()
@@ -68,7 +68,7 @@ impl TransformOptions {
             || self.transform_query.is_some()
     }
 
-    /// Whether a whole query gives the rows.
+    /// Returns true if a whole query yields the rows.
     pub fn has_query(&self) -> bool {
         self.transform.is_some() || self.transform_query.is_some()
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Choice;
 use super::spelled::{NumberOrWord, option};
 
-/// How many connections load, what is tried again, and whether a load can be continued.
+/// The number of connections that load, the errors that are retried, and the record by which a load is continued.
 #[derive(Debug, Clone, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WriterOptions {
@@ -46,19 +46,19 @@ pub struct WriterOptions {
 /// A number of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriterCount {
-    /// This many.
+    /// A fixed number of connections.
     Fixed(u16),
     /// As many as pay.
     Auto,
 }
 
 impl WriterOptions {
-    /// Whether rows are held until they are committed, and more than one connection may load.
+    /// Returns true if rows are held until they are committed, and more than one connection may load.
     pub fn is_asked(&self) -> bool {
         self.writers.is_some() || self.retry_for.is_some() || self.is_resumable() || self.time_limit.is_some()
     }
 
-    /// Whether committed rows are recorded.
+    /// Returns true if committed rows are recorded.
     pub fn is_resumable(&self) -> bool {
         self.resume || self.load_id.is_some()
     }

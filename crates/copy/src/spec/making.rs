@@ -55,7 +55,7 @@ pub(crate) fn spec(
     })
 }
 
-/// What is read, and how.
+/// Makes the source of the copy from its options.
 fn source(ends: &Ends, options: &Options, voice: Voice) -> Result<SourceSpec, CopyError> {
     let query = options.tables.query.clone();
     Ok(match &ends.source {
@@ -171,7 +171,7 @@ fn columns_of_table(
     Ok(Some(described.columns.into_iter().map(|column| column.column).collect()))
 }
 
-/// Where rows go, and how.
+/// Makes the destination of the copy from its options.
 fn destination(ends: &Ends, options: &Options, voice: Voice) -> Result<DestinationSpec, CopyError> {
     let Options { bulk, modes, refusals, .. } = options;
     let action = action_column(options);
@@ -264,7 +264,7 @@ fn target_formats(file: FileOptions) -> Result<FileFormats, CopyError> {
     }))
 }
 
-/// What is done to rows on the way.
+/// Makes the transformation of rows from the options.
 fn rows(ends: &Ends, options: &Options) -> Result<Option<RowsSpec>, CopyError> {
     let asked = &options.transformation;
     if !asked.is_given() {

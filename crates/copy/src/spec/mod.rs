@@ -33,19 +33,19 @@ use crate::{
 /// A copy: everything that is needed to run it.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// Where rows come from.
+    /// The source of the rows.
     pub source: SourceSpec,
-    /// Where they go.
+    /// The destination of the rows.
     pub destination: DestinationSpec,
-    /// What is done to them on the way.
+    /// The transformation of the rows on their way.
     pub rows: Option<RowsSpec>,
     /// Several tables, in place of one.
     pub tables: Option<TablesSpec>,
-    /// What becomes of rows that cannot be written.
+    /// The treatment of rows that cannot be written.
     pub refusals: RefusalsSpec,
     /// Look at both ends, say what would be done, and change nothing.
     pub is_dry: bool,
-    /// Where the options were written, and how errors name them.
+    /// The place where the options were written, which decides how errors spell them.
     pub language: Language,
 }
 
@@ -62,7 +62,7 @@ pub enum SourceSpec {
     Database(DatabaseRead),
 }
 
-/// How SQL Server is read.
+/// The settings of reading SQL Server.
 #[derive(Debug, Clone)]
 pub struct ServerRead {
     /// The server and the table.
@@ -73,7 +73,7 @@ pub struct ServerRead {
     pub options: ReadOptions,
 }
 
-/// How files are read.
+/// The settings of reading files.
 #[derive(Debug, Clone)]
 pub struct FileRead {
     /// The files.
@@ -86,7 +86,7 @@ pub struct FileRead {
     pub interruption: Option<Interruption>,
 }
 
-/// How a sheet is read.
+/// The settings of reading a sheet.
 #[derive(Debug, Clone)]
 pub struct SheetRead {
     /// The workbook.
@@ -95,7 +95,7 @@ pub struct SheetRead {
     pub settings: SheetSettings,
 }
 
-/// How another database is read.
+/// The settings of reading another database.
 #[derive(Debug, Clone)]
 pub struct DatabaseRead {
     /// The database and the table.
@@ -115,26 +115,26 @@ pub enum DestinationSpec {
     Database(DatabaseTarget),
 }
 
-/// How SQL Server takes rows.
+/// The settings of writing to SQL Server.
 #[derive(Debug, Clone)]
 pub struct ServerTarget {
     /// The server and the table.
     pub endpoint: SqlServerEndpoint,
-    /// How rows are loaded. `record` decides whether committed rows are noted.
+    /// The settings of loading rows. `record` decides whether committed rows are noted.
     pub write: ServerWrite,
-    /// Whether committed rows are noted.
+    /// Decides whether committed rows are noted.
     pub record: Record,
 }
 
-/// Whether the rows that are committed are recorded, so that a copy that broke goes on.
+/// Decides whether committed rows are recorded, so that a broken copy can be continued.
 #[derive(Debug, Clone, Default)]
 pub enum Record {
-    /// They are not.
+    /// Committed rows are not recorded.
     #[default]
     No,
-    /// They are; a source that cannot be read again is an error.
+    /// Committed rows are recorded; a source that cannot be read again is an error.
     Asked(Resume),
-    /// They are if the source can be read again in the same order.
+    /// Committed rows are recorded if the source can be read again in the same order.
     IfRepeatable(Recorded),
 }
 
@@ -151,7 +151,7 @@ pub struct Recorded {
     pub ledger_schema: String,
 }
 
-/// How files are written.
+/// The settings of writing files.
 #[derive(Debug, Clone)]
 pub struct FileTarget {
     /// The file or directory.
@@ -162,18 +162,18 @@ pub struct FileTarget {
     pub suffix: String,
 }
 
-/// How another database takes rows.
+/// The settings of writing to another database.
 #[derive(Debug, Clone)]
 pub struct DatabaseTarget {
     /// The database and the table.
     pub endpoint: DatabaseEndpoint,
-    /// What happens to existing rows.
+    /// The effect on existing rows.
     pub on_conflict: Mode,
-    /// Whether the table is made.
+    /// Decides whether the table is created.
     pub create: Create,
 }
 
-/// What is done to rows, and the tables that a query may join.
+/// The transformation of rows, and the tables that its query may join.
 #[derive(Debug, Clone)]
 pub struct RowsSpec {
     /// The query or its parts.
@@ -185,7 +185,7 @@ pub struct RowsSpec {
 /// Several tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TablesSpec {
-    /// Their names.
+    /// The patterns that select the tables.
     pub patterns: TablePatterns,
     /// Tables that are copied at a time.
     pub jobs: u16,
@@ -195,12 +195,12 @@ pub struct TablesSpec {
     pub to_schema: Option<String>,
 }
 
-/// What becomes of rows that cannot be written.
+/// The treatment of rows that cannot be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RefusalsSpec {
     /// The file that takes them.
     pub rejects: Option<PathBuf>,
-    /// How many there may be; `None`: none, or any number with a file.
+    /// The number of rows that may be refused; `None` means none, or any number if a file takes them.
     pub max_errors: Option<u64>,
     /// Divide a batch that the server refuses until the bad rows stand alone.
     pub bisect: bool,
@@ -211,9 +211,9 @@ pub struct RefusalsSpec {
 /// Both ends as they are spelled, and the tables that a transformation may join.
 #[derive(Debug, Clone)]
 pub struct Ends {
-    /// Where rows come from.
+    /// The source of the rows.
     pub source: Endpoint,
-    /// Where they go.
+    /// The destination of the rows.
     pub destination: Endpoint,
     /// Tables of the transformation.
     pub lookups: Vec<LookupEnd>,
@@ -222,15 +222,15 @@ pub struct Ends {
 /// A table that a transformation may join.
 #[derive(Debug, Clone)]
 pub struct LookupEnd {
-    /// Its name in the query.
+    /// The name of the table in the query.
     pub name: String,
-    /// Where it is.
+    /// The endpoint of the table.
     pub endpoint: Endpoint,
     /// A query in place of a table.
     pub query: Option<String>,
 }
 
-/// Who hears of what a copy meets before its rows.
+/// Receives the retries and warnings that come before the first row.
 #[derive(Debug, Clone, Copy)]
 pub struct Voice {
     /// Hears warnings.

@@ -33,7 +33,7 @@ pub struct SheetCells {
 
 #[derive(Debug)]
 struct SheetRow {
-    /// Its number in the sheet, from 0.
+    /// The number of the row in the sheet, from 0.
     number: u32,
     /// Columns of the sheet, rising.
     cells: Vec<(u32, Held)>,

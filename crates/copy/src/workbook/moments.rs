@@ -8,8 +8,8 @@ pub const MILLISECONDS_A_DAY: i64 = 86_400_000;
 /// Longest duration of a cell, in days: that of the last date.
 const DAYS_MAX: f64 = 2_958_466.0;
 
-/// What a cell says of time: a date in milliseconds since 1970, a time of day or a duration in milliseconds. None for other cells,
-/// and for moments that a sheet cannot mean.
+/// Reads the time of a cell: a date in milliseconds since 1970, a time of day or a duration in milliseconds. `None`
+/// for other cells, and for moments that a sheet cannot mean.
 pub fn moment_of(cell: &Data) -> Option<(Kind, i64)> {
     match cell {
         Data::DateTime(moment) => of_number(moment),
@@ -123,7 +123,7 @@ pub fn days_of(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// What a cell says of time as SQL Server reads it; a duration of a day or more as hours, minutes and seconds.
+/// Formats a moment as SQL Server reads it; a duration of a day or more as hours, minutes and seconds.
 pub fn moment_text(kind: Kind, at: i64) -> String {
     if kind == Kind::Duration {
         let sign = if at < 0 { "-" } else { "" };

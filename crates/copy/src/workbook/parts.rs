@@ -63,7 +63,7 @@ fn is_zip(file: &mut BufReader<File>) -> io::Result<bool> {
     Ok(is_zip)
 }
 
-/// What is read of a part.
+/// The kind of a part, which decides how much of it is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PartKind {
     /// Bytes, of which only the checksum counts.
@@ -97,7 +97,7 @@ impl PartKind {
 /// The look at a part.
 struct Check<'a> {
     kind: PartKind,
-    /// What has come since the last angle bracket: of tags the bytes, of text only their number counts.
+    /// The bytes since the last angle bracket. Of a tag the bytes are kept, of text only their number.
     token: Vec<u8>,
     is_tag: bool,
     name: &'a str,
