@@ -86,7 +86,7 @@ impl Scalar {
         Scalar { name: name.to_string(), arguments, result, result_type, kernel, page: None, signature }
     }
 
-    /// Whether it has a column form.
+    /// Returns true if the function has a column form.
     #[cfg(test)]
     pub(crate) fn has_column_form(&self) -> bool {
         matches!(self.kernel, Kernel::Value(_, Some(_)))

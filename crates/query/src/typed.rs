@@ -25,17 +25,17 @@ use tsql::errors;
 pub struct Typed {
     /// Computes the value in the Exact form of `sql_type`.
     pub expr: Expr,
-    /// Its type.
+    /// The type of the value.
     pub sql_type: SqlType,
     /// Its collation, if it has one other than the default.
     pub collation: Option<Collation>,
-    /// Whether COLLATE gave it that collation, which then takes precedence over those of columns.
+    /// True if COLLATE set the collation, which then takes precedence over those of columns.
     pub explicit: bool,
-    /// Whether it may be NULL.
+    /// True if the value may be NULL.
     pub nullable: bool,
-    /// Its value, if it is a constant.
+    /// The value, if it is a constant.
     pub constant: Option<Datum>,
-    /// Whether it is the NULL literal, which takes any type.
+    /// True for the NULL literal, which takes any type.
     pub untyped_null: bool,
 }
 
@@ -96,7 +96,7 @@ impl Typed {
         }
     }
 
-    /// This expression with another collation.
+    /// Replaces the collation of the expression.
     pub fn with_collation(mut self, collation: Option<Collation>) -> Typed {
         self.collation = collation;
         self
@@ -109,7 +109,7 @@ impl Typed {
         self
     }
 
-    /// Its collation, if it is a text.
+    /// Returns the collation of a text, and whether it is explicit.
     pub fn collating(&self) -> (Option<Collation>, bool) {
         (self.collation, self.explicit)
     }
@@ -288,7 +288,7 @@ pub fn truth(value: bool) -> Expr {
     lit(value)
 }
 
-/// Whether values need no change: character types without padding or cutting, decimals of one shape.
+/// Returns true if values need no change: character types without padding or cutting, decimals of one shape.
 fn is_relabelling(from: &SqlType, to: &SqlType) -> bool {
     if data_type(from) != data_type(to) {
         return false;
@@ -314,7 +314,7 @@ fn is_relabelling(from: &SqlType, to: &SqlType) -> bool {
         || matches!((from, to), (SqlType::DateTime, SqlType::DateTime2 { scale: 3 }))
 }
 
-/// Whether Arrow's own cast gives exactly T-SQL's result and cannot fail.
+/// Returns true if Arrow's own cast gives exactly T-SQL's result and cannot fail.
 fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     let width = |sql_type: &SqlType| match sql_type {
         SqlType::Bit => Some(0),

@@ -39,23 +39,24 @@ pub(super) struct Grouping<'s> {
     pub set_column: Option<String>,
 }
 
-/// Whether a call is an aggregate's, or would be with a window.
+/// Returns true if a call names an aggregate, with or without a window.
 pub(super) fn is_aggregate(call: &FunctionCall) -> bool {
     call.schema.is_none() && functions::aggregate(&call.name).is_some()
 }
 
-/// Whether an expression contains an aggregate of the query whose FROM is `scope`, rather than of a query around it.
+/// Returns true if an expression contains an aggregate of the query whose FROM is `scope`, rather than of a query
+/// around it.
 pub(super) fn has_own_aggregate(expr: &Ast, scope: &Scope<'_>) -> bool {
     contains_aggregate(expr, &|call| matches!(owner(call, scope), Owner::Query))
 }
 
-/// Whether a function is computed from a group rather than from its rows.
+/// Returns true if a function is computed from a group rather than from its rows.
 fn stands_above(name: &str) -> bool {
     let kernel = functions::find(name).map(|function| function.kernel);
     matches!(kernel, Some(Kernel::Aggregate(_) | Kernel::Written(Written::Grouping | Written::GroupingId)))
 }
 
-/// Whose an aggregate is.
+/// The query that an aggregate belongs to.
 enum Owner<'s> {
     /// The query's that it stands in.
     Query,
@@ -100,12 +101,12 @@ fn owner<'s>(call: &FunctionCall, scope: &Scope<'s>) -> Owner<'s> {
     Owner::Query
 }
 
-/// Whether an expression contains an aggregate, whosever it is.
+/// Returns true if an expression contains an aggregate of any query.
 pub(super) fn has_aggregate(expr: &Ast) -> bool {
     contains_aggregate(expr, &|_| true)
 }
 
-/// Whether an expression contains an aggregate that `counts`.
+/// Returns true if an expression contains an aggregate that `counts`.
 fn contains_aggregate(expr: &Ast, counts: &dyn Fn(&FunctionCall) -> bool) -> bool {
     let has_aggregate = |expr: &Ast| contains_aggregate(expr, counts);
     match expr {
@@ -191,7 +192,8 @@ fn finished(value: Typed, result: SqlType, name: &str) -> Result<Typed, SqlError
     of_engine(value, &result, name)
 }
 
-/// What the engine has computed as T-SQL's value. An average is a division, whose quotient is cut at its scale and not rounded.
+/// Converts the engine's result of an aggregate to T-SQL's value. An average is a division, whose quotient is cut
+/// at its scale and not rounded.
 pub(super) fn of_engine(value: Typed, result: &SqlType, name: &str) -> Result<Typed, SqlError> {
     let collation = value.collation;
     let averages = functions::aggregate(name) == Some(Kind::Average);
@@ -214,7 +216,7 @@ fn cut_quotient(value: Typed, from: u8, to: u8) -> Typed {
     })
 }
 
-/// What STRING_AGG gives. Errors when run: 9829 for a text longer than its type.
+/// Checks the length of STRING_AGG's result. Errors when run: 9829 for a text longer than its type.
 fn joined_text(joined: Typed, result: SqlType) -> Typed {
     let Some(limit) = length_limit(&result) else { return joined };
     let target = result.clone();
@@ -229,8 +231,8 @@ fn joined_text(joined: Typed, result: SqlType) -> Typed {
 }
 
 impl Binder<'_> {
-    /// What stands for `expr` above the grouping: its column, if it was grouped by. Errors: 8120 for a column that
-    /// was not.
+    /// Binds `expr` above the grouping: to its column, if the query groups by it. Errors: 8120 for a column that is
+    /// not grouped.
     pub(super) fn grouped(&self, expr: &Ast, grouping: &Grouping<'_>) -> Result<Option<Typed>, SqlError> {
         match expr {
             Ast::Literal(_) | Ast::Variable(_) | Ast::Subquery(_) => return Ok(None),

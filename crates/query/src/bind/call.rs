@@ -67,7 +67,7 @@ impl Binder<'_> {
     }
 }
 
-/// What is written around the arguments, and how many there are.
+/// Checks the syntax around the arguments, and their number.
 fn check_form(call: &FunctionCall, signature: &Signature, kernel: &Kernel) -> Result<(), SqlError> {
     let aggregates = matches!(kernel, Kernel::Aggregate(_));
     if call.star && !signature.takes_star {

@@ -51,12 +51,13 @@ pub fn without_empty_text(bound: BoundQuery) -> Result<BoundQuery, SqlError> {
     Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns })
 }
 
-/// Whether what is written gives text that `clause` takes as it is. XML is known by its type.
+/// Returns true if the expression yields text that `clause` inserts unescaped. XML is known by its type.
 pub(super) fn is_nested(clause: &ForClause, written: Option<&Ast>) -> bool {
     matches!(clause, ForClause::Json(_)) && written.is_some_and(is_json)
 }
 
-/// Whether what is written gives JSON and not a string: FOR JSON with its brackets, and the functions that make JSON.
+/// Returns true if the expression yields JSON and not a string: FOR JSON with its brackets, and the functions that
+/// make JSON.
 pub(super) fn is_json(written: &Ast) -> bool {
     match written {
         Ast::Subquery(query) => {

@@ -132,7 +132,7 @@ impl Binder<'_> {
     }
 }
 
-/// Whether a row's set is without the expression at `position` of `width`.
+/// Builds the condition that a row's grouping set lacks the expression at `position` of `width`.
 fn left_out(position: usize, width: usize) -> Expr {
     let bit = 1_i64 << (width - 1 - position).min(62);
     let set = arrow_cast(reference(SET_COLUMN), DataType::Int64);

@@ -55,7 +55,7 @@ pub trait Environment {
     fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError>;
     /// A table-valued function. Errors: 208.
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError>;
-    /// Whether a table or view of the name stands in its schema.
+    /// Returns true if a table or view of the name exists in its schema.
     fn stands(&self, _name: &ObjectName) -> Result<bool, SqlError> {
         Ok(false)
     }
@@ -74,7 +74,7 @@ pub trait Environment {
     fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError>;
     /// Value and type of a variable, or of an `@@` function. Errors: 137.
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError>;
-    /// What functions such as DB_NAME and OBJECT_ID know.
+    /// Returns the facts that functions such as DB_NAME and OBJECT_ID ask for.
     fn facts(&self) -> Arc<dyn Facts>;
 }
 
@@ -99,13 +99,13 @@ pub type ValueKernel = Arc<dyn Fn(&[Datum]) -> Result<Datum, SqlError> + Send + 
 /// A function that returns a value.
 #[derive(Clone)]
 pub struct ScalarFunction {
-    /// Its name, which identifies it.
+    /// The name, which identifies the function.
     pub name: String,
     /// Types of its parameters.
     pub parameters: Vec<SqlType>,
     /// Type of its value.
     pub returns: SqlType,
-    /// Its body.
+    /// The function's body.
     pub kernel: ValueKernel,
 }
 

@@ -182,7 +182,7 @@ fn outer_join_with(source: &TableSource, name: &str) -> bool {
     }
 }
 
-/// Whether a query's FROM names a table.
+/// Returns true if a query's FROM names a table.
 fn mentions(body: &QueryBody, name: &str) -> bool {
     match body {
         QueryBody::Select(select) => select_mentions(select, name),

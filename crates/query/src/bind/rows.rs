@@ -75,7 +75,7 @@ impl Binder<'_> {
         Ok(BoundQuery { plan, columns })
     }
 
-    /// One of many values of a list.
+    /// Binds a value among the many of a list.
     pub fn listed_value(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
         match expr {
             Ast::Literal(literal) => super::value::literal(literal),
@@ -143,7 +143,7 @@ fn constants(by_column: &[(Vec<Typed>, SqlType)], rows: usize) -> Result<Option<
         .map_err(|error| SqlError::internal(error))
 }
 
-/// Whether a value needs neither another query nor the rows of the query around it.
+/// Returns true if a value needs neither another query nor the rows of the query around it.
 fn stands_alone(value: &Typed) -> bool {
     let looks_elsewhere = |part: &Expr| {
         Ok(matches!(

@@ -21,7 +21,7 @@ pub struct ScopeColumn {
     pub schema: Option<String>,
     /// The column as users see it.
     pub output: OutputColumn,
-    /// How a plan gets its value: a column of the plan, or a constant.
+    /// The value as a plan gets it: a column of the plan, or a constant.
     pub value: Typed,
 }
 
@@ -40,10 +40,10 @@ pub struct Scope<'p> {
     pub(super) inner_aggregates: InnerAggregates<'p>,
 }
 
-/// What an aggregate in a query inside is, if all its columns are of this scope.
+/// The owner of an aggregate in an inner query, if all its columns are of this scope.
 #[derive(Clone, Copy, Default)]
 pub(super) enum InnerAggregates<'p> {
-    /// One of the query inside.
+    /// The aggregate belongs to the inner query.
     #[default]
     Own,
     /// One of this query, which must be bound again as a grouped query.
@@ -109,7 +109,7 @@ impl<'p> Scope<'p> {
         self.find(parts).ok().flatten().and_then(|column| column.table.clone())
     }
 
-    /// Whether a name is a column of this scope itself.
+    /// Returns true if a name is a column of this scope itself.
     pub(super) fn has_column(&self, parts: &[String]) -> bool {
         parts.split_last().is_some_and(|(name, qualifier)| {
             let named = |column: &ScopeColumn| same_name(&column.output.name, name);
@@ -117,14 +117,14 @@ impl<'p> Scope<'p> {
         })
     }
 
-    /// Whether the qualifier names a table in scope.
+    /// Returns true if the qualifier names a table in scope.
     pub(super) fn has_table(&self, qualifier: &[String]) -> bool {
         self.columns.iter().any(|column| column.is_of(qualifier))
     }
 }
 
 impl ScopeColumn {
-    /// Whether `[database.][schema.]table` names this column's table; an empty qualifier names any.
+    /// Returns true if `[database.][schema.]table` names this column's table; an empty qualifier names any.
     pub(super) fn is_of(&self, qualifier: &[String]) -> bool {
         let mut parts = qualifier.iter().rev();
         let Some(table) = parts.next() else { return true };

@@ -24,7 +24,7 @@ use tsql::for_clause::ForClause;
 use tsql::query::{CommonTable, OrderItem, Query, QueryBody, Select, SelectItem};
 use tsql::same_name;
 
-/// Where the select list of a body's first SELECT says the same as `written`.
+/// Finds `written` in the select list of a body's first SELECT.
 fn position_in_list(written: &Ast, body: &QueryBody) -> Option<usize> {
     match body {
         QueryBody::Set { left, .. } => position_in_list(written, left),
@@ -38,7 +38,7 @@ fn position_in_list(written: &Ast, body: &QueryBody) -> Option<usize> {
     }
 }
 
-/// Whether a column of the list, perhaps qualified, has the bare name that is written.
+/// Returns true if a column of the list, qualified or not, has the bare name `written`.
 fn is_base_name(listed: &Ast, written: &Ast) -> bool {
     match (listed, written) {
         (Ast::Column(listed), Ast::Column(written)) => match written.as_slice() {
@@ -49,7 +49,7 @@ fn is_base_name(listed: &Ast, written: &Ast) -> bool {
     }
 }
 
-/// Whether two expressions are written alike; names whatever their case.
+/// Returns true if two expressions are written alike; names may differ in case.
 fn says_the_same(one: &Ast, other: &Ast) -> bool {
     match (one, other) {
         (Ast::Column(one), Ast::Column(other)) => {
@@ -63,7 +63,7 @@ fn says_the_same(one: &Ast, other: &Ast) -> bool {
 struct Item {
     value: Typed,
     output: OutputColumn,
-    /// What was written, for ORDER BY to find it again.
+    /// The expression as it was written, for ORDER BY to find it again.
     written: Option<Ast>,
     /// The table that it is a column of.
     table: Option<String>,
@@ -131,7 +131,7 @@ impl Binder<'_> {
         finished(self, &select, &query, source.plan, items, vec![Err(order)], &Windows::default())
     }
 
-    /// One row of each kind, by key.
+    /// Keeps a single row of each key.
     pub(super) fn distinct(&self, bound: BoundQuery) -> Result<BoundQuery, SqlError> {
         let values = output_values(&bound);
         if let Some((value, _)) = values.iter().find(|(value, _)| {

@@ -314,7 +314,7 @@ fn is_null(value: &Typed) -> bool {
     value.constant.as_ref().is_some_and(Datum::is_null)
 }
 
-/// Whether a condition of constants holds; None if it is not one.
+/// Evaluates a condition of constants; `None` if it has other parts.
 fn truth_of(condition: &Expr) -> Option<bool> {
     let unknown = |part: &Expr| {
         Ok(!matches!(

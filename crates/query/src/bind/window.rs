@@ -281,7 +281,7 @@ fn aggregate_window(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>)
     Ok(Called { function, arguments: aggregate.params.args, value_type, result, collation })
 }
 
-/// What is computed of frames that move, of aggregates of float.
+/// Returns the moving computation for an aggregate of float.
 pub(super) fn moving_kind(kind: Aggregated) -> Option<MovingKind> {
     Some(match kind {
         Aggregated::Sum => MovingKind::Sum,
@@ -301,7 +301,7 @@ fn window_kind(name: &str) -> Option<Kind> {
     }
 }
 
-/// Whether a function has WITHIN GROUP and OVER.
+/// Returns true for the functions that need both WITHIN GROUP and OVER.
 fn is_percentile(kind: Kind) -> bool {
     matches!(kind, Kind::ContinuousPercentile | Kind::DiscretePercentile)
 }

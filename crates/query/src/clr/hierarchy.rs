@@ -83,7 +83,7 @@ impl Hierarchy {
         level.is_empty().then_some(Hierarchy { levels })
     }
 
-    /// Its bits, filled up with zeros.
+    /// Encodes the path in bits, padded with zeros to whole bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bits = Vec::new();
         for level in &self.levels {
@@ -120,7 +120,7 @@ impl Hierarchy {
         Some(Hierarchy { levels: self.levels.iter().take(kept).cloned().collect() })
     }
 
-    /// Whether it is `other` or below it.
+    /// Returns true if the node is `other` or below it.
     pub fn is_descendant_of(&self, other: &Hierarchy) -> bool {
         self.levels.starts_with(&other.levels)
     }

@@ -39,7 +39,7 @@ impl ClrType {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the type.
     pub fn name(self) -> &'static str {
         match self {
             ClrType::Hierarchy => "hierarchyid",

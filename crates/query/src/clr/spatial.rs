@@ -36,7 +36,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Its name as STGeometryType spells it.
+    /// Returns the name of the shape as STGeometryType spells it.
     pub fn name(&self) -> &'static str {
         match self {
             Shape::Point(_) => "Point",
@@ -49,7 +49,7 @@ impl Shape {
         }
     }
 
-    /// How many points it has.
+    /// Returns the number of points.
     pub fn points(&self) -> usize {
         match self {
             Shape::Point(point) => usize::from(point.is_some()),
@@ -89,11 +89,11 @@ const SINGLE_LINE: u8 = 0x10;
 /// Shapes within one another that are followed.
 const DEPTH_MAX: usize = 32;
 
-/// What the bytes hold, before shapes are made of it.
+/// The contents of the bytes, before shapes are made of them.
 #[derive(Default)]
 struct Tables {
     points: Vec<Point>,
-    /// What a figure is, and its first point.
+    /// The kind of each figure, and its first point.
     figures: Vec<(u8, i32)>,
     /// The shape around it, its first figure, and its number.
     shapes: Vec<(i32, i32, u8)>,

@@ -52,7 +52,7 @@ pub(super) fn to_text(
     Ok(Datum::Text(pad_text(text, to)))
 }
 
-/// Whether values of the type are bytes of a code page.
+/// Returns true if values of the type are bytes of a code page.
 fn is_paged(sql_type: &SqlType) -> bool {
     matches!(sql_type, SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text)
 }
@@ -76,7 +76,7 @@ fn of_bytes(text: String, limit: usize, fixed: bool, page: CodePage) -> String {
     text
 }
 
-/// What becomes of a number or date that does not fit: an asterisk, an error, or the cut text.
+/// Handles a number or date that does not fit: returns an asterisk, an error, or the cut text.
 fn too_narrow(text: &str, from: &SqlType, to: &SqlType, limit: usize) -> Result<String, SqlError> {
     match from {
         SqlType::TinyInt | SqlType::SmallInt | SqlType::Int if !to.is_unicode() => Ok("*".to_string()),

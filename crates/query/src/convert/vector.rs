@@ -53,7 +53,7 @@ pub(super) fn text_of(bytes: &[u8], from: &SqlType, to: &SqlType) -> Result<Stri
     }
 }
 
-/// Whether the bytes that came for a vector are one of its type.
+/// Checks that the bytes received for a vector are one of its type.
 ///
 /// Errors: 42206 for what is none, and those of conversions.
 pub fn check_vector(value: &Datum, sql_type: &SqlType) -> Result<(), SqlError> {

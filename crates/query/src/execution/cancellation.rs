@@ -29,12 +29,12 @@ impl Cancellation {
         self.set.notify_waiters();
     }
 
-    /// Whether the request is to stop.
+    /// Returns true once the request is to stop.
     pub fn is_cancelled(&self) -> bool {
         self.flag.load(Ordering::Acquire)
     }
 
-    /// Whether both are one.
+    /// Returns true if both cancel the same request.
     pub fn is_same(&self, other: &Cancellation) -> bool {
         Arc::ptr_eq(&self.flag, &other.flag)
     }
@@ -61,7 +61,7 @@ impl Cancellation {
 
 /// Cancels a request and aborts its task when it goes out of scope, however the answering of the request ends.
 pub struct StopOnDrop {
-    /// What stops the request.
+    /// The cancellation to trigger.
     pub cancellation: Cancellation,
     /// Its task, if it has one of its own.
     pub task: Option<AbortHandle>,

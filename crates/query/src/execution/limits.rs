@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 /// process: `plans` to nothing, `rows` to no end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limits {
-    /// Those that are fastest.
+    /// The limits that are fastest.
     Own,
     /// Whatever can be planned is planned.
     Nothing,
@@ -15,7 +15,7 @@ pub(crate) enum Limits {
 }
 
 impl Limits {
-    /// Those of this process.
+    /// Returns the limits of this process.
     pub fn current() -> Limits {
         static CURRENT: OnceLock<Limits> = OnceLock::new();
         *CURRENT.get_or_init(|| match std::env::var("BULKWIRE_QUERY_PATH").as_deref() {
@@ -34,7 +34,7 @@ impl Limits {
         }
     }
 
-    /// Whether a size is within a limit.
+    /// Returns true if a size is within a limit.
     pub fn hold(self, size: u64, limit: u64) -> bool {
         match self {
             Limits::Own => size <= limit,

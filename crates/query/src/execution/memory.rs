@@ -29,7 +29,7 @@ impl MemoryBudget {
         self.limit
     }
 
-    /// What is held.
+    /// Returns the bytes in use.
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
@@ -64,7 +64,7 @@ impl Reservation {
         Reservation { budget: Arc::clone(budget), bytes: 0 }
     }
 
-    /// How large it is.
+    /// Returns the reserved bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -5,7 +5,7 @@ use crate::plain::PlainQuery;
 use crate::simple::SimpleQuery;
 use tsql::SqlError;
 
-/// How a query runs.
+/// The way in which a query runs.
 #[derive(Debug)]
 pub enum Path {
     /// Few rows pass through the bound plan's own steps: planning it would take longer than running it.
@@ -28,7 +28,7 @@ impl Path {
         Ok(bound.plain().map_or(Path::Full, Path::Plain))
     }
 
-    /// Its name, as SHOWPLAN shows it.
+    /// Returns the name of the path, as SHOWPLAN shows it.
     pub fn name(&self) -> &'static str {
         match self {
             Path::Simple(_) => "Simple",

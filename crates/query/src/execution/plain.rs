@@ -30,12 +30,12 @@ impl PlainQuery {
         self.table.open_range(Some(self.positions.clone()), self.range.as_ref())
     }
 
-    /// Whether the rows are those of a range of the clustered key.
+    /// Returns true if the rows are those of a range of the clustered key.
     pub fn has_range(&self) -> bool {
         self.range.is_some()
     }
 
-    /// Its operator, as shown plans have it.
+    /// Returns the operator for shown plans.
     pub(crate) fn operator(&self) -> PlanOperator {
         PlanOperator::leaf(self.table.access(self.range.as_ref()))
     }

@@ -13,12 +13,12 @@ pub(crate) struct PlanOperator {
 }
 
 impl PlanOperator {
-    /// One that reads from no other.
+    /// Makes an operator that reads from no other.
     pub fn leaf(text: impl Into<String>) -> PlanOperator {
         PlanOperator::over(text, Vec::new())
     }
 
-    /// One that reads from others.
+    /// Makes an operator that reads from others.
     pub fn over(text: impl Into<String>, inputs: Vec<PlanOperator>) -> PlanOperator {
         PlanOperator { text: text.into(), inputs }
     }
@@ -32,7 +32,7 @@ impl PlanOperator {
     }
 }
 
-/// How rows of a table are read.
+/// Words the access to a table's rows.
 pub(crate) fn access(name: &str, schema: &Schema, range: Option<&KeyRange>) -> String {
     let Some(range) = range else { return format!("Table Scan(OBJECT:({name}))") };
     let spans: Vec<String> = range.spans.iter().map(|span| span_text(span, schema)).collect();

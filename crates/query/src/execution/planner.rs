@@ -108,7 +108,7 @@ fn physical_rules(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<PhysicalRule>> {
     Ok(rules)
 }
 
-/// What a plan contains, as far as rules care.
+/// The contents of a plan that decide which rules apply.
 #[derive(Default)]
 struct Contents {
     operators: usize,

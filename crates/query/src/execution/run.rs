@@ -42,10 +42,10 @@ const SORTS_AT_ONCE: usize = 128;
 
 /// The execution engine, shared by all sessions.
 pub struct Engine {
-    /// What plans of one partition are made with.
+    /// The session state with which plans of one partition are made.
     pub(crate) state: SessionState,
     memory: Arc<MemoryBudget>,
-    /// What they run in.
+    /// The context in which they run.
     pub(crate) context: Arc<TaskContext>,
 }
 
@@ -77,7 +77,7 @@ impl Engine {
         Ok(Engine { state, memory: Arc::clone(memory), context })
     }
 
-    /// What statements may hold.
+    /// Returns the memory budget of statements.
     pub fn memory(&self) -> &Arc<MemoryBudget> {
         &self.memory
     }
@@ -226,7 +226,7 @@ pub struct ResultStream {
 type Again =
     Box<dyn FnOnce() -> BoxFuture<'static, Result<SendableRecordBatchStream, DataFusionError>> + Send>;
 
-/// Where a query's rows come from.
+/// The source of a query's rows.
 enum Rows {
     Planned(SendableRecordBatchStream),
     Simple(SimpleQuery),

@@ -19,9 +19,9 @@ use tsql::errors;
 pub struct Running {
     cancellation: Cancellation,
     memory: Arc<MemoryBudget>,
-    /// What its statements hold until they end.
+    /// The memory that its statements hold until they end.
     held: Arc<Mutex<Reservation>>,
-    /// How the statement that runs reads dates.
+    /// The date reading of the running statement.
     dates: Arc<SharedDateReading>,
 }
 
@@ -29,7 +29,8 @@ pub struct Running {
 /// counted the rows that came of it.
 struct Step {
     running: Running,
-    /// What stops the request around it, if that is another: a cursor's query runs within the request that fetches.
+    /// The cancellation of the request around it, if that is another: a cursor's query runs within the request that
+    /// fetches.
     outer: Option<Cancellation>,
     taken: Reservation,
 }
@@ -63,7 +64,7 @@ impl Running {
         Running { dates: Arc::new(SharedDateReading::new(dates)), ..self }
     }
 
-    /// What stops it.
+    /// Returns the cancellation of the request.
     pub fn cancellation(&self) -> &Cancellation {
         &self.cancellation
     }
@@ -109,7 +110,7 @@ pub fn current() -> Option<Running> {
     STEP.with_borrow(|step| step.as_ref().map(|step| step.running.clone()))
 }
 
-/// How the statement that runs reads dates.
+/// Returns the date reading of the running statement.
 pub fn date_reading() -> DateReading {
     STEP.with_borrow(|step| step.as_ref().map(|step| step.running.dates.get()).unwrap_or_default())
 }
@@ -122,7 +123,7 @@ pub fn date_format() -> DateFormat {
     }
 }
 
-/// How the statement reads dates that begins.
+/// Sets the date format for the statement that begins.
 pub fn set_date_format(format: DateFormat) {
     STEP.with_borrow(|step| {
         if let Some(step) = step {
@@ -160,7 +161,8 @@ pub fn hold(bytes: usize) -> Result<(), SqlError> {
     current().map_or(Ok(()), |running| running.held.lock().take(bytes))
 }
 
-/// What statements hold so far, to be given to [`release`] when the one that begins has ended.
+/// Returns the bytes that statements hold so far. Pass them to [`release`] when the statement that begins now has
+/// ended.
 pub fn held() -> usize {
     current().map_or(0, |running| running.held.lock().bytes())
 }

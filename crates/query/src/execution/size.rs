@@ -34,7 +34,7 @@ pub(crate) fn check_repeated(expr: &Expr) -> Result<(), SqlError> {
     Walk { size: 0, size_max: REPEATED_MAX }.expr(expr, 0).map_err(|error| sql_error_of(&error))
 }
 
-/// What has been counted. Only subqueries are walked recursively: the binder has counted how deep they are.
+/// The counts so far. Only subqueries are walked recursively, because the binder limits their depth.
 struct Walk {
     size: usize,
     size_max: usize,

@@ -49,7 +49,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// None yet.
+    /// Makes an empty set of tables.
     pub fn new() -> Tables {
         Tables::default()
     }
@@ -178,7 +178,7 @@ impl Environment for Tables {
     }
 }
 
-/// What is known without a session: the time.
+/// The only fact that is known without a session: the time.
 #[derive(Debug)]
 struct Moment(i64);
 

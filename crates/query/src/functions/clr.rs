@@ -26,7 +26,7 @@ const OF_VALUES: [&str; 14] = [
     "Long",
 ];
 
-/// Whether a name is that of a method or property of a value.
+/// Returns true if the name is a method or property of a value.
 pub fn is_value_method(name: &str) -> bool {
     OF_VALUES.contains(&name)
 }

@@ -37,7 +37,7 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
     scalar("TODATETIMEOFFSET", &["value", "offset"], "datetimeoffset", |call| with_offset(call, false)),
 ];
 
-/// When the statement began.
+/// Returns the time at which the statement began.
 fn now(call: &Call<'_, dyn Facts>, sql_type: SqlType) -> Result<Typed, SqlError> {
     let value = place(call.facts.now(), 0, &sql_type).unwrap_or(Datum::Null);
     Typed::constant(value, sql_type).map(|typed| Typed { nullable: false, ..typed })

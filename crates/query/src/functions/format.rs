@@ -14,7 +14,7 @@ use super::wide_text;
 use super::{name_type, strict};
 use tsql::SqlError;
 
-/// How a culture writes.
+/// A culture whose patterns are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Culture {
     UnitedStates,

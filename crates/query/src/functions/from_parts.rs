@@ -12,7 +12,7 @@ use super::kernel::{Kernel, scalar};
 use super::strict;
 use tsql::SqlError;
 
-/// Which numbers a function takes, in order.
+/// The numbers that a function takes, in order.
 struct Shape {
     /// Year, month, day come first.
     date: bool,

@@ -158,7 +158,7 @@ pub(crate) fn replace(
     Ok(replaced.finish())
 }
 
-/// Where `needle` is, looked for piece by piece. Errors: 3617.
+/// Finds `needle` piece by piece, so that the search can be cancelled. Errors: 3617.
 pub(crate) fn find(hay: &str, needle: &str) -> Result<Option<usize>, SqlError> {
     let step = PIECE_BYTES.max(needle.len().saturating_mul(2));
     let mut start = 0_usize;

@@ -8,7 +8,7 @@ use crate::facts::Facts;
 use crate::function_table::TableFunction;
 use crate::typed::Typed;
 
-/// How a call is bound.
+/// The way in which a call is bound.
 #[derive(Debug, Clone, Copy)]
 pub enum Kernel {
     /// From the values of its arguments.

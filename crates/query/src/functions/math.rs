@@ -41,7 +41,7 @@ pub(super) const FUNCTIONS: &[Function<Kernel>] = &[
     scalar("ISNUMERIC", &["value"], "int", is_numeric_text),
 ];
 
-/// What makes another number of one.
+/// A function that maps a number to another of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rounding {
     Magnitude,

@@ -222,7 +222,7 @@ fn open_json(_: &[Typed], shape: &[JsonColumn]) -> Result<TableFunction, SqlErro
     Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None, defaults: Vec::new() })
 }
 
-/// One column of one record.
+/// Reads a column's value from a record.
 fn cell(record: &str, wanted: &JsonColumn, path: &Path) -> Result<Datum, SqlError> {
     let Some(piece) = path.find(record)? else { return Ok(Datum::Null) };
     let container = matches!(json::kind(piece), Kind::Array | Kind::Object);

@@ -237,7 +237,7 @@ pub fn formatted(format: &str, values: &[String]) -> String {
     text
 }
 
-/// What stands between a percent sign and the letter that says what kind of value comes.
+/// The flags between a percent sign and the letter that names the kind of value, with that letter.
 #[derive(Default)]
 struct Placeholder {
     left: bool,

@@ -28,7 +28,7 @@ pub(crate) struct Columns<'a> {
 struct Argument<'a> {
     array: ArrayRef,
     sql_type: &'a SqlType,
-    /// One value stands for all rows.
+    /// True if a single value stands for all rows.
     is_constant: bool,
     /// The Arrow type is that of the SQL type.
     is_sound: bool,
@@ -171,7 +171,7 @@ impl<'a> Texts<'a> {
         if row < self.array.len() { self.array.value(row) } else { "" }
     }
 
-    /// Whether a row has a text.
+    /// Returns true if a row has a text.
     pub fn is_present(&self, row: usize) -> bool {
         let row = if self.is_constant { 0 } else { row };
         row < self.array.len() && self.array.is_valid(row)
@@ -196,9 +196,9 @@ impl<'a> Texts<'a> {
 /// An argument that is a whole number.
 #[derive(Clone, Copy)]
 pub(crate) enum Ints<'a> {
-    /// The same for all rows.
+    /// The value of all rows.
     Constant(i64),
-    /// One for each row.
+    /// A value for each row.
     Column(&'a dyn Array, &'a SqlType),
 }
 

@@ -86,13 +86,13 @@ pub(crate) fn replaced(fold: bool, limit: Option<usize>) -> ColumnForm {
     })
 }
 
-/// Whether a text has one of the two characters beyond ASCII whose lower case has a letter of ASCII: the Kelvin sign and the capital
-/// I with a dot.
+/// Returns true if a text has a character beyond ASCII whose lower case has a letter of ASCII. There are two: the
+/// Kelvin sign and the capital I with a dot.
 fn has_letter_that_folds_to_ascii(text: &str) -> bool {
     !text.is_ascii() && text.contains(['\u{212A}', '\u{130}'])
 }
 
-/// Where `needle` is, which is nowhere if it is empty; with `fold` whatever the case of letters of ASCII.
+/// Finds `needle`; an empty one is found nowhere. With `fold`, ignores the case of letters of ASCII.
 fn find(hay: &[u8], needle: &[u8], fold: bool) -> Option<usize> {
     let first = *needle.first()?;
     let last = hay.len().checked_sub(needle.len())?;

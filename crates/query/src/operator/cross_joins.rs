@@ -47,12 +47,12 @@ pub(crate) fn with_small_sides(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn E
     .data()
 }
 
-/// Whether an operator keeps its left side without knowing what is compared in it.
+/// Returns true if an operator keeps its left side in memory without knowing the compared columns.
 fn buffers_left(node: &Arc<dyn ExecutionPlan>) -> bool {
     node.is::<CrossJoinExec>() || node.is::<NestedLoopJoinExec>()
 }
 
-/// Whether a plan joins anything, so that it may have more rows than any table.
+/// Returns true if a plan joins anything, so that it may have more rows than any table.
 fn is_product(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     plan.exists(|node| {
         Ok(node.is::<CrossJoinExec>()

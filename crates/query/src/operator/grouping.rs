@@ -96,7 +96,7 @@ impl Grouping {
         Some(Grouping { keys: keys.collect(), aggregates: Vec::new(), schema })
     }
 
-    /// Whether there may be more than one group.
+    /// Returns true if there may be more than one group.
     pub fn has_keys(&self) -> bool {
         !self.keys.is_empty()
     }
@@ -165,7 +165,7 @@ fn numbered(keys: &[ArrayRef]) -> Result<(Vec<usize>, UInt32Array)> {
     Ok((groups, UInt32Array::from(firsts)))
 }
 
-/// Whether equal values of a type are the same bytes: not so for numbers with two zeros.
+/// Returns true if equal values of a type are the same bytes, which floats with their two zeros are not.
 pub(crate) fn has_one_form(data_type: &DataType) -> bool {
     !data_type.is_floating() && !data_type.is_nested()
 }

@@ -57,7 +57,8 @@ fn can_merge(join: &HashJoinExec) -> bool {
     !join.null_aware && join.projection.is_none() && !marks
 }
 
-/// Whether another plan for the same query may have room where this one has not: it hashes rows, and they can be read again.
+/// Returns true if another plan for the same query may fit into memory where this one does not: it hashes rows, and
+/// they can be read again.
 pub(crate) fn could_merge(plan: &Arc<dyn ExecutionPlan>, query: &LogicalPlan) -> Result<bool> {
     if !plan.exists(|node| Ok(node.is::<HashJoinExec>()))? {
         return Ok(false);

@@ -11,7 +11,7 @@ use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility};
 
-/// What is computed of a frame.
+/// The aggregate that is computed over a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MovingKind {
     /// SUM.
@@ -73,7 +73,7 @@ impl AggregateUDFImpl for Moving {
     }
 }
 
-/// What is known of some rows.
+/// The moments of some rows, which can be merged with those of other rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Known {
     count: f64,
@@ -84,12 +84,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What is known of one row.
+    /// Returns the moments of a single row.
     pub fn of(value: Option<f64>) -> Known {
         value.map_or_else(Known::default, |value| Known { count: 1.0, sum: value, mean: value, squares: 0.0 })
     }
 
-    /// What is known of these rows and others together.
+    /// Merges the moments of these rows with those of others.
     pub fn with(self, other: Known) -> Known {
         if self.count == 0.0 {
             return other;

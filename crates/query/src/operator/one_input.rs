@@ -11,13 +11,13 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
 };
 
-/// What such an operator does with the batches of its input.
+/// Transforms the batches of the operator's input.
 pub(crate) trait Step: Clone + Send + Sync + 'static {
     /// The operator's name in plans.
     const NAME: &'static str;
-    /// Whether rows stay in the order of the input.
+    /// True if rows stay in the order of the input.
     const KEEPS_ORDER: bool;
-    /// Whether nothing is known of its rows but their partitions.
+    /// True if nothing is known of the rows but their partitions.
     const SAYS_NOTHING: bool = false;
 
     /// The batches of a partition.
@@ -32,7 +32,7 @@ pub(crate) trait Step: Clone + Send + Sync + 'static {
 /// The operator.
 pub(crate) struct OneInputExec<S> {
     input: Arc<dyn ExecutionPlan>,
-    /// None: those of the input.
+    /// The properties of the output; `None` for those of the input.
     properties: Option<Arc<PlanProperties>>,
     step: S,
 }
@@ -44,7 +44,7 @@ impl<S: Step> OneInputExec<S> {
         Self { input, properties, step }
     }
 
-    /// What it does.
+    /// Returns the step of the operator.
     pub(crate) fn step(&self) -> &S {
         &self.step
     }

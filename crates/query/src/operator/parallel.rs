@@ -64,7 +64,7 @@ pub enum SerialReason {
 }
 
 impl SerialReason {
-    /// Its name in `sys.dm_bulkwire_loads`.
+    /// Returns the name of the reason in `sys.dm_bulkwire_loads`.
     pub fn name(self) -> &'static str {
         match self {
             SerialReason::MaxDop => "MaxDOPSetToOne",

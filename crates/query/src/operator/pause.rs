@@ -20,7 +20,7 @@ use crate::one_input::{OneInputExec, Step};
 use crate::running::{self, Running};
 use tsql::SqlError;
 
-/// How long a query works before it lets others have the thread.
+/// The time for which a query computes before it yields the thread to others.
 pub(crate) const WORK_SPAN: Duration = Duration::from_millis(5);
 
 /// The plan with a pause behind every operator. Whichever thread runs a part of it works for `running`.
@@ -64,7 +64,7 @@ impl Step for Pause {
 struct PauseStream {
     input: SendableRecordBatchStream,
     running: Running,
-    /// When the last pause ended.
+    /// The end of the last pause.
     paused: Instant,
 }
 

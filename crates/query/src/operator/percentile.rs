@@ -85,7 +85,7 @@ struct PercentileAccumulator {
     of: Percentile,
     values: Vec<ArrayRef>,
     keys: Vec<ArrayRef>,
-    /// What was computed, until more values come.
+    /// The computed result, until more values come.
     result: Option<ScalarValue>,
 }
 

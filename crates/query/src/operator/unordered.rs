@@ -66,7 +66,8 @@ fn above(input: LogicalPlan) -> LogicalPlan {
     LogicalPlan::Extension(Extension { node: Arc::new(Unordered { input }) })
 }
 
-/// Whether a plan joins anything: a window fails that is partitioned by a column that a join has made constant.
+/// Returns true if a plan joins anything. A window fails if it is partitioned by a column that a join has made
+/// constant.
 fn joins(plan: &LogicalPlan) -> Result<bool> {
     plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(_))))
 }

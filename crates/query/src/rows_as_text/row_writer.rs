@@ -10,9 +10,9 @@ use super::super::Datum;
 /// A column of the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextColumn {
-    /// Its name; empty if it has none.
+    /// The name of the column; empty if it has none.
     pub name: String,
-    /// Its type.
+    /// The type of the column.
     pub sql_type: SqlType,
     /// The table that it is a column of, as the query calls it.
     pub table: Option<String>,

@@ -10,7 +10,7 @@ use super::{RowWriter, TextColumn};
 use tsql::SqlError;
 use tsql::for_clause::{ForXml, XmlShape};
 
-/// What declares the prefix of `xsi:nil`.
+/// The declaration of the prefix of `xsi:nil`.
 pub(super) const NIL_NAMESPACE: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
 /// Errors: 6809 for a column without a name.
@@ -116,7 +116,7 @@ impl ElementWriter {
         Ok(())
     }
 
-    /// What ends the elements of the levels from `from` on, but for the last one's.
+    /// Returns the closing tags of the levels from `from` on, without the last level.
     fn closed(&self, from: usize) -> String {
         let outer = self.levels.len().saturating_sub(1);
         let open = self.levels.iter().take(outer).skip(from).rev();

@@ -52,7 +52,7 @@ pub(super) fn check(row: &str, columns: &[TextColumn]) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// What the last step of a path names.
+/// The node that the last step of a path names.
 enum Leaf<'n> {
     Attribute(&'n str),
     Element(&'n str),

@@ -23,7 +23,7 @@ pub(super) struct Values {
     pub(super) failed: Vec<(usize, SqlError)>,
 }
 
-/// Whether an error is about a value, so that the other rows may still be computed.
+/// Returns true if an error concerns one value, so that the other rows may still be computed.
 pub(super) fn is_of_a_row(error: &SqlError) -> bool {
     error.class < RESOURCE_CLASS && !error.is_cancelled() && error.origin.is_none()
 }

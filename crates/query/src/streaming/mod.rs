@@ -118,5 +118,5 @@ impl ResultColumns {
     }
 }
 
-/// What plans run in.
+/// The context in which plans run.
 type Context = Arc<TaskContext>;

@@ -10,7 +10,7 @@ use crate::apply::ApplyTable;
 use crate::computed::rows_of;
 use crate::recursive::RecursiveTable;
 
-/// How often a bound query reads a stream, plans that it hides included.
+/// Counts the reads of streams in a bound query, including plans that it hides.
 pub(super) fn readings(plan: &LogicalPlan) -> Result<usize> {
     let mut count = 0;
     plan.apply_with_subqueries(|node| {

@@ -39,7 +39,7 @@ pub struct RowWise {
     running: Running,
 }
 
-/// Where rows come from before conditions and select lists.
+/// The origin of rows before conditions and select lists.
 enum Base {
     /// The stream itself.
     Stream,
@@ -83,7 +83,7 @@ pub struct FailedRow {
     pub error: SqlError,
 }
 
-/// What becomes of a batch.
+/// The result of transforming a batch.
 #[derive(Debug, Default)]
 pub struct Transformed {
     /// Rows of the result, in the stream's order.
@@ -342,7 +342,7 @@ fn steps_above<'p>(plan: &'p Arc<dyn ExecutionPlan>, steps: &mut Vec<Step>) -> &
     bottom
 }
 
-/// Whether evaluating an expression changes something outside.
+/// Returns true if evaluating an expression has an effect outside of it.
 fn acts(expr: &Arc<dyn PhysicalExpr>) -> bool {
     let own = expr.downcast_ref::<ScalarFunctionExpr>().is_some_and(|call| call.name() == super::ACTING_CALL);
     own || expr.children().into_iter().any(acts)

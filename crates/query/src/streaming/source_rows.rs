@@ -23,7 +23,7 @@ use crate::running;
 /// Batches on their way into a query.
 type Batches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send>;
 
-/// What the next run reads.
+/// The batches that the next run reads.
 enum Filling {
     /// Batches of all columns.
     Whole(Batches),
@@ -31,7 +31,7 @@ enum Filling {
     Read(RecordBatch),
 }
 
-/// Where batches are handed to the query that reads the stream.
+/// Hands batches to the query that reads the stream.
 #[derive(Clone)]
 pub struct Feed {
     name: String,
@@ -83,7 +83,7 @@ impl Feed {
     }
 }
 
-/// Whether a table is a stream.
+/// Returns true if a table is a stream.
 pub(crate) fn is_stream(table: &dyn TableProvider) -> bool {
     rows_of::<FedTable>(table).is_some()
 }

@@ -45,7 +45,7 @@ pub(super) fn with_stream_probing(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dy
     .data()
 }
 
-/// Whether a plan is nothing but conditions and select lists over the stream.
+/// Returns true if a plan has only conditions and select lists over the stream.
 pub(super) fn is_chain(plan: &Arc<dyn ExecutionPlan>) -> bool {
     if source_rows(plan).is_some() {
         return true;
@@ -61,7 +61,8 @@ pub(super) fn below(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionP
     plan.downcast_ref::<ProjectionExec>().map(ProjectionExec::input)
 }
 
-/// Whether each row of the result comes of one row of the stream, and the plan can run for one batch after another.
+/// Returns true if each row of the result comes from one row of the stream, and the plan can run for one batch
+/// after another.
 pub(super) fn is_row_wise(plan: &Arc<dyn ExecutionPlan>) -> bool {
     if source_rows(plan).is_some() {
         return true;
@@ -83,7 +84,8 @@ pub(super) fn is_row_wise(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.is::<CrossJoinExec>()
 }
 
-/// Whether a join gives no rows of its left side alone, which are known only after the last batch of the right one.
+/// Returns true if a join yields no rows of its left side alone, which are known only after the last batch of the
+/// right one.
 fn needs_no_end(join: JoinType) -> bool {
     matches!(
         join,

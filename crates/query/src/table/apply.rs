@@ -300,14 +300,14 @@ struct RightSide {
     many: Option<Many>,
 }
 
-/// What runs for each row of the left side.
+/// The query that runs for each row of the left side.
 enum Right {
     /// A query that needs no plan, and its columns.
     Simple(Mutex<SimpleQuery>, SchemaRef),
     Planned(Arc<dyn ExecutionPlan>),
 }
 
-/// What runs for many outer values at once. It is planned when it is needed.
+/// The query that runs for many outer values at once. It is planned when it is needed.
 struct Many {
     state: SessionState,
     plan: LogicalPlan,
@@ -403,11 +403,11 @@ impl PartitionStream for ApplyPartition {
 }
 
 struct Inner {
-    /// Where the outer columns are in the left side's rows.
+    /// The indexes of the outer columns in the left side's rows.
     outer: Vec<usize>,
-    /// Where it says which rows ask for the right side; None: all do.
+    /// The column that marks the rows for which the right side is needed; `None` for all rows.
     asked: Option<usize>,
-    /// What the right side gives if no row asks.
+    /// The rows of the right side for a left side that needs none.
     nothing: Arc<Found>,
     right: RightSide,
     matching: Matching,
@@ -424,7 +424,7 @@ struct Run {
     batches_max: usize,
     one: Option<RightAgain>,
     many: Option<Again>,
-    /// What the right side gives, if that is the same for all rows.
+    /// The rows of the right side, if they are the same for all rows.
     alone: Option<Arc<Found>>,
     ready: VecDeque<RecordBatch>,
     held: MemoryReservation,

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 
-/// What computes the rows.
+/// Computes the rows of a table.
 #[async_trait]
 pub(crate) trait Rows: Send + Sync + 'static {
     /// The table's name in messages of the engine.
@@ -20,7 +20,7 @@ pub(crate) trait Rows: Send + Sync + 'static {
     /// The columns.
     fn schema(&self) -> &SchemaRef;
 
-    /// Whether [`chosen`](Self::chosen) can be asked for the rows for which a condition holds.
+    /// Returns true if [`chosen`](Self::chosen) can compute only the rows for which a condition holds.
     fn chooses(&self, _: &Expr) -> bool {
         false
     }
@@ -50,7 +50,7 @@ pub(crate) fn computed<R: Rows>(rows: R) -> Arc<dyn TableProvider> {
     Arc::new(Computed(rows))
 }
 
-/// What computes a table's rows, if it is this.
+/// Returns the source of a table's rows, if it is of this type.
 pub(crate) fn rows_of<R: Rows>(table: &dyn TableProvider) -> Option<&R> {
     table.downcast_ref::<Computed<R>>().map(|table| &table.0)
 }

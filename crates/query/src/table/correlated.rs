@@ -70,7 +70,7 @@ fn collect_outer_of(expr: &Expr, names: &mut BTreeSet<String>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a plan computes something of its own for each row, at any depth.
+/// Returns true if a plan computes a new value for each row, such as NEWID, at any depth.
 pub(crate) fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {

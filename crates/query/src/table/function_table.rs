@@ -52,7 +52,7 @@ pub type RowsKernel = Arc<dyn Fn(&[Datum]) -> std::result::Result<FunctionRows, 
 /// A table-valued function.
 #[derive(Clone)]
 pub struct TableFunction {
-    /// Its columns.
+    /// The columns of the table.
     pub columns: Vec<OutputColumn>,
     /// Its rows; each has a datum for every column.
     pub rows: RowsKernel,
@@ -83,7 +83,7 @@ impl FunctionTable {
         FunctionTable { function, types, arguments, schema }
     }
 
-    /// The same call with other arguments.
+    /// Replaces the arguments of the call.
     pub fn with_arguments(&self, arguments: Vec<Expr>) -> FunctionTable {
         FunctionTable {
             function: self.function.clone(),

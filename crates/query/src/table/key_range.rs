@@ -8,7 +8,7 @@ use tds::{Collation, SqlType};
 
 /// A table with the keys by which rows can be found.
 pub trait KeyedTable: fmt::Debug + Send + Sync {
-    /// What shown plans call it: `[database].[schema].[name]`; empty if it has no name.
+    /// Returns the name for shown plans: `[database].[schema].[name]`; empty if the table has none.
     fn shown_name(&self) -> String {
         String::new()
     }
@@ -16,7 +16,7 @@ pub trait KeyedTable: fmt::Debug + Send + Sync {
     fn position(&self, name: &str) -> Option<usize>;
     /// The column at a position.
     fn column(&self, position: usize) -> Option<KeyedColumn<'_>>;
-    /// Whether there may be keys to find rows by.
+    /// Returns true if the table may have keys to find rows by.
     fn has_keys(&self) -> bool;
     /// The keys by which rows can be found, the clustered one first.
     fn keys(&self) -> Vec<KeyTree>;
@@ -25,9 +25,9 @@ pub trait KeyedTable: fmt::Debug + Send + Sync {
 /// A column of a [`KeyedTable`].
 #[derive(Debug, Clone, Copy)]
 pub struct KeyedColumn<'t> {
-    /// Its type.
+    /// The type of the column.
     pub sql_type: &'t SqlType,
-    /// Of text.
+    /// The collation of a text column.
     pub collation: Option<Collation>,
     /// Values lose their blanks or zeros at the end (ANSI_PADDING OFF).
     pub trims_padding: bool,
@@ -40,7 +40,7 @@ pub struct KeyTree {
     pub index: Option<String>,
     /// Positions of its columns in the table, and whether they descend.
     pub columns: Vec<(usize, bool)>,
-    /// Whether the key is unique.
+    /// True if the key is unique.
     pub unique: bool,
 }
 
@@ -85,15 +85,15 @@ impl KeySpan {
 /// Values of the first columns of a key.
 #[derive(Debug, Clone)]
 pub struct Bound {
-    /// Whether rows with these values are between the bounds.
+    /// True if rows with these values are within the bounds.
     pub included: bool,
-    /// Their positions in the table.
+    /// The positions of the columns in the table.
     pub columns: Vec<usize>,
-    /// One value each, in the Exact form.
+    /// The values of the columns, one each, in the Exact form.
     pub values: Vec<ArrayRef>,
 }
 
-/// Whether the engine compares values of a type as keys do: text it does not.
+/// Returns true if the engine compares values of a type as keys do, which is not so for text.
 pub(crate) fn orders_as_stored(data_type: &DataType) -> bool {
     data_type.is_integer() || matches!(data_type, DataType::Decimal128(..) | DataType::Date32)
 }

@@ -18,7 +18,7 @@ const BATCH_ROWS: usize = 8192;
 /// The number of rows that do not ask. The right side has no rows for it.
 const NOBODY: u32 = u32::MAX;
 
-/// What becomes of the right side's rows.
+/// The use of the right side's rows.
 #[derive(Debug, Clone)]
 pub(crate) enum ApplyKind {
     /// CROSS APPLY.
@@ -27,9 +27,9 @@ pub(crate) enum ApplyKind {
     Outer,
     /// A value in a column of this name; NULL for no row.
     Scalar(String),
-    /// Whether there is a row.
+    /// The result is true if there is a row.
     Exists(String),
-    /// Whether the value of the left column `value` is among the rows: true, false or unknown.
+    /// The result says whether the value of the left column `value` is among the rows: true, false or unknown.
     In {
         /// The new column.
         name: String,
@@ -96,7 +96,7 @@ impl Values {
         Ok(Values { numbers, ..values })
     }
 
-    /// How many there are.
+    /// Returns the number of values.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -111,7 +111,7 @@ pub(crate) struct Found {
     rows: RecordBatch,
     /// Rows in the order of their numbers; None: they are in that order.
     order: Option<Vec<u32>>,
-    /// Where the rows of each number begin in that order, and its end.
+    /// The beginning of each number's rows in that order, and the end.
     starts: Vec<usize>,
 }
 
@@ -153,7 +153,7 @@ impl Found {
         Ok(Found { rows: all.project(&others)?, order: Some(order), starts })
     }
 
-    /// What it holds of memory.
+    /// Returns the bytes that it holds in memory.
     pub fn bytes(&self) -> usize {
         self.rows.get_array_memory_size()
             + self.order.as_ref().map_or(0, |order| order.len() * size_of::<u32>())
@@ -175,10 +175,10 @@ impl Found {
     }
 }
 
-/// How left rows and right ones come together.
+/// The rule by which left rows and right ones come together.
 pub(crate) struct Matching {
     pub kind: ApplyKind,
-    /// Where the left side has the value that IN looks for.
+    /// The index of the left side's column that IN looks for.
     pub value: Option<usize>,
     /// The right side's columns that are handed on, or the first one if a value is.
     pub rights: Vec<usize>,
@@ -187,12 +187,12 @@ pub(crate) struct Matching {
 }
 
 impl Matching {
-    /// Whether anything of the right side counts.
+    /// Returns true if anything of the right side is used.
     pub fn looks_right(&self) -> bool {
         matches!(self.kind, ApplyKind::Cross | ApplyKind::Outer) || !self.rights.is_empty()
     }
 
-    /// Whether a column of the right side counts.
+    /// Returns true if the column at `index` of the right side is used.
     pub fn looks_at(&self, index: usize) -> bool {
         match self.kind {
             ApplyKind::Cross | ApplyKind::Outer => self.rights.contains(&index),

@@ -15,7 +15,7 @@ pub struct OutputColumn {
     pub sql_type: SqlType,
     /// Collation of a character column.
     pub collation: Option<Collation>,
-    /// Whether it may be NULL.
+    /// True if the column may be NULL.
     pub nullable: bool,
     /// The flag word of COLMETADATA, without the nullable bit.
     pub flags: ColumnFlags,

@@ -41,7 +41,7 @@ impl OuterRow {
         own.extend_from_slice(values);
     }
 
-    /// Whether the plan that looks at the row finds rows by a key with its values.
+    /// Returns true if the plan that reads the outer row finds its own rows by a key with those values.
     pub fn finds_rows(&self) -> bool {
         self.finds.load(Ordering::Relaxed)
     }
@@ -117,7 +117,7 @@ impl Parameters {
     }
 }
 
-/// What stands for an outer column until the query is planned.
+/// Makes the placeholder of an outer column, which stands for it until the query is planned.
 pub(crate) fn placeholder(name: &str, field: &FieldRef) -> Expr {
     Expr::Placeholder(Placeholder::new_with_field(name.to_owned(), Some(Arc::clone(field))))
 }
@@ -156,7 +156,7 @@ pub(crate) fn for_this_row(expr: &Expr) -> Option<Expr> {
     replaced.ok().filter(|replaced| replaced.transformed).map(|replaced| replaced.data)
 }
 
-/// Whether an expression looks at a row around its query.
+/// Returns true if an expression reads a row around its query.
 pub(crate) fn looks_out(expr: &Expr) -> bool {
     let mut found = false;
     let walked = expr.apply(|part| {
@@ -168,7 +168,7 @@ pub(crate) fn looks_out(expr: &Expr) -> bool {
     walked.is_ok() && found
 }
 
-/// Whether a function reads the row around its query.
+/// Returns true if a function reads the row around its query.
 pub(crate) fn reads_outer_row(function: &ScalarUDF) -> bool {
     function.inner().is::<OuterValue>()
 }

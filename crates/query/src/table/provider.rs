@@ -122,7 +122,7 @@ impl StoredTable {
         (self.open)(projection, range)
     }
 
-    /// How its rows are read, as shown plans say it.
+    /// Words the access to the rows for shown plans.
     pub(crate) fn access(&self, range: Option<&KeyRange>) -> String {
         let name = self.keyed.as_ref().map(|table| table.shown_name()).unwrap_or_default();
         access(&name, &self.schema, range)
@@ -153,7 +153,8 @@ pub(crate) fn projected(schema: &SchemaRef, projection: Option<&Vec<usize>>) -> 
     })
 }
 
-/// Which conditions a table wants to see: comparisons that a key may answer. It gives more rows than they allow: they are still checked.
+/// Selects the conditions that a table uses: comparisons that a key may answer. The scan may yield more rows than
+/// they allow, so the engine still checks them.
 fn wanted(keyed: Option<&Arc<dyn KeyedTable>>, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
     let support = |filter: &&Expr| match keyed
         .is_some_and(|table| is_seekable(table.as_ref(), &for_some_row(filter)))
@@ -316,7 +317,7 @@ pub struct FileTable {
     rows: Arc<Mutex<FileSource>>,
 }
 
-/// What is left of a file's rows.
+/// The rows of a file that are left.
 enum FileSource {
     /// All of them, or none.
     Unread(Option<FileBatches>),

@@ -103,7 +103,7 @@ impl RecursiveTable {
         RecursiveTable { anchor, step, work, turns_max }
     }
 
-    /// The same table over other plans.
+    /// Replaces the plans of the table.
     pub fn with_plans(&self, anchor: LogicalPlan, step: LogicalPlan) -> RecursiveTable {
         RecursiveTable { anchor, step, work: Arc::clone(&self.work), turns_max: self.turns_max }
     }
@@ -177,7 +177,7 @@ struct Turn {
     work: Arc<WorkTable>,
     turns: u64,
     turns_max: Option<u64>,
-    /// When others last had the thread.
+    /// The time at which other requests last had the thread.
     began: Instant,
     context: Arc<TaskContext>,
 }

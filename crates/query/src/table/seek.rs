@@ -80,8 +80,8 @@ pub(crate) fn seek_exactly(
     Some(KeyRange { index: None, spans: vec![part.span], single, backward: false })
 }
 
-/// Whether what a column is compared with can be a value of its type, to the last digit, or else makes no range: then keys compare as the
-/// condition does. Times lose digits on their way into a key, and texts have several forms.
+/// Returns true if keys compare as the condition does. The compared value is then exact in the column's type, or
+/// makes no range. Times lose digits on their way into a key, and texts have several forms.
 fn keeps_values(sql_type: &SqlType, column: &Expr) -> bool {
     match sql_type {
         // Wider whole numbers are the same ones.
@@ -91,7 +91,7 @@ fn keeps_values(sql_type: &SqlType, column: &Expr) -> bool {
     }
 }
 
-/// Whether a condition compares columns of a table that has keys with constants.
+/// Returns true if a condition compares columns of a table that has keys with constants.
 pub(crate) fn is_seekable(table: &dyn KeyedTable, condition: &Expr) -> bool {
     let mut conjuncts = Vec::new();
     if table.has_keys() {
@@ -122,7 +122,7 @@ pub fn seek_any<'v>(
     best(table.keys(), &[alternatives.collect::<Option<Vec<_>>>()?])
 }
 
-/// How a column compares with a value.
+/// The comparison of a column with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
     Equal,
@@ -134,7 +134,7 @@ enum Relation {
     From,
     /// Greater.
     After,
-    /// Its text begins with the value.
+    /// The column's text begins with the value.
     Begins,
 }
 
@@ -209,7 +209,7 @@ fn alternatives(table: &dyn KeyedTable, condition: &Expr) -> Option<Vec<Terms>> 
     (found.len() <= SPANS_MAX).then_some(found)
 }
 
-/// Whether an expression is NULL, or the key by which NULL is compared.
+/// Returns true if an expression is NULL, or the key by which NULL is compared.
 fn is_null(expr: &Expr) -> bool {
     let keys = ["collation_key_ci", "collation_key_cs", "instant_key", "guid_key", BINARY_KEY];
     match expr {
@@ -411,7 +411,7 @@ fn best(trees: Vec<KeyTree>, conjuncts: &[Vec<Terms>]) -> Option<KeyRange> {
     best.map(|(_, range)| range)
 }
 
-/// What the conditions say of the columns of a key: alternatives of which one holds.
+/// Restricts the conditions to the columns of a key, as alternatives of which one holds.
 fn alternatives_in(tree: &KeyTree, conjuncts: &[Vec<Terms>]) -> Vec<Terms> {
     let place = |term: &Term| tree.columns.iter().position(|(position, _)| *position == term.position);
     let mut own: Vec<(usize, Vec<Terms>)> = Vec::new();

@@ -124,7 +124,7 @@ fn of_rows(
 
 struct Joined {
     plan: LogicalPlan,
-    /// Whether a row has no group; None: each has one.
+    /// The condition that a row has no group; `None` if each has one.
     missing: Option<Expr>,
 }
 

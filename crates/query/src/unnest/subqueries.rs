@@ -64,7 +64,7 @@ fn has_subqueries(node: &LogicalPlan) -> Result<bool> {
     Ok(found)
 }
 
-/// Whether an expression is or contains a subquery.
+/// Returns true if an expression is or contains a subquery.
 pub(super) fn holds_subquery(expr: &Expr) -> Result<bool> {
     expr.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_))))
 }

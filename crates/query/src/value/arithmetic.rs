@@ -284,7 +284,7 @@ fn has_zero(left: &ArrayRef, right: &ArrayRef, sql_type: &SqlType) -> Result<boo
     Ok(false)
 }
 
-/// Whether every float of a column is a number. Values at NULLs are ignored.
+/// Returns true if every float of a column is a number. Ignores the values at NULLs.
 pub fn is_finite(array: &dyn Array) -> bool {
     use arrow::datatypes::{Float32Type, Float64Type};
     match array.data_type() {

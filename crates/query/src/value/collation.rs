@@ -82,12 +82,12 @@ pub fn key(value: &Typed) -> Expr {
     }
 }
 
-/// Whether a function of this name is the key of a text, which every text has.
+/// Returns true if the function computes the key of a text, which every text has.
 pub fn is_key(function: &str) -> bool {
     matches!(function, "collation_key_ci" | "collation_key_cs")
 }
 
-/// Whether different values can have equal keys, so that a group must keep one of the values.
+/// Returns true if different values can have equal keys, so that a group must keep one of the values.
 pub fn is_lossy(value: &Typed) -> bool {
     value.sql_type.is_character()
         || matches!(
@@ -99,12 +99,12 @@ pub fn is_lossy(value: &Typed) -> bool {
         )
 }
 
-/// Whether upper and lower case differ.
+/// Returns true if the collation distinguishes upper and lower case.
 pub fn is_case_sensitive(collation: Option<Collation>) -> bool {
     collation.is_some_and(|collation| collation.case_sensitive() || collation.is_binary())
 }
 
-/// One text's key.
+/// Returns the key of a text.
 pub fn text_key(text: &str, fold: bool) -> String {
     let trimmed = text.trim_end_matches(' ');
     if !fold {

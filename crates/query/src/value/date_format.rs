@@ -32,7 +32,7 @@ impl DateFormat {
         ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
     }
 
-    /// Its name.
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
             DateFormat::Mdy => "mdy",
@@ -44,7 +44,7 @@ impl DateFormat {
         }
     }
 
-    /// Whether the day comes before the month. A year of four digits is known wherever it stands.
+    /// Returns true if the day comes before the month. A year of four digits is known in any place.
     pub fn is_day_first(self) -> bool {
         matches!(self, DateFormat::Dmy | DateFormat::Ydm | DateFormat::Dym)
     }
@@ -55,12 +55,12 @@ impl DateFormat {
     }
 }
 
-/// What decides the order of day and month in dates such as `03/04/2026`.
+/// The rule for the order of day and month in dates such as `03/04/2026`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateReading {
     /// A session's SET DATEFORMAT.
     Session(DateFormat),
-    /// What the user of a copy said of the file. None: nothing, and such a date is refused.
+    /// The order that the user of a copy declared for the file. `None`: such a date is refused.
     Copy(Option<DateOrder>),
 }
 
@@ -107,7 +107,7 @@ impl SharedDateReading {
         shared
     }
 
-    /// Which one it is.
+    /// Returns the present rule.
     pub fn get(&self) -> DateReading {
         let number = usize::from(self.0.load(Ordering::Relaxed));
         match ALL.get(number) {

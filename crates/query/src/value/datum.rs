@@ -80,7 +80,7 @@ impl Datum {
         }
     }
 
-    /// Whether it is NULL.
+    /// Returns true for NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Datum::Null)
     }

@@ -105,7 +105,7 @@ fn write_string(out: &mut String, units: &[u16]) {
     out.push('"');
 }
 
-/// What a piece spells.
+/// Returns the kind of value that a piece spells.
 pub fn kind(piece: &str) -> Kind {
     match piece.as_bytes().first() {
         Some(b'{') => Kind::Object,
@@ -131,13 +131,13 @@ pub fn scalar(piece: &str) -> Option<String> {
 pub struct Entries<T> {
     piece: T,
     of_object: bool,
-    /// Where the next one begins.
+    /// The beginning of the next entry.
     at: usize,
     found: usize,
 }
 
 impl<T: AsRef<str>> Entries<T> {
-    /// Of a piece.
+    /// Iterates over the entries of a piece.
     pub fn new(piece: T) -> Entries<T> {
         let text = piece.as_ref();
         let of_object = kind(text) == Kind::Object;
@@ -276,7 +276,7 @@ pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where the value that begins at `at` ends, or where it is wrong.
+/// Returns the end of the value that begins at `at`, or the place of its mistake.
 fn end_of(bytes: &[u8], at: usize, depth: usize) -> Result<usize, usize> {
     match bytes.get(at) {
         Some(b'{') if depth < DEPTH_MAX => end_of_list(bytes, at, depth, b'}'),

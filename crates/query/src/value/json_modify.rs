@@ -103,7 +103,7 @@ fn without(piece: &str, start: usize, end: usize) -> String {
     format!("{}{after}", before.strip_suffix(',').unwrap_or(before).trim_end())
 }
 
-/// Where the string begins that ends the text.
+/// Returns the beginning of the string that ends the text.
 fn start_of_string(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = bytes.len().saturating_sub(1);

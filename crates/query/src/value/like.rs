@@ -3,8 +3,8 @@
 use crate::running;
 use tsql::SqlError;
 
-/// What a text begins with if it matches `pattern`; `function` is the name of the function that LIKE becomes ([`function_name`]). None: it is
-/// no such function.
+/// Returns the fixed beginning of all texts that match `pattern`. `function` is the name of the function that LIKE
+/// becomes ([`function_name`]). `None` for any other function.
 pub(crate) fn beginning(function: &str, pattern: &str) -> Option<String> {
     let rest = function.strip_prefix(NAME)?;
     let mut parts = rest.splitn(3, '_').skip(1);
@@ -74,7 +74,7 @@ impl Pattern {
         Pattern { over_blanks, ..self }
     }
 
-    /// Whether the whole text matches. Errors: 3617, and 701 for a long text.
+    /// Returns true if the whole text matches. Errors: 3617, and 701 for a long text.
     pub fn matches(&self, text: &str) -> Result<bool, SqlError> {
         if text.len() > LONG_BYTES {
             running::take(text.len().saturating_mul(4))?;

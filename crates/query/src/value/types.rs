@@ -90,7 +90,7 @@ pub fn agreed_type(left: &SqlType, right: &SqlType) -> Result<SqlType, SqlError>
     Err(errors::TYPE_CLASH.with([&type_name(low), &type_name(high)]))
 }
 
-/// Whether values of a type can be converted to another type at all. Each value may still be refused.
+/// Returns true if values of a type can be converted to another type at all. Each value may still be refused.
 pub fn is_convertible(from: &SqlType, to: &SqlType) -> bool {
     let days = |sql_type: &SqlType| matches!(sql_type, SqlType::DateTime | SqlType::SmallDateTime);
     let guid = |sql_type: &SqlType| *sql_type == SqlType::UniqueIdentifier;

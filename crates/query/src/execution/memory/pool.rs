@@ -29,7 +29,7 @@ pub struct BudgetPool {
 }
 
 impl BudgetPool {
-    /// Of that budget.
+    /// Makes a pool that draws on the budget.
     pub fn new(budget: &Arc<MemoryBudget>) -> BudgetPool {
         BudgetPool { budget: Arc::clone(budget), spilling: AtomicUsize::new(0) }
     }

@@ -12,7 +12,7 @@ use tsql::SqlError;
 
 use super::{SimpleQuery, values_of};
 
-/// Which rows a join passes on.
+/// The rows that a join passes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Each pair.
@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Having(bool),
 }
 
-/// How two sides are joined.
+/// The kind and the columns of a join.
 pub(super) struct Joining {
     pub kind: Kind,
     /// Values that are equal in a pair, of the left side and of the right one.
@@ -32,7 +32,7 @@ pub(super) struct Joining {
     pub condition: Option<Arc<dyn PhysicalExpr>>,
     /// The columns of both sides.
     pub pairs: SchemaRef,
-    /// Those of the right side.
+    /// The schema of the right side.
     pub right: SchemaRef,
 }
 

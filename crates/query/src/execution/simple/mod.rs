@@ -68,13 +68,13 @@ impl std::fmt::Debug for SimpleQuery {
 }
 
 enum Source {
-    /// One row without columns, once.
+    /// A single row without columns, yielded once.
     Row(Option<RecordBatch>),
     /// A table, or a range of it.
     Table(Box<dyn RowScan>, Box<(StoredTable, Option<KeyRange>)>),
     /// Rows in memory.
     Batches(std::vec::IntoIter<RecordBatch>),
-    /// One after the other.
+    /// The rows of several queries, one query after the other.
     Union(Vec<SimpleQuery>, SchemaRef),
     /// Two sides, until they are joined.
     Join(Box<(Arc<Joining>, SimpleQuery, SimpleQuery)>),
@@ -131,7 +131,7 @@ impl SimpleQuery {
         self
     }
 
-    /// Its operators, as shown plans have them.
+    /// Returns the query's operators for shown plans.
     pub(crate) fn operators(&self) -> PlanOperator {
         let mut top = match &self.source {
             Source::Row(_) | Source::Batches(_) | Source::Gathered(_) => PlanOperator::leaf("Constant Scan"),
@@ -171,11 +171,11 @@ impl SimpleQuery {
     }
 }
 
-/// What is known of a query while its steps are found.
+/// The state of the analysis that finds a query's steps.
 struct Outline {
-    /// Its sources so far.
+    /// The number of sources so far.
     sources: usize,
-    /// It is to run many times.
+    /// True if the query is to run many times.
     again: bool,
     limits: Limits,
 }
@@ -261,7 +261,7 @@ impl Outline {
         Ok(input.map(|input| input.then(step)))
     }
 
-    /// Whether so many sources more are few enough.
+    /// Adds to the number of sources. Returns true while they are few enough.
     fn has_room(&mut self, sources: usize) -> bool {
         self.sources += sources;
         self.sources <= self.limits.rows(SOURCES_MAX)
@@ -527,7 +527,7 @@ impl Sides<'_> {
     }
 }
 
-/// Whether an expression has columns, and all of them are of `schema`.
+/// Returns true if an expression has columns, and all of them are of `schema`.
 fn is_of(expr: &Expr, schema: &DFSchema) -> bool {
     let columns = expr.column_refs();
     !columns.is_empty()
@@ -535,7 +535,7 @@ fn is_of(expr: &Expr, schema: &DFSchema) -> bool {
         && columns.into_iter().all(|column| schema.maybe_index_of_column(column).is_some())
 }
 
-/// Whether a condition holds for no row, whatever is in it: it compares with NULL.
+/// Returns true if a condition holds for no row whatever: it compares with NULL.
 fn is_never_true(condition: &Expr) -> bool {
     match condition {
         Expr::Literal(ScalarValue::Boolean(value), _) => *value != Some(true),
