@@ -15,7 +15,7 @@ pub(crate) struct BadRow {
     pub field: usize,
     /// Name of its column.
     pub column: String,
-    /// What is wrong with it.
+    /// The fault of the row.
     pub fault: Fault,
     /// Offset of the row in the file; unknown for CSV.
     pub byte_offset: Option<u64>,
@@ -23,7 +23,7 @@ pub(crate) struct BadRow {
     pub raw: Vec<u8>,
 }
 
-/// What can be wrong with a value.
+/// The fault of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// 4863.
@@ -93,12 +93,12 @@ impl Fault {
     }
 }
 
-/// What ends a load.
+/// The error that ends a load.
 #[derive(Debug)]
 pub struct Broken {
     /// The first message.
     pub error: SqlError,
-    /// Whether the provider's own messages (7399, 7330) follow.
+    /// True if the provider's own messages (7399, 7330) follow.
     pub in_provider: bool,
 }
 

@@ -18,22 +18,22 @@ use tsql::errors;
 /// Rows of a batch as it is read.
 const BATCH_ROWS: usize = 65_536;
 
-/// How a file is read.
+/// The layout by which a file is read.
 pub(crate) enum Layout {
     /// As bcp's formats describe it.
     Host {
-        /// Its fields.
+        /// The fields of the format.
         format: Box<FormatFile>,
         /// The rest.
         options: Box<HostReadOptions>,
     },
     /// As FORMAT = 'CSV' has it.
     Csv {
-        /// Its dialect.
+        /// The dialect of CSV.
         options: Box<CsvOptions>,
         /// For each field of the file the position of the column that it fills.
         fields: Vec<Option<usize>>,
-        /// What the format file says of the columns' types.
+        /// The types of the columns by the format file.
         rowset: Option<Vec<RowsetColumn>>,
         /// Rows before the first one to load.
         skipped_rows: u64,
@@ -174,7 +174,7 @@ fn data_mode(
     })
 }
 
-/// Whether the file begins with the mark of UTF-16, little-endian.
+/// Returns true if the file begins with the mark of UTF-16, little-endian.
 fn begins_with_mark(file: &Path) -> Result<bool, SqlError> {
     let name = file.display().to_string();
     let mut head = Vec::new();

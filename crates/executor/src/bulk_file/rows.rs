@@ -63,7 +63,7 @@ enum Place {
     Csv(RecordBatch, u64),
 }
 
-/// What a CSV row is made of, for writing bad ones.
+/// The delimiters by which bad CSV rows are written.
 struct Dialect {
     delimiter: String,
     quote: char,
@@ -202,7 +202,7 @@ impl FileRows {
         self.plan.columns()
     }
 
-    /// Their positions in the table.
+    /// Returns the positions of the columns in the table.
     pub(crate) fn positions(&self) -> &[usize] {
         &self.positions
     }

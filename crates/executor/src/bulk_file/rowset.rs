@@ -62,7 +62,7 @@ pub fn open(rowset: &BulkRowset, access: &FileAccess, collation: Collation) -> R
     Ok(BoundTable { columns, provider })
 }
 
-/// What a regular file holds, as one value. Errors: 7119, 701.
+/// Reads the contents of a regular file as one value. Errors: 7119, 701.
 fn read_whole(path: &Path, name: &str) -> Result<Vec<u8>, SqlError> {
     let failed = |error: io::Error| cannot_open(name, &error);
     let file = File::open(path).map_err(failed)?;

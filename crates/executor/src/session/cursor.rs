@@ -14,7 +14,7 @@ use query::{BoundQuery, OutputColumn, ResultStream};
 use tsql::SqlError;
 use tsql::cursor::CursorDeclaration;
 
-/// Which rows a fetch wants, beginning with which.
+/// The first row and the direction of a fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fetch {
     /// From the first.
@@ -31,13 +31,13 @@ pub(crate) enum Fetch {
     Absolute(i64),
     /// From this many rows after the first fetched one.
     Relative(i64),
-    /// The same again.
+    /// Fetches the current rows again.
     Refresh,
 }
 
 /// An open cursor.
 pub(crate) struct ServerCursor {
-    /// Its columns.
+    /// The columns of the query.
     pub columns: Vec<OutputColumn>,
     rows: Rows,
     /// Position of the first row of the last fetch, 1-based; 0 before the first row.
@@ -50,7 +50,7 @@ enum Rows {
     Stored {
         batches: Vec<RecordBatch>,
         total: u64,
-        /// What they take of the server's memory.
+        /// The server memory that the rows take.
         _memory: Reservation,
     },
     Running {

@@ -12,7 +12,7 @@ const EARLY_EVENTS_MAX: usize = 64;
 /// Events of a request that is on its connection's thread, and so does not send them through a channel yet.
 #[derive(Debug, Clone, Default)]
 pub struct EarlyEvents {
-    /// None once they go through the channel.
+    /// The events so far; `None` once they go through the channel.
     events: Arc<Mutex<Option<Vec<Response>>>>,
 }
 

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::session::work::VariableTable;
 
-/// What fires.
+/// The change that fires a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// INSERT.
@@ -19,7 +19,7 @@ pub enum Event {
     Delete,
 }
 
-/// What a statement has done to one table.
+/// The changes that a statement has made to one table.
 pub(crate) struct Fired {
     pub table: Arc<TableDefinition>,
     pub(crate) triggers: Vec<Trigger>,
@@ -33,7 +33,7 @@ pub(crate) struct Fired {
 
 /// The rows of `inserted` or `deleted`.
 pub enum Rows {
-    /// Of the table's own columns.
+    /// Batches of the table's own columns.
     Batches(Vec<RecordBatch>),
     /// A table variable.
     Table(VariableTable),
@@ -46,7 +46,7 @@ impl Rows {
     }
 }
 
-/// What a load with FIRE_TRIGGERS leaves for the triggers.
+/// The rows that a load with FIRE_TRIGGERS keeps for the triggers.
 pub(crate) struct BulkFires {
     /// The table.
     pub table: Arc<TableDefinition>,

@@ -16,7 +16,7 @@ use crate::session::cursor::Cursors;
 use crate::session::response::DoneKind;
 use crate::session::work::VariableTable;
 
-/// What a statement means for later ones.
+/// The effect of a statement on the control of flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// Go on.
@@ -49,11 +49,11 @@ pub(crate) struct Frame {
     pub cursor_variables: Vec<String>,
     /// Statements end with DONEINPROC.
     pub in_procedure: bool,
-    /// How many TRY blocks are open, those of callers included.
+    /// The number of open TRY blocks, including those of callers.
     pub tries: u32,
-    /// How many of them are the scope's own.
+    /// The number of open TRY blocks of the scope itself.
     pub own_tries: u32,
-    /// What CATCH handles.
+    /// The error that CATCH handles.
     pub error: Option<SqlError>,
     /// `@@NESTLEVEL`: calls around this one.
     pub nesting: u32,
@@ -65,7 +65,7 @@ pub(crate) struct Frame {
     pub trigger: Option<Arc<UpdatedColumns>>,
     /// In a function: the type of its value.
     pub returns: Option<SqlType>,
-    /// What RETURN has given.
+    /// The value of RETURN.
     pub returned: Option<Datum>,
 }
 
@@ -119,7 +119,7 @@ impl Frame {
         self.declare(name, sql_type, value);
     }
 
-    /// Whether a variable is a parameter.
+    /// Returns true if a variable is a parameter.
     pub fn has_parameter(&self, name: &str) -> bool {
         self.parameters.iter().any(|own| *own == name.to_lowercase())
     }
@@ -156,7 +156,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Which DONE ends a statement here.
+    /// Returns the kind of DONE that ends a statement here.
     pub fn done_kind(&self) -> DoneKind {
         if self.in_procedure { DoneKind::InProcedure } else { DoneKind::Statement }
     }

@@ -18,7 +18,7 @@ pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Flow, SqlError>
 /// Rows of a function.
 pub(crate) type FunctionValues = Vec<Vec<Datum>>;
 
-/// What runs statements. A session is given it when it is opened.
+/// Runs statements. A session is given its interpreter when it is opened.
 pub(crate) struct Interpreter {
     /// Runs statements one after the other.
     pub run: for<'a> fn(&'a mut Session, &'a [Statement], &'a mut Frame, &'a mut Output) -> Running<'a>,

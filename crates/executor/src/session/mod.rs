@@ -50,7 +50,7 @@ use crate::session::work::scopes;
 /// One connection's state: database, options, transaction, temporary tables, prepared statements.
 pub struct Session {
     pub(crate) instance: Arc<Instance>,
-    /// What runs the statements within statements.
+    /// The interpreter that runs statements within statements.
     pub(crate) interpreter: &'static Interpreter,
     pub(crate) login: LoginSettings,
     pub(crate) settings: Settings,
@@ -58,9 +58,9 @@ pub struct Session {
     pub(crate) work: Work,
     /// Its entry among the sessions that are open.
     pub seat: registry::Place,
-    /// Of the request that runs.
+    /// The cancellation of the running request.
     pub cancellation: Cancellation,
-    /// Where the request runs.
+    /// The thread that runs the request.
     pub(crate) placement: Placement,
     pub(crate) prepared: HashMap<i32, Prepared>,
     pub(crate) next_handle: i32,
@@ -70,19 +70,19 @@ pub struct Session {
     pub(crate) api_cursors: ApiCursors,
     pub(crate) application_locks: LockHolder,
     pub(crate) last: LastStatement,
-    /// What the statement that runs has done to tables with triggers.
+    /// The changes of the running statement to tables with triggers.
     pub(crate) triggered: Vec<Fired>,
     /// Triggers that run, the innermost last.
     pub(crate) trigger_stack: Vec<i32>,
     /// A bulk load that fires triggers when it ends.
     pub(crate) bulk_fires: Option<BulkFires>,
-    /// Whether the receiver of the answers takes borrowed page rows.
+    /// True if the receiver of the answers takes borrowed page rows.
     pub(crate) takes_page_rows: bool,
     /// Statements that the server's count does not have yet.
     pub(crate) statements: u64,
 }
 
-/// What `@@ROWCOUNT` and its siblings say.
+/// The values of `@@ROWCOUNT` and its siblings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastStatement {
     pub rows: i64,
@@ -201,7 +201,7 @@ impl Session {
         self.placement = placement;
     }
 
-    /// Whether the bulk load that has ended is to fire triggers.
+    /// Returns true if the bulk load that has ended is to fire triggers.
     pub fn fires_after_bulk(&self) -> bool {
         self.bulk_fires.is_some()
     }

@@ -11,7 +11,7 @@ use tsql::errors;
 use crate::session::early_events::EarlyEvents;
 use crate::session::response::{DoneKind, Response, StatementDone, command};
 
-/// Where a request's events go.
+/// Sends the events of a request.
 pub(crate) struct Output {
     events: mpsc::Sender<Response>,
     early: Option<EarlyEvents>,
@@ -25,7 +25,7 @@ pub(crate) struct Output {
     results: Option<Captured>,
 }
 
-/// What a call has returned, counted in the server's memory.
+/// The results of a call, counted in the server's memory.
 pub(crate) struct Captured {
     pub results: Vec<CapturedResult>,
     pub memory: Reservation,
@@ -117,7 +117,7 @@ impl Output {
         self.results = Some(Captured { results: Vec::new(), memory, is_full: false });
     }
 
-    /// Whether they are.
+    /// Returns true if results are captured instead of sent.
     pub fn captures(&self) -> bool {
         self.results.is_some()
     }
@@ -159,7 +159,7 @@ impl Output {
         }
     }
 
-    /// Whether the request is to stop.
+    /// Returns true once the request is to stop.
     pub fn stopped(&self) -> bool {
         self.cancellation.is_cancelled()
     }

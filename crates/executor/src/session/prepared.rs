@@ -5,8 +5,8 @@ use tsql::ast::Declaration;
 /// A prepared statement (sp_prepare, sp_prepexec).
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
-    /// Its parameters.
+    /// The parameters of the statement.
     pub declarations: Vec<Declaration>,
-    /// Its text.
+    /// The text of the statement.
     pub text: String,
 }

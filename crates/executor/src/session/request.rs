@@ -4,7 +4,7 @@ use tds::rpc::RpcRequest;
 use tds::transaction_request::TransactionRequest;
 use tsql::SqlError;
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Debug, Clone)]
 pub enum Request {
     /// A batch of T-SQL (type 01).

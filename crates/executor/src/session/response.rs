@@ -21,7 +21,7 @@ use tds::{Column, ServerMessage, SqlType};
 
 use crate::session::bulk_target::BulkTarget;
 
-/// One event of an answer.
+/// An event of an answer.
 #[derive(Debug, Clone)]
 pub enum Response {
     /// A result set begins.
@@ -64,19 +64,19 @@ pub struct ResultColumns {
 /// The end of a statement or scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatementDone {
-    /// Which of the three DONE tokens.
+    /// The DONE token to send.
     pub kind: DoneKind,
     /// CurCmd of the token (MS-TDS 2.2.7.6): C1 SELECT, C3 INSERT, C4 DELETE, C5 UPDATE, F0 BULK INSERT and so on.
     pub command: u16,
     /// Rows, where the token carries a valid count.
     pub count: Option<u64>,
-    /// Whether the statement failed.
+    /// True if the statement failed.
     pub error: bool,
-    /// Whether the connection must be closed after this answer (severity 20 and above).
+    /// True if the connection must be closed after this answer (severity 20 and above).
     pub fatal: bool,
 }
 
-/// Which DONE token.
+/// The kind of a DONE token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DoneKind {
     /// DONE: a statement of a batch.
@@ -94,13 +94,13 @@ pub struct OutputValue {
     pub ordinal: u16,
     /// Name with its `@`, as the client sent it; empty if it sent none.
     pub name: String,
-    /// Its type.
+    /// The type of the value.
     pub sql_type: SqlType,
     /// The value.
     pub value: tds::Value,
 }
 
-/// What ENVCHANGE tells.
+/// A change of the session that ENVCHANGE reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionChange {
     /// Type 1: the current database.

@@ -13,7 +13,7 @@ use crate::session::response::{Response, ResultColumns, command};
 use crate::statements::evaluation::evaluate;
 use crate::statements::interpreter::transaction;
 
-/// What FETCH says when there is no row (`@@FETCH_STATUS`).
+/// The value of `@@FETCH_STATUS` if there is no row.
 const NO_ROW: i64 = -1;
 
 /// Runs a statement about a cursor.

@@ -7,12 +7,14 @@ use tsql::SqlError;
 
 use crate::session::work::{Mark, OpenTable, Work};
 
-/// Whether writers need an exclusive table lock: rows that IGNORE_DUP_KEY leaves out are looked up before they are added.
+/// Returns true if writers need an exclusive table lock: rows that IGNORE_DUP_KEY leaves out are looked up before
+/// they are added.
 pub(crate) fn writes_alone(table: &OpenTable) -> bool {
     table.definition.unique_keys().iter().any(|key| key.ignores_duplicates)
 }
 
-/// Whether a load with TABLOCK, or a writer that locks ranges of keys, needs it: the table has trees.
+/// Returns true if a load with TABLOCK, or a writer that locks ranges of keys, needs the exclusive lock: the table
+/// has trees.
 pub(crate) fn loads_alone(table: &OpenTable) -> bool {
     let definition = &table.definition;
     !definition.unique_keys().is_empty() || definition.has_indexes()
@@ -43,7 +45,8 @@ pub(crate) fn claim(work: &Work, table: &OpenTable, locators: &[RowLocator]) -> 
     work.write(table.place, |transaction| transaction.open(table.id)?.claim(locators))
 }
 
-/// Whether waits for locks of pages fail at once, for a request that is on its connection's thread.
+/// Makes waits for locks of pages fail at once, or wait as usual. They must not block a request that is on its
+/// connection's thread.
 pub(crate) fn hurry(work: &Work, hurries: bool) {
     let timeout = if hurries { Duration::ZERO } else { work.lock_timeout };
     if let Some(transaction) = &mut work.transactions.lock().session {

@@ -38,12 +38,12 @@ use variables::TableScope;
 /// The session's work.
 pub(crate) struct Work {
     instance: Arc<Instance>,
-    /// What batches and procedures that run have declared, the innermost last.
+    /// The tables that running batches and procedures have declared, the innermost last.
     scopes: Vec<Arc<TableScope>>,
     transactions: SharedTransactions,
     /// For the body of a function: the transactions of the statement that calls it, which it reads within.
     outer: Option<SharedTransactions>,
-    /// What the statement reads outside of a transaction.
+    /// The state that the statement reads outside of a transaction.
     reads: Arc<StatementReads>,
     /// They are those of the statement that calls a function.
     reads_fixed: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Work {
     depth: u32,
     descriptor: u64,
     savepoints: Vec<(String, Mark)>,
-    /// Whether a statement outside of a transaction is running.
+    /// True while a statement outside of a transaction is running.
     in_statement: bool,
     /// The transaction can only be rolled back.
     doomed: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Work {
     session: u16,
     /// The transaction is that of a statement and its triggers, which the client does not know.
     quiet: bool,
-    /// What it has made in tempdb.
+    /// The objects that it has made in tempdb.
     temporary: TemporaryObjects,
 }
 
@@ -94,7 +94,7 @@ impl Work {
         }
     }
 
-    /// The same for a session.
+    /// Sets the id of the session.
     pub fn of_session(mut self, session: u16) -> Work {
         self.session = session;
         self
@@ -130,7 +130,7 @@ impl Work {
         self.depth
     }
 
-    /// How long locks are waited for.
+    /// Sets the time for which locks are waited for.
     pub fn set_lock_timeout(&mut self, timeout: Duration) {
         self.lock_timeout = timeout;
         let mut open = self.transactions.lock();
@@ -235,12 +235,12 @@ impl Work {
         }
     }
 
-    /// Whether the transaction can only be rolled back.
+    /// Returns true if the transaction can only be rolled back.
     pub fn is_doomed(&self) -> bool {
         self.doomed
     }
 
-    /// Whether there is a savepoint of this name.
+    /// Returns true if there is a savepoint of this name.
     pub fn has_savepoint(&self, name: &str) -> bool {
         self.savepoints.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
     }
@@ -349,7 +349,7 @@ impl Work {
         Ok(())
     }
 
-    /// Whether the statement has left out rows whose keys existed already. It can be taken once.
+    /// Returns true if the statement has left out rows whose keys existed already. Resets the mark.
     pub fn take_ignored(&self) -> bool {
         std::mem::take(&mut self.transactions.lock().ignored)
     }
@@ -403,7 +403,7 @@ impl Work {
 #[derive(Clone)]
 pub(crate) struct WorkView {
     instance: Arc<Instance>,
-    /// That of the session's names in tempdb.
+    /// The number in the names of the session's objects in tempdb.
     number: u64,
     scope: Arc<TableScope>,
     transactions: SharedTransactions,
@@ -533,7 +533,7 @@ impl WorkView {
         infos.iter().filter_map(|info| self.opened(Place::Shared, info).transpose()).collect()
     }
 
-    /// What a store says of a name.
+    /// Looks a name up in the store of a place.
     fn info(&self, place: Place, key: &str) -> Option<TableInfo> {
         let open = self.transactions.lock();
         if place == Place::Shared
@@ -569,7 +569,7 @@ impl WorkView {
     }
 }
 
-/// Whose an object of a name is, unless it is a table variable.
+/// Returns the place of a named object that is no table variable.
 pub(crate) fn place_of(name: &ObjectName) -> Place {
     if name.is_session_own() { Place::Temporary } else { Place::Shared }
 }

@@ -16,7 +16,7 @@ use tsql::errors;
 
 use crate::session::work::{OpenTable, Place, Work, WorkView};
 
-/// What a statement outside of a transaction reads: what was committed when it first looked.
+/// The state that a statement outside of a transaction reads: everything committed when it first looked.
 #[derive(Debug, Default)]
 pub(crate) struct StatementReads(OnceLock<Snapshot>);
 
@@ -52,17 +52,18 @@ pub(crate) fn renew_reads(work: &mut Work, keeps: bool) {
     }
 }
 
-/// How long locks are waited for.
+/// Returns the time for which locks are waited for.
 pub(crate) fn lock_timeout(work: &Work) -> Duration {
     work.lock_timeout
 }
 
-/// Whether the open transaction began under SNAPSHOT.
+/// Returns true if the open transaction began under SNAPSHOT.
 pub(crate) fn is_snapshot(work: &Work) -> bool {
     work.is_snapshot
 }
 
-/// Whether statements run within a transaction, be it that of one statement that changes something.
+/// Returns true if statements run within a transaction, including that of a single statement that changes
+/// something.
 pub(crate) fn is_in_transaction(work: &Work) -> bool {
     let within = work.outer.as_ref().is_some_and(|outer| outer.lock().holds_locks());
     within || work.transactions.lock().holds_locks()

@@ -49,7 +49,7 @@ pub(crate) fn note_temporary(work: &mut Work, definition: &TableDefinition, key:
     }
 }
 
-/// Whether a table may be hidden by a new one of its name: it is a temporary one that a caller has made.
+/// Returns true if a new table of the same name may hide this one: it is a temporary one that a caller has made.
 pub(crate) fn may_hide(work: &Work, table: &OpenTable) -> bool {
     let own = |scope: &Arc<TableScope>| {
         scope.temporary.iter().any(|(_, object_id)| *object_id == table.definition.object_id)

@@ -23,7 +23,7 @@ pub(crate) fn hiding_key(name: &str, number: u64, object_id: i32) -> String {
     format!("{}{HIDES}{object_id}", own_key(name, number))
 }
 
-/// What stands between the number of a session and that of an object in such a name.
+/// The separator between the number of a session and that of an object in such a name.
 const HIDES: char = '+';
 
 /// The name of a table variable in the store.
@@ -36,7 +36,8 @@ pub(crate) fn global_key(name: &str) -> String {
     store_key(TEMPDB, "dbo", name)
 }
 
-/// Where a session finds a table of the store; `None`: it is another session's, or a table variable, which scopes know.
+/// Returns the place of a stored table in a session. `None`: it is another session's, or a table variable, which
+/// scopes know.
 pub(crate) fn place_of_key(key: &str, number: u64) -> Option<Place> {
     if !key.starts_with("tempdb.dbo.") {
         return Some(Place::Shared);
@@ -67,11 +68,11 @@ fn unescaped_parts(key: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a session has made in tempdb. Dropped with it, once nobody uses it any more.
+/// The objects that a session has made in tempdb. They are dropped with it, once nobody uses it any more.
 pub(crate) struct TemporaryObjects {
     instance: Arc<Instance>,
     number: u64,
-    /// It has made `#` objects.
+    /// True if the session has made `#` objects.
     has_own: bool,
     variables: Mutex<BTreeSet<TableId>>,
     globals: Vec<TableId>,
@@ -109,7 +110,7 @@ impl TemporaryObjects {
         self.variables.lock().insert(id);
     }
 
-    /// Whether there are table variables.
+    /// Returns true if there are table variables.
     pub fn has_variables(&self) -> bool {
         !self.variables.lock().is_empty()
     }

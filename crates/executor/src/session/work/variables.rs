@@ -28,18 +28,18 @@ pub(crate) struct TableScope {
 /// A table variable as a scope knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VariableTable {
-    /// Its name in the store.
+    /// The name of the table in the store.
     key: String,
     id: TableId,
     /// The table type that it was declared with.
     pub type_id: Option<i32>,
-    /// Whether statements may change it.
+    /// The permission of statements to change it.
     pub access: VariableAccess,
     /// The scope does not drop it, since it belongs to the caller.
     borrowed: bool,
 }
 
-/// What statements may do with a table variable.
+/// The changes that statements may make to a table variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VariableAccess {
     /// Everything.
@@ -68,7 +68,7 @@ impl TableScope {
         if self.variables.is_empty() { None } else { self.variables.get(&name.to_lowercase()) }
     }
 
-    /// Those that go with the scope.
+    /// Returns the tables that end with the scope.
     pub(crate) fn own_tables(&self) -> impl Iterator<Item = &VariableTable> {
         self.variables.values().filter(|table| !table.borrowed)
     }
@@ -130,7 +130,7 @@ pub(crate) fn drop_variables<'a>(work: &Work, tables: impl Iterator<Item = &'a V
     }
 }
 
-/// The same for one table.
+/// Drops a single table variable.
 pub(crate) fn drop_variable(work: &Work, table: &VariableTable) {
     drop_variables(work, std::iter::once(table));
 }

@@ -41,7 +41,7 @@ pub(crate) fn run(session: &Session, permission: &Permission) -> Result<(), SqlE
     }
 }
 
-/// Whether a table has the columns that are listed. Errors: 207.
+/// Checks that a table has the listed columns. Errors: 207.
 fn check_columns(session: &Session, name: &ObjectName, columns: &[String]) -> Result<(), SqlError> {
     let Some(table) = session.work.find(name, &session.database)? else { return Ok(()) };
     let missing = columns.iter().find(|column| table.definition.position(column).is_none());

@@ -43,7 +43,7 @@ impl AllowedValues {
         AllowedValues { exact: false, ..AllowedValues::all() }
     }
 
-    /// Those of a partition.
+    /// Returns the values that a partition allows.
     pub fn of_partition(ranges: &PartitionRanges, number: usize) -> AllowedValues {
         let (below, above) = ranges.bounds(number);
         let has_null = ranges.number(&Datum::Null) == number;
@@ -114,7 +114,7 @@ impl AllowedValues {
         }
     }
 
-    /// Whether all of these are among the others. NULL passes a condition that is unknown for it.
+    /// Returns true if all of these values are among the others. NULL passes a condition that is unknown for it.
     pub fn are_within(&self, other: &AllowedValues, ranges: &PartitionRanges) -> bool {
         let null = self.null == Truth::False || other.null != Truth::False;
         let whole = joined(other.intervals.clone(), ranges);

@@ -268,7 +268,7 @@ fn write_altered(
     rows.writer.finish()
 }
 
-/// What uses a column: a key, an index, a constraint, a computed column.
+/// Finds an object that uses a column: a key, an index, a constraint, a computed column.
 fn user_of(session: &Session, definition: &TableDefinition, column: &str) -> Result<Option<User>, SqlError> {
     let is = |name: &String| same_name(name, column);
     let among = |columns: &[(String, bool)]| columns.iter().any(|(name, _)| is(name));
@@ -332,13 +332,13 @@ fn partitioned_by(definition: &TableDefinition, column: &str) -> Option<User> {
 
 /// Something that uses a column.
 struct User {
-    /// What messages call it.
+    /// The word for the object in messages.
     kind: &'static str,
     name: String,
     use_of: UseOf,
 }
 
-/// What may still be changed of a column that is used.
+/// The changes that are still allowed to a column in use.
 enum UseOf {
     /// Nothing.
     Fixed,
@@ -346,7 +346,7 @@ enum UseOf {
     Length,
     /// Length, precision and scale, and whether it may be NULL.
     SameType,
-    /// Whether it may be NULL.
+    /// Only the nullability may change.
     Nullability,
 }
 
@@ -363,7 +363,7 @@ impl User {
     }
 }
 
-/// Whether a column keeps its type and its collation.
+/// Returns true if a column keeps its type and its collation.
 fn is_same_type(before: &ColumnDefinition, after: &ColumnDefinition) -> bool {
     before.sql_type == after.sql_type && before.collation() == after.collation()
 }
@@ -405,7 +405,7 @@ impl NewRows {
     }
 }
 
-/// Where the values of each column come from.
+/// Decides the source of each column's values.
 fn sources(before: &TableDefinition, asked: &TableDefinition, writer: &TableWriter) -> Vec<ColumnSource> {
     let checked = !asked.checks.is_empty() || !asked.foreign_keys.is_empty();
     let columns = asked.columns.iter().enumerate();
@@ -436,7 +436,8 @@ fn sources(before: &TableDefinition, asked: &TableDefinition, writer: &TableWrit
         .collect()
 }
 
-/// Whether values of the one column are those of the other, whatever it is called; one that may have no NULL may get leave to.
+/// Returns true if the values of one column can be kept for the other, whatever its name. A NOT NULL column may
+/// become nullable.
 fn is_same(before: &ColumnDefinition, after: &ColumnDefinition) -> bool {
     before.sql_type == after.sql_type
         && before.trims_padding() == after.trims_padding()
@@ -444,7 +445,7 @@ fn is_same(before: &ColumnDefinition, after: &ColumnDefinition) -> bool {
         && (after.nullable || !before.nullable)
 }
 
-/// Whether all that happens is that values of variable length may be longer.
+/// Returns true if the only change is a longer limit of variable length.
 fn is_longer(before: &ColumnDefinition, after: &ColumnDefinition) -> bool {
     let longer = match (&before.sql_type, &after.sql_type) {
         (SqlType::VarChar { length: own }, SqlType::VarChar { length })
@@ -480,7 +481,7 @@ fn dependent(user: &User, column: &str) -> SqlError {
     SqlError::new(5074, 16, 1, text)
 }
 
-/// Whether a check, a computed column or a filter names the column.
+/// Returns true if a check, a computed column or a filter names the column.
 pub(crate) fn uses_column(definition: &TableDefinition, column: &str) -> bool {
     let computed = definition.columns.iter().filter_map(|column| column.computed.as_ref());
     let checks = definition.checks.iter().map(|check| &check.text);

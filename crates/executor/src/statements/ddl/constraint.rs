@@ -309,7 +309,7 @@ pub(crate) fn refuse_referenced_key(
     Ok(())
 }
 
-/// Whether a FOREIGN KEY may join two columns: lengths of texts and binaries may differ.
+/// Returns true if a FOREIGN KEY may join two columns: lengths of texts and binaries may differ.
 fn same_type(own: &tds::SqlType, other: &tds::SqlType) -> bool {
     use tds::SqlType;
     match (own, other) {

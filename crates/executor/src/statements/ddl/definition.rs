@@ -211,8 +211,8 @@ fn only_column(condition: &Expr, table: &TableDefinition) -> Option<String> {
     table.columns.get(*position).map(|column| column.name.clone())
 }
 
-/// Whether a computed column of an expression without NULL is NOT NULL in the catalogue. Most expressions may overflow, which
-/// without ARITHABORT gives NULL, and so their columns may be NULL.
+/// Returns true if a computed column of an expression without NULL is NOT NULL in the catalogue. Most expressions
+/// may overflow, which without ARITHABORT yields NULL, and so their columns are nullable.
 fn keeps_null_out(expr: &Expr) -> bool {
     match expr {
         Expr::Column(_) | Expr::Literal(_) => true,

@@ -235,7 +235,7 @@ fn refuse_in_expressions(
     Ok(())
 }
 
-/// Whether a computed column or a check of a table calls a partition function.
+/// Returns true if a computed column or a check of a table calls a partition function.
 fn calls(table: &TableDefinition, function: &str) -> bool {
     let computed = table.columns.iter().filter_map(|column| column.computed.as_ref());
     let mut texts = computed.chain(table.checks.iter().map(|check| &check.text));
@@ -310,7 +310,7 @@ fn boundary((value, from): Written, to: &SqlType, ordinal: usize) -> Result<Datu
     Ok(converted)
 }
 
-/// Whether an assignment converts values of one type to another.
+/// Returns true if an assignment converts values of one type to another.
 fn is_implicit(from: &SqlType, to: &SqlType) -> bool {
     let money = |sql_type: &SqlType| matches!(sql_type, SqlType::Money | SqlType::SmallMoney);
     match (from, to) {
@@ -330,7 +330,7 @@ fn is_modern_moment(sql_type: &SqlType) -> bool {
     )
 }
 
-/// Whether a value has lost something where it became another type.
+/// Returns true if a value has lost something in its conversion to another type.
 fn loses(value: &Datum, from: &SqlType, converted: &Datum, to: &SqlType) -> bool {
     match (value, converted) {
         (Datum::Text(before), Datum::Text(after)) => {

@@ -14,7 +14,7 @@ use crate::statements::dml::change::take_rows;
 /// Rows that are removed at once: their indexed columns are in memory meanwhile.
 const REMOVED_AT_ONCE: usize = 64 << 10;
 
-/// Whether a partition of a table, which is locked alone, has no row.
+/// Returns true if a partition has no row. The table must be locked exclusively.
 pub(super) fn is_empty(
     session: &Session,
     table: &OpenTable,
@@ -24,7 +24,7 @@ pub(super) fn is_empty(
     any_row(session, table, ranges, Some(number), |own| own == number).map(|found| !found)
 }
 
-/// Whether all rows of a table, which is locked alone, are in one partition.
+/// Returns true if all rows of a table are in one partition. The table must be locked exclusively.
 pub(super) fn are_all_in(
     session: &Session,
     table: &OpenTable,

@@ -8,7 +8,7 @@ use tsql::partition::WrittenScheme;
 use crate::session::Session;
 use crate::statements::ddl::partition_function::hold_entry;
 
-/// What `ON scheme(column)` says, before it is [checked](settle). Errors: 2726 unless there is one column.
+/// Reads `ON scheme(column)`, before it is [checked](settle). Errors: 2726 unless there is one column.
 pub(super) fn written(
     session: &Session,
     database: &str,
@@ -171,7 +171,7 @@ fn check(session: &Session, table: &TableDefinition, by: &Partitioning) -> Resul
     Ok(Partitioning { scheme: scheme.name, column: column.name.clone() })
 }
 
-/// How a key or an index of a name is partitioned.
+/// Returns the partitioning of the key or index of a name.
 pub(super) fn of_index<'t>(table: &'t TableDefinition, name: &str) -> Option<&'t Partitioning> {
     let keys = table.keys.iter().map(|key| (&key.name, key.clustered, &key.partitioning));
     let indexes = table.indexes.iter().map(|index| (&index.name, index.clustered, &index.partitioning));
@@ -198,7 +198,7 @@ pub(crate) fn function_of(
 /// A key or an index that is not partitioned as its table is.
 pub(super) struct Unaligned {
     pub name: String,
-    /// How it is; None: it is not.
+    /// The partitioning of the index; `None` if it has none.
     pub partitioning: Option<Partitioning>,
     pub by_another_column: bool,
     /// The partition function of its table.
@@ -240,7 +240,7 @@ pub(super) fn count(
     by.map(|by| function_of(session, table, by).map(|function| function.fanout())).transpose()
 }
 
-/// Whether a column and a parameter have one type; decimal and numeric are the same.
+/// Returns true if a column and a parameter have one type; decimal and numeric are the same.
 fn is_same_type(column: &SqlType, parameter: &SqlType) -> bool {
     match (column, parameter) {
         (

@@ -376,7 +376,7 @@ fn check_foreign_key(
     })
 }
 
-/// How much a constraint says of the rows: nothing, of new ones, of all.
+/// Ranks the guarantee of a constraint: 0 for none, 1 for new rows, 2 for all rows.
 fn promise(trusted: bool, disabled: bool) -> u8 {
     match (disabled, trusted) {
         (true, _) => 0,

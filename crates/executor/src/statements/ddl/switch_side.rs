@@ -94,7 +94,7 @@ impl Side {
         }
     }
 
-    /// Whether the pages of the table and of all its indexes are in the table's own file group.
+    /// Returns true if the pages of the table and of all its indexes are in the table's own file group.
     pub fn is_in_one_group(&self) -> bool {
         let definition = &self.table.definition;
         let keys = definition.keys.iter().map(|key| &key.file_group);
@@ -122,7 +122,8 @@ impl Side {
 }
 
 impl Partition {
-    /// Whether all rows of the partition satisfy a check of another table; None: the check is no range of the partitioning column.
+    /// Returns true if all rows of the partition satisfy a check of another table. `None`: the check is no range of
+    /// the partitioning column.
     pub fn satisfies(&self, check: &Check, own: &TableDefinition, target: &TableDefinition) -> Option<bool> {
         let allowed = AllowedValues::of_whole_check(&check.text, target, self.position, &self.ranges)?;
         let of_table = AllowedValues::of_table(own, self.position, &self.ranges);

@@ -10,7 +10,7 @@ use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::module;
 use crate::statements::ddl::redefine;
 
-/// What a trigger is of.
+/// The table or view of a trigger.
 enum Parent {
     Table(OpenTable),
     View(databases::storage::TableId, Box<ModuleDefinition>),

@@ -39,13 +39,13 @@ pub struct BulkWriter {
     /// Positions in the table of the declared columns.
     positions: Vec<usize>,
     width: usize,
-    /// How rows that come as bytes get into pages; None: none come so.
+    /// The way in which rows that come as bytes get into pages; `None` if no rows come so.
     intake: Option<Intake>,
     /// Rows that were copied.
     copied: u64,
     /// All bytes so far were too few to be copied.
     is_small: bool,
-    /// What ORDER promises.
+    /// The check of the order that ORDER promises.
     order: Option<OrderCheck>,
     definition: Arc<TableDefinition>,
     types: Vec<SqlType>,
@@ -119,7 +119,7 @@ pub fn begin_bulk(session: &mut Session, target: BulkTarget) -> Result<BulkWrite
     begin_load(session, target, "INSERT BULK")
 }
 
-/// The same for another statement.
+/// Begins a load for another statement than INSERT BULK.
 pub(crate) fn begin_load(
     session: &mut Session,
     target: BulkTarget,
@@ -285,7 +285,7 @@ impl BulkWriter {
         Ok(())
     }
 
-    /// Whether some rows may be [copied](Self::append_wire_rows), as far as the columns say.
+    /// Returns true if some rows may be [copied](Self::append_wire_rows), as far as the columns say.
     pub fn copies_rows(&self) -> bool {
         matches!(self.intake, Some(Intake::Copy(_)))
     }
@@ -301,7 +301,8 @@ impl BulkWriter {
         Ok(taken)
     }
 
-    /// How many of `rows` were copied, and why the others were not. None: they did not come as bytes.
+    /// Reports the number of copied rows out of `rows`, and the reason why the others were decoded. `None`: they
+    /// did not come as bytes.
     fn wire_note(&self, rows: u64) -> Option<WireNote> {
         let reason = match self.intake.as_ref()? {
             Intake::Decode(reason) => Some(*reason),

@@ -109,7 +109,7 @@ pub(crate) fn take_rows(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBat
     take_record_batch(batch, &rows).map_err(|error| SqlError::internal(error))
 }
 
-/// What became of a key that rows of another table refer to.
+/// The change to a key that rows of another table refer to.
 #[derive(Clone, Copy)]
 enum Loss {
     Deleted,
@@ -134,10 +134,10 @@ pub(crate) fn apply(
     follow(session, &changes, Cause { statement, frame, depth: 0 })
 }
 
-/// What referential actions follow from.
+/// The change that causes referential actions.
 #[derive(Clone, Copy)]
 struct Cause<'a> {
-    /// What messages call the statement.
+    /// The word for the statement in messages.
     statement: &'static str,
     frame: &'a Frame,
     /// Actions that this one follows from.

@@ -177,7 +177,7 @@ pub(crate) fn without_row_version(insert: &Insert, table: &TableDefinition) -> O
     Some(Insert { columns, source: InsertSource::Values(rows?), ..insert.clone() })
 }
 
-/// Whether SET IDENTITY_INSERT is on for the table.
+/// Returns true if SET IDENTITY_INSERT is on for the table.
 fn keeps_identity(session: &Session, table: &TableDefinition) -> Result<bool, SqlError> {
     let Some(name) = &session.settings.identity_insert else { return Ok(false) };
     let found = session.work.find(name, &session.database)?;
@@ -226,7 +226,7 @@ pub(crate) fn count_matches(given: usize, wanted: usize, listed: bool) -> Result
     ))
 }
 
-/// Whether VALUES has as many values as there are columns. Errors: 213, 109, 110.
+/// Checks that VALUES has as many values as there are columns. Errors: 213, 109, 110.
 pub(crate) fn value_count_matches(given: usize, wanted: usize, listed: bool) -> Result<(), SqlError> {
     if given == wanted {
         return Ok(());

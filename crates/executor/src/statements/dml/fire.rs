@@ -48,7 +48,7 @@ pub(crate) fn firing(session: &Session, triggers: &[Trigger], event: Event, inst
     firing
 }
 
-/// Whether any AFTER trigger of a table fires.
+/// Returns true if any AFTER trigger of a table fires.
 pub(crate) fn fires(session: &Session, table: &TableDefinition, events: &[Event]) -> bool {
     !table.triggers.is_empty()
         && events.iter().any(|event| !firing(session, &table.triggers, *event, false).is_empty())

@@ -51,12 +51,12 @@ use crate::statements::procedures::execute;
 /// Rows of a table whose keys or identity values can be read without leaving the connection's thread.
 const ROWS_READ_AT_ONCE: u64 = 1024;
 
-/// What an INSERT did.
+/// The result of an INSERT.
 pub(crate) struct Inserted {
     pub rows: u64,
     identity: Option<i64>,
     shown: Option<Shown>,
-    /// How the rows of a query were written.
+    /// The way in which the rows of a query were written.
     writing: Option<Writing>,
 }
 
@@ -245,7 +245,7 @@ struct QueryRows<'a> {
     targets: &'a [usize],
     /// Most rows (TOP).
     limit: usize,
-    /// Where rows go that are wanted as they were stored.
+    /// The collector of rows that are wanted as they were stored.
     written: Option<&'a mut Vec<RecordBatch>>,
 }
 

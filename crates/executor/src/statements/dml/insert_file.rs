@@ -36,7 +36,7 @@ pub(crate) fn file_targets(
     names.iter().map(|name| table.position(name).ok_or_else(|| errors::INVALID_COLUMN.with([name]))).collect()
 }
 
-/// How the rows are written.
+/// Returns the options of writing the rows.
 pub(crate) fn file_write_options(insert: &Insert) -> WriteOptions {
     WriteOptions {
         statement: "INSERT",

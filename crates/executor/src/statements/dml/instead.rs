@@ -35,7 +35,7 @@ const UNDER_WAY: &str = "\u{1}instead";
 pub(crate) struct Instead {
     table: Arc<TableDefinition>,
     triggers: Vec<Trigger>,
-    /// What it is called in the statement.
+    /// The alias of the target in the statement.
     alias: String,
     /// FROM.
     from: Vec<TableSource>,
@@ -295,7 +295,8 @@ fn assigned_value(instead: &Instead, assignment: &Assignment, position: usize) -
     })
 }
 
-/// What UPDATE or DELETE would have changed: its query gives the rows as they are, and behind them what is assigned.
+/// The rows that UPDATE or DELETE would have changed. The query yields the present rows, followed by the assigned
+/// values.
 struct Changed {
     event: Event,
     query: Query,

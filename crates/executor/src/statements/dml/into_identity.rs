@@ -20,11 +20,11 @@ const DEPTH_MAX: usize = 16;
 /// The identity column that a new table gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewIdentity {
-    /// Its place among the columns.
+    /// The index of the column.
     pub position: usize,
-    /// Where it begins.
+    /// The seed and the increment.
     pub identity: Identity,
-    /// Whether the values are made for the rows, rather than kept.
+    /// True if the values are made for the rows, rather than kept.
     pub generated: bool,
 }
 

@@ -39,10 +39,10 @@ use crate::statements::interpreter::transaction;
 /// order. No name of the user's has a blank in front.
 const PRESENT: &str = " present";
 
-/// What one joined row does.
+/// The action of a joined row.
 #[derive(Clone, Copy)]
 struct Act {
-    /// Which clause.
+    /// The number of the clause.
     clause: usize,
     /// The joined row.
     pair: usize,
@@ -54,13 +54,13 @@ struct Act {
 struct Joined<'a> {
     merge: &'a Merge,
     target: &'a Target,
-    /// What the source is called.
+    /// The alias of the source.
     alias: &'a str,
     /// The joined rows.
     chosen: &'a Chosen,
 }
 
-/// What the joined rows do, in their order, and in that of the rows that were written.
+/// The actions of the joined rows, in their order and in that of the written rows.
 #[derive(Clone, Copy, Default)]
 struct Acts<'a> {
     all: &'a [Act],
@@ -464,7 +464,7 @@ fn join_of(source: TableSource, target: &Target, merge: &Merge) -> TableSource {
     }
 }
 
-/// Which clause a joined row meets, as its number; NULL for none.
+/// Builds the expression that finds a joined row's clause by number; NULL for none.
 fn clause_of(merge: &Merge, target: &Target, alias: &str) -> Expr {
     let is_null = |expr: Expr, negated: bool| Expr::IsNull(Box::new(expr), negated);
     let in_target = |negated| is_null(target.row(), negated);

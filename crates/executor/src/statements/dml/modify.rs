@@ -262,13 +262,13 @@ async fn update_rows(
 #[derive(Clone, Copy)]
 struct Picked<'a> {
     chosen: &'a Chosen,
-    /// Where columns begin that only OUTPUT reads.
+    /// The index of the first column that only OUTPUT reads.
     further: usize,
     /// Numbers of the rows, one for each row that changes.
     picks: &'a [usize],
 }
 
-/// What an UPDATE assigns.
+/// The assignments of an UPDATE.
 #[derive(Clone, Copy)]
 struct Assigned<'a> {
     /// The column of each assignment; None: a variable.
@@ -374,7 +374,7 @@ pub(crate) fn updated_rows(
     InputRows { columns, rows: old.num_rows() }
 }
 
-/// What each assignment assigns; DEFAULT and compound operators spelled out.
+/// Returns the assigned expressions, with DEFAULT and compound operators spelled out.
 pub(crate) fn values_of(
     assignments: &[Assignment],
     positions: &[Option<usize>],

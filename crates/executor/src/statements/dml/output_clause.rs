@@ -125,7 +125,7 @@ pub(crate) fn further_items(clause: Option<&OutputClause>) -> Vec<SelectItem> {
         .collect()
 }
 
-/// Whether a name is of `inserted` or `deleted`, or `$action`.
+/// Returns true if a name belongs to `inserted` or `deleted`, or is `$action`.
 fn is_changed_table(path: &[String]) -> bool {
     match path {
         [name] => name.starts_with('$'),

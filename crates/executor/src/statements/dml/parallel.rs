@@ -20,10 +20,10 @@ use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::database;
 use crate::statements::evaluation::answer;
 
-/// What becomes of a batch of the query: which of its columns goes where.
+/// Assigns the columns of a batch of the query to those of the table.
 pub(crate) type Placing = Arc<dyn Fn(&RecordBatch) -> InputRows + Send + Sync>;
 
-/// How many tasks may write the rows of a query into a table; or why it is one.
+/// Returns the number of tasks that may write the rows of a query into a table, or the reason for a single one.
 pub(crate) fn degree_for(session: &Session, query: &Query, table: &OpenTable) -> Result<usize, SerialReason> {
     let definition = &table.definition;
     if table.place == Place::Variable {

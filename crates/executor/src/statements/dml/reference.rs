@@ -75,7 +75,7 @@ fn position_of(
     }
 }
 
-/// What two names of the same object have in common.
+/// Returns a key that two names share if they name the same object.
 fn object_key(session: &Session, name: &ObjectName, with: &[CommonTable]) -> Result<String, SqlError> {
     let bare = name.schema.is_none() && name.database.is_none();
     if bare && with.iter().any(|table| same_name(&table.name, &name.name)) {

@@ -365,7 +365,7 @@ async fn create_from(
 /// The table that a query makes.
 struct Into {
     table: ObjectName,
-    /// Its file group, if that is written.
+    /// The file group, if the statement names one.
     group: Option<WrittenGroup>,
 }
 

@@ -101,7 +101,7 @@ pub(crate) struct Target {
     pub alias: String,
     /// Its hints, where the statement and its FROM give them.
     pub hints: TableHints,
-    /// None if columns have their own names.
+    /// The names of the columns; `None` if columns have their own names.
     names: Option<ColumnNames>,
 }
 
@@ -111,7 +111,7 @@ impl Target {
         named(self.names.as_deref().unwrap_or_default(), name)
     }
 
-    /// How its rows are read.
+    /// Returns the way in which the rows are read.
     fn reads(&self) -> Reads {
         if self.hints.has(TableHint::ReadPast) { Reads::Past } else { Reads::Statement }
     }
@@ -130,13 +130,13 @@ pub(crate) struct Candidates {
     pub locators: Vec<RowLocator>,
 }
 
-/// What choosing rows gives.
+/// The chosen rows.
 pub(crate) struct Chosen {
     /// For each match the number of the target's row among the candidates, if it has one.
     pub rows: Vec<Option<usize>>,
     /// The further columns, one entry for each match.
     pub columns: Vec<OutputColumn>,
-    /// Their values.
+    /// The values of the chosen rows.
     pub values: RecordBatch,
 }
 
@@ -249,8 +249,8 @@ fn settle_in(session: &Session, name: &mut ObjectName, schema: &str) -> Result<(
     Ok(())
 }
 
-/// Which rows of the target, which is locked alone, match, and for each match the values of `items`. Where nobody `reads` the rows
-/// themselves, they may be without columns.
+/// Finds the matching rows of the target, which must be locked exclusively, and the values of `items` for each
+/// match. If no caller `reads` the rows themselves, they may lack columns.
 pub(crate) async fn choose_rows(
     session: &mut Session,
     target: &Target,
@@ -342,7 +342,7 @@ async fn choose_among(
     Ok(Chosen { rows, columns, values })
 }
 
-/// How many of `rows` rows TOP lets through. Errors: 1060, 127.
+/// Returns the number of rows that TOP lets through. Errors: 1060, 127.
 pub(crate) async fn row_limit(
     session: &mut Session,
     top: Option<&Top>,

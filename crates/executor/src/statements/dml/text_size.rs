@@ -7,7 +7,7 @@ use query::convert::{code_page_bytes, cut_text};
 use tds::{Column, Length, SqlType};
 use tsql::SqlError;
 
-/// Whether values of the column are cut.
+/// Returns true if values of the column are cut.
 fn is_cut(column: &Column) -> bool {
     matches!(
         column.sql_type(),
@@ -20,7 +20,7 @@ fn is_cut(column: &Column) -> bool {
     )
 }
 
-/// Whether a result has values that a limit may cut.
+/// Returns true if a result has values that a limit may cut.
 pub(crate) fn applies(columns: &[Column], limit_bytes: i32) -> bool {
     limit_bytes != i32::MAX && columns.iter().any(is_cut)
 }

@@ -12,7 +12,7 @@ use crate::statements::dml::reference::tables;
 use crate::statements::dml::target::{DERIVED, ROW, TARGET, VIEW, rename_target};
 use crate::statements::evaluation::resolve;
 
-/// What a statement changes of its target.
+/// The change of a statement to its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Changes {
     /// Whole rows.
@@ -120,11 +120,11 @@ struct Shape<'a> {
     select: Select,
     /// The names that its columns are given.
     names: Option<Vec<String>>,
-    /// Its name.
+    /// The name of the object, for messages.
     shown: &'a str,
 }
 
-/// Where a column of the query comes from.
+/// The origin of a column of the query.
 enum Origin {
     /// A column of the table of that number.
     Column(usize),

@@ -13,9 +13,9 @@ use crate::statements::dml::references;
 use crate::statements::dml::target::{Candidates, Target};
 use crate::statements::evaluation::isolation::locks_ranges;
 
-/// How often a statement has been started over.
+/// Counts the attempts of a statement.
 pub(crate) struct Tries {
-    /// Where it begins.
+    /// The point to roll back to before another attempt.
     pub mark: Mark,
     count: u32,
     /// Locks the table alone from now on.

@@ -15,7 +15,7 @@ use crate::session::frame::Frame;
 use crate::session::work::VariableTable;
 use crate::session::work::variables;
 
-/// What a declared type is.
+/// The meaning of a declared type.
 pub(crate) enum Declared {
     /// A type of values.
     Scalar(SqlType),
@@ -34,7 +34,7 @@ pub(crate) fn find_type(
     session.work.view().user_type(&UserType::key(database, schema, &name.name))
 }
 
-/// What a declared type is. Errors: 2715 for a name that is none, `number` being the declaration's place in its list.
+/// Resolves a declared type. Errors: 2715 for an unknown name; `number` is the declaration's place in its list.
 pub(crate) fn declared_type(
     session: &Session,
     sql_type: &SqlType,

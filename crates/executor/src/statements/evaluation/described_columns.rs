@@ -4,7 +4,7 @@ use introspection::system_views::View;
 use query::Datum;
 use tsql::SqlError;
 
-/// What both have first.
+/// The leading columns, which the procedure and the function share.
 const COLUMNS: &[(&str, &str)] = &[
     ("is_hidden", "bit!"),
     ("column_ordinal", "int!"),
@@ -43,7 +43,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("order_by_is_descending", "smallint"),
 ];
 
-/// What the procedure has besides.
+/// The further columns of the procedure.
 const WIRE: &[(&str, &str)] = &[
     ("tds_type_id", "int!"),
     ("tds_length", "int!"),
@@ -51,7 +51,7 @@ const WIRE: &[(&str, &str)] = &[
     ("tds_collation_sort_id", "tinyint"),
 ];
 
-/// What the function has besides.
+/// The further columns of the function.
 pub(crate) const ERROR: &[(&str, &str)] = &[
     ("error_number", "int"),
     ("error_severity", "int"),

@@ -54,7 +54,7 @@ impl<'a> SessionEnvironment<'a> {
         Ok(SessionEnvironment { session, frame, facts, tables, calls })
     }
 
-    /// Whether what has been bound may read a table, be it within a function.
+    /// Returns true if a bound expression may read a table, directly or within a function.
     pub fn may_read(&self, table: &OpenTable) -> bool {
         self.calls.get() || self.tables.borrow().contains(&(table.place, table.id))
     }
@@ -207,7 +207,7 @@ impl Environment for SessionEnvironment<'_> {
     }
 }
 
-/// What functions know, as of now.
+/// Returns the facts that functions ask for, as of now.
 ///
 /// Errors: 596 if the catalogue of databases cannot be read.
 pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Result<Facts, SqlError> {

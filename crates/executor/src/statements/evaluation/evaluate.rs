@@ -27,7 +27,7 @@ pub async fn value(session: &mut Session, expr: &Expr, frame: &Frame) -> Result<
     Ok((cancellation.or(instance.engine().evaluate(typed)).await?, sql_type))
 }
 
-/// Whether a condition is true.
+/// Evaluates a condition. Returns true only if it is true, not unknown.
 pub(crate) async fn condition(session: &mut Session, expr: &Expr, frame: &Frame) -> Result<bool, SqlError> {
     let condition = {
         let environment = SessionEnvironment::new(session, frame)?;

@@ -25,7 +25,7 @@ use crate::statements::evaluation::resolve;
 const NESTING_MAX: u32 = 32;
 /// A body this deep gets a thread, and so a stack, of its own.
 const NESTING_OF_THREAD: u32 = 4;
-/// That stack.
+/// The stack size of such a thread.
 const STACK_BYTES: usize = 16 << 20;
 
 /// Runs a function's body.

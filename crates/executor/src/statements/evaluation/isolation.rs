@@ -39,7 +39,7 @@ pub(crate) fn start_reading(
     Ok(if past { Reads::Past } else { Reads::Statement })
 }
 
-/// Whether reading tables without hints takes locks.
+/// Returns true if reading tables without hints takes locks.
 pub(crate) fn locks_what_it_reads(session: &Session) -> bool {
     locks_ranges(session) && reads::is_in_transaction(&session.work)
 }
@@ -56,7 +56,7 @@ pub(crate) fn renew_reads(session: &mut Session) {
     reads::renew_reads(&mut session.work, session.settings.isolation_level == isolation_level::SNAPSHOT);
 }
 
-/// Whether a table may be touched under SNAPSHOT, if that is the level. Errors: 3951, 3952.
+/// Checks that a table may be touched under SNAPSHOT, if that is the level. Errors: 3951, 3952.
 pub(crate) fn check_snapshot(session: &Session, table: &OpenTable) -> Result<(), SqlError> {
     if session.settings.isolation_level != isolation_level::SNAPSHOT || table.place != Place::Shared {
         return Ok(());
@@ -112,7 +112,8 @@ fn check_read_past(session: &Session, hints: TableHints) -> Result<(), SqlError>
     }
 }
 
-/// How a table is locked that is read under hints and a level. `within`: whether a transaction keeps its locks.
+/// Chooses the lock of a table that is read under hints and a level. `within` returns true if a transaction keeps
+/// its locks.
 fn read_lock(hints: TableHints, level: u8, within: impl FnOnce() -> bool) -> Option<ReadLock> {
     use TableHint::*;
     if hints.has_any(&[Exclusive, TableExclusive]) {
@@ -133,7 +134,7 @@ fn read_lock(hints: TableHints, level: u8, within: impl FnOnce() -> bool) -> Opt
     hints.has_any(&[Table, ReadCommittedLock]).then_some(ReadLock::Awaited)
 }
 
-/// Whether the isolation level asks that what was read stays as it was: REPEATABLE READ, SERIALIZABLE.
+/// Returns true if the isolation level keeps rows that were read unchanged: REPEATABLE READ, SERIALIZABLE.
 pub(crate) fn locks_ranges(session: &Session) -> bool {
     matches!(session.settings.isolation_level, 3 | 4)
 }

@@ -14,7 +14,7 @@ use tsql::errors;
 use crate::session::Session;
 use crate::session::work::reads;
 
-/// What stands before the name of a partition function in an expression.
+/// The prefix of a partition function's name in an expression.
 pub(crate) const PREFIX: &str = "$PARTITION";
 
 /// `$PARTITION.function`: the number of the partition that a value belongs to. Errors: 208 for an unknown function.
@@ -40,7 +40,7 @@ pub(crate) fn partition_function(
     })
 }
 
-/// How many rows of a table there are in each partition by the values of a column. The table is read for that.
+/// Counts the rows of each partition of a table by the values of a column. Reads the table for that.
 pub(crate) fn rows_of_partitions(
     session: &Session,
     table: &TableDefinition,
@@ -57,7 +57,7 @@ pub(crate) fn rows_of_partitions(
     count(scan.map_err(store_error)?.map(|batch| batch.map_err(store_error)), ranges)
 }
 
-/// How many rows are in each partition, by the values of the only column of batches.
+/// Counts the rows of each partition, by the values of the only column of batches.
 fn count(
     batches: impl Iterator<Item = Result<RecordBatch, SqlError>>,
     ranges: &PartitionRanges,

@@ -20,7 +20,7 @@ pub(crate) fn view_module(session: &Session, name: &ObjectName) -> Result<Option
     Ok(found.map(|(_, module)| module).filter(|module| module.definition.kind == ModuleKind::View))
 }
 
-/// What a name stands for: itself, or what a synonym of that name does.
+/// Resolves a name: follows synonyms to the object that they stand for.
 pub(crate) fn resolved(session: &Session, name: &ObjectName) -> Result<ObjectName, SqlError> {
     let mut name = name.clone();
     for _ in 0..SYNONYMS_MAX {

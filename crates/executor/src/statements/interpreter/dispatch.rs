@@ -172,7 +172,7 @@ fn boxed<'a>(
     Box::pin(dispatch(session, statement, frame, output))
 }
 
-/// Which function runs which statement.
+/// Calls the function that runs the statement.
 async fn dispatch(
     session: &mut Session,
     statement: &Statement,
@@ -274,7 +274,7 @@ async fn choose(
     guarded(session, statement, frame, output).await
 }
 
-/// Whether a statement leaves `@@ROWCOUNT` and `@@ERROR` at 0, whatever they were.
+/// Returns true if a statement resets `@@ROWCOUNT` and `@@ERROR` to 0.
 fn counts_nothing(statement: &StatementKind) -> bool {
     use StatementKind as Kind;
     match statement {

@@ -10,7 +10,7 @@ use super::light_text::light_tables;
 use crate::session::Session;
 use crate::session::request::Request;
 
-/// Whether a session may begin a request on its connection's thread.
+/// Returns true if a session may begin a request on its connection's thread.
 pub fn is_light(session: &Session, request: &Request) -> bool {
     match request {
         Request::Batch(text) => text_is_light(session, text),

@@ -23,7 +23,7 @@ use crate::session::interpreter::Interpreter;
 use crate::session::{LoginSettings, Session};
 use crate::statements::procedures::describe;
 
-/// What sessions are given to run statements within statements.
+/// The interpreter that every session gets.
 static INTERPRETER: Interpreter = Interpreter {
     run: |session, statements, frame, output| {
         Box::pin(dispatch::run_scope(session, statements, frame, output))

@@ -7,7 +7,7 @@ use tsql::sql_error::Reach;
 
 use crate::statements::dml::fire;
 
-/// Where a statement that has failed stands.
+/// The surroundings of a failed statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     /// XACT_ABORT.
@@ -16,8 +16,8 @@ pub(super) struct Place {
     pub is_called: bool,
 }
 
-/// How far the error of a statement reaches, and whether it is one of compiling, which the TRY blocks of the same batch or
-/// procedure do not catch.
+/// Returns the reach of a statement's error, and true if it is an error of compiling. The TRY blocks of the same
+/// batch or procedure do not catch errors of compiling.
 pub(super) fn reach_of(error: &SqlError, statement: &StatementKind, place: Place) -> (Reach, bool) {
     let own = error.reach.unwrap_or_else(|| reach_by_number(error, statement));
     let compiles = own == Reach::Scope;
@@ -26,7 +26,7 @@ pub(super) fn reach_of(error: &SqlError, statement: &StatementKind, place: Place
     (if heeded { Reach::Transaction } else { own }, compiles)
 }
 
-/// How far the error of a remote call reaches that has not come to run anything.
+/// Returns the reach of an error in a remote call that did not begin to run.
 pub(crate) fn reach_of_call(error: &SqlError, aborts: bool) -> Reach {
     match error.reach {
         _ if aborts && error.class > 10 && !is_of_system_procedure(error) => Reach::Transaction,
@@ -52,8 +52,8 @@ fn reach_by_number(error: &SqlError, statement: &StatementKind) -> Reach {
     }
 }
 
-/// Whether XACT_ABORT makes an error one of the transaction. It does not for those that RAISERROR raises, in procedures of the
-/// system too, nor for a DROP of what is not there.
+/// Returns true if XACT_ABORT makes an error one of the transaction. RAISERROR's errors are exempt, in system
+/// procedures too, and so is a DROP of a missing object.
 fn heeds_xact_abort(error: &SqlError, statement: &StatementKind) -> bool {
     let raised = matches!(statement, StatementKind::RaisError { .. }) && error.reach.is_some();
     error.class > 10 && error.number != CANNOT_DROP && !raised && !is_of_system_procedure(error)
@@ -66,8 +66,8 @@ fn is_of_system_procedure(error: &SqlError) -> bool {
     (15_000..16_000).contains(&error.number)
 }
 
-/// Whether an error ends the batch and takes the transaction with it: outside of TRY it is rolled back, within it becomes
-/// uncommittable.
+/// Returns true if an error ends the batch and takes the transaction with it. Outside of TRY the transaction is
+/// rolled back, within it becomes uncommittable.
 fn ends_transaction(error: &SqlError) -> bool {
     error.ends_transaction()
         || is_failed_conversion(error)
@@ -76,12 +76,13 @@ fn ends_transaction(error: &SqlError) -> bool {
         || error.number == fire::ERROR_IN_TRIGGER
 }
 
-/// Whether a text was none of the type that it was converted to. An overflow (220, 8115) is no such error.
+/// Returns true if a text could not be converted to another type. An overflow (220, 8115) is no such error.
 fn is_failed_conversion(error: &SqlError) -> bool {
     matches!(error.number, 235 | 241 | 242 | 245 | 293 | 295 | 8114 | 8169 | 9400..=9499)
 }
 
-/// Whether a statement of class 16 could not be compiled: names that are none, and expressions and clauses that have no meaning.
+/// Returns true if a statement of class 16 could not be compiled: unknown names, and meaningless expressions and
+/// clauses.
 fn is_of_compiling(error: &SqlError) -> bool {
     matches!(
         error.number,
@@ -145,12 +146,12 @@ fn is_of_compiling(error: &SqlError) -> bool {
     )
 }
 
-/// Whether a variable is not declared.
+/// Returns true for the errors of undeclared variables.
 fn is_of_variable(error: &SqlError) -> bool {
     matches!(error.number, 137 | 1087)
 }
 
-/// Whether a statement defines objects: most errors of such statements end the transaction.
+/// Returns true if a statement defines objects: most errors of such statements end the transaction.
 fn defines(statement: &StatementKind) -> bool {
     matches!(
         statement,
@@ -169,8 +170,8 @@ fn defines(statement: &StatementKind) -> bool {
     )
 }
 
-/// Whether such a statement has only not found what it was to drop, has waited too long, is not served, or finds the transaction lost
-/// already.
+/// Returns true for an error of a defining statement that spares the transaction. The object to drop is missing, a
+/// wait timed out, the feature is not served, or the transaction is already lost.
 fn leaves_definitions(error: &SqlError) -> bool {
     matches!(error.number, CANNOT_DROP | 1222 | 3930 | 40_515 | 40_804 | 40_808)
 }

@@ -4,7 +4,7 @@ use tsql::SqlError;
 use tsql::ast::{AlterAction, StatementKind};
 use tsql::sql_error::Reach;
 
-/// What follows an error that no TRY has caught. Errors of class 0 are notices.
+/// Returns the message that follows an error that no TRY has caught. Errors of class 0 are notices.
 pub(super) fn behind(error: &SqlError, statement: &StatementKind, reach: Reach) -> Option<SqlError> {
     use StatementKind as Kind;
     let message = match (error.number, statement) {

@@ -43,7 +43,7 @@ impl Outcome {
         Outcome { status: 0, outputs: Vec::new(), stop: false, left: false }
     }
 
-    /// What the end of a scope means for its caller.
+    /// Translates the end of a scope for its caller.
     pub(crate) fn of(flow: &Flow) -> Outcome {
         let status = if let Flow::Return(status) = flow { *status } else { 0 };
         Outcome { status, outputs: Vec::new(), stop: *flow == Flow::Stop, left: *flow == Flow::Leave }

@@ -500,7 +500,7 @@ impl Deduction<'_> {
     }
 }
 
-/// Whether an argument of a function is a number of something.
+/// Returns true if an argument of a function is a count or a position.
 fn counted(function: &str, index: usize) -> bool {
     match function {
         "LEFT" | "RIGHT" | "REPLICATE" | "DATEADD" | "ROUND" => index == 1,

@@ -227,7 +227,7 @@ fn described(session: &Session, ordinal: i64, column: &OutputColumn, sources: bo
     ]
 }
 
-/// How a column travels.
+/// Describes the wire type of a column.
 fn wire_columns(column: &OutputColumn) -> [Datum; 4] {
     let wire = column.wire();
     let mut writer = tds::Writer::new();
@@ -253,7 +253,7 @@ fn is_in_unique_key(session: &Session, column: &OutputColumn) -> bool {
     whole.any(|key| key.columns.iter().any(|at| Some(*at) == position))
 }
 
-/// Whether a query sends rows rather than assigning variables or making a table.
+/// Returns true if a query sends rows, rather than assigning variables or making a table.
 fn shows(query: &Query) -> bool {
     match &query.body {
         QueryBody::Select(select) => {

@@ -45,7 +45,7 @@ struct Levels {
     parts: [(Option<String>, Option<String>); 3],
 }
 
-/// Which definition keeps the property.
+/// The definition that keeps the property.
 enum Keeper {
     Database,
     Table(ObjectName),
@@ -204,7 +204,7 @@ fn change_properties(
     }
 }
 
-/// What the levels name, and who keeps its properties. Errors: 15135, 15600.
+/// Finds the object that the levels name, and the definition that keeps its properties. Errors: 15135, 15600.
 fn property_owner(
     session: &Session,
     levels: &Levels,

@@ -27,11 +27,11 @@ const EVERYTHING: &str = "SELECT o.name AS Name, N'dbo' AS Owner, CAST(LOWER(REP
     t.scale AS Scale, CASE t.is_nullable WHEN 1 THEN 'yes' ELSE 'no' END AS Nullable, N'none' AS Default_name, \
     N'none' AS Rule_name, t.collation_name AS Collation FROM sys.types t WHERE t.user_type_id > 256 ORDER BY t.name";
 
-/// What an object is.
+/// The query that describes an object.
 const OBJECT: &str = "SELECT o.name AS Name, N'dbo' AS Owner, CAST(LOWER(REPLACE(o.type_desc, '_', ' ')) AS nvarchar(31)) AS Type, \
     o.create_date AS Created_datetime FROM sys.all_objects o WHERE o.object_id = @id";
 
-/// Its columns.
+/// The query for the object's columns.
 const COLUMNS: &str = "SELECT c.name AS Column_name, TYPE_NAME(c.user_type_id) AS Type, \
     CASE c.is_computed WHEN 0 THEN 'no' ELSE 'yes' END AS Computed, CAST(c.max_length AS int) AS Length, \
     CAST(CASE WHEN c.precision = 0 THEN '' ELSE CAST(c.precision AS char(5)) END AS char(5)) AS Prec, \
@@ -58,7 +58,7 @@ const PARAMETERS: &str = "SELECT p.name AS Parameter_name, TYPE_NAME(p.user_type
     CAST(p.precision AS int) AS Prec, CAST(p.scale AS int) AS Scale, p.parameter_id AS Param_order, CAST(NULL AS sysname) AS Collation \
     FROM sys.parameters p WHERE p.object_id = @id ORDER BY p.parameter_id";
 
-/// What a name of these procedures stands for.
+/// The object that a name stands for in these procedures.
 enum Named {
     Table(Arc<TableDefinition>),
     Module(Arc<Module>),

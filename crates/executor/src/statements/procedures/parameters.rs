@@ -7,15 +7,15 @@ use crate::statements::procedures::argument::{Argument, text_of_value};
 
 /// A system procedure's name and parameters.
 pub struct Signature {
-    /// Its name, for messages.
+    /// The name of the procedure, for messages.
     pub name: &'static str,
-    /// Its parameters in order, with their `@`.
+    /// The names of the parameters in order, with their `@`.
     pub parameters: &'static [&'static str],
-    /// How many of them, from the first, have no default.
+    /// The number of parameters, from the first, that have no default.
     pub required: usize,
 }
 
-/// One argument, or none, for each parameter.
+/// The argument of each parameter, or `None`.
 pub(crate) struct Parameters<'a>(Vec<Option<&'a Argument>>);
 
 impl Signature {
@@ -59,7 +59,7 @@ impl Parameters<'_> {
         argument.value.as_int().or_else(|| self.text(position)?.trim().parse().ok())
     }
 
-    /// Whether an argument is a bit of value 0.
+    /// Returns true if an argument is a bit of value 0.
     pub fn is_off(&self, position: usize) -> bool {
         matches!(self.text(position).as_deref(), Some("0"))
     }

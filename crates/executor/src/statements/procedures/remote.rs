@@ -156,7 +156,7 @@ fn receive_tables(
     Ok(())
 }
 
-/// What a statement declares of its parameters, and the position of the first value among the call's arguments.
+/// Returns a statement's declared parameters, and the position of the first value among the call's arguments.
 fn statement_parameters(
     session: &Session,
     name: &str,

@@ -187,7 +187,7 @@ fn space_of_database(session: &Session, database: &str, one: bool) -> Result<Vec
     Ok(vec![first, second])
 }
 
-/// What another compression would make of a table. Errors: 15009, 15659, 15661.
+/// Estimates the size of a table under another compression. Errors: 15009, 15659, 15661.
 pub(crate) fn compression_savings(
     session: &Session,
     database: Option<&str>,

@@ -194,7 +194,7 @@ fn fill(
     result
 }
 
-/// What an argument brings a parameter: a value, or a table under the parameter's name.
+/// The content of an argument: a value, or a table under the parameter's name.
 pub(crate) enum Given {
     /// A value of the parameter's type.
     Value(Datum, SqlType),

@@ -66,7 +66,7 @@ struct Message {
     number: i32,
     class: u8,
     text: String,
-    /// What a finding is about.
+    /// The finding that the message reports.
     finding: Option<Finding>,
     object_id: i32,
     index_id: i32,

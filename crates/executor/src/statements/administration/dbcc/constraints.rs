@@ -63,7 +63,7 @@ impl Constraint<'_> {
         }
     }
 
-    /// Which rows of the table, called `own`, break it.
+    /// Builds the condition of the rows that break the constraint; the table is called `own`.
     fn broken(&self, table: &TableDefinition) -> String {
         match self {
             Constraint::Check(check) => format!("NOT ({})", check.text),

@@ -16,7 +16,7 @@ use crate::statements::administration::dbcc::{Argument, incorrect};
 use crate::statements::ddl::redefine;
 use crate::statements::evaluation::answer;
 
-/// What is asked for.
+/// The requested change of the identity.
 #[derive(Clone, Copy, PartialEq)]
 enum Reseeding {
     /// NORESEED: tell alone.
@@ -97,7 +97,7 @@ fn reseed(
     Ok(())
 }
 
-/// What the arguments behind the table say. Errors: 2560.
+/// Reads the arguments behind the table. Errors: 2560.
 fn reseeding(arguments: &[Argument]) -> Result<Reseeding, SqlError> {
     let wrong = |number: usize| {
         let text = format!("Parameter {number} is incorrect for this DBCC statement.");

@@ -160,7 +160,7 @@ const STATISTICS: Signature = Signature {
     required: 1,
 };
 
-/// One index for sp_statistics.
+/// An index as sp_statistics lists it.
 struct IndexFacts<'t> {
     name: &'t str,
     unique: bool,

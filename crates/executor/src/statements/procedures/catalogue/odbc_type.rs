@@ -9,7 +9,7 @@ use tsql::SqlError;
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::parameters::Signature;
 
-/// Which of the several spellings of a type a client wants.
+/// The spelling of types that a client wants.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dialect {
     /// ODBC 3 codes of dates and binary precision of floats (`@ODBCVer = 3`).
@@ -25,7 +25,7 @@ impl Dialect {
     }
 }
 
-/// What SQLColumns says of a type.
+/// A type as SQLColumns describes it.
 pub(crate) struct OdbcType {
     /// DATA_TYPE.
     pub data_type: i64,
@@ -256,7 +256,8 @@ fn ss_data_type(sql_type: &SqlType, nullable: bool) -> i64 {
 const DATATYPE_INFO: Signature =
     Signature { name: "sp_datatype_info", parameters: &["@data_type", "@ODBCVer"], required: 0 };
 
-/// How a type is written and searched: literal prefix and suffix, parameters of its declaration, SEARCHABLE.
+/// Returns the spelling of a type's values and its searchability: literal prefix and suffix, parameters of its
+/// declaration, SEARCHABLE.
 fn writing(sql_type: &SqlType) -> (Option<&'static str>, Option<&'static str>, Option<&'static str>, i64) {
     let quote = Some("'");
     let national = Some("N'");

@@ -162,7 +162,7 @@ struct Described {
     name: String,
     /// COLUMN_TYPE: 1 in, 2 in and out, 3 a result's table, 5 a value given back.
     column_type: i64,
-    /// None: a table.
+    /// The type of the parameter; `None` for a table.
     sql_type: Option<SqlType>,
     ordinal: i64,
     nullable: bool,

@@ -14,7 +14,7 @@ use crate::statements::evaluation::environment;
 
 /// A database as the procedures show it.
 pub(crate) struct Shown {
-    /// Its name.
+    /// The name of the database.
     pub database: String,
     /// Names of its schemas.
     pub schemas: Vec<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Shown {
 pub(crate) enum Wanted {
     /// Any.
     All,
-    /// One, whatever its case.
+    /// A single name, whatever its case.
     Name(String),
     /// Those that match a pattern of LIKE; a backslash escapes.
     Like(Pattern),
@@ -52,7 +52,7 @@ impl Wanted {
         text.map_or(Wanted::All, Wanted::Name)
     }
 
-    /// Whether a name is asked for.
+    /// Returns true if the filter selects the name.
     pub fn is(&self, name: &str) -> bool {
         match self {
             Wanted::All => true,
