@@ -14,9 +14,9 @@ const DEPTH_MAX: usize = 32;
 pub enum Condition {
     /// Both hold.
     And(Box<Condition>, Box<Condition>),
-    /// One holds.
+    /// At least one of the conditions holds.
     Or(Box<Condition>, Box<Condition>),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(Box<Condition>),
     /// A comparison.
     Compare(Operand, Comparison, Operand),
@@ -24,7 +24,7 @@ pub enum Condition {
     Is(Operand),
 }
 
-/// What is compared.
+/// A side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operand {
     /// `${name}`
@@ -33,7 +33,7 @@ pub enum Operand {
     Value(Scalar),
 }
 
-/// How two values are compared.
+/// The operator that compares two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `=`, `==`
@@ -80,7 +80,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds. Comparisons with NULL do not.
+    /// Evaluates the condition. Comparisons with NULL do not hold.
     pub fn holds(&self, value: &dyn Fn(&str) -> Option<Scalar>) -> bool {
         let of = |operand: &Operand| match operand {
             Operand::Variable(name) => value(name).unwrap_or_else(|| Scalar::null(Kind::Text)),

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use copy::{TransformEngine, Voice};
 
-/// What the program that runs a package has for its copies.
+/// The means of the program to run a package's copies.
 #[derive(Clone, Default)]
 pub struct Copies {
     /// Transforms rows, if the program can.
     pub engine: Option<Arc<dyn TransformEngine>>,
-    /// Who hears of what a copy meets before its rows.
+    /// Receives the retries and warnings that come before the first row.
     pub voice: Voice,
 }

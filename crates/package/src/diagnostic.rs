@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How grave a finding is.
+/// The gravity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The package does not run.
@@ -11,14 +11,14 @@ pub enum Severity {
     Warning,
 }
 
-/// One finding of a check.
+/// A finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How grave it is.
+    /// The gravity of the finding.
     pub severity: Severity,
-    /// What is wrong.
+    /// A description of the mistake.
     pub message: String,
-    /// What would be right, if that can be said.
+    /// A suggestion for mending it, if there is one.
     pub hint: Option<String>,
     /// Line and column in characters, both from 1.
     pub line: usize,

@@ -22,11 +22,11 @@ pub struct Document {
     lines: Lines,
 }
 
-/// Where the lines of a text begin, in bytes.
+/// The beginnings of a text's lines, in bytes.
 #[derive(Debug, Clone)]
 struct Lines(Vec<usize>);
 
-/// Where a value and its key stand, in bytes.
+/// The places of a value and of its key, in bytes.
 #[derive(Debug, Clone)]
 struct Place {
     key: Option<Range<usize>>,
@@ -82,7 +82,7 @@ impl Document {
         }
     }
 
-    /// Where the value at `pointer` begins, for an order as in the file.
+    /// Returns the beginning of the value at `pointer`, for sorting in the order of the file.
     pub fn offset(&self, pointer: &str) -> usize {
         let place = self.places.get(pointer);
         place.map_or(usize::MAX, |place| place.key.as_ref().unwrap_or(&place.value).start)

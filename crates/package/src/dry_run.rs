@@ -34,15 +34,15 @@ pub struct PlannedTask {
     pub task: String,
     /// The word of its kind.
     pub kind: &'static str,
-    /// When it runs.
+    /// The conditions of the task.
     pub when: Vec<String>,
-    /// Its keys and their values.
+    /// The keys of the task and their values.
     pub settings: Vec<(String, String)>,
     /// The choices that a copy would make; empty for other tasks.
     pub plan: Vec<String>,
     /// Why a copy has no plan yet.
     pub without_plan: Option<String>,
-    /// Whether `--from` and `--only` leave it out.
+    /// True if `--from` and `--only` leave the task out.
     pub is_left_out: bool,
 }
 
@@ -99,7 +99,7 @@ pub fn dry_run(package: &Loaded, options: &RunOptions<'_>) -> Result<DryRun, Run
     Ok(DryRun { variables: texts.into_iter().collect(), connections: connections.collect(), tasks })
 }
 
-/// What asks copies for their plans.
+/// Asks copies for their plans.
 struct Planner<'a> {
     copies: Option<&'a Copies>,
     interruption: &'a Interruption,

@@ -21,10 +21,10 @@ pub enum Record {
     Run(RunRecord),
     /// A run goes on after it was killed or had failed.
     Continued {
-        /// When.
+        /// The time of the continuation.
         at: String,
     },
-    /// What a loop runs over.
+    /// The items that a loop runs over.
     Items {
         /// The task.
         task: String,
@@ -35,9 +35,9 @@ pub enum Record {
     Begin {
         /// The task.
         task: String,
-        /// When.
+        /// The time of the beginning.
         at: String,
-        /// How often what was done of it before did no longer count.
+        /// The number of times that earlier work on it was discarded.
         #[serde(default)]
         generation: u32,
     },
@@ -45,36 +45,36 @@ pub enum Record {
     End(EndRecord),
     /// The run is over.
     Over {
-        /// When.
+        /// The time of the end.
         at: String,
-        /// Whether nothing is left to do.
+        /// True if nothing is left to do.
         succeeded: bool,
     },
 }
 
-/// What a run is of.
+/// The package, variables and selection of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Names the run.
     pub run: String,
     /// The package's name.
     pub package: String,
-    /// When it began, in local time with its offset.
+    /// The time of the beginning, in local time with its offset.
     pub start: String,
     /// The values that its variables had at the start.
     pub variables: BTreeMap<String, String>,
-    /// What `--from` and `--only` said.
+    /// The words of `--from` and `--only`.
     pub selection: Vec<String>,
 }
 
-/// How a task ended.
+/// The end of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndRecord {
     /// The task.
     pub task: String,
-    /// When.
+    /// The time of the end.
     pub at: String,
-    /// Whether it succeeded.
+    /// True if the task succeeded.
     pub succeeded: bool,
     /// The task as the file had it.
     pub definition: String,
@@ -88,33 +88,33 @@ pub struct EndRecord {
     pub variables: BTreeMap<String, Option<String>>,
 }
 
-/// What the journal says of one task.
+/// The journal's record of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PastTask {
     /// It began, and nothing says that it ended.
     pub is_interrupted: bool,
-    /// How it ended last.
+    /// The last end of the task.
     pub end: Option<EndRecord>,
-    /// How often what was done of it before did no longer count.
+    /// The number of times that earlier work on it was discarded.
     pub generation: u32,
-    /// Whether it has ever begun.
+    /// True if the task has ever begun.
     pub has_begun: bool,
 }
 
 /// A run as the journal has it.
 #[derive(Debug, Clone, Default)]
 pub struct Past {
-    /// What it is of.
+    /// The record of the run.
     pub run: RunRecord,
-    /// Its tasks.
+    /// The tasks of the run.
     pub tasks: HashMap<String, PastTask>,
-    /// What its loops run over.
+    /// The items that the loops run over.
     pub items: HashMap<String, Vec<BTreeMap<String, Option<String>>>>,
-    /// Whether nothing is left to do.
+    /// True if nothing is left to do.
     pub is_done: bool,
 }
 
-/// What keeps a run from its journal.
+/// An error that keeps a run from its journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// Another run has it.
@@ -127,7 +127,7 @@ pub enum JournalError {
         file: PathBuf,
         /// The line.
         line: usize,
-        /// What is wrong.
+        /// A description of the mistake.
         reason: String,
     },
     /// The file cannot be read or written.
@@ -249,7 +249,7 @@ impl Journal {
         Ok(())
     }
 
-    /// What the run has done so far.
+    /// Returns the work that the run has done so far.
     pub fn past(&self) -> &Past {
         &self.past
     }

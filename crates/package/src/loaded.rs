@@ -10,26 +10,26 @@ use crate::model::{Action, Package, Task, TaskSettings};
 /// A package without errors.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// Its file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The folder that its paths are relative to.
     pub folder: PathBuf,
-    /// Its name, or its file's.
+    /// The name of the package; by default that of its file.
     pub name: String,
-    /// What it says.
+    /// The content of the file.
     pub model: Package,
-    /// Its tasks.
+    /// The tasks as steps.
     pub steps: Vec<Step>,
 }
 
 /// A task with what the runner asks of it.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Its name.
+    /// The name of the task.
     pub name: String,
-    /// When it runs.
+    /// The conditions, loop and retries of the task.
     pub settings: TaskSettings,
-    /// What it does.
+    /// The action of the task.
     pub action: Action,
     /// The action as it stands in the file, whose texts are expanded before it runs.
     pub raw: Value,
@@ -42,13 +42,13 @@ pub struct Step {
 /// A step that another waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Predecessor {
-    /// Which one.
+    /// The index of the step.
     pub index: usize,
-    /// How it has to end.
+    /// The end that it must have.
     pub on: On,
 }
 
-/// How a step has to end.
+/// The end that a step must have for its successor to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
     /// In success.
@@ -67,14 +67,14 @@ impl Loaded {
         Self { path: path.to_owned(), folder: folder.to_owned(), name, model, steps }
     }
 
-    /// Whether a copy of it transforms rows, or may do so: packages that it runs are not looked into.
+    /// Returns true if a copy of the package transforms rows, or may do so: packages that it runs are not examined.
     pub fn may_transform(&self) -> bool {
         self.steps.iter().any(Step::may_transform)
     }
 }
 
 impl Step {
-    /// What the file says of it, in one form: changes when the task does.
+    /// Returns the fingerprint of the task's text, which changes when the task does.
     pub fn definition(&self) -> String {
         format!("{:016x}", fingerprint(self.raw.to_string().as_bytes()))
     }

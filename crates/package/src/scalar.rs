@@ -17,7 +17,7 @@ const TICKS: u64 = 10_000_000;
 /// A value of a variable. None is NULL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scalar {
-    /// Its type.
+    /// The type of the value.
     pub kind: Kind,
     /// Its text, in the one form that its type has.
     pub text: Option<String>,

@@ -26,7 +26,7 @@ pub enum ScopeError {
     WrongType {
         /// The variable.
         name: String,
-        /// What is wrong.
+        /// A description of the mistake.
         reason: String,
     },
     /// Not a template.
@@ -37,12 +37,12 @@ pub enum ScopeError {
     Secret(#[from] SecretError),
 }
 
-/// What becomes of secrets in a text.
+/// The treatment of secrets in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secrets {
-    /// They are put in.
+    /// Secrets are put in.
     Resolve,
-    /// Their places stay, for people to read.
+    /// The references to secrets stay, for people to read.
     Show,
 }
 

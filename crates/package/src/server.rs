@@ -23,7 +23,7 @@ pub struct Server<'a> {
 const PLACE: &str = "BULKWIRE_PACKAGE_SECRET_";
 
 impl<'a> Server<'a> {
-    /// Those of a package.
+    /// Makes the connections of a package.
     pub fn new(
         connections: &'a BTreeMap<String, Connection>,
         interruption: Option<&'a Interruption>,
@@ -41,7 +41,7 @@ impl<'a> Server<'a> {
         Ok(parsed)
     }
 
-    /// How to reach a SQL Server.
+    /// Returns the configuration of the connection to a SQL Server.
     ///
     /// # Errors
     /// A variable or secret is missing, or the text is no connection string.
@@ -104,7 +104,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Whether a connection is a SQL Server.
+    /// Returns true if a connection is a SQL Server.
     pub fn is_sql_server(&self, name: &str) -> bool {
         self.connections.get(name).is_some_and(|connection| {
             let scheme = connection.url().split_once(':').map_or("", |(scheme, _)| scheme);

@@ -5,11 +5,11 @@ use std::fmt;
 /// A batch of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// Its text.
+    /// The text of the batch.
     pub sql: String,
     /// The line of the script on which it begins, from 1.
     pub line: usize,
-    /// How often it runs (`GO 5`).
+    /// The number of its runs (`GO 5`).
     pub count: u32,
 }
 
@@ -40,7 +40,7 @@ pub fn script_text(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Where a character stands.
+/// The construct that a character is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inside {
     Code,
@@ -83,7 +83,7 @@ fn push(found: &mut Vec<Batch>, sql: &mut String, line: usize, count: u32) {
     }
 }
 
-/// What a line says if it is a GO: how often its batch runs, or what else stands there.
+/// Reads a line that is a GO: the number of runs, or the text that should have been a number.
 fn separator(line: &str) -> Option<Result<u32, String>> {
     let line = line.trim();
     let rest = line.get(2..).filter(|_| line.get(..2).is_some_and(|go| go.eq_ignore_ascii_case("go")))?;
@@ -98,7 +98,7 @@ fn separator(line: &str) -> Option<Result<u32, String>> {
     }
 }
 
-/// Where the text behind a line stands.
+/// Returns the construct that the text behind a line is in.
 fn behind(mut inside: Inside, line: &str) -> Inside {
     let mut characters = line.chars().peekable();
     while let Some(c) = characters.next() {

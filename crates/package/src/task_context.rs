@@ -12,7 +12,7 @@ use crate::scope::{Scope, Secrets};
 use crate::server::Server;
 use crate::task_error::TaskError;
 
-/// What a task needs of the run around it.
+/// The context of a task within its run.
 pub(crate) struct TaskContext<'a> {
     pub run: &'a RunContext<'a>,
     pub step: &'a Step,
@@ -20,9 +20,9 @@ pub(crate) struct TaskContext<'a> {
     pub path: &'a str,
     pub scope: &'a Scope,
     pub server: Server<'a>,
-    /// What an earlier run has done within it counts.
+    /// True if work of an earlier run within the task counts as done.
     pub restores: bool,
-    /// What the package says of failures.
+    /// The package's rule for failures.
     pub on_failure: OnFailure,
     /// Tasks side by side on its level.
     pub jobs: usize,
@@ -30,14 +30,14 @@ pub(crate) struct TaskContext<'a> {
     pub depth: usize,
 }
 
-/// What a task did.
+/// The result of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     /// Rows that it moved or changed.
     pub rows: Option<u64>,
     /// Rows that it refused.
     pub refused: u64,
-    /// What it says.
+    /// Remarks of the task.
     pub notes: Vec<String>,
     /// Variables that take values; None is NULL.
     pub variables: BTreeMap<String, Option<String>>,

@@ -6,7 +6,7 @@ use crate::scope::ScopeError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TaskError {
-    /// What happened.
+    /// A description of the failure.
     pub message: String,
     /// It is not known whether the last statement or request took effect.
     pub is_in_doubt: bool,

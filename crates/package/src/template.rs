@@ -15,9 +15,9 @@ pub enum Part {
     Text(String),
     /// The value of a variable.
     Variable {
-        /// Its name.
+        /// The name of the variable.
         name: String,
-        /// How it is spelled.
+        /// The form of the value.
         form: Form,
     },
     /// An environment variable: a secret.
@@ -26,7 +26,7 @@ pub enum Part {
     File(String),
 }
 
-/// How a value is spelled in a text.
+/// The form of a value in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `${name}`
@@ -109,7 +109,7 @@ impl Template {
     }
 }
 
-/// What stands between `${` and `}`.
+/// Parses the text between `${` and `}`.
 fn part(text: &str) -> Result<Part, TemplateError> {
     match text.split_once(':') {
         Some(("env", name)) if !name.is_empty() => Ok(Part::Environment(name.to_owned())),

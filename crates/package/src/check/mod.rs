@@ -18,7 +18,7 @@ use crate::schema::schema;
 /// Packages that run one another, at most.
 const PACKAGES_DEEP: usize = 16;
 
-/// What a check gives.
+/// The result of a check.
 #[derive(Debug)]
 pub struct Checked {
     /// The package, if it has no errors.
@@ -27,7 +27,7 @@ pub struct Checked {
     pub findings: Vec<Diagnostic>,
 }
 
-/// What the checks need of a package.
+/// The parts of a package that the checks read.
 struct Subject<'a> {
     document: &'a Document,
     package: &'a Package,

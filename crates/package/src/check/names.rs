@@ -40,10 +40,10 @@ const SECRETS: [(&str, &str); 6] = [
     ("copy", "destination"),
 ];
 
-/// What a loop's name stands for.
+/// The name that a loop defines.
 struct Each {
     name: String,
-    /// Whether columns of a query are known by any name.
+    /// True if the name has the columns of a query, which are unknown here.
     is_row: bool,
 }
 
@@ -98,7 +98,7 @@ fn declared(subject: &Subject<'_>, at: &str, variable: &Variable, found: &mut Ve
     }
 }
 
-/// What may stand in a text.
+/// The references that a text may have.
 #[derive(Clone, Copy)]
 struct Place {
     takes_secrets: bool,

@@ -8,7 +8,7 @@ use crate::dtsx::tsql::template;
 use crate::dtsx::written::{Table, Toml};
 use crate::dtsx::xml::Element;
 
-/// What a connection manager is here.
+/// The counterpart of a connection manager.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Manager {
     /// A connection of the package, by name.
@@ -22,13 +22,13 @@ pub enum Manager {
 /// A file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FileManager {
-    /// Its path, a template.
+    /// The path of the file, a template.
     pub path: String,
-    /// What it is like.
+    /// The options of reading the file.
     pub options: Vec<(String, Toml)>,
-    /// Whether it is a workbook.
+    /// True for a workbook.
     pub is_workbook: bool,
-    /// Its columns, in order.
+    /// The columns of the file, in order.
     pub columns: Vec<String>,
 }
 

@@ -15,7 +15,7 @@ use crate::dtsx::xml::Element;
 pub struct Flow<'a> {
     /// The package's connection managers.
     pub managers: &'a Managers,
-    /// What could not be translated.
+    /// The parts that could not be translated.
     pub left_out: Vec<String>,
     /// Names of loops, which are no variables.
     pub loops: Vec<String>,

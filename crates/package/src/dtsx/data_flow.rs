@@ -33,7 +33,7 @@ struct Stop<'a> {
     output: Option<&'a Element>,
 }
 
-/// What a way has gathered.
+/// The columns, conditions and joins that a path has gathered so far.
 #[derive(Default)]
 struct Copied {
     columns: FlowColumns,
@@ -119,7 +119,7 @@ fn id_of(element: &Element) -> &str {
     }
 }
 
-/// Whether rows that fail leave by an output.
+/// Returns true if failed rows leave by this output.
 fn is_error_output(output: &Element) -> bool {
     is_true(output.value("isErrorOut"))
 }
@@ -271,7 +271,7 @@ fn quoted(name: &str) -> String {
     load::quoted(name)
 }
 
-/// What a component between source and destination does to the columns.
+/// Applies a component between source and destination to the columns.
 fn apply(
     flow: &mut Flow<'_>,
     title: &str,

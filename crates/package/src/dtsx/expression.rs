@@ -33,7 +33,7 @@ pub enum Expression {
 /// A type of the data flow and its numbers: `DT_WSTR, 50`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cast {
-    /// Its name, in upper case.
+    /// The name of the type, in upper case.
     pub name: String,
     /// Length, precision, scale or code page.
     pub numbers: Vec<u32>,

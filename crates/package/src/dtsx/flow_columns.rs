@@ -7,7 +7,7 @@ use crate::dtsx::named::VariableNames;
 use crate::dtsx::tsql::{self, Names};
 use crate::dtsx::xml::Element;
 
-/// What is known of the columns behind a component.
+/// The columns behind a component, as far as they are known.
 #[derive(Debug, Clone, Default)]
 pub struct FlowColumns {
     /// T-SQL by lineage.

@@ -9,9 +9,9 @@ pub enum ImportError {
     /// Not XML.
     #[error("this is no XML, at byte {at}: {reason}")]
     Xml {
-        /// Where.
+        /// The byte at which the XML is wrong.
         at: usize,
-        /// What is wrong.
+        /// A description of the mistake.
         reason: String,
     },
     /// A document type, by which entities could be defined.

@@ -25,13 +25,13 @@ use crate::sql_script::script_text;
 pub struct Imported {
     /// The TOML file.
     pub text: String,
-    /// How many tasks it has, those of groups among them.
+    /// The number of tasks, including those of groups.
     pub tasks: usize,
-    /// How many connections.
+    /// The number of connections.
     pub connections: usize,
-    /// How many variables.
+    /// The number of variables.
     pub variables: usize,
-    /// What could not be translated, for people.
+    /// The parts that could not be translated, in words.
     pub left_out: Vec<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::dtsx::expression::{Cast, Expression};
 
-/// What the names of an expression stand for.
+/// Translates the names of an expression.
 pub trait Names {
     /// A column, as T-SQL.
     fn column(&self, name: &str) -> Option<String>;

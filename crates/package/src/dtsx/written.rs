@@ -18,11 +18,11 @@ pub enum Toml {
 /// A table with comments before it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// Its name in the tables around it.
+    /// The name of the table in the tables around it.
     pub name: String,
     /// Lines before it.
     pub comments: Vec<String>,
-    /// Its keys.
+    /// The keys of the table.
     pub keys: Vec<(String, Toml)>,
     /// Tables in it, under `tasks`.
     pub tasks: Vec<Table>,

@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 256 << 20;
 /// An element with what is in it. Names have no prefix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Element {
-    /// Its name.
+    /// The name of the element.
     pub name: String,
     attributes: Vec<(String, String)>,
     /// The elements in it.

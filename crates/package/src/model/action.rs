@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{CopyTask, Plain, Span, Task};
 
-/// What a task does, by its `type`.
+/// The action of a task, by its `type`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Action {
@@ -47,7 +47,7 @@ pub struct SqlTask {
     pub rows_into: Option<String>,
     /// Everything in one transaction, recorded in the database: done exactly once, also if the run is killed.
     pub transaction: Option<bool>,
-    /// How long the server may be silent.
+    /// The longest silence of the server.
     pub timeout: Option<Span>,
 }
 
@@ -74,9 +74,9 @@ pub struct BulkInsertTask {
     pub format_file: Option<String>,
     /// `CSV` reads quotes as RFC 4180 has them.
     pub format: Option<String>,
-    /// What ends a field; by default a tab.
+    /// The text that ends a field; by default a tab.
     pub field_terminator: Option<String>,
-    /// What ends a row; by default a line break.
+    /// The text that ends a row; by default a line break.
     pub row_terminator: Option<String>,
     /// The first row to read, from 1.
     #[schemars(range(min = 1))]
@@ -110,7 +110,7 @@ pub struct BulkInsertTask {
     pub rows_into: Option<String>,
     /// Everything in one transaction, recorded in the database: done exactly once, also if the run is killed. On by default.
     pub transaction: Option<bool>,
-    /// How long the server may be silent.
+    /// The longest silence of the server.
     pub timeout: Option<Span>,
 }
 
@@ -119,14 +119,14 @@ pub struct BulkInsertTask {
 pub struct WaitForFileTask {
     /// A path with `*`, `?`, `[…]` and `**`.
     pub files: String,
-    /// How many files there have to be. By default 1.
+    /// The number of files that must exist. By default 1.
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
     /// For how long size and time of the files have to stay the same. By default two seconds.
     pub stable: Option<Span>,
-    /// How often it looks. By default every second.
+    /// The interval of the checks. By default every second.
     pub every: Option<Span>,
-    /// When it gives up. By default after an hour.
+    /// The time after which the task gives up. By default an hour.
     pub timeout: Option<Span>,
     /// A variable that takes the path of the first file.
     pub into: Option<String>,
@@ -145,7 +145,7 @@ pub struct ProgramTask {
     pub environment: BTreeMap<String, String>,
     /// Exit codes that are success. By default 0 alone.
     pub exit_codes: Option<Vec<i32>>,
-    /// When it is ended. By default never.
+    /// The time after which the program is ended. By default never.
     pub timeout: Option<Span>,
     /// A variable that takes what it writes to standard output, without the last line break.
     pub into: Option<String>,
@@ -156,7 +156,7 @@ pub struct ProgramTask {
 /// Sends a request over HTTP.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 pub struct HttpTask {
-    /// Where to.
+    /// The address of the request.
     pub url: String,
     /// GET, POST, PUT, PATCH, DELETE, HEAD or OPTIONS. By default GET, and POST if there is a body.
     pub method: Option<String>,
@@ -169,7 +169,7 @@ pub struct HttpTask {
     pub body_file: Option<String>,
     /// Status codes that are success. By default 200 to 299.
     pub status: Option<Vec<u16>>,
-    /// When it gives up. By default after a minute.
+    /// The time after which the request is given up. By default a minute.
     pub timeout: Option<Span>,
     /// A variable that takes the body of the answer, up to 1 MiB.
     pub into: Option<String>,
@@ -182,7 +182,7 @@ pub struct HttpTask {
 /// Runs another package.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 pub struct PackageTask {
-    /// Its file, relative to this package's folder.
+    /// The file of the package, relative to this package's folder.
     pub file: String,
     /// Values for its variables.
     #[serde(default)]

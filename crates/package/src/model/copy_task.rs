@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 /// Copies rows from any source to any destination, as `bulkwire copy` does; the keys are its options, with `_` for `-`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct CopyTask {
-    /// Where rows come from.
+    /// The source of the rows.
     pub source: Endpoint,
-    /// Where they go.
+    /// The destination of the rows.
     pub destination: Endpoint,
     /// Tables that the SELECT of `transform` may join, by name.
     #[serde(default)]
@@ -23,7 +23,7 @@ pub struct CopyTask {
     /// Records committed rows, so that every row arrives once although a run is killed. By default on for SQL Server, if the
     /// source can be read again in the same order.
     pub resume: Option<bool>,
-    /// What else is said of the copy.
+    /// The other options of the copy.
     #[serde(flatten)]
     #[schemars(with = "copy::Options")]
     pub options: CopyKeys,
@@ -47,7 +47,7 @@ impl CopyKeys {
 }
 
 impl CopyTask {
-    /// Whether rows are transformed.
+    /// Returns true if rows are transformed.
     pub(crate) fn transforms(&self) -> bool {
         ["select", "where", "transform", "transform_sql", "action"].iter().any(|key| self.options.has(key))
     }

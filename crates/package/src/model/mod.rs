@@ -21,14 +21,14 @@ pub use task::{ForEach, Interrupted, Join, Retry, Task, TaskSettings};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Package {
-    /// What people call it, also in loads' records. By default the file's name.
+    /// The name for messages and the records of loads. By default the file's name.
     pub name: Option<String>,
-    /// What it does.
+    /// The purpose of the package.
     pub description: Option<String>,
     /// Tasks that run side by side at most. By default 4.
     #[schemars(range(min = 1, max = 256))]
     pub jobs: Option<u32>,
-    /// What a failed task means for tasks that have not begun.
+    /// The effect of a failed task on tasks that have not begun.
     #[serde(default)]
     pub on_failure: OnFailure,
     /// Servers, databases and folders, by name.
@@ -41,7 +41,7 @@ pub struct Package {
     pub tasks: BTreeMap<String, Task>,
 }
 
-/// What a failed task means for tasks that have not begun.
+/// The effect of a failed task on tasks that have not begun.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
@@ -52,7 +52,7 @@ pub enum OnFailure {
     Continue,
 }
 
-/// Where rows come from or go to.
+/// A source or destination of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Connection {
@@ -103,12 +103,12 @@ pub enum Variable {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeclaredVariable {
-    /// Its type.
+    /// The type of the variable.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// Its value unless `--set` gives another. Without it, `--set` has to.
     pub default: Option<Plain>,
-    /// What it is for.
+    /// The purpose of the variable.
     pub description: Option<String>,
 }
 

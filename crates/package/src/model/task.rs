@@ -11,18 +11,18 @@ use super::{Action, Span};
 /// A task of a package.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Task {
-    /// What every task may have.
+    /// The settings that every task may have.
     #[serde(flatten)]
     pub settings: TaskSettings,
-    /// What it does.
+    /// The action of the task.
     #[serde(flatten)]
     pub action: Action,
 }
 
-/// What every task may have.
+/// The settings that every task may have.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct TaskSettings {
-    /// What it is for.
+    /// The purpose of the task.
     pub description: Option<String>,
     /// Tasks that have to succeed before.
     #[serde(default)]
@@ -33,7 +33,7 @@ pub struct TaskSettings {
     /// Tasks that have to end before, in success or failure.
     #[serde(default)]
     pub after_completion: Vec<String>,
-    /// Whether all of those conditions have to hold, or one.
+    /// Decides whether all of those conditions must hold, or one.
     #[serde(default)]
     pub join: Join,
     /// A condition on variables, such as `${rows} > 0`. If it does not hold, the task is skipped.
@@ -49,12 +49,12 @@ pub struct TaskSettings {
     /// The task is left out, as if its conditions did not hold.
     #[serde(default)]
     pub disabled: bool,
-    /// What happens to this task if a run was killed in the middle of it.
+    /// The treatment of this task if a run was killed in the middle of it.
     #[serde(default)]
     pub if_interrupted: Interrupted,
 }
 
-/// How conditions are joined.
+/// The way in which conditions are joined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Join {
@@ -65,11 +65,11 @@ pub enum Join {
     Any,
 }
 
-/// What happens to a task in whose middle a run was killed.
+/// The treatment of a task in whose middle a run was killed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interrupted {
-    /// It runs again.
+    /// The task runs again.
     #[default]
     Again,
     /// The run stops until somebody says `--redo` or `--done` with its name.
@@ -91,7 +91,7 @@ pub struct ForEach {
     /// Another name than `each`.
     #[serde(rename = "as")]
     pub name: Option<String>,
-    /// How many run side by side; by default one after the other.
+    /// The number of items that run side by side; by default one.
     #[schemars(range(min = 1, max = 256))]
     pub jobs: Option<u32>,
 }
@@ -100,7 +100,7 @@ pub struct ForEach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
-    /// How often it runs at most, the first time among them.
+    /// The largest number of attempts, including the first.
     #[schemars(range(min = 1, max = 1000))]
     pub attempts: u32,
     /// The wait before the second attempt, twice as long before each one after it, an hour at most. By default a second.

@@ -23,13 +23,13 @@ pub struct RunContext<'a> {
     broken: Mutex<Option<JournalError>>,
     /// Hears what happens.
     pub observer: &'a dyn Observer,
-    /// How many tasks work at once.
+    /// The permits that limit the number of tasks at work.
     pub permits: Permits,
     /// Does copies, if this program can.
     pub copies: Option<&'a Copies>,
     /// Ends the run from another thread.
     pub interruption: Interruption,
-    /// When this run began, or went on.
+    /// The time at which this run began or was continued.
     pub started: Instant,
     reports: Mutex<Vec<TaskReport>>,
 }
@@ -60,7 +60,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Whether the run is to end.
+    /// Returns true if the run is to end.
     pub fn is_interrupted(&self) -> bool {
         self.interruption.is_asked()
     }
@@ -78,13 +78,13 @@ impl<'a> RunContext<'a> {
         true
     }
 
-    /// What the journal says of a task.
+    /// Returns the journal's record of a task.
     pub fn past(&self, task: &str) -> PastTask {
         let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.past().tasks.get(task).cloned().unwrap_or_default()
     }
 
-    /// What a loop runs over, if an earlier run has settled it.
+    /// Returns the items of a loop, if an earlier run has settled them.
     pub fn items(&self, task: &str) -> Option<Items> {
         let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.past().items.get(task).cloned()
@@ -126,7 +126,7 @@ impl<'a> RunContext<'a> {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
     }
 
-    /// What tasks did so far.
+    /// Takes the reports of the tasks so far.
     pub fn take_reports(&self) -> Vec<TaskReport> {
         std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -12,11 +12,11 @@ use crate::run::report::{Outcome, TaskReport};
 pub enum Event<'a> {
     /// The run begins or goes on.
     Run {
-        /// Its name.
+        /// The id of the run.
         run: &'a str,
         /// The package.
         package: &'a str,
-        /// Whether it goes on where an earlier one stopped.
+        /// True if the run continues an earlier one.
         is_continued: bool,
     },
     /// A task begins.
@@ -25,7 +25,7 @@ pub enum Event<'a> {
         task: &'a str,
         /// The word of its kind.
         kind: &'static str,
-        /// What it runs for, in a loop.
+        /// The item that the task runs for, in a loop.
         label: &'a str,
     },
     /// Rows of a task are on their way.
@@ -39,14 +39,14 @@ pub enum Event<'a> {
     Note {
         /// The task.
         task: &'a str,
-        /// What it says.
+        /// The text of the note.
         note: &'a str,
     },
     /// A task is tried again.
     Retry {
         /// The task.
         task: &'a str,
-        /// Which attempt comes.
+        /// The number of the next attempt.
         attempt: u32,
         /// The wait before it.
         wait: Duration,
@@ -57,9 +57,9 @@ pub enum Event<'a> {
     End(&'a TaskReport),
     /// The run is over.
     Over {
-        /// How.
+        /// The outcome of the run.
         outcome: Outcome,
-        /// How long it took.
+        /// The duration of the run.
         elapsed: Duration,
     },
 }

@@ -22,7 +22,7 @@ pub(crate) struct Level<'a> {
     /// Stands before the names of its tasks.
     pub prefix: &'a str,
     pub on_failure: OnFailure,
-    /// What an earlier run has done here counts.
+    /// True if work of an earlier run may be counted as done.
     pub may_restore: bool,
     /// Tasks side by side.
     pub jobs: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Level<'a> {
     pub depth: usize,
 }
 
-/// What is known of a task while its level runs.
+/// The state of a task while its level runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Waits,
@@ -38,7 +38,7 @@ enum State {
     Ended(Outcome),
 }
 
-/// What becomes of a task that waits.
+/// The decision about a waiting task.
 enum Decision {
     Wait,
     Skip(String),
@@ -179,7 +179,7 @@ fn decide(level: &Level<'_>, states: &[State], index: usize, step: &Step, worst:
     Decision::Begin
 }
 
-/// Whether a failed task leads to this one.
+/// Returns true if a failed task leads to this one.
 fn follows_failure(level: &Level<'_>, states: &[State], index: usize, depth: usize) -> bool {
     let Some(step) = level.steps.get(index) else { return false };
     // No way through a level is longer than it has tasks.

@@ -32,7 +32,7 @@ use crate::scope::{Scope, Variables};
 /// Tasks that work at once unless the package says otherwise.
 const JOBS: u32 = 4;
 
-/// What a run is asked for.
+/// The request for a run.
 #[derive(Default)]
 pub struct RunOptions<'a> {
     /// Values for variables.
@@ -41,7 +41,7 @@ pub struct RunOptions<'a> {
     pub state: Option<PathBuf>,
     /// These tasks, and everything behind them, and nothing else.
     pub from: Vec<String>,
-    /// These tasks and no others.
+    /// The only tasks to run, if any are named.
     pub only: Vec<String>,
     /// Begins again, whatever an earlier run has left.
     pub is_new: bool,
@@ -53,7 +53,7 @@ pub struct RunOptions<'a> {
     pub done: Vec<String>,
     /// Tasks that work at once, in place of the package's `jobs`.
     pub jobs: Option<u32>,
-    /// What copies are done with, if this program can copy.
+    /// The means to run copies, if this program can copy.
     pub copies: Option<&'a Copies>,
     /// Ends the run from another thread; the next one goes on where it stopped.
     pub interruption: Interruption,
@@ -150,7 +150,7 @@ pub fn run(
     }
 }
 
-/// What a continued run is of, if it is the same.
+/// Checks that a continued run is of the same package, variables and tasks, and returns its record.
 fn continued(
     package: &Loaded,
     past: &Past,
@@ -238,7 +238,7 @@ fn run_name(package: &str) -> String {
     format!("{short} {} {salt:08x}", at.format("%Y%m%dT%H%M%S%.6f"))
 }
 
-/// What texts may say of the run.
+/// Returns the values of the run that texts may use.
 pub(crate) fn built_in(record: &RunRecord) -> [(&'static str, String); 4] {
     let (date, time) = record.start.split_once('T').unwrap_or((&record.start, ""));
     let time = time.get(..8).unwrap_or(time);

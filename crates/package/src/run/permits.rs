@@ -14,7 +14,7 @@ pub struct Permits {
 pub struct Permit<'a>(&'a Permits);
 
 impl Permits {
-    /// So many, at least one.
+    /// Makes `count` permits, at least one.
     pub fn new(count: usize) -> Self {
         Self { free: Mutex::new(count.max(1)), returned: Condvar::new() }
     }

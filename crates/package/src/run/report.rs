@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How a task or a run ended.
+/// The outcome of a task or a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Done.
@@ -13,14 +13,14 @@ pub enum Outcome {
     Failed,
     /// Not done, and it is not known whether the last statement took effect.
     InDoubt,
-    /// Its conditions did not hold.
+    /// The conditions of the task did not hold.
     Skipped,
     /// An earlier run had done it.
     DoneBefore,
 }
 
 impl Outcome {
-    /// Its word in logs and reports.
+    /// Returns the word for logs and reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
@@ -31,33 +31,33 @@ impl Outcome {
         }
     }
 
-    /// Whether the task is done.
+    /// Returns true if the task is done.
     pub fn is_success(self) -> bool {
         matches!(self, Self::Succeeded | Self::DoneBefore)
     }
 
-    /// Whether the task ran and is not done.
+    /// Returns true if the task ran and is not done.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::InDoubt)
     }
 }
 
-/// What one task did.
+/// The report of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskReport {
     /// Its name, with those of the groups around it: `publish/swap`; in a loop `load[2]`, counted from 0.
     pub task: String,
     /// The word of its kind.
     pub kind: &'static str,
-    /// What it ran for, in a loop.
+    /// The item that the task ran for, in a loop.
     pub label: String,
-    /// How it ended.
+    /// The outcome of the task.
     pub outcome: Outcome,
-    /// When it began, from the start of this run on; None if it did not.
+    /// The time of the beginning, counted from the start of this run; `None` if the task did not begin.
     pub start: Option<Duration>,
-    /// How long it took.
+    /// The duration of the task.
     pub elapsed: Duration,
-    /// How often it ran.
+    /// The number of attempts.
     pub attempts: u32,
     /// Rows that it moved or changed.
     pub rows: Option<u64>,
@@ -65,7 +65,7 @@ pub struct TaskReport {
     pub refused: u64,
     /// Why it failed or did not run.
     pub message: Option<String>,
-    /// What else it says.
+    /// Further remarks of the task.
     pub notes: Vec<String>,
 }
 
@@ -98,20 +98,20 @@ impl TaskReport {
     }
 }
 
-/// What a run did.
+/// The report of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
     /// Names the run.
     pub run: String,
     /// The package's name.
     pub package: String,
-    /// When it first began.
+    /// The time at which the run first began.
     pub start: String,
-    /// Whether it went on where an earlier one had stopped.
+    /// True if the run continued an earlier one.
     pub is_continued: bool,
-    /// How it ended.
+    /// The outcome of the run.
     pub outcome: Outcome,
-    /// How long it took this time.
+    /// The duration of the present part of the run.
     pub elapsed: Duration,
     /// Its tasks, in the order in which they ended.
     pub tasks: Vec<TaskReport>,
@@ -123,7 +123,7 @@ impl RunReport {
         self.tasks.iter().fold(0, |sum, task| sum.saturating_add(task.refused))
     }
 
-    /// How many tasks ended so.
+    /// Counts the tasks with an outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.tasks.iter().filter(|task| task.outcome == outcome).count()
     }

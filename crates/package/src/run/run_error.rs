@@ -18,11 +18,11 @@ pub enum RunError {
     /// The run that was left is another one.
     #[error("an unfinished run from {start} had {what}; --new begins again, --continue goes on with {whose}")]
     OtherRun {
-        /// When it began.
+        /// The time at which the run began.
         start: String,
-        /// What is different.
+        /// The setting that differs.
         what: String,
-        /// Whose values a continued run has.
+        /// The owner of the values that a continued run keeps.
         whose: &'static str,
     },
     /// A task is done and has changed since.
@@ -31,7 +31,7 @@ pub enum RunError {
         named(tasks)
     )]
     Changed {
-        /// When it began.
+        /// The time at which the run began.
         start: String,
         /// The tasks.
         tasks: Vec<String>,
@@ -42,7 +42,7 @@ pub enum RunError {
         named(tasks)
     )]
     Undecided {
-        /// When it began.
+        /// The time at which the run began.
         start: String,
         /// The tasks.
         tasks: Vec<String>,

@@ -6,7 +6,7 @@ use crate::run::run_error::RunError;
 /// The tasks that run; the others count as done.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    /// Whether each task of the package is among them.
+    /// True for each task of the package that is selected.
     members: Vec<bool>,
     words: Vec<String>,
 }
@@ -59,7 +59,7 @@ impl Selection {
         Ok(Self { members, words: [words("--from", from), words("--only", only)].concat() })
     }
 
-    /// Whether a task of the package runs.
+    /// Returns true if a task of the package runs.
     pub fn has(&self, index: usize) -> bool {
         self.members.get(index).copied().unwrap_or(true)
     }

@@ -154,7 +154,7 @@ struct Unit<'a> {
     path: &'a str,
     label: &'a str,
     scope: &'a Scope,
-    /// What an earlier run has done counts.
+    /// True if work of an earlier run counts as done.
     restores: bool,
 }
 
@@ -163,7 +163,7 @@ impl Unit<'_> {
         crate::server::Server::new(self.scope.connections(), Some(&self.level.context.interruption))
     }
 
-    /// What an earlier run has done, with the variables that it set.
+    /// Counts work of an earlier run as done, with the variables that it set.
     fn restored(&self) -> Option<Outcome> {
         let past = self.level.context.past(self.path);
         let end = past.end.filter(|end| self.restores && end.succeeded && !past.is_interrupted)?;
@@ -274,7 +274,7 @@ impl Unit<'_> {
         Outcome::Skipped
     }
 
-    /// It failed before it began.
+    /// Reports a failure before the first attempt.
     fn failed_early(&self, error: &TaskError) -> Outcome {
         let mut report = self.report(Outcome::Failed);
         report.message = Some(error.message.clone());

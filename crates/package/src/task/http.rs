@@ -21,7 +21,7 @@ use crate::task_error::TaskError;
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Bytes of an answer that a variable takes at most.
 const ANSWER_MAX: u64 = 1 << 20;
-/// How often a run looks whether it is to end.
+/// The interval at which the request checks whether the run is to end.
 const LOOK: Duration = Duration::from_millis(50);
 /// Redirections that are followed.
 const REDIRECTS_MAX: usize = 10;
@@ -189,7 +189,7 @@ impl Exchange {
     }
 }
 
-/// Where a request goes next.
+/// The target of the next request, which a redirection changes.
 struct Target {
     url: Url,
     method: Method,
@@ -239,7 +239,7 @@ fn is_of_host(first: &Url, url: &Url) -> bool {
     first.origin() == url.origin() || is_encrypted_now
 }
 
-/// Whether the connection was not made: nothing was sent over it.
+/// Returns true if the connection was not made, so that nothing was sent over it.
 fn is_before_request(error: &std::io::Error) -> bool {
     let of_tls = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
     error.kind() == std::io::ErrorKind::ConnectionRefused
@@ -284,7 +284,7 @@ fn save(path: &Path, body: &mut dyn Read, is_abandoned: &AtomicBool) -> std::io:
     })
 }
 
-/// What this machine trusts, and further certificates.
+/// Makes an HTTP client that trusts this machine's certificates and further ones.
 fn agent(
     url: &str,
     timeout: Option<Duration>,

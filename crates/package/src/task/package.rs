@@ -57,7 +57,7 @@ pub(super) fn run(task: &TaskContext<'_>, _: &PackageTask) -> Result<Done, TaskE
     ended(run_level(&level, None))
 }
 
-/// What a group or package is after its level has ended.
+/// Turns the outcome of a level into the result of its group or package.
 pub(super) fn ended(outcome: Outcome) -> Result<Done, TaskError> {
     match outcome {
         Outcome::Failed => Err(TaskError::new("a task of it has failed")),

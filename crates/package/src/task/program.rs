@@ -20,9 +20,10 @@ const LINE_MAX: usize = 4096;
 const LAST_LINES: usize = 8;
 /// Between two looks at whether the program has ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long output may be quiet after the program's end: programs that it leaves behind may hold its output for ever.
+/// The silence after which output counts as complete once the program has ended. Programs that it leaves behind may
+/// hold its output for ever.
 const QUIET: Duration = Duration::from_secs(1);
-/// How long such programs are heard, if they are not quiet.
+/// The longest time for which output is read after the program's end, even without silence.
 const HEARD_AFTER_END: Duration = Duration::from_secs(10);
 /// Pieces of output on their way.
 const PIECES: usize = 64;

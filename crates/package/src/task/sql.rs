@@ -137,7 +137,7 @@ fn parameters(task: &TaskContext<'_>, raw: &SqlTask) -> Result<Vec<Parameter>, T
         .collect()
 }
 
-/// Whether a batch has a parameter in it. One that stands in a comment does no harm.
+/// Returns true if a batch mentions a parameter. A mention within a comment does no harm.
 fn mentions(batch: &str, name: &str) -> bool {
     let (batch, name) = (batch.to_lowercase(), name.to_lowercase());
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '#' | '$');

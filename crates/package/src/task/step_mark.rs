@@ -107,7 +107,7 @@ fn roll_back(client: &mut Client) {
     }
 }
 
-/// What the mark says of the work that an earlier run has committed.
+/// Reads the result of an earlier run's committed work from its mark.
 fn recorded(client: &mut Client, key: &str) -> Result<Done, TaskError> {
     let found = client
         .query_values_with(&format!("SELECT result FROM {TABLE} WHERE step = @step"), &[step(key)])

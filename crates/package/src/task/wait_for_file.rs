@@ -12,7 +12,7 @@ const STABLE: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// What shows that a file is still being written.
+/// The sizes and times of the files; a difference shows that one is still being written.
 type Sight = Vec<(PathBuf, u64, Option<SystemTime>)>;
 
 pub(super) fn run(task: &TaskContext<'_>) -> Result<Done, TaskError> {
