@@ -4,7 +4,7 @@
 //! The TLS library keeps that message to itself, but it can be made again: it is a function of the master secret and of the
 //! messages before it, and these go by in the clear.
 
-/// What names this kind of binding before its bytes, as SQL Server's clients write it.
+/// The prefix that names this kind of binding before its bytes, as SQL Server's clients write it.
 #[cfg(feature = "tls")]
 const TLS_UNIQUE: &[u8] = b"tls-unique:";
 /// Bytes of a Finished message of TLS 1.2.

@@ -14,25 +14,25 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Why a program printed nothing of use.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// It cannot be started.
+    /// The program cannot be started.
     #[error("cannot be started: {0}")]
     Start(#[source] io::Error),
     /// It has not ended in time, and was killed.
     #[error("did not end within {} s", .0.as_secs())]
     TimedOut(Duration),
-    /// Its output cannot be read.
+    /// The output of the program cannot be read.
     #[error("cannot be read: {0}")]
     Output(#[source] io::Error),
 }
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Debug)]
 pub struct Printed {
-    /// How it ended.
+    /// The exit status of the program.
     pub status: ExitStatus,
-    /// What it wrote on standard output.
+    /// The bytes that the program wrote to standard output.
     pub output: Vec<u8>,
-    /// What it wrote on standard error, if that was caught.
+    /// The bytes that the program wrote to standard error, if they were captured.
     pub errors: Vec<u8>,
 }
 

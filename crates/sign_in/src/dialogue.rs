@@ -22,7 +22,7 @@ pub enum SignInError {
     #[error("Kerberos needs the program {PROGRAM}, and {} cannot be started: {source}; install it beside this one, or name it in \
              {PROGRAM_VARIABLE}", program.display())]
     Start {
-        /// Where it was expected.
+        /// The path at which the program was expected.
         program: PathBuf,
         /// The system's words.
         source: io::Error,
@@ -38,14 +38,14 @@ pub enum SignInError {
     Broken(String),
 }
 
-/// What the mechanism says to a token.
+/// The mechanism's answer to a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// A token for the other end; may be empty.
     pub token: Vec<u8>,
-    /// Whether the sign-in is complete at this end.
+    /// True if the sign-in is complete at this end.
     pub done: bool,
-    /// Who the client is, when a sign-in was accepted.
+    /// The name of the client, once a sign-in was accepted.
     pub principal: Option<String>,
 }
 
@@ -90,13 +90,13 @@ impl Dialogue {
         self.read(limit)
     }
 
-    /// What the mechanism says to the other end's token.
+    /// Passes the other end's token to the mechanism, and returns its answer.
     pub fn step(&mut self, token: &[u8], limit: Option<Duration>) -> Result<Step, SignInError> {
         self.write(&Request { begin: None, token: Some(encoded(token)) })?;
         self.read(limit)
     }
 
-    /// Whether the sign-in is complete at this end.
+    /// Returns true if the sign-in is complete at this end.
     pub fn is_done(&self) -> bool {
         self.done
     }

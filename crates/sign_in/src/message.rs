@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The longest line that either side reads. A token is at most as long as a login, 128 KiB, and doubles as text.
 pub const LINE_MAX_BYTES: u64 = 512 << 10;
 
-/// What a process is started for; its first line.
+/// The purpose of the process; its first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub enum Role {
@@ -13,11 +13,11 @@ pub enum Role {
     Initiate {
         /// The service: `MSSQLSvc@host:port`, whose host name the library completes, or with `given` a principal as it is.
         service: String,
-        /// Whether `service` is a principal that is taken as it is.
+        /// True if `service` is a principal to be used unchanged.
         given: bool,
-        /// Whose ticket is used, if not the default one.
+        /// The owner of the ticket, if not the default principal.
         principal: Option<String>,
-        /// What binds the sign-in to its TLS session, in hexadecimal digits.
+        /// The channel binding, which ties the sign-in to its TLS session, in hexadecimal digits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         binding: Option<String>,
     },
@@ -25,8 +25,8 @@ pub enum Role {
     Accept {
         /// The service's principal; any of the keytab if absent.
         service: Option<String>,
-        /// What binds the sign-in to its TLS session, in hexadecimal digits. A client that sends another one is refused; one that
-        /// sends none is not.
+        /// The channel binding, which ties the sign-in to its TLS session, in hexadecimal digits. A client that
+        /// sends another one is refused; one that sends none is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         binding: Option<String>,
     },
@@ -35,7 +35,7 @@ pub enum Role {
 /// A line to the program: first with a role, then with the other end's tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// What the process is started for, in the first line alone.
+    /// The purpose of the process, in the first line alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<Role>,
     /// The other end's token in hexadecimal digits.
@@ -49,7 +49,7 @@ pub struct Reply {
     /// A token for the other end in hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Whether each end knows who the other is, as far as this end can tell.
+    /// True if each end knows who the other is, as far as this end can tell.
     #[serde(default)]
     pub done: bool,
     /// The client's principal, when a sign-in was accepted.

@@ -45,7 +45,7 @@ pub enum PasswordError {
     Content {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// A description of the mistake.
         reason: &'static str,
     },
     /// The command did not print a password.
@@ -56,7 +56,7 @@ pub enum PasswordError {
     Keyring(String),
 }
 
-/// What commands and the keyring have said, so that each is asked once, whatever the number of connections.
+/// The answers of commands and the keyring, so that each is asked once, whatever the number of connections.
 static SAID: Mutex<Vec<(Password, String, Secret)>> = Mutex::new(Vec::new());
 
 impl Password {

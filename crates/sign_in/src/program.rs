@@ -12,7 +12,7 @@ pub const VERB: &str = "kerberos-tokens";
 /// The environment variable that names another program.
 pub const PROGRAM_VARIABLE: &str = "BULKWIRE_KERBEROS";
 
-/// Whether the running program is the one, whatever its name.
+/// True if the running program is `bulkwire` itself, whatever the name of its file.
 static IS_OWN: AtomicBool = AtomicBool::new(false);
 
 /// Folders of programs that the running one does not lie in, as that of a Python environment.

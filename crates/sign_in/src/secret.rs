@@ -20,7 +20,7 @@ impl Secret {
         &self.0
     }
 
-    /// Whether the text is empty; an empty password is legal.
+    /// Returns true if the text is empty; an empty password is legal.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -13,7 +13,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
     "this system trusts no certificate ({reason}); install its package ca-certificates, or name a file of them by SSL_CERT_FILE"
 )]
 pub struct NothingTrusted {
-    /// What the loader says.
+    /// The message of the loader.
     pub reason: String,
 }
 

@@ -10,7 +10,7 @@ const TEXT_STYLE: &str = include_str!("../assets/text.css");
 const TEXT_SCRIPT: &str = include_str!("../assets/text.js");
 const SCRIPT: &str = include_str!("../assets/wizard.js");
 
-/// Where they are.
+/// Returns the addresses of the stylesheets and scripts.
 pub fn routes() -> Router {
     Router::new()
         .route("/assets/wizard.css", get(|| async { asset("text/css; charset=utf-8", STYLE) }))

@@ -11,7 +11,7 @@ use tds::Value;
 use crate::draft::{ColumnChoice, Draft, End, EndKind, Side, TargetColumn};
 use crate::wizard::{Engine, Errors};
 
-/// How long a login may take that a person waits for.
+/// The longest time of a login that a person waits for.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// Files of a folder that are listed.
 const FILES_LIMIT: usize = 2000;
@@ -20,7 +20,7 @@ const LOGIN_FAILED: i32 = 18456;
 /// "Cannot open database" (sys.messages).
 const NO_DATABASE: i32 = 4060;
 
-/// What a database said.
+/// The tables of a database, or its error.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// A line for people.
@@ -175,7 +175,7 @@ fn target_columns(server: SqlServerEndpoint) -> Result<Vec<TargetColumn>, CopyEr
         .collect())
 }
 
-/// Where an error belongs: beside the field that it concerns.
+/// Puts an error beside the field that it concerns.
 pub fn errors_of(error: &CopyError, kind: EndKind) -> Errors {
     let mut text = error.to_string();
     if let CopyError::Client { source, .. } = error
@@ -222,15 +222,15 @@ pub fn spelled(table: &ListedTable, kind: EndKind) -> String {
 /// A file or a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// The name of the entry.
     pub name: String,
-    /// Its path.
+    /// The path of the entry.
     pub path: String,
-    /// Whether it is a folder.
+    /// True for a folder.
     pub is_folder: bool,
-    /// Its bytes, for people.
+    /// The size of the file, for people.
     pub size: String,
-    /// When it was changed, for people.
+    /// The age of the last change, for people.
     pub changed: String,
 }
 
@@ -256,7 +256,7 @@ pub fn entries(folder: &Path) -> std::io::Result<(PathBuf, Vec<Entry>)> {
     Ok((folder, entries))
 }
 
-/// How long ago it was, in one unit.
+/// Words the age of a time, in one unit.
 fn ago(time: SystemTime) -> String {
     let seconds = SystemTime::now().duration_since(time).unwrap_or_default().as_secs();
     let (count, unit) = match seconds {

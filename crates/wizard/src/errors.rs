@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What is wrong with what was typed, by the name of the field. The field `""` is the page.
+/// The errors of a form, by the name of the field. The field `""` is the page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Errors(BTreeMap<String, String>);
 
@@ -39,12 +39,12 @@ impl Errors {
         self.get(&format!("{field}.{number}"))
     }
 
-    /// Whether nothing is wrong.
+    /// Returns true if nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many fields are wrong.
+    /// Returns the number of wrong fields.
     pub fn count(&self) -> usize {
         self.0.len()
     }

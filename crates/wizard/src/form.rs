@@ -32,7 +32,7 @@ impl Form {
         self.text(name).trim().to_owned()
     }
 
-    /// Whether a box is ticked.
+    /// Returns true if a box is ticked.
     pub fn is_ticked(&self, name: &str) -> bool {
         self.find(name).is_some()
     }

@@ -28,18 +28,18 @@ pub struct Preview {
     pub came_out: u64,
     /// Rows that were refused of these.
     pub refused_count: u64,
-    /// Whether the source has no more rows than were looked at.
+    /// True if the source has no more rows than were read.
     pub is_complete: bool,
 }
 
 /// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewColumn {
-    /// Its name.
+    /// The name of the column.
     pub name: String,
-    /// Its type.
+    /// The type of the column.
     pub kind: String,
-    /// Whether its values are numbers, which stand at the right.
+    /// True if the values are numbers, which are aligned to the right.
     pub is_number: bool,
 }
 
@@ -48,14 +48,14 @@ pub struct PreviewColumn {
 pub struct PreviewRow {
     /// The number of its row in the source, from 1.
     pub number: u64,
-    /// Its values; `None` is NULL.
+    /// The values of the row; `None` is NULL.
     pub cells: Vec<Option<String>>,
 }
 
 /// A row that is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewRefused {
-    /// Where it stands.
+    /// The place of the row.
     pub place: String,
     /// Why.
     pub reason: String,

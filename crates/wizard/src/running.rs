@@ -17,7 +17,7 @@ const NOTES_LIMIT: usize = 100;
 /// The time over which the rate is taken.
 const RATE_TIME: Duration = Duration::from_secs(2);
 
-/// What a copy came to.
+/// The result of a copy.
 pub type Outcome = Result<Vec<TableOutcome>, CopyError>;
 
 /// A copy that runs or has run.
@@ -36,7 +36,7 @@ pub struct Running {
     has_ended: AtomicBool,
 }
 
-/// How far a table is.
+/// The progress of a table.
 #[derive(Debug, Default)]
 struct TableRows {
     sent: AtomicU64,
@@ -56,7 +56,7 @@ pub struct RefusedRow {
     pub reason: String,
 }
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     /// Rows on their way or there.
@@ -73,7 +73,7 @@ pub struct Progress {
     pub tables: Vec<(String, u64)>,
     /// The person has asked for its end.
     pub is_cancelled: bool,
-    /// It has ended.
+    /// True once the copy has ended.
     pub has_ended: bool,
 }
 
@@ -114,12 +114,12 @@ impl Running {
         self.is_cancelled.store(true, Ordering::SeqCst);
     }
 
-    /// Whether it has ended.
+    /// Returns true once the copy has ended.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::SeqCst)
     }
 
-    /// Whether the person has asked for its end.
+    /// Returns true if the person has asked for its end.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::SeqCst)
     }
@@ -134,12 +134,12 @@ impl Running {
         held(&self.refused_rows).clone()
     }
 
-    /// What it said on its way.
+    /// Returns the warnings and remarks so far.
     pub fn notes(&self) -> Vec<String> {
         held(&self.notes).clone()
     }
 
-    /// How far it is.
+    /// Returns the progress of the copy.
     pub fn progress(&self) -> Progress {
         let tables: Vec<(String, u64, u64)> = held(&self.tables)
             .iter()
@@ -222,7 +222,7 @@ impl CopyWatch for Watch<'_> {
 }
 
 impl RefusedRow {
-    /// What is said of a row.
+    /// Describes a refused row for the page.
     pub fn of(row: &Rejected<'_>) -> Self {
         let mut place = format!("{}, row {}", row.file, row.row);
         if let Some(line) = row.line {

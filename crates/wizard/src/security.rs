@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 /// Bytes of the token and of the cookie.
 const SECRET_BYTES: usize = 16;
 
-/// What may be loaded into a page: our own style and scripts.
+/// The content security policy of pages: our own style and scripts only.
 const CONTENT_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
     form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -22,7 +22,7 @@ pub struct Guard {
     port: u16,
     /// The token of the printed address, until it is used.
     token: Mutex<Option<String>>,
-    /// What the cookie holds.
+    /// The value of the cookie.
     session: String,
 }
 
@@ -69,7 +69,7 @@ impl Guard {
         })
     }
 
-    /// Whether a request was sent by one of our own pages.
+    /// Returns true if a request was sent by one of our own pages.
     fn is_our_page(&self, headers: &HeaderMap) -> bool {
         let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
         if site.is_some_and(|site| site != b"same-origin") {

@@ -23,15 +23,15 @@ const LIMITS: Limits = Limits {
     head_time: Duration::from_secs(60),
     transfer_time: Duration::from_secs(30),
 };
-/// How often it is asked whether anybody is still there.
+/// The interval of the check that a browser is still there.
 const IDLE_CHECK: Duration = Duration::from_millis(500);
 
-/// How the wizard is started.
+/// The options of starting the wizard.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The port; 0: any free one.
     pub port: u16,
-    /// Whether the browser is opened.
+    /// True if the browser is opened.
     pub opens_browser: bool,
     /// The server ends when nobody has asked for anything for so long and nothing runs; `None`: never.
     pub idle_limit: Option<Duration>,

@@ -10,11 +10,11 @@ use crate::text::{Content, Inference, TextFile};
 pub struct SourceText {
     /// The path that the choices were guessed for.
     pub path: String,
-    /// Its head.
+    /// The head of the file.
     pub file: Option<Arc<TextFile>>,
     /// Files in all, if the path is a pattern.
     pub files: usize,
-    /// What is in it, if it is no text.
+    /// The kind of the content, if it is no text.
     pub content: Option<Content>,
     /// Doubts about the guess.
     pub doubts: Vec<String>,

@@ -12,23 +12,23 @@ pub use crate::errors::Errors;
 use crate::running::Running;
 use crate::source_text::SourceText;
 
-/// What transforms rows, if the program has it.
+/// The engine that transforms rows, if the program has it.
 pub type Engine = Option<Arc<dyn TransformEngine>>;
 
 /// The state that all pages share. There is one for a process: the wizard serves one person.
 pub struct Wizard {
-    /// What transforms rows.
+    /// The engine that transforms rows.
     pub engine: Engine,
     state: Mutex<State>,
     last_request: Mutex<Instant>,
 }
 
-/// What pages read and change.
+/// The state that pages read and change.
 #[derive(Default)]
 pub struct State {
-    /// What has been chosen.
+    /// The choices so far.
     pub draft: Draft,
-    /// What is wrong, by step. It is shown until the step is sent again.
+    /// The errors by step. Each is shown until the step is sent again.
     pub errors: BTreeMap<Step, Errors>,
     /// Something good to say on a page, once.
     pub notices: BTreeMap<Step, String>,
@@ -49,7 +49,7 @@ pub struct State {
 pub struct Listing {
     /// The address that was asked, without secrets.
     pub of: String,
-    /// Its tables.
+    /// The tables of the database.
     pub tables: Vec<ListedTable>,
 }
 
@@ -64,7 +64,7 @@ impl Wizard {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What has been chosen so far.
+    /// Returns the choices so far.
     pub fn draft(&self) -> Draft {
         self.state().draft.clone()
     }

@@ -11,7 +11,7 @@ pub struct ColumnChoices {
     pub made_for: String,
     /// The columns, in the order of the result.
     pub columns: Vec<ColumnChoice>,
-    /// Which rows are copied, in T-SQL.
+    /// The condition of the copied rows, in T-SQL.
     pub condition: String,
     /// A whole SELECT in place of all of this.
     pub query: String,
@@ -22,36 +22,36 @@ pub struct ColumnChoices {
 /// A column of the destination's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetColumn {
-    /// Its name.
+    /// The name of the column.
     pub name: String,
-    /// Its type, with whether it takes NULL.
+    /// The type of the column, with its nullability.
     pub kind: String,
-    /// Whether a row needs a value for it.
+    /// True if a row needs a value for the column.
     pub is_required: bool,
 }
 
-/// One column.
+/// The choices for a column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnChoice {
     /// The column of the source; `None`: it is added, and its expression says what it holds.
     pub source: Option<String>,
     /// The type that the source gives it, for people.
     pub source_kind: String,
-    /// Its name at the destination.
+    /// The name of the column at the destination.
     pub name: String,
-    /// Whether it is left out.
+    /// True if the column is left out.
     pub is_ignored: bool,
     /// Its type in T-SQL; empty: the one it has.
     pub kind: String,
     /// The type that all values of a text file have; empty: it is not known, or does not matter.
     pub inferred: String,
-    /// What becomes of NULL and of empty text.
+    /// The treatment of NULL and of empty text.
     pub filling: Filling,
     /// An expression in T-SQL in place of the column.
     pub expression: String,
 }
 
-/// What becomes of NULL and of empty text.
+/// The treatment of NULL and of empty text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Filling {
     /// Both stay.
@@ -64,7 +64,7 @@ pub enum Filling {
 }
 
 impl ColumnChoice {
-    /// Whether the column arrives as it comes, whatever its name.
+    /// Returns true if the column's values arrive unchanged, whatever its name.
     fn is_plain(&self) -> bool {
         self.source.is_some()
             && self.kind.trim().is_empty()
@@ -72,7 +72,7 @@ impl ColumnChoice {
             && self.expression.trim().is_empty()
     }
 
-    /// Whether the source has whole numbers here.
+    /// Returns true if the source has whole numbers here.
     fn is_whole_number(&self) -> bool {
         let kind = self.source_kind.to_ascii_lowercase();
         matches!(
@@ -81,7 +81,7 @@ impl ColumnChoice {
         )
     }
 
-    /// Its place in a SELECT list.
+    /// Returns the column's text in a SELECT list.
     pub fn select(&self) -> String {
         let own = self.source.as_deref().map(quoted);
         let mut text = match self.expression.trim() {
@@ -113,7 +113,7 @@ impl ColumnChoice {
     }
 }
 
-/// Whether a type of T-SQL has days.
+/// Returns true if a type of T-SQL has days.
 fn is_of_dates(kind: &str) -> bool {
     let name = kind.split('(').next().unwrap_or_default().trim().to_ascii_lowercase();
     matches!(name.as_str(), "date" | "datetime" | "datetime2" | "smalldatetime" | "datetimeoffset")
@@ -151,7 +151,7 @@ impl ColumnChoices {
         self.columns.iter().filter(|column| !column.is_ignored)
     }
 
-    /// Whether every column is left out.
+    /// Returns true if every column is left out.
     pub fn is_empty_choice(&self) -> bool {
         self.query.trim().is_empty() && !self.columns.is_empty() && self.copied().next().is_none()
     }

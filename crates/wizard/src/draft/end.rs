@@ -8,10 +8,10 @@ use super::flag::Flag;
 use crate::errors::Errors;
 use load::config::Secret;
 
-/// One end of the copy.
+/// A source or a destination of the copy.
 #[derive(Debug, Clone, Default)]
 pub struct End {
-    /// Which of the forms counts.
+    /// The kind of the end, which decides the form that counts.
     pub kind: EndKind,
     /// Files.
     pub file: FileEnd,
@@ -39,10 +39,10 @@ pub enum EndKind {
     Database,
 }
 
-/// What is copied of a database.
+/// The part of a database that is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum What {
-    /// One table or view.
+    /// A single table or view.
     #[default]
     Table,
     /// Several tables.
@@ -51,12 +51,12 @@ pub enum What {
     Query,
 }
 
-/// Which end it is.
+/// The role of an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Where rows come from.
+    /// The end that rows come from.
     Source,
-    /// Where they go.
+    /// The end that rows go to.
     Destination,
 }
 
@@ -76,17 +76,17 @@ pub struct ServerEnd {
     pub host: String,
     /// The database; empty: that of the login.
     pub database: String,
-    /// Whether a Kerberos ticket signs in, so that there is no password.
+    /// True if a Kerberos ticket signs in, so that there is no password.
     pub is_integrated: bool,
     /// The login; for a ticket whose it is, or nothing.
     pub user: String,
-    /// Its password.
+    /// The password of the login.
     pub password: Secret,
     /// The environment variable that holds the password when none is typed.
     pub password_variable: String,
     /// `optional`, `strict` or `off`; empty: mandatory.
     pub encrypt: String,
-    /// Whether any certificate will do.
+    /// True if any certificate is accepted.
     pub trusts_certificate: bool,
     /// More keywords, as `ApplicationIntent=ReadOnly;...`.
     pub more: String,
@@ -97,13 +97,13 @@ pub struct ServerEnd {
 pub struct DatabaseEnd {
     /// Its address as `bulkwire copy` spells it, without the table and the password.
     pub address: String,
-    /// Its password.
+    /// The password of the database.
     pub password: Secret,
     /// The environment variable that holds the password when none is typed.
     pub password_variable: String,
 }
 
-/// How a password is put into an endpoint.
+/// The form of a password in an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Password {
     /// By the name of an environment variable.
@@ -114,7 +114,7 @@ pub(super) enum Password {
     Left,
 }
 
-/// What may stand in a part of a URL.
+/// The characters that a part of a URL escapes.
 const URL_PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// The same, and what names of tables have.
 const TABLE_PART: &AsciiSet = &URL_PART.remove(b'[').remove(b']');
@@ -149,36 +149,36 @@ impl FileEnd {
         name.rsplit_once('.').map(|(_, suffix)| suffix.to_owned()).unwrap_or_default()
     }
 
-    /// Whether it is a file of text, whose format there is a page for. What is in a folder is known by the names there.
+    /// Returns true for a text file, whose format has a page. The files in a folder are known by their names.
     pub fn is_text(&self) -> bool {
         !self.path.is_empty()
             && !TYPED_SUFFIXES.contains(&self.suffix().as_str())
             && !Path::new(&self.path).is_dir()
     }
 
-    /// Whether it is a workbook.
+    /// Returns true for a workbook.
     pub fn is_workbook(&self) -> bool {
         WORKBOOK_SUFFIXES.contains(&self.suffix().as_str())
     }
 
-    /// Whether the suffix says that it is delimited text.
+    /// Returns true if the suffix is one of delimited text.
     pub fn is_delimited(&self) -> bool {
         matches!(self.suffix().as_str(), "csv" | "tsv")
     }
 }
 
 impl End {
-    /// Whether it is SQL Server.
+    /// Returns true for SQL Server.
     pub fn is_server(&self) -> bool {
         self.kind == EndKind::SqlServer
     }
 
-    /// Whether it is a file.
+    /// Returns true for a file.
     pub fn is_file(&self) -> bool {
         self.kind == EndKind::File
     }
 
-    /// What is missing to connect.
+    /// Reports the fields that are missing to connect.
     pub fn check_address(&self, errors: &mut Errors) {
         match self.kind {
             EndKind::SqlServer if self.server.host.trim().is_empty() => {
@@ -247,7 +247,7 @@ impl End {
         }
     }
 
-    /// What stands for the password in an endpoint, `encode`d if it is the password itself.
+    /// Returns the text of the password in an endpoint, `encode`d if it is the password itself.
     fn password(&self, side: Side, form: Password, encode: &dyn Fn(&str) -> String) -> Option<String> {
         let variable = self.password_variable(side)?;
         match form {

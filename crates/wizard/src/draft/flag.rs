@@ -3,13 +3,13 @@
 /// An option of `bulkwire copy`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Flag {
-    /// Its name, without the dashes.
+    /// The name of the option, without the dashes.
     pub(super) name: &'static str,
-    /// What it says.
+    /// The value of the option.
     pub(super) value: Value,
 }
 
-/// What an option says.
+/// The value of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     /// Nothing but its name.

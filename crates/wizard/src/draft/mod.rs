@@ -28,48 +28,48 @@ use crate::errors::Errors;
 /// A copy that is being made.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
-    /// Where rows come from.
+    /// The source of the rows.
     pub source: End,
-    /// How the text of the source's file is read.
+    /// The format of the source's text file.
     pub text: TextChoices,
-    /// Where rows go.
+    /// The destination of the rows.
     pub destination: End,
-    /// Which columns, and what is done to them.
+    /// The choice of columns, and their transformation.
     pub columns: ColumnChoices,
-    /// Which tables, if they are several.
+    /// The choice of tables, if they are several.
     pub tables: TableChoices,
-    /// How rows are written, and what becomes of bad ones.
+    /// The options of writing rows, and the treatment of bad ones.
     pub way: Way,
 }
 
 /// The steps of the wizard, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// Where rows come from.
+    /// The source of the rows.
     Source,
-    /// How a text file is read.
+    /// The format of a text file.
     Format,
-    /// Where rows go.
+    /// The destination of the rows.
     Destination,
     /// Columns, or tables.
     Columns,
-    /// How rows are written.
+    /// The options of writing.
     Way,
     /// The plan, the command and the package.
     Review,
     /// The copy under way.
     Run,
-    /// What became of it.
+    /// The result of the copy.
     Result,
 }
 
 impl Draft {
-    /// Whether several tables are copied at once.
+    /// Returns true if several tables are copied at once.
     pub fn has_several_tables(&self) -> bool {
         self.source.what == What::Tables && self.source.kind != EndKind::File
     }
 
-    /// Whether the source is a text file, so that there is a format to choose.
+    /// Returns true if the source is a text file, so that there is a format to choose.
     pub fn has_text(&self) -> bool {
         self.source.kind == EndKind::File && self.source.file.is_text()
     }
@@ -94,7 +94,7 @@ impl Draft {
         self.steps().into_iter().find(|other| *other > step).unwrap_or(Step::Result)
     }
 
-    /// What is missing or wrong in a step, by field. A step can be reached when all before it have nothing.
+    /// Returns the errors of a step, by field. A step can be reached if all before it have none.
     pub fn missing(&self, step: Step) -> Errors {
         let mut errors = Errors::default();
         match step {
@@ -114,7 +114,7 @@ impl Draft {
         errors
     }
 
-    /// Whether choices of columns were made for another source.
+    /// Returns true if the choices of columns were made for another source.
     fn has_stale_columns(&self) -> bool {
         !self.columns.made_for.is_empty() && self.columns.made_for != self.source_key()
     }
@@ -126,7 +126,7 @@ impl Draft {
 }
 
 impl Step {
-    /// Its address.
+    /// Returns the path of the step's page.
     pub fn path(self) -> &'static str {
         match self {
             Self::Source => "/source",
@@ -153,7 +153,7 @@ pub fn absolute(path: &str) -> String {
 }
 
 impl Draft {
-    /// One of its ends.
+    /// Returns the source or the destination.
     pub fn end(&self, side: Side) -> &End {
         match side {
             Side::Source => &self.source,
@@ -161,7 +161,7 @@ impl Draft {
         }
     }
 
-    /// One of its ends, to change it.
+    /// Returns the source or the destination, to change it.
     pub fn end_mut(&mut self, side: Side) -> &mut End {
         match side {
             Side::Source => &mut self.source,

@@ -11,26 +11,26 @@ pub struct TableChoices {
     pub tables: Vec<ChosenTable>,
     /// The schema that takes all of them; empty: each goes to the schema of its name.
     pub to_schema: String,
-    /// How many are copied at a time.
+    /// The number of tables that are copied at a time.
     pub jobs: u16,
     /// Between SQL Servers: whether new tables get keys, indexes, defaults and checks.
     pub with_keys: bool,
-    /// Whether no further table begins after one has failed.
+    /// True if no further table begins after one has failed.
     pub stops_at_failure: bool,
 }
 
 /// A table of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChosenTable {
-    /// Its name, as `--tables` spells it.
+    /// The name of the table, as `--tables` spells it.
     pub name: String,
-    /// Whether it is a view.
+    /// True for a view.
     pub is_view: bool,
-    /// How many rows, if that is known.
+    /// The number of rows, if that is known.
     pub rows: Option<u64>,
-    /// How many bytes, if that is known.
+    /// The number of bytes, if that is known.
     pub bytes: Option<u64>,
-    /// Whether it is copied.
+    /// True if the table is copied.
     pub is_chosen: bool,
 }
 

@@ -6,42 +6,42 @@ use super::flag::Flag;
 use super::sql::quoted;
 use crate::errors::Errors;
 
-/// What was chosen for a text file. `None` leaves a choice to the format of the file's suffix.
+/// The choices for a text file. `None` leaves a choice to the format of the file's suffix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextChoices {
     /// The encoding as `--encoding` spells it.
     pub encoding: Option<String>,
-    /// What divides fields, as `--delimiter` spells it.
+    /// The text between fields, as `--delimiter` spells it.
     pub delimiter: Option<String>,
     /// The quote character.
     pub quote: Quote,
-    /// Whether the first line has the names of the columns.
+    /// True if the first line has the names of the columns.
     pub has_header: bool,
-    /// What ends a row, as `--row-terminator` spells it.
+    /// The text that ends a row, as `--row-terminator` spells it.
     pub row_terminator: Option<String>,
     /// Lines before the header or the first row.
     pub skip_lines: usize,
-    /// What stands for NULL.
+    /// The text that stands for NULL.
     pub null_text: Option<String>,
     /// Names of the columns; none: those of the header.
     pub columns: Vec<String>,
-    /// How fields lie.
+    /// The layout of fields.
     pub layout: Layout,
 }
 
 /// A quote character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quote {
-    /// That of the format: `"`.
+    /// The quote of the format: `"`.
     #[default]
     Default,
     /// Another one.
     Char(char),
-    /// None: quotes are data.
+    /// No quote: quotes are data.
     None,
 }
 
-/// How fields lie in a row.
+/// The layout of fields in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Layout {
     /// Divided by a delimiter.
@@ -54,11 +54,11 @@ pub enum Layout {
 /// Fields of fixed width.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FixedWidth {
-    /// Where fields begin, apart from the first, counted in the units of the format file.
+    /// The beginnings of all fields but the first, counted in the units of the format file.
     pub breaks: Vec<usize>,
     /// The format file that describes them. It is written when the page is left.
     pub format_file: PathBuf,
-    /// Whether blanks at the end of fields go.
+    /// True if blanks at the end of fields are removed.
     pub trim_blanks: bool,
     /// Names of all columns. They are known when the page is left.
     pub names: Vec<String>,

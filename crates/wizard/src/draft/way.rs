@@ -4,7 +4,7 @@ use super::flag::Flag;
 use super::{Draft, EndKind};
 use crate::errors::Errors;
 
-/// How rows are written. Empty texts leave a choice to the plan.
+/// The options of writing rows. Empty texts leave a choice to the plan.
 #[derive(Debug, Clone, Default)]
 pub struct Way {
     /// append, truncate, replace, upsert or insert-new.
@@ -21,9 +21,9 @@ pub struct Way {
     pub max_errors: String,
     /// The file that takes refused rows.
     pub rejects: String,
-    /// Whether a batch that the server refuses is divided.
+    /// True if a batch that the server refuses is divided.
     pub bisects: bool,
-    /// Whether committed rows are recorded, so that a broken copy goes on.
+    /// True if committed rows are recorded, so that a broken copy can be continued.
     pub resumes: bool,
     /// Values that are too long are cut.
     pub truncates_values: bool,
@@ -45,30 +45,30 @@ pub struct Way {
     pub date_order: String,
     /// The format of the file that is written; empty: by its suffix.
     pub to_format: String,
-    /// What divides its fields.
+    /// The text between fields of the written file.
     pub to_delimiter: String,
-    /// Its encoding.
+    /// The encoding of the written file.
     pub to_encoding: String,
-    /// What stands for NULL in it.
+    /// The text that stands for NULL in the written file.
     pub to_null_text: String,
-    /// Whether it has no header.
+    /// True if the written file has no header.
     pub has_no_header: bool,
 }
 
 /// Connections that write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Writers {
-    /// One.
+    /// A single connection.
     #[default]
     One,
     /// As many as make the copy faster.
     Auto,
-    /// So many.
+    /// A fixed number of connections.
     Count(u16),
 }
 
 impl Way {
-    /// Whether a key is needed.
+    /// Returns true if the mode needs a key.
     pub fn needs_key(&self) -> bool {
         matches!(self.mode.as_str(), "upsert" | "insert-new")
     }

@@ -29,7 +29,8 @@ impl Draft {
         text
     }
 
-    /// What the choices of columns belong to: the source, how it is read, and the columns that wait for it.
+    /// Returns a key that changes when the choices of columns become stale. It covers the source, the options of
+    /// reading it, and the columns that wait for it.
     pub fn source_key(&self) -> String {
         let mut words = vec![self.source.endpoint(Side::Source, Password::Variable, true)];
         words.extend(self.source_flags().iter().flat_map(Flag::words));
@@ -37,7 +38,8 @@ impl Draft {
         words.join("\n")
     }
 
-    /// What a reading of the whole source belongs to: how it is read, whatever the types of its columns.
+    /// Returns a key that changes when a reading of the whole source becomes stale. It covers the options of
+    /// reading it, without the types of its columns.
     pub fn text_key(&self) -> String {
         let untyped = self.untyped();
         let mut words = vec![untyped.source.endpoint(Side::Source, Password::Variable, true)];
@@ -130,12 +132,12 @@ impl Draft {
         flags
     }
 
-    /// Whether rows go into a table of SQL Server that is there.
+    /// Returns true if rows go into an existing table of SQL Server.
     pub fn fills_a_table(&self) -> bool {
         !self.has_several_tables() && self.destination.is_server() && !self.columns.targets.is_empty()
     }
 
-    /// Whether both ends are SQL Server.
+    /// Returns true if both ends are SQL Server.
     pub fn is_between_servers(&self) -> bool {
         self.source.is_server() && self.destination.is_server()
     }

@@ -12,10 +12,10 @@ use copy::CopyError;
 use crate::draft::Step;
 use crate::wizard::{Errors, Wizard};
 
-/// What every page gets.
+/// The state that every page gets.
 pub type App = State<Arc<Wizard>>;
 
-/// How long a page waits for a server or a driver.
+/// The longest time for which a page waits for a server or a driver.
 const WAIT_LIMIT: Duration = Duration::from_secs(25);
 
 /// A page.

@@ -164,7 +164,8 @@ fn changed(wizard: &Wizard, form: &Form) -> bool {
     verb != "next"
 }
 
-/// What is wrong with the transformation. Rows that it refuses, and what the next page may mend, are no reason to stay.
+/// Tries the transformation and returns its errors. Refused rows, and errors that the next page may mend, do not
+/// keep the user on this page.
 async fn transformed(wizard: &Arc<Wizard>, draft: Draft) -> Errors {
     if !draft.transforms() {
         return Errors::default();
@@ -178,7 +179,7 @@ async fn transformed(wizard: &Arc<Wizard>, draft: Draft) -> Errors {
     }
 }
 
-/// What the form says of the columns, in the order of its rows.
+/// Reads the choices of columns from the form, in the order of its rows.
 pub fn read(form: &Form, choices: &mut ColumnChoices) {
     choices.condition = form.text("where");
     choices.query = form.text("query");

@@ -47,7 +47,7 @@ impl EndPage {
         }
     }
 
-    /// Whether something rare was chosen, or is wrong, so that it is shown.
+    /// Returns true if a rare option is chosen or wrong, so that the rare options are shown.
     fn has_more(&self) -> bool {
         let server = &self.end.server;
         let is_wrong = ["pasted", "encrypt", "password_variable"]
@@ -140,7 +140,7 @@ async fn sent(wizard: &std::sync::Arc<Wizard>, side: Side, body: &Bytes) -> Resp
     }
 }
 
-/// What a form says of an end.
+/// Reads an end from the form.
 fn read(form: &Form, end: &mut End) -> Result<(), Errors> {
     if let Some(kind) = form.find("kind").and_then(kind_of) {
         end.kind = kind;

@@ -184,7 +184,7 @@ fn read_head(path: &str) -> Result<(Arc<TextFile>, usize), CopyError> {
     Ok((Arc::new(TextFile::read(first, compression)?), files.len()))
 }
 
-/// What a form says.
+/// Reads the choices of the format from the form.
 fn read(form: &Form, file: &TextFile) -> Result<TextChoices, ChoiceError> {
     let filled = |name: &str| Some(form.text(name)).filter(|text| !text.is_empty());
     let encoding = text::spelled_encoding(&form.trimmed("encoding"))?;
@@ -310,7 +310,7 @@ fn name_of(path: &str) -> String {
     Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// What was looked at, in words.
+/// Words the part of the file that was examined, and its content.
 fn seen(file: &TextFile, files: usize, content: Option<Content>) -> String {
     let part = if file.is_complete() { "was read" } else { "is large: its first MiB was read" };
     let of_several = match files {

@@ -22,7 +22,7 @@ struct PreviewView {
 }
 
 impl PreviewView {
-    /// What came out, in words.
+    /// Words the number of rows that came out or were refused.
     fn summary(&self, preview: &Preview) -> String {
         let rows = |count: u64| format!("{} {}", grouped(count), row_words(count).0);
         let of = match preview.is_complete {

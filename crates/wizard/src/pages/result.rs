@@ -36,7 +36,7 @@ struct ResultPage {
     failure: Option<String>,
 }
 
-/// How it ended.
+/// The end of the copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Whole,

@@ -22,7 +22,7 @@ use crate::draft::{Step, shell_line};
 use crate::form::Form;
 use crate::wizard::{Errors, Wizard};
 
-/// How long a plan may take. Types of a large text file come from all of its rows.
+/// The longest time of a plan. The types of a large text file need a reading of all its rows.
 const PLAN_LIMIT: Duration = Duration::from_secs(300);
 
 #[derive(Template)]
@@ -35,7 +35,7 @@ struct ReviewPage {
     variables: Vec<String>,
 }
 
-/// What copies would do, or have done.
+/// The plans or the results of copies.
 #[derive(Template, Default)]
 #[template(path = "plan.html")]
 pub(super) struct PlanFragment {
@@ -43,7 +43,7 @@ pub(super) struct PlanFragment {
     failure: Option<String>,
 }
 
-/// What a copy of one table would do.
+/// The plan of one table's copy.
 pub(super) struct PlannedTable {
     pub(super) name: String,
     pub(super) created_by: Option<String>,

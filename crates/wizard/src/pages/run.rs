@@ -21,7 +21,7 @@ use crate::draft::{Draft, Step};
 use crate::running::{Progress, Running};
 use crate::wizard::{Errors, Wizard};
 
-/// How often a page hears of the copy.
+/// The interval at which a page hears of the copy.
 const EVENT_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(Template)]

@@ -9,7 +9,7 @@ pub struct Shell {
     pub title: &'static str,
     /// The steps.
     pub steps: Vec<StepLink>,
-    /// What is wrong on this page.
+    /// The errors of this page.
     pub errors: Errors,
     /// Something good to say.
     pub notice: Option<String>,
@@ -19,17 +19,17 @@ pub struct Shell {
 
 /// A step in the list.
 pub struct StepLink {
-    /// Its number, from 1.
+    /// The number of the step, from 1.
     pub number: usize,
-    /// Its name.
+    /// The name of the step.
     pub name: &'static str,
-    /// What was chosen in it.
+    /// The choice that was made in it.
     pub choice: String,
     /// Its address; `None`: steps before it lack something.
     pub path: Option<&'static str>,
-    /// Whether it is the one that is shown.
+    /// True for the step that is shown.
     pub is_current: bool,
-    /// Whether it lies behind.
+    /// True for a step that lies behind.
     pub is_done: bool,
 }
 
@@ -79,7 +79,7 @@ fn name(step: Step, draft: &Draft) -> &'static str {
     }
 }
 
-/// What was chosen in a step, in a few words.
+/// Words the choice of a step.
 fn choice(step: Step, draft: &Draft) -> String {
     match step {
         Step::Source => end_choice(draft, Side::Source),

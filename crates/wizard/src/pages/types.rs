@@ -84,7 +84,7 @@ pub(super) async fn begin(wizard: &Wizard) -> Result<(), CopyError> {
     Ok(())
 }
 
-/// What a reading belongs to: the words of the source, whatever the types of its columns.
+/// Returns the key of a reading: the words of the source, without the types of its columns.
 fn text_key(draft: &crate::draft::Draft) -> String {
     draft.text_key()
 }

@@ -22,7 +22,7 @@ struct WayPage {
     way: Way,
     is_server: bool,
     is_file: bool,
-    /// Whether the file that is written is delimited text.
+    /// True if the written file is delimited text.
     is_text: bool,
     has_text_source: bool,
     several: bool,

@@ -5,13 +5,13 @@ use formats::{CsvOptions, Encoding, Format, RowTerminator};
 
 use crate::draft::{Quote, TextChoices};
 
-/// What is wrong with a choice.
+/// An error in a choice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ChoiceError {
     /// The field that it concerns.
     pub field: &'static str,
-    /// What people read.
+    /// The message for people.
     pub message: String,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn unescaped(field: &'static str, text: &str) -> Result<String, Choic
     String::from_utf8(terminator::unescape(text)).map_err(|_| refused())
 }
 
-/// How the delimited file of this name is read.
+/// Returns the options of reading the delimited file at `path`.
 pub(super) fn csv_options(choices: &TextChoices, path: &str) -> Result<CsvOptions, ChoiceError> {
     let mut options = match Format::from_path(std::path::Path::new(path)) {
         Ok((Format::Csv(options), _)) => options,

@@ -18,7 +18,7 @@ pub struct Inference {
     is_cancelled: AtomicBool,
 }
 
-/// How far it is.
+/// The state of the inference.
 #[derive(Debug, Clone)]
 pub enum InferenceState {
     /// Files are being read.
@@ -30,20 +30,20 @@ pub enum InferenceState {
         /// Bytes in all, if they are known.
         total: Option<u64>,
     },
-    /// It has ended, or was cancelled.
+    /// The inference has ended, or was cancelled.
     Done(Arc<Inferred>),
     /// A file cannot be read.
     Failed(String),
 }
 
-/// What was found.
+/// The inferred columns, and the rows that were refused.
 #[derive(Debug, Default)]
 pub struct Inferred {
     /// The columns.
     pub columns: Vec<TypedColumn>,
     /// Rows that were read.
     pub rows: u64,
-    /// Whether all were.
+    /// True if all rows were read.
     pub is_complete: bool,
     /// Rows that cannot be read.
     pub refused: u64,
@@ -54,7 +54,7 @@ pub struct Inferred {
 /// A column, its type and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedColumn {
-    /// Its name.
+    /// The name of the column.
     pub name: String,
     /// The type that a new table gets.
     pub sql_type: String,
@@ -75,16 +75,16 @@ pub struct DecidedBy {
     pub value: String,
     /// The number of its row, from 1.
     pub row: u64,
-    /// Its file, if there are several.
+    /// The file of the value, if there are several.
     pub file: Option<String>,
 }
 
 /// A row that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// Its file.
+    /// The file of the row.
     pub file: String,
-    /// Its number, from 1.
+    /// The number of the row, from 1.
     pub row: u64,
     /// Why.
     pub reason: String,
@@ -110,7 +110,7 @@ impl Inference {
         inference
     }
 
-    /// How far it is.
+    /// Returns the state of the inference.
     pub fn state(&self) -> InferenceState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -120,7 +120,7 @@ impl Inference {
         self.is_cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it still reads.
+    /// Returns true while it reads.
     pub fn is_reading(&self) -> bool {
         matches!(self.state(), InferenceState::Reading { .. })
     }

@@ -29,7 +29,7 @@ pub struct LookRow {
     pub number: u64,
     /// Its cells; none of a row that cannot be read.
     pub cells: Vec<Cell>,
-    /// What is wrong with it, and the row as it stands in the file.
+    /// The fault of the row, and its text in the file.
     pub fault: Option<(String, String)>,
 }
 

@@ -13,7 +13,7 @@ use super::fixed_width;
 use super::text_file::TextFile;
 use crate::draft::TextChoices;
 
-/// What places are counted in.
+/// The unit of places in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of the file.
@@ -25,13 +25,13 @@ pub enum Unit {
 /// The first lines, and how their columns can lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruler {
-    /// What places are counted in.
+    /// The unit of places in a line.
     pub unit: Unit,
     /// The lines, those that are skipped included.
     pub lines: Vec<RulerLine>,
     /// Places of the longest line of rows.
     pub width: usize,
-    /// What may be wrong, in words.
+    /// The doubts about the layout, in words.
     pub doubts: Vec<String>,
     /// Lines that are no rows.
     skipped: usize,
@@ -40,16 +40,16 @@ pub struct Ruler {
 /// A line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulerLine {
-    /// Its number in the file, from 1.
+    /// The number of the line in the file, from 1.
     pub number: usize,
     /// Its characters, each with the places that it takes.
     pub glyphs: Vec<(char, usize)>,
-    /// Whether it is a row; the others are skipped.
+    /// True if the line is a row; the others are skipped.
     pub is_row: bool,
 }
 
 impl Unit {
-    /// Its bytes.
+    /// Returns the number of bytes in a unit.
     pub fn bytes(self) -> usize {
         match self {
             Self::Byte => 1,
@@ -57,7 +57,7 @@ impl Unit {
         }
     }
 
-    /// What people call several of them.
+    /// Returns the plural word for people.
     pub fn plural(self) -> &'static str {
         match self {
             Self::Byte => "bytes",
@@ -98,7 +98,7 @@ impl RulerLine {
         fields
     }
 
-    /// Whether a break stands within one of its characters.
+    /// Returns true if a break at `place` would divide one of its characters.
     pub fn is_cut_at(&self, place: usize) -> bool {
         let mut at = 0;
         for (_, places) in &self.glyphs {
@@ -168,7 +168,7 @@ impl Ruler {
         self.lines.get(self.skipped.checked_sub(1)?)
     }
 
-    /// Where columns may begin, by the blanks between them.
+    /// Guesses the beginnings of columns by the blanks between them.
     pub fn guessed(&self) -> Vec<usize> {
         let lines: Vec<String> = self.rows().map(RulerLine::spread).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -188,7 +188,7 @@ impl Ruler {
     }
 }
 
-/// Where `needle` is found at a multiple of `step`.
+/// Finds `needle` at a multiple of `step`.
 fn position(text: &[u8], needle: &[u8], step: usize) -> Option<usize> {
     let mut from = 0;
     loop {

@@ -6,12 +6,12 @@ use formats::{Compression, Encoding, FormatError, Location};
 /// A file whose head is in memory; the rest, however large, is not read.
 #[derive(Debug, Clone)]
 pub struct TextFile {
-    /// Its name.
+    /// The name of the file.
     pub name: String,
     pub(super) head: Head,
 }
 
-/// What is in a file.
+/// The kind of a file's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// Nothing.
@@ -38,7 +38,7 @@ impl TextFile {
         Self { name: name.to_owned(), head: Head { bytes: bytes.to_vec(), is_complete } }
     }
 
-    /// What is in it.
+    /// Recognises the kind of the content.
     ///
     /// # Errors
     /// None that a file could cause.
@@ -77,13 +77,13 @@ impl TextFile {
         bytes.get(..end.unwrap_or(bytes.len())).unwrap_or(bytes)
     }
 
-    /// Whether the head is the whole file.
+    /// Returns true if the head is the whole file.
     pub fn is_complete(&self) -> bool {
         self.head.is_complete
     }
 }
 
-/// Where the last line of UTF-16 ends.
+/// Returns the end of the last line of UTF-16.
 fn of_units(bytes: &[u8], feed: [u8; 2], carriage_return: [u8; 2]) -> Option<usize> {
     let units = bytes.as_chunks::<2>().0;
     units.iter().rposition(|unit| *unit == feed || *unit == carriage_return).map(|at| 2 * (at + 1))
