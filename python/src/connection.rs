@@ -35,7 +35,7 @@ pub(crate) struct Connection {
     client: SharedClient,
     address: String,
     server: String,
-    /// Whether the server knows vectors.
+    /// True if the server knows vectors.
     vectors: bool,
     /// The process that opened it: a fork has the same socket, and would break the session for both.
     process: u32,
@@ -60,7 +60,7 @@ impl Connection {
         &self.address
     }
 
-    /// What the server calls itself.
+    /// Returns the server's name for itself.
     #[getter]
     fn server(&self) -> &str {
         &self.server
@@ -180,7 +180,8 @@ impl Connection {
         Reader::start_readers(py, self.lend(py)?, wanted)
     }
 
-    /// What loading the data will take. `options` is the dictionary that `bulkwire.Connection.forecast` makes of its keywords.
+    /// Forecasts the load of the data. `options` is the dictionary that `bulkwire.Connection.forecast` makes of its
+    /// keywords.
     fn forecast<'py>(
         &self,
         py: Python<'py>,
@@ -297,7 +298,7 @@ impl Connection {
         self.client.lend().map_err(|unavailable| failure::usage(py, unavailable.to_string()))
     }
 
-    /// Whether the server knows vectors.
+    /// Returns true if the server knows vectors.
     pub(crate) fn has_vectors(&self) -> bool {
         self.vectors
     }
@@ -394,7 +395,7 @@ impl Iterator for Stopped<'_> {
     }
 }
 
-/// Whether there is such a table.
+/// Returns true if the table exists.
 fn exists(client: &mut Client, table: &TableName) -> Result<bool, Error> {
     match client.describe(table) {
         Ok(_) => Ok(true),
@@ -484,7 +485,7 @@ impl Options {
         Ok(this)
     }
 
-    /// Who the load is in the ledger, if it has a name.
+    /// Returns the identity of the load in the ledger, if it has a name.
     fn identity(
         &self,
         py: Python<'_>,
@@ -502,7 +503,7 @@ impl Options {
         Ok(Some(LoadIdentity { load_id, target: target.clone(), mode, sources, command: String::new() }))
     }
 
-    /// Who a job is in the ledger, if it has a name.
+    /// Returns the identity of a job in the ledger, if it has a name.
     pub(crate) fn job_identity(&self, target: &TableName, way: &LoadWay) -> Option<LoadIdentity> {
         let load_id = self.load_id.clone()?;
         let mode = way.mode.word().to_owned();
@@ -536,7 +537,7 @@ impl Options {
         }
     }
 
-    /// How rows are loaded.
+    /// Returns the options of the load.
     pub(crate) fn load_options(&self, has_names: bool) -> LoadOptions {
         let mapping = match (self.columns.is_empty(), self.by_position || !has_names) {
             (false, _) => Mapping::Explicit(self.columns.clone()),

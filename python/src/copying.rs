@@ -19,7 +19,7 @@ use crate::pickled::pickled;
 use crate::row_function::RowFunction;
 use crate::{failure, interrupt};
 
-/// What was copied of one table, file or query.
+/// The report of one copied table, file or query.
 #[pyclass(frozen, get_all, module = "bulkwire")]
 pub(crate) struct CopyReport {
     /// The source.
@@ -40,7 +40,7 @@ pub(crate) struct CopyReport {
     writers: usize,
     /// Wall-clock time.
     seconds: f64,
-    /// What rows did to the table, where each says so itself: counts by name.
+    /// The number of rows per action, by name, where each row names its own.
     actions: Option<BTreeMap<String, u64>>,
     /// The statement that made the table, if it was made.
     created_by: Option<String>,
@@ -101,7 +101,7 @@ pickled!(CopyReport {
     notes,
 });
 
-/// What pickle calls.
+/// Rebuilds a report; pickle calls it.
 #[pyfunction]
 pub(crate) fn _copy_report(fields: &Bound<'_, PyDict>) -> PyResult<CopyReport> {
     CopyReport::of_fields(fields)
@@ -122,7 +122,7 @@ impl CopyReport {
     }
 }
 
-/// How far all tables together are.
+/// The progress of all tables together.
 #[derive(Default)]
 struct Watch {
     interruption: Interruption,
@@ -145,10 +145,10 @@ impl CopyWatch for Watch {
     }
 }
 
-/// What became of each table: its name, and its report or its exception.
+/// The result of each table: its name, and its report or its exception.
 type Results = Vec<(String, Option<CopyReport>, Option<Py<PyAny>>, Vec<String>)>;
 
-/// What a call asks for.
+/// The arguments of a call.
 struct Asked {
     source: String,
     destination: String,

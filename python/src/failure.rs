@@ -99,7 +99,7 @@ pub(crate) fn from_load(py: Python<'_>, error: LoadError) -> PyErr {
     raised
 }
 
-/// How far a load came that failed.
+/// The rows of a failed load that were committed or are in doubt.
 #[derive(Clone, Copy)]
 pub(crate) struct Told {
     rows_committed: u64,
@@ -107,12 +107,12 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Of a load under way.
+    /// Returns the counts of a load under way.
     pub(crate) fn committed(rows_committed: u64) -> Self {
         Self { rows_committed, rows_in_doubt: 0 }
     }
 
-    /// Of an error.
+    /// Returns the counts of an error.
     pub(crate) fn of(error: &LoadError) -> Self {
         Self { rows_committed: error.rows_committed, rows_in_doubt: error.rows_in_doubt }
     }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::failure;
 
-/// How often signals are looked at and progress is shown.
+/// The interval at which signals are checked and progress is shown.
 const PULSE: Duration = Duration::from_millis(100);
 
 /// The latest of something, handed from the thread that works to the one that shows it.

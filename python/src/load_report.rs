@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 use crate::pickled::pickled;
 
-/// What a load did, and where its time went. The four phases overlap, so their sum may exceed `seconds`.
+/// The report of a load, with the time of each phase. The four phases overlap, so their sum may exceed `seconds`.
 #[pyclass(frozen, get_all, module = "bulkwire")]
 pub(crate) struct LoadReport {
     /// Target table.
@@ -41,15 +41,15 @@ pub(crate) struct LoadReport {
     updated: Option<u64>,
     /// Rows that were there already and stay as they are.
     unchanged: Option<u64>,
-    /// How the stage came into the table: "switch", "rename" or "merge".
+    /// The way in which the stage came into the table: "switch", "rename" or "merge".
     published_by: Option<String>,
     /// Connections that loaded.
     writers: usize,
-    /// How often something was tried again.
+    /// The number of retries.
     retries: u64,
     /// Rows that an earlier run of the same load had committed.
     rows_committed_before: u64,
-    /// What kept the load from being faster; `None` for an upsert, and where nothing was left to load.
+    /// The limit of the load's speed; `None` for an upsert, and where nothing was left to load.
     limited_by: Option<String>,
 }
 
@@ -171,7 +171,7 @@ pickled!(LoadReport {
     limited_by,
 });
 
-/// What pickle calls.
+/// Rebuilds a report; pickle calls it.
 #[pyfunction]
 pub(crate) fn _load_report(fields: &Bound<'_, PyDict>) -> PyResult<LoadReport> {
     LoadReport::of_fields(fields)

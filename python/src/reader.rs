@@ -16,7 +16,7 @@ use rows::mapping::{Form, GuidForm, OffsetForm, ReadOptions, Scale7};
 use crate::failure;
 use crate::row_source::{Rows, Wanted};
 
-/// How often signals are looked at.
+/// The interval at which signals are checked.
 const PULSE: Duration = Duration::from_millis(100);
 
 /// A result that is being read. The connection is busy until it is read to its end or closed.
@@ -136,7 +136,8 @@ impl Reader {
     }
 }
 
-/// What `consume` makes of the reader's stream; an error of the stream as our own, whatever the consumer made of it.
+/// Returns the result of `consume` on the reader's stream. An error of the stream becomes our own, whatever the
+/// consumer made of it.
 fn consumed<'py>(
     reader: &Bound<'py, Reader>,
     consume: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,

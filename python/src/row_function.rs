@@ -78,7 +78,7 @@ impl Origins for Counted {
     }
 }
 
-/// What the function makes of a batch.
+/// Calls the function with a batch and returns its result.
 fn called(function: &Py<PyAny>, batch: RecordBatch) -> Result<RecordBatch, BoxError> {
     Python::attach(|py| {
         let batch = PyRecordBatch::new(batch).into_pyobject(py)?.into_any();

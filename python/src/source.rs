@@ -32,9 +32,9 @@ pub(crate) struct Source {
     pub(crate) schema: SchemaRef,
     /// The batches.
     pub(crate) batches: Batches,
-    /// Whether columns have names of their own; else they are matched by position.
+    /// True if columns have names of their own; else they are matched by position.
     pub(crate) has_names: bool,
-    /// Whether all values are text, whose types are a guess.
+    /// True if all values are text, whose types are a guess.
     pub(crate) is_text: bool,
     /// Bytes of a file, if that is known.
     pub(crate) bytes: Option<u64>,
@@ -90,7 +90,7 @@ pub(crate) fn measured(data: &Bound<'_, PyAny>) -> PyResult<Option<InferredSchem
     measured.map(Some).map_err(|error| failure::named(py, "SourceError", error.to_string()))
 }
 
-/// What data is called, and what it was: a file by its path and content, anything else by neither.
+/// Returns the name and the fingerprint of data: a file by its path and content, anything else by neither.
 pub(crate) fn identity(data: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
     let Some(location) = location_of(data)? else { return Ok(("data".to_owned(), String::new())) };
     let fingerprint = data.py().detach(|| formats::fingerprint(&location));
@@ -242,7 +242,7 @@ impl Iterator for Items {
     }
 }
 
-/// What an error of a reader is about, without Arrow's words for "somebody else's error".
+/// Returns the cause of a reader's error, without Arrow's words for "somebody else's error".
 fn cause(error: ArrowError) -> BoxedError {
     match error {
         ArrowError::ExternalError(cause) => cause,

@@ -16,10 +16,10 @@ use serde_json::{Map, Value, json};
 use crate::ExitStatus;
 use crate::interrupt::Commits;
 
-/// When the command began, if its events are written.
+/// The beginning of the command, if its events are written.
 static BEGAN: OnceLock<Instant> = OnceLock::new();
 
-/// What a line for people begins with, and the level that it stands for.
+/// The prefixes of lines for people, each of which is the name of a level.
 const LEVELS: [&str; 4] = ["error", "warning", "note", "hint"];
 
 /// Prints a line for people on standard error; with `--log-json`, the event `message`.
@@ -39,7 +39,7 @@ pub fn begin(verb: &str) {
     }
 }
 
-/// Whether events are written.
+/// Returns true if events are written.
 pub fn is_on() -> bool {
     BEGAN.get().is_some()
 }

@@ -33,21 +33,21 @@ pub enum Failure {
     Statement {
         /// The statement.
         statement: String,
-        /// What happened.
+        /// The error of the server or the connection.
         error: Box<load::Error>,
     },
-    /// What went wrong after the table had been emptied, as `--truncate` asks.
+    /// The command failed after the table had been emptied, as `--truncate` asks.
     #[error("{failure}")]
     Emptied {
         /// The table.
         table: String,
-        /// What happened then.
+        /// The failure after that.
         failure: Box<Failure>,
     },
     /// The connection was lost before the first row of a load was sent.
     #[error("{failure}")]
     Unbegun {
-        /// What happened.
+        /// The failure before the first row.
         failure: Box<Failure>,
     },
     /// An error while rows were loaded into a stage: the table is unchanged.
@@ -57,7 +57,7 @@ pub enum Failure {
         table: String,
         /// The stage, if it could not be dropped.
         left: Option<String>,
-        /// What happened.
+        /// The failure of the load.
         failure: Box<Failure>,
     },
     /// A stage could not be published.
@@ -65,7 +65,7 @@ pub enum Failure {
     Publish {
         /// The table.
         table: String,
-        /// What happened.
+        /// The error of the publication.
         error: Box<load::Error>,
     },
     /// A file does not fit its table; nothing was changed.
@@ -75,7 +75,7 @@ pub enum Failure {
         file: String,
         /// The table.
         table: String,
-        /// What does not fit.
+        /// The reason why the columns do not fit.
         error: Box<load::Error>,
     },
     /// A load ended early; says what it had committed.
@@ -87,9 +87,9 @@ pub enum Failure {
     /// Tables of a copy failed.
     #[error("{} of {tables} tables failed: {}", failures.len(), names(failures))]
     Tables {
-        /// How many there were.
+        /// The number of all tables.
         tables: usize,
-        /// Those that failed, with their names.
+        /// The failed tables, with their names.
         failures: Vec<(String, Box<FailedCopy>)>,
     },
     /// A file could not be read or written.
@@ -101,7 +101,7 @@ pub enum Failure {
     /// Standard output or input failed.
     #[error("standard {stream}: {source}")]
     Stream {
-        /// Which one.
+        /// The name of the stream.
         stream: &'static str,
         /// The system's words.
         source: io::Error,
@@ -154,7 +154,7 @@ pub enum Failure {
         /// The system's words.
         source: io::Error,
     },
-    /// What a run has done cannot be noted.
+    /// The journal of a run cannot be written.
     #[error(transparent)]
     Journal(package::journal::JournalError),
     /// This build of the program lacks a part.
@@ -176,7 +176,7 @@ pub enum Failure {
 pub struct FailedLoad {
     /// The file that was being loaded.
     pub file: String,
-    /// What happened.
+    /// The error of the load.
     pub error: load::LoadError,
     /// Line of the file in which the offending row starts, if that is known.
     pub line: Option<u64>,
@@ -254,7 +254,7 @@ impl Failure {
         }
     }
 
-    /// Whether it is unknown if the last batch or statement took effect.
+    /// Returns true if the last batch or statement may or may not have taken effect.
     pub fn is_in_doubt(&self) -> bool {
         match self {
             Failure::Load(load) => load.error.rows_in_doubt > 0,
@@ -308,14 +308,14 @@ impl Failure {
     }
 }
 
-/// Whether the connection, once made, was lost.
+/// Returns true if the connection was made and then lost.
 fn is_lost(error: &load::Error) -> bool {
     use load::retry::{Transient, transient};
     let is_made = !matches!(error, load::Error::Connect(_) | load::Error::Login(_));
     is_made && matches!(transient(error), Some(Transient::Connection | Transient::Silence))
 }
 
-/// What went wrong with a copy's endpoints before it began.
+/// Converts an error of a copy's endpoints before it began.
 impl From<CopyError> for Failure {
     fn from(error: CopyError) -> Self {
         match error {

@@ -14,7 +14,7 @@ use crate::event_log;
 /// Exit codes of an interrupted process are this plus the signal's number, as shells have it.
 const SIGNAL_EXIT_BASE: i32 = 128;
 
-/// What an interruption leaves behind.
+/// The effects that an interruption leaves behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
     /// Batches that the server has committed.
@@ -27,7 +27,7 @@ pub enum Left {
     Nothing,
 }
 
-/// How far the loads of this process are.
+/// The progress of the loads of this process.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rows {
     committed: u64,
@@ -114,7 +114,7 @@ fn told(rows: Rows) -> String {
     }
 }
 
-/// What an interruption would leave behind now.
+/// The effects that an interruption would leave behind now.
 static LEFT: Mutex<Left> = Mutex::new(Left::Nothing);
 
 /// Notes what an interruption leaves behind from now on.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often a bar without news is redrawn.
+/// The interval at which a bar without news is redrawn.
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A bar that fills with the bytes of a file, or only counts where the size is unknown.

@@ -29,11 +29,11 @@ struct Seen {
 /// Batches of a load that were logged alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
-    /// How many.
+    /// The number of batches.
     pub batches: i64,
     /// Rows of all of them.
     pub rows: i64,
-    /// Whether pages of rows were minimally logged.
+    /// True if pages of rows were minimally logged.
     pub minimal: bool,
     /// Recovery model.
     pub model: String,
@@ -76,7 +76,7 @@ impl CommitWatch for LoadWatch {
 }
 
 impl LoadWatch {
-    /// What the writers' sessions have said since this was asked last; most batches first.
+    /// Takes the reports of the writers' sessions since the last call; most batches first.
     pub fn take(&self) -> Vec<Logged> {
         let mut seen = self.lock();
         seen.last_load = seen.newest_load;

@@ -31,7 +31,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Whether the table holds as much as it may, and is to be written.
+    /// Returns true if the table has reached its limit and must be written.
     pub fn is_full(&self) -> bool {
         self.rows.len() >= HELD_ROWS || self.held_bytes >= HELD_BYTES
     }

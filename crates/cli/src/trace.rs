@@ -11,7 +11,7 @@ use crate::event_log;
 
 /// Names the level for commands without the flag, such as bcp.
 pub const LEVEL_VARIABLE: &str = "BULKWIRE_LOG";
-/// What the names of this project's crates begin with; others' events are left out.
+/// The prefix of this project's crates; the events of others are left out.
 const OWN: &str = "bulkwire";
 
 /// Writes events of this level and above to standard error.

@@ -87,7 +87,7 @@ pub enum StartError {
     Entra {
         /// The file of keys.
         path: PathBuf,
-        /// What is wrong with it.
+        /// A description of the mistake.
         reason: String,
     },
     /// A directory for bulk files does not exist or is not a directory.
@@ -106,16 +106,16 @@ const BLOCKING_THREADS_MIN: usize = 512;
 const KEEP_ALIVE_TIME: Duration = Duration::from_secs(30);
 /// From one such question to the next.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(1);
-/// How long stopping waits for a request that does not notice its cancellation.
+/// The longest wait at the server's end for a request that does not notice its cancellation.
 const STOP_TIME_MAX: Duration = Duration::from_millis(800);
-/// How long the last checkpoint is waited for beside such a request.
+/// The longest wait for the last checkpoint beside such a request.
 const CHECKPOINT_TIME_MAX: Duration = Duration::from_millis(800);
-/// How long stopping waits until such a request has let go of the data directory.
+/// The longest wait until such a request has let go of the data directory.
 const RELEASE_TIME_MAX: Duration = Duration::from_secs(10);
 /// From one look at its locks to the next.
 const RELEASE_PAUSE: Duration = Duration::from_millis(2);
 
-/// What checks access tokens by the keys of a file.
+/// Makes the verifier of access tokens from the keys of a file.
 fn verifier(settings: &Entra) -> Result<Verifier, StartError> {
     let unusable = |reason: String| StartError::Entra { path: settings.keys.clone(), reason };
     let file = fs::read(&settings.keys).map_err(|error| unusable(format!("cannot be read: {error}")))?;

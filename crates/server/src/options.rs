@@ -12,17 +12,17 @@ use crate::transport::CertificateSource;
 pub struct ServerOptions {
     /// Address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Where rows live.
+    /// The place of the rows.
     pub data: DataLocation,
     /// Scripts to run, in this order, before the first connection is taken.
     pub init: Vec<PathBuf>,
     /// The one login.
     pub user: String,
-    /// Its password.
+    /// The password of the administrator's login.
     pub password: Password,
     /// Certificate for TLS; `None` offers no TLS at all.
     pub certificate: Option<CertificateSource>,
-    /// What clients must agree to.
+    /// The encryption that clients must agree to.
     pub encryption: EncryptionPolicy,
     /// Read bulk loads and count their rows, but keep nothing.
     pub discard: bool,
@@ -36,56 +36,56 @@ pub struct ServerOptions {
     pub entra: Option<Entra>,
     /// A file of faults to inject, so that clients can test what they do about them.
     pub faults: Option<PathBuf>,
-    /// Where metrics and health are served over HTTP; `None`: nowhere. Port 0 takes a free one.
+    /// The address of metrics and health over HTTP; `None` serves neither. Port 0 takes a free one.
     pub metrics: Option<SocketAddr>,
     /// Limits of what clients can make the server hold.
     pub limits: Limits,
 }
 
-/// Which Kerberos tickets are accepted.
+/// The Kerberos tickets that are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kerberos {
     /// The file with the service's keys.
     pub keytab: PathBuf,
     /// The service's principal; any of the keytab if absent.
     pub service: Option<String>,
-    /// Who may log in: principals, in which `*` stands for any characters.
+    /// The principals that may log in; `*` stands for any characters.
     pub trusted: Vec<String>,
 }
 
 impl Kerberos {
-    /// Whether this principal may log in.
+    /// Returns true if this principal may log in.
     pub fn trusts(&self, principal: &str) -> bool {
         self.trusted.iter().any(|pattern| matches(pattern, principal))
     }
 }
 
-/// Which access tokens are accepted.
+/// The access tokens that are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entra {
     /// The file with the issuer's public keys: PEM, or a JSON Web Key Set.
     pub keys: PathBuf,
-    /// Who has signed the tokens, as they say.
+    /// The issuer that the tokens name.
     pub issuer: String,
-    /// What the tokens are for; one of these. Clients that ask are given the first.
+    /// The audiences of tokens, any of which is accepted. Clients that ask are given the first.
     pub audiences: Vec<String>,
-    /// Where clients get a token, if not at the issuer.
+    /// The address at which clients get a token, if not at the issuer.
     pub sign_in_url: Option<String>,
-    /// Who may log in: names of users and IDs of applications, in which `*` stands for any characters.
+    /// The names of users and IDs of applications that may log in; `*` stands for any characters.
     pub trusted: Vec<String>,
 }
 
 impl Entra {
-    /// What tokens for Azure SQL are for.
+    /// The audience of tokens for Azure SQL.
     pub const AUDIENCE: &str = "https://database.windows.net/";
 
-    /// Whether this user or application may log in.
+    /// Returns true if this user or application may log in.
     pub fn trusts(&self, name: &str) -> bool {
         self.trusted.iter().any(|pattern| matches(pattern, name))
     }
 }
 
-/// Whether a text is what a pattern says, in which `*` stands for any characters.
+/// Returns true if a text fits a pattern in which `*` stands for any characters.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };
@@ -98,21 +98,22 @@ fn matches(pattern: &str, text: &str) -> bool {
     text.ends_with(last)
 }
 
-/// Where a server keeps its rows.
+/// The place where a server keeps its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataLocation {
     /// A directory; created if missing.
     Directory {
-        /// Its path.
+        /// The path of the directory.
         path: PathBuf,
-        /// Whether commits wait for the disk. Without it a power cut can lose committed work (a killed process cannot).
+        /// True if commits wait for the disk. Without it a power cut can lose committed work (a killed process
+        /// cannot).
         sync: bool,
     },
     /// Memory: gone when the server stops.
     InMemory,
 }
 
-/// Which connections are accepted, by how they are encrypted.
+/// The connections that are accepted, by their encryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncryptionPolicy {
     /// The client chooses: none, login only, the whole session, or strict.
@@ -133,7 +134,7 @@ impl Password {
         Password(text.into())
     }
 
-    /// Whether there is nothing to compare with.
+    /// Returns true if the password is empty, so that nothing is compared.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -159,7 +160,7 @@ pub struct Limits {
     pub connections: usize,
     /// From accept to the end of login.
     pub login_timeout: Duration,
-    /// How long a refused login waits for its answer, so that guessing is slow.
+    /// The delay of the answer to a refused login, which slows down guessing.
     pub failed_login_delay: Duration,
     /// Largest request other than a bulk load, in bytes.
     pub message_bytes: usize,

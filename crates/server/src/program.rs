@@ -150,7 +150,7 @@ fn processors(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How standard error is written.
+/// The form of the lines on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
     /// For people.
@@ -159,7 +159,7 @@ enum LogFormat {
     Json,
 }
 
-/// What clients must agree to.
+/// The encryption that clients must agree to.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Encryption {
     /// No TLS is offered.

@@ -4,14 +4,14 @@ use super::expression::Expr;
 use super::names::ObjectName;
 use crate::sql_error::SqlError;
 
-/// One of them.
+/// A statement of administrators.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Administration {
     /// ALTER DATABASE.
     AlterDatabase {
-        /// Its name; None: CURRENT.
+        /// The name of the database; `None` for CURRENT.
         database: Option<String>,
-        /// What changes, in the order of the statement.
+        /// The changes, in the order of the statement.
         changes: Vec<DatabaseChange>,
     },
     /// CHECKPOINT.
@@ -33,7 +33,7 @@ pub enum Administration {
     },
 }
 
-/// What ALTER DATABASE changes.
+/// A change that ALTER DATABASE makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DatabaseChange {
     /// SET RECOVERY.
@@ -55,7 +55,7 @@ pub enum DatabaseChange {
     AddFiles {
         /// The files.
         files: Vec<FileSpec>,
-        /// Their group; None: the default.
+        /// The file group; `None` for the default.
         group: Option<String>,
     },
     /// MODIFY FILE.
@@ -75,7 +75,7 @@ pub enum DatabaseChange {
 /// GRANT, DENY or REVOKE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permission {
-    /// Which of them.
+    /// GRANT, DENY or REVOKE.
     pub verb: PermissionVerb,
     /// ON; None: the database or the server.
     pub securable: Option<(SecurableClass, ObjectName)>,
@@ -85,7 +85,7 @@ pub struct Permission {
     pub principals: Vec<String>,
 }
 
-/// What becomes of a permission.
+/// The effect on a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PermissionVerb {
     /// GRANT.
@@ -96,7 +96,7 @@ pub enum PermissionVerb {
     Revoke,
 }
 
-/// What a permission is about.
+/// The class of the securable that a permission is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecurableClass {
     /// A table, view, procedure, function, sequence or synonym.
@@ -114,7 +114,7 @@ pub enum SecurableClass {
 /// The clauses of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileSpec {
-    /// Its logical name.
+    /// The logical name of the file.
     pub name: String,
     /// FILENAME.
     pub file_name: Option<String>,
@@ -162,14 +162,14 @@ pub struct BackupLog {
 pub struct Dbcc {
     /// The word after DBCC, in upper case.
     pub command: String,
-    /// What stands in parentheses.
+    /// The arguments in parentheses.
     pub arguments: Vec<DbccArgument>,
     /// The options after WITH, in upper case, without values.
     pub options: Vec<String>,
 }
 
 impl Dbcc {
-    /// Whether an option is written.
+    /// Returns true if the option is written.
     pub fn has(&self, option: &str) -> bool {
         self.options.iter().any(|own| own == option)
     }

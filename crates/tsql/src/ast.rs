@@ -22,7 +22,7 @@ pub use super::module::{CreateMode, CreateModule, ModuleBody, ModuleWord, Sequen
 pub struct Statement {
     /// 1-based line in the batch.
     pub line: u32,
-    /// What it does.
+    /// The kind of the statement, with its parts.
     pub kind: StatementKind,
 }
 
@@ -65,7 +65,7 @@ pub enum StatementKind {
         table: ObjectName,
         /// WITH CHECK (true) or WITH NOCHECK (false), if written.
         check: Option<bool>,
-        /// What changes.
+        /// The change of the table.
         action: AlterAction,
     },
     /// CREATE INDEX.
@@ -81,7 +81,7 @@ pub enum StatementKind {
     },
     /// CREATE SCHEMA.
     CreateSchema {
-        /// Its name.
+        /// The name of the schema.
         name: String,
         /// The tables, views and permissions that the statement makes with it.
         elements: Vec<Statement>,
@@ -95,7 +95,7 @@ pub enum StatementKind {
     },
     /// CREATE DATABASE.
     CreateDatabase {
-        /// Its name.
+        /// The name of the database.
         name: String,
         /// COLLATE.
         collation: Option<String>,
@@ -117,14 +117,14 @@ pub enum StatementKind {
     CreateSequence {
         /// The sequence.
         name: ObjectName,
-        /// What was written.
+        /// The options as written.
         options: SequenceOptions,
     },
     /// ALTER SEQUENCE.
     AlterSequence {
         /// The sequence.
         name: ObjectName,
-        /// What was written.
+        /// The options as written.
         options: SequenceOptions,
     },
     /// CREATE SYNONYM.
@@ -133,12 +133,12 @@ pub enum StatementKind {
         name: ObjectName,
         /// The server of what it stands for, if that is another one than this.
         server: Option<String>,
-        /// What it stands for.
+        /// The object that the synonym stands for.
         target: ObjectName,
     },
     /// DROP of a view, procedure, function, sequence or synonym.
     DropModule {
-        /// Which kind.
+        /// The kind of the module.
         kind: ModuleWord,
         /// The objects, in order.
         names: Vec<ObjectName>,
@@ -175,9 +175,9 @@ pub enum StatementKind {
     If {
         /// The condition.
         condition: Expr,
-        /// When true.
+        /// The statement for a condition that is true.
         then: Box<Statement>,
-        /// When false or unknown.
+        /// The statement for a condition that is false or unknown.
         otherwise: Option<Box<Statement>>,
     },
     /// WHILE.
@@ -258,7 +258,7 @@ pub struct Insert {
     pub table_lock: bool,
     /// Columns, if listed.
     pub columns: Option<Vec<String>>,
-    /// Where the rows come from.
+    /// The source of the rows.
     pub source: InsertSource,
     /// OUTPUT.
     pub output: Option<Output>,
@@ -278,12 +278,12 @@ pub enum InsertSource {
 }
 
 impl Insert {
-    /// Whether it is a load of a file that fires no trigger.
+    /// Returns true for a load of a file that fires no trigger.
     pub fn ignores_triggers(&self) -> bool {
         self.from_file.ignore_triggers && self.reads_file()
     }
 
-    /// Whether its rows are those of a SELECT with OPENROWSET(BULK …) in its FROM.
+    /// Returns true if the rows come from a SELECT with OPENROWSET(BULK …) in its FROM.
     pub fn reads_file(&self) -> bool {
         fn reads_file(source: &TableSource) -> bool {
             match source {
@@ -313,7 +313,7 @@ pub struct OutputInto {
     pub items: Vec<SelectItem>,
     /// The table.
     pub table: ObjectName,
-    /// Its columns, if listed.
+    /// The columns of the table, if listed.
     pub columns: Option<Vec<String>>,
 }
 
@@ -322,7 +322,7 @@ pub struct OutputInto {
 pub struct Assignment {
     /// The variable with its `@`.
     pub variable: Option<String>,
-    /// What is written in front of the column: the table, perhaps with its schema.
+    /// The qualifier in front of the column: the table, perhaps with its schema.
     pub table: Vec<String>,
     /// The column.
     pub column: Option<String>,
@@ -381,7 +381,7 @@ pub struct Merge {
     pub top: Option<Top>,
     /// The table.
     pub target: ObjectName,
-    /// Its alias.
+    /// The alias of the target.
     pub alias: Option<String>,
     /// USING.
     pub source: TableSource,
@@ -398,15 +398,15 @@ pub struct Merge {
 /// WHEN … THEN.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeClause {
-    /// Which rows.
+    /// The rows that the clause is for.
     pub when: MergeWhen,
     /// AND.
     pub condition: Option<Expr>,
-    /// What becomes of them.
+    /// The action for those rows.
     pub action: MergeAction,
 }
 
-/// Which rows a WHEN clause is about.
+/// The rows that a WHEN clause is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeWhen {
     /// WHEN MATCHED.
@@ -417,7 +417,7 @@ pub enum MergeWhen {
     NotMatchedBySource,
 }
 
-/// What a WHEN clause does.
+/// The action of a WHEN clause.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MergeAction {
     /// UPDATE SET.
@@ -438,7 +438,7 @@ pub enum MergeAction {
 pub struct CreateTable {
     /// The table.
     pub name: ObjectName,
-    /// Its columns in order.
+    /// The columns of the table, in order.
     pub columns: Vec<ColumnClause>,
     /// Table constraints.
     pub constraints: Vec<ConstraintClause>,
@@ -452,7 +452,7 @@ pub struct CreateTable {
     pub scheme: Option<WrittenScheme>,
 }
 
-/// One column of CREATE TABLE.
+/// A column of CREATE TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnClause {
     /// Name.
@@ -497,7 +497,7 @@ pub struct SourceText {
 pub struct ConstraintClause {
     /// Name, if given.
     pub name: Option<String>,
-    /// What it demands.
+    /// The demand of the constraint.
     pub kind: ConstraintKind,
 }
 
@@ -527,7 +527,7 @@ pub enum ConstraintKind {
         columns: Vec<String>,
         /// The referenced table.
         table: ObjectName,
-        /// Its columns; empty for its primary key.
+        /// The columns of the referenced table; empty for its primary key.
         referenced: Vec<String>,
         /// ON DELETE.
         on_delete: ReferentialAction,
@@ -543,7 +543,7 @@ pub enum ConstraintKind {
     },
 }
 
-/// What happens to rows whose referenced row is deleted, or gets another key.
+/// The effect on rows whose referenced row is deleted, or gets another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum ReferentialAction {
     /// NO ACTION: the statement is refused.
@@ -579,7 +579,7 @@ impl ReferentialAction {
     }
 }
 
-/// What ALTER TABLE does.
+/// A change that ALTER TABLE makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AlterAction {
     /// ADD columns and constraints.
@@ -640,7 +640,7 @@ pub struct InsertBulk {
     pub hints: BulkHints,
 }
 
-/// One column of INSERT BULK.
+/// A column of INSERT BULK.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BulkColumn {
     /// Name.
@@ -728,7 +728,7 @@ pub struct Execute {
     pub arguments: Vec<Argument>,
 }
 
-/// One argument of EXEC.
+/// An argument of EXEC.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
     /// `@name =`, if written.

@@ -18,7 +18,7 @@ pub struct BulkInsert {
 pub struct BulkRowset {
     /// The file, as the statement names it.
     pub file: String,
-    /// What its rows are.
+    /// The form of the rows.
     pub contents: RowsetContents,
     /// The other options.
     pub options: BulkFileOptions,
@@ -29,9 +29,9 @@ pub struct BulkRowset {
 pub enum RowsetContents {
     /// The rows that a format file describes.
     Rows,
-    /// One `varbinary(max)`.
+    /// A single `varbinary(max)`.
     Blob,
-    /// One `varchar(max)` in the database's code page.
+    /// A single `varchar(max)` in the database's code page.
     Clob,
     /// One `nvarchar(max)`, from UTF-16 with a byte-order mark.
     NClob,
@@ -60,7 +60,7 @@ pub enum CodePageOption {
     Oem,
     /// No conversion.
     Raw,
-    /// This one.
+    /// The code page of this number.
     Number(u16),
 }
 

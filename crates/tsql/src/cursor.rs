@@ -8,9 +8,9 @@ use super::query::Query;
 pub enum CursorStatement {
     /// DECLARE name CURSOR FOR query.
     Declare {
-        /// Its name.
+        /// The name of the cursor.
         name: String,
-        /// What it is.
+        /// The query and the options of the cursor.
         declaration: CursorDeclaration,
     },
     /// DECLARE @v CURSOR.
@@ -19,7 +19,7 @@ pub enum CursorStatement {
     Assign {
         /// The variable.
         variable: String,
-        /// What it becomes.
+        /// The cursor that the variable gets.
         declaration: CursorDeclaration,
     },
     /// OPEN.
@@ -28,7 +28,7 @@ pub enum CursorStatement {
     Fetch {
         /// From where.
         cursor: CursorName,
-        /// Which row.
+        /// The row to fetch.
         direction: FetchDirection,
         /// Variables that take the columns; None shows the row.
         into: Option<Vec<String>>,
@@ -52,7 +52,7 @@ pub struct CursorDeclaration {
     pub query: Query,
 }
 
-/// How a statement names a cursor.
+/// The name of a cursor in a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CursorName {
     /// GLOBAL was written.
@@ -61,7 +61,7 @@ pub struct CursorName {
     pub name: String,
 }
 
-/// Which row FETCH wants.
+/// The row that FETCH asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FetchDirection {
     /// NEXT.

@@ -184,7 +184,7 @@ messages! {
     DEFINITION_CHANGED [1]: 3961, 16, 1, "Snapshot isolation transaction failed in database '{}' because the object accessed by the statement has been modified by a DDL statement in another concurrent transaction since the start of this transaction. It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to inconsistency if mixed with snapshot isolation.";
     /// A definition is to be changed within a transaction under SNAPSHOT.
     DEFINITION_UNDER_SNAPSHOT [1]: 3964, 16, 1, "Transaction failed in database '{}' because this DDL statement is not allowed inside a snapshot isolation transaction. Since metadata is not versioned, a metadata change can lead to inconsistency if mixed within snapshot isolation.";
-    /// What the client sends cannot be read.
+    /// The bytes from the client cannot be read.
     MALFORMED_STREAM [1]: 4002, 20, 1, "The incoming tabular data stream (TDS) protocol stream is incorrect: {}.";
     /// A qualified name that binds to nothing.
     UNBOUND_IDENTIFIER [1]: 4104, 16, 1, "The multi-part identifier \"{}\" could not be bound.";

@@ -159,7 +159,7 @@ pub struct Frame {
     pub end: FrameBound,
 }
 
-/// One end of a frame.
+/// A bound of a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameBound {
     /// UNBOUNDED PRECEDING.

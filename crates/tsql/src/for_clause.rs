@@ -25,7 +25,7 @@ pub struct ForJson {
 /// FOR XML.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForXml {
-    /// How rows become elements.
+    /// The mapping of rows to elements.
     pub shape: XmlShape,
     /// ELEMENTS: columns become elements rather than attributes.
     pub elements: bool,

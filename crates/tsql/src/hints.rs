@@ -2,7 +2,7 @@
 
 use crate::sql_error::SqlError;
 
-/// One hint.
+/// A hint of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum TableHint {
@@ -68,12 +68,12 @@ impl TableHint {
         known.map(|(_, hint)| *hint)
     }
 
-    /// Whether a word is a hint of any kind.
+    /// Returns true if a word is a hint of any kind.
     pub fn is_hint(word: &str) -> bool {
         Self::of(word).is_some() || Self::is_of_plan(word)
     }
 
-    /// Whether a word is a hint about plans.
+    /// Returns true if a word is a hint about plans.
     pub fn is_of_plan(word: &str) -> bool {
         OF_PLANS.iter().any(|name| name.eq_ignore_ascii_case(word))
     }
@@ -85,29 +85,29 @@ impl TableHints {
         self.0 |= hint as u16;
     }
 
-    /// Those of both.
+    /// Returns the union of two sets of hints.
     pub fn with(self, other: TableHints) -> TableHints {
         TableHints(self.0 | other.0)
     }
 
-    /// Whether a hint is given.
+    /// Returns true if a hint is given.
     pub fn has(self, hint: TableHint) -> bool {
         self.0 & hint as u16 != 0
     }
 
-    /// Whether at least one of several hints is given.
+    /// Returns true if at least one of several hints is given.
     pub fn has_any(self, hints: &[TableHint]) -> bool {
         hints.iter().any(|hint| self.has(*hint))
     }
 
-    /// Whether reading a table with these hints may wait, or skips rows.
+    /// Returns true if reading a table with these hints may wait, or skips rows.
     pub fn changes_reading(self) -> bool {
         use TableHint::{NoWait, Page, ReadCommitted, ReadUncommitted, Row};
         let [a, b, c, d, e] = [NoWait, Page, ReadCommitted, ReadUncommitted, Row].map(|hint| hint as u16);
         self.0 & !(a | b | c | d | e) != 0
     }
 
-    /// Whether a change of rows with these hints locks the table as a whole.
+    /// Returns true if a change of rows with these hints locks the table as a whole.
     pub fn locks_target(self) -> bool {
         use TableHint::{RepeatableRead, Serializable, Table, TableExclusive};
         self.has_any(&[RepeatableRead, Serializable, Table, TableExclusive])

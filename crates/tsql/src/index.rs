@@ -38,11 +38,11 @@ pub struct AlterIndex {
     pub name: Option<String>,
     /// Table.
     pub table: ObjectName,
-    /// What to do.
+    /// The change of the index.
     pub action: IndexAction,
 }
 
-/// What ALTER INDEX does.
+/// A change that ALTER INDEX makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum IndexAction {
     /// REBUILD, which also enables a disabled index.

@@ -33,7 +33,7 @@ impl Keyword {
         }
     }
 
-    /// Whether the word is reserved.
+    /// Returns true if the word is reserved.
     pub fn is_reserved(self) -> bool {
         (self as usize) < RESERVED
     }
@@ -46,7 +46,7 @@ impl Keyword {
 
 /// Places of the hash table: a few times as many as there are words, so that most names end at an empty one.
 const SLOTS: usize = 2048;
-/// What an empty place holds: no word has the number.
+/// The mark of an empty place: no word has this number.
 const EMPTY: u16 = u16::MAX;
 
 /// Numbers of words at the places of their hashes, or behind.

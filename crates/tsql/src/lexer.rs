@@ -9,16 +9,16 @@ use crate::errors;
 use crate::keywords::Keyword;
 use crate::sql_error::SqlError;
 
-/// One token and where it stands.
+/// A token and its place in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
-    /// What it is.
+    /// The kind of the token.
     pub kind: TokenKind,
     /// The keyword, if an unquoted word is one.
     pub keyword: Option<Keyword>,
     /// First byte in the text.
     pub start: usize,
-    /// One past the last byte.
+    /// The offset behind the last byte.
     pub end: usize,
     /// 1-based line.
     pub line: u32,
@@ -37,7 +37,7 @@ pub enum TokenKind {
     Text {
         /// The characters between the quotes.
         value: String,
-        /// Whether it had the `N` prefix.
+        /// True if the text had the `N` prefix.
         unicode: bool,
     },
     /// Digits only.
@@ -176,7 +176,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whether the byte before is the end of a name, so that `.` is a separator (`t.1` is none, `a..b` is).
+    /// Returns true if the byte before ends a name, so that `.` is a separator: not in `t.1`, but in `a..b`.
     fn after_name(&self) -> bool {
         let before = self.at.checked_sub(1).and_then(|at| self.bytes.get(at)).copied().unwrap_or(b' ');
         before.is_ascii_alphanumeric() || matches!(before, b']' | b'"' | b'_' | b'.')
@@ -344,7 +344,8 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// What the tokens so far end in: `SET … QUOTED_IDENTIFIER … ON` changes how the rest of the batch is read.
+/// Returns the value of a `SET … QUOTED_IDENTIFIER … ON` or `OFF` that ends here. It changes how the rest of the
+/// batch is read.
 fn quoted_identifier_set(tokens: &[Token]) -> Option<bool> {
     let (last, before) = tokens.split_last()?;
     let on = match last.keyword? {

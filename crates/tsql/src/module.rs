@@ -39,9 +39,9 @@ pub enum CreateMode {
 pub struct CreateModule {
     /// CREATE or ALTER.
     pub mode: CreateMode,
-    /// Its name.
+    /// The name of the object.
     pub name: ObjectName,
-    /// What it is.
+    /// The kind of the object, with its parts.
     pub body: ModuleBody,
     /// The whole batch, as the catalogue keeps it.
     pub text: String,
@@ -54,7 +54,7 @@ pub enum ModuleBody {
     View {
         /// Column names, if listed.
         columns: Option<Vec<String>>,
-        /// Its query.
+        /// The query of the view.
         query: Box<Query>,
         /// WITH CHECK OPTION.
         check: bool,
@@ -63,7 +63,7 @@ pub enum ModuleBody {
     Procedure {
         /// Parameters.
         parameters: Vec<Declaration>,
-        /// Its statements.
+        /// The statements of the procedure.
         statements: Vec<Statement>,
     },
     /// A function that returns a value.
@@ -72,14 +72,14 @@ pub enum ModuleBody {
         parameters: Vec<Declaration>,
         /// Type of the value.
         returns: SqlType,
-        /// Its statements.
+        /// The statements of the function.
         statements: Vec<Statement>,
     },
     /// A function that is a query.
     InlineFunction {
         /// Parameters.
         parameters: Vec<Declaration>,
-        /// Its query.
+        /// The query of the function.
         query: Box<Query>,
     },
     /// A function whose statements fill a table variable.
@@ -88,7 +88,7 @@ pub enum ModuleBody {
         parameters: Vec<Declaration>,
         /// The table variable.
         result: CreateTable,
-        /// Its statements.
+        /// The statements of the function.
         statements: Vec<Statement>,
     },
     /// A trigger.
@@ -97,14 +97,14 @@ pub enum ModuleBody {
         table: ObjectName,
         /// INSTEAD OF rather than AFTER.
         instead: bool,
-        /// What fires it.
+        /// The events that fire the trigger.
         events: TriggerEvents,
-        /// Its statements.
+        /// The statements of the trigger.
         statements: Vec<Statement>,
     },
 }
 
-/// What fires a trigger.
+/// The events that fire a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct TriggerEvents {
     /// INSERT.

@@ -1,6 +1,6 @@
 //! Names of objects; they compare without regard to case, as under the server's default collation.
 
-/// Whether two names are the same.
+/// Returns true if two names are the same, ignoring case.
 pub fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
 }
@@ -22,22 +22,22 @@ impl ObjectName {
         ObjectName { database: None, schema: None, name: name.into() }
     }
 
-    /// Whether it names a temporary object.
+    /// Returns true for the name of a temporary object.
     pub fn is_temporary(&self) -> bool {
         self.name.starts_with('#')
     }
 
-    /// Whether it names a `##` object, which all sessions see.
+    /// Returns true for a `##` object, which all sessions see.
     pub fn is_global(&self) -> bool {
         self.name.starts_with("##")
     }
 
-    /// Whether it names a `#` object of the session's own.
+    /// Returns true for a `#` object of the session's own.
     pub fn is_session_own(&self) -> bool {
         self.is_temporary() && !self.is_global()
     }
 
-    /// Whether it names a table variable.
+    /// Returns true for the name of a table variable.
     pub fn is_variable(&self) -> bool {
         self.schema.is_none() && self.name.starts_with('@')
     }

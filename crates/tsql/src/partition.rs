@@ -31,7 +31,7 @@ pub enum PartitionStatement {
     CreateScheme {
         /// The scheme.
         name: String,
-        /// Its function.
+        /// The partition function of the scheme.
         function: String,
         /// ALL.
         all: bool,
@@ -117,7 +117,7 @@ impl LockEscalation {
         }
     }
 
-    /// Whether it is TABLE.
+    /// Returns true for TABLE.
     pub fn is_default(&self) -> bool {
         *self == LockEscalation::Table
     }

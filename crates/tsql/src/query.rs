@@ -54,14 +54,14 @@ impl Query {
     }
 }
 
-/// One name of WITH.
+/// A common table of WITH.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommonTable {
     /// Name.
     pub name: String,
     /// Column names, if listed.
     pub columns: Option<Vec<String>>,
-    /// Its query.
+    /// The query of the table.
     pub query: Query,
 }
 
@@ -74,7 +74,7 @@ pub enum QueryBody {
     Nested(Box<Query>),
     /// UNION, EXCEPT, INTERSECT.
     Set {
-        /// Which.
+        /// UNION, EXCEPT or INTERSECT.
         operator: SetOperator,
         /// UNION ALL.
         all: bool,
@@ -96,7 +96,7 @@ pub enum SetOperator {
     Intersect,
 }
 
-/// One SELECT.
+/// A single SELECT, without ORDER BY.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Select {
     /// DISTINCT.
@@ -124,7 +124,7 @@ pub struct Select {
 /// TOP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Top {
-    /// How many.
+    /// The number of rows.
     pub count: Expr,
     /// PERCENT.
     pub percent: bool,
@@ -132,7 +132,7 @@ pub struct Top {
     pub with_ties: bool,
 }
 
-/// One item of a select list.
+/// An item of a select list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SelectItem {
     /// `*` or `t.*` (the qualifier's parts).
@@ -141,7 +141,7 @@ pub enum SelectItem {
     Value {
         /// The expression.
         expr: Expr,
-        /// Its alias, if any.
+        /// The alias, if any.
         alias: Option<String>,
     },
     /// `@v = expr`.
@@ -153,10 +153,10 @@ pub enum SelectItem {
     },
 }
 
-/// One item of ORDER BY.
+/// An item of ORDER BY.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderItem {
-    /// What to order by; an integer literal is a position in the select list.
+    /// The expression to order by; an integer literal is a position in the select list.
     pub expr: Expr,
     /// DESC.
     pub descending: bool,
@@ -167,7 +167,7 @@ pub struct OrderItem {
 pub enum TableSource {
     /// A named table, view or common table.
     Table {
-        /// Its name.
+        /// The name of the table.
         name: ObjectName,
         /// Alias.
         alias: Option<String>,
@@ -185,7 +185,7 @@ pub enum TableSource {
     },
     /// A derived table.
     Derived {
-        /// Its query.
+        /// The query of the derived table.
         query: Box<Query>,
         /// Alias.
         alias: String,
@@ -203,7 +203,7 @@ pub enum TableSource {
     },
     /// A table-valued function.
     Function {
-        /// Its name.
+        /// The name of the function.
         name: ObjectName,
         /// Arguments.
         arguments: Vec<Expr>,
@@ -216,7 +216,7 @@ pub enum TableSource {
     },
     /// PIVOT.
     Pivot {
-        /// What is turned.
+        /// The table whose rows are turned into columns.
         source: Box<TableSource>,
         /// The aggregate.
         aggregate: FunctionCall,
@@ -229,7 +229,7 @@ pub enum TableSource {
     },
     /// UNPIVOT.
     Unpivot {
-        /// What is turned.
+        /// The table whose columns are turned into rows.
         source: Box<TableSource>,
         /// The new column of values.
         value: String,
@@ -242,7 +242,7 @@ pub enum TableSource {
     },
     /// A join.
     Join {
-        /// Which.
+        /// The kind of the join.
         kind: JoinKind,
         /// Left side.
         left: Box<TableSource>,
@@ -260,7 +260,7 @@ pub struct JsonColumn {
     pub name: String,
     /// Type.
     pub sql_type: SqlType,
-    /// Where it is; None is under its own name.
+    /// The path of the value; `None` takes the column's own name.
     pub path: Option<String>,
     /// AS JSON: an object or array as it is written.
     pub as_json: bool,

@@ -22,18 +22,19 @@ pub struct SqlError {
     pub line: u32,
     /// The procedure that it was raised in; empty for a batch.
     pub procedure: String,
-    /// Where in the server's code it was raised, if it is a defect of the server: for its log, not for clients.
+    /// The place in the server's code that raised it, for a defect of the server. The log shows it, clients do not
+    /// see it.
     pub origin: Option<&'static Location<'static>>,
-    /// How far it reaches, where that is known already.
+    /// The reach of the error, if it is known already.
     pub reach: Option<Reach>,
     /// The statement that raised it has dealt with the transaction, and a TRY further out is to catch it.
     pub is_dealt_with: bool,
 }
 
-/// How far an error reaches beyond what failed.
+/// The reach of an error beyond the part that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
-    /// Its statement alone.
+    /// The statement alone.
     Statement,
     /// The batch, procedure or text that the statement stands in; the caller goes on.
     Scope,
@@ -154,7 +155,7 @@ impl SqlError {
         Self { class: 20, ..self }
     }
 
-    /// Whether this is [`errors::CANCELLED`].
+    /// Returns true for [`errors::CANCELLED`].
     pub fn is_cancelled(&self) -> bool {
         self.number == errors::CANCELLED.number
     }
@@ -164,7 +165,7 @@ impl SqlError {
         errors::BEING_RECOVERED.with([if database.is_empty() { "master" } else { database }])
     }
 
-    /// Whether this is [`errors::ROWS_CHANGED`].
+    /// Returns true for [`errors::ROWS_CHANGED`].
     pub fn is_rows_changed(&self) -> bool {
         self.number == errors::ROWS_CHANGED.number
     }
@@ -181,7 +182,7 @@ impl SqlError {
         errors::DEFINITION_CHANGED.with([database])
     }
 
-    /// Whether the error ends the transaction: that of a deadlock's victim, or of what SNAPSHOT does not allow.
+    /// Returns true if the error ends the transaction: a deadlock's victim, or a violation of SNAPSHOT.
     pub fn ends_transaction(&self) -> bool {
         matches!(self.number, 1205 | 3951 | 3952 | 3960 | 3961 | 3964)
     }
@@ -199,7 +200,7 @@ impl SqlError {
     }
 }
 
-/// Which kind of key a duplicate was found in; decides between 2627 and 2601.
+/// The kind of key with a duplicate, which decides between 2627 and 2601.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
     /// PRIMARY KEY constraint.

@@ -10,25 +10,25 @@ use super::names::ObjectName;
 pub struct CreateType {
     /// The type.
     pub name: ObjectName,
-    /// What it is.
+    /// The definition of the type.
     pub body: TypeBody,
 }
 
-/// What CREATE TYPE makes.
+/// The definition that CREATE TYPE makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TypeBody {
     /// FROM.
     Alias {
         /// The base type.
         sql_type: SqlType,
-        /// Whether columns may be NULL that say nothing else.
+        /// True if columns may be NULL unless they say otherwise.
         nullable: bool,
     },
     /// AS TABLE.
     Table(CreateTable),
 }
 
-/// What stands in the place of the assembly of a type that is not looked up yet; no assembly is called so.
+/// The text in place of the assembly, until the type is looked up; no assembly has this name.
 const NAMED: &str = "?";
 
 /// A type of which only the name is known.

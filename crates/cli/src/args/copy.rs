@@ -44,18 +44,18 @@ pub struct CopyArgs {
 }
 
 impl CopyArgs {
-    /// Whether rows go to SQL Server, which commits them batch by batch.
+    /// Returns true if rows go to SQL Server, which commits them batch by batch.
     pub fn loads_server(&self) -> bool {
         let scheme = self.destination.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
         scheme.is_some_and(|scheme| scheme == "mssql" || scheme == "sqlserver")
     }
 }
 
-/// How a report is printed.
+/// The form of the printed report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportForm {
     /// For people, on standard error.
     Text,
-    /// One object, on standard output.
+    /// A JSON object, on standard output.
     Json,
 }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::Command;
 
-/// What standard error is for.
+/// The use of standard error.
 #[derive(Debug, Args)]
 pub struct EventArgs {
     /// Write what happens as a JSON object a line on standard error, in place of plan, progress and report: docs/events.md

@@ -7,12 +7,12 @@ use super::ConnectionOptions;
 /// `bulkwire loads`.
 #[derive(Debug, Args)]
 pub struct LoadsArgs {
-    /// What to do.
+    /// The action on the recorded loads.
     #[command(subcommand)]
     pub action: LoadsAction,
 }
 
-/// What to do with the loads that the database has recorded.
+/// The actions on the loads that the database has recorded.
 #[derive(Debug, Subcommand)]
 pub enum LoadsAction {
     /// List the recorded loads, the latest first, and stages that belong to none of them
@@ -36,13 +36,13 @@ pub struct LoadsListArgs {
 /// A load of the list.
 #[derive(Debug, Args)]
 pub struct LoadsNamedArgs {
-    /// Its name
+    /// The name of the load
     pub load_id: String,
     #[command(flatten)]
     pub place: LedgerArgs,
 }
 
-/// Where the notes are.
+/// The place of the ledger.
 #[derive(Debug, Args)]
 pub struct LedgerArgs {
     #[command(flatten)]

@@ -37,7 +37,7 @@ pub struct Arguments {
     /// Trace connections, requests and errors on standard error, down to this level: off, error, warn, info, debug or trace
     #[arg(long, global = true, value_name = "LEVEL", env = trace::LEVEL_VARIABLE, default_value = "off", help_heading = "Log")]
     pub log_level: LevelFilter,
-    /// What to do.
+    /// The verb of the command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -230,7 +230,7 @@ pub struct BcpArgs {
     pub arguments: Vec<String>,
 }
 
-/// What `query` prints.
+/// The form of the results of `query`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
     /// Aligned columns.

@@ -60,12 +60,12 @@ pub struct RunArgs {
 /// `bulkwire package`.
 #[derive(Debug, Args)]
 pub struct PackageArgs {
-    /// What to do.
+    /// The action on packages.
     #[command(subcommand)]
     pub action: PackageAction,
 }
 
-/// What to do with packages.
+/// The actions on packages.
 #[derive(Debug, Subcommand)]
 pub enum PackageAction {
     /// Find the mistakes of packages before anything runs

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// What is forecast and reported.
+/// The forecasts and reports to make.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Say how many pages, how much log and how much time the load takes, and stop with --dry-run, or say with --report what it took. The

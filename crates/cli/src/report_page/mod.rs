@@ -22,7 +22,7 @@ const RETRIES_SHOWN: usize = 50;
 /// Parts that the time of a load is divided into at most, for its throughput.
 const PARTS: usize = 60;
 
-/// What is reported of one load.
+/// The contents of the report about one load.
 pub struct Section<'a> {
     /// Files.
     pub name: &'a str,
@@ -32,11 +32,11 @@ pub struct Section<'a> {
     pub writers: Option<(usize, String)>,
     pub retries: &'a [RetryNote],
     pub refused: u64,
-    /// How batches were logged, where the server tells.
+    /// The logging of batches, where the server reports it.
     pub logging: Vec<String>,
 }
 
-/// What goes into the page so far; the command has one.
+/// The contents of the page so far; the command has one page.
 static BODIES: Mutex<Vec<Body>> = Mutex::new(Vec::new());
 
 /// Looks whether the page can be written, before anything is loaded.

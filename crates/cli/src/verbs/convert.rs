@@ -86,7 +86,7 @@ fn spec(
     Ok(FileSpec { location, format, compression })
 }
 
-/// Where refused rows go; nothing if the first one is to end the conversion.
+/// Opens the file of refused rows; `None` if the first one ends the conversion.
 fn rejects(arguments: &ConvertArgs) -> Result<Option<Rejects>, Failure> {
     if arguments.rejects.is_none() && arguments.max_errors.is_none() {
         return Ok(None);

@@ -15,7 +15,7 @@ use crate::connection::response_writer::ResponseWriter;
 use crate::options::Entra;
 use crate::transport::Transport;
 
-/// What came of a sign-in.
+/// The outcome of a sign-in.
 pub(super) enum Outcome {
     /// The token names this user or application.
     Known(String),

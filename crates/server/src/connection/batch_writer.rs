@@ -17,12 +17,12 @@ use crate::serving::STACK_BYTES;
 /// A larger batch is written before the next is decoded.
 const AWAY_BYTES_MAX: usize = 32 << 20;
 
-/// What the thread of a writer needs of its session.
+/// The parts of the session that the writer's thread needs.
 #[derive(Debug, Clone)]
 pub(super) struct WriterContext {
     /// The runtime for functions that constraints call.
     pub threads: Handle,
-    /// What the session waits for.
+    /// The wait counters of the session.
     pub waits: Arc<SessionWaits>,
 }
 

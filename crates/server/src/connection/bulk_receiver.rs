@@ -28,10 +28,11 @@ const CHUNKS_QUEUED: usize = 1;
 const PIECE_BYTES: usize = 16 << 10;
 /// Bytes of a piece first tried when a row straddles two pieces.
 const STRADDLE_BYTES: usize = 512;
-/// Where a row has come to this length, all of a piece is tried at once: it would be looked at too often.
+/// The length of an incomplete row from which it is decoded only once all of a piece is here. Trying after each
+/// packet would look at it too often.
 const LONG_ROW_BYTES: usize = 16 << 10;
 
-/// What becomes of the rows.
+/// Takes the rows of a load.
 pub(crate) trait RowSink: Send + 'static {
     /// The stream's columns, before any row.
     fn columns(&mut self, columns: &[Column]) -> Result<(), SqlError>;
@@ -50,7 +51,7 @@ pub(crate) trait RowSink: Send + 'static {
     fn finish(self: Box<Self>) -> Result<u64, SqlError>;
 }
 
-/// How a bulk message ended.
+/// The end of a bulk message.
 pub(crate) struct Received {
     /// The result of the load.
     pub outcome: BulkOutcome,
@@ -60,7 +61,7 @@ pub(crate) struct Received {
     pub complete: bool,
 }
 
-/// What became of the rows of a bulk message.
+/// The outcome of a bulk message's rows.
 pub(crate) enum BulkOutcome {
     /// All rows were taken.
     Loaded {
@@ -73,7 +74,7 @@ pub(crate) enum BulkOutcome {
     Cancelled,
 }
 
-/// What a load needs besides its bytes.
+/// The settings of a load besides its bytes.
 pub(crate) struct Load<F> {
     /// Makes the sink, on the rows' thread: it may have to wait for a lock.
     pub sink: F,
@@ -83,7 +84,7 @@ pub(crate) struct Load<F> {
     pub cancellation: Cancellation,
     /// Largest row in bytes.
     pub row_max_bytes: usize,
-    /// What the session waits for.
+    /// The wait counters of the session.
     pub waits: Arc<SessionWaits>,
 }
 
@@ -331,7 +332,7 @@ impl ChunkedStream {
     }
 }
 
-/// What follows the first `consumed` bytes. A row that is lost here must not be counted as loaded.
+/// Returns the bytes after the first `consumed`. A row that is lost here must not be counted as loaded.
 pub(super) fn after(bytes: &[u8], consumed: usize) -> Result<&[u8], SqlError> {
     bytes.get(consumed..).ok_or_else(beyond)
 }

@@ -6,7 +6,7 @@ use tds::type_info::TypeInfo;
 /// The assembly that the classes are in, of the version that every server since 2012 names.
 const ASSEMBLY: &str =
     "Microsoft.SqlServer.Types, Version=11.0.0.0, Culture=neutral, PublicKeyToken=89845dcd8080cc91";
-/// What a hierarchyid takes at most.
+/// The largest size of a hierarchyid.
 const HIERARCHYID_BYTES: u32 = 892;
 
 /// Completes the description of a column or value, as a session in `database` sees it.

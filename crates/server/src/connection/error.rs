@@ -75,12 +75,12 @@ impl ConnectionError {
         Some(SqlError::new(8016, 16, 1, text))
     }
 
-    /// Whether the log has it already.
+    /// Returns true if the log has the error already.
     pub fn is_told(&self) -> bool {
         matches!(self, ConnectionError::LoginRefused(_))
     }
 
-    /// Whether the server is at fault.
+    /// Returns true if the server is at fault.
     pub fn is_own(&self) -> bool {
         matches!(self, ConnectionError::Encode(_) | ConnectionError::Lost(_) | ConnectionError::Row(_))
     }

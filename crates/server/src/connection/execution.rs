@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::{Instrument, Span};
 
-/// What runs, and gives the session back.
+/// The running request, which gives the session back at its end.
 pub(super) type Work = Pin<Box<dyn Future<Output = Session> + Send>>;
 
 /// Runs a request on a thread of `threads`. Dropping the returned handle ends the request early.

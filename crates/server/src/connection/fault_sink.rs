@@ -20,7 +20,7 @@ use crate::transport::LineControl;
 /// From one look at the cancellation to the next.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What the rows of a load go through.
+/// Applies injected faults to the rows of a load.
 pub(super) struct FaultSink {
     paces: Arc<Mutex<Vec<Pace>>>,
     /// After so many rows what happens, and what the log says of it.

@@ -27,17 +27,17 @@ pub(super) struct FaultyLine {
     control: Arc<LineControl>,
 }
 
-/// What becomes of a request.
+/// The course of a request under faults.
 pub(super) enum Course {
     /// It is executed; its answer is sent after a delay.
     Goes(Duration),
     /// It is executed; its answer is not sent.
     Unanswered(Loss),
-    /// It is not done.
+    /// The request is not executed.
     NotDone(Loss),
 }
 
-/// What comes instead of an answer.
+/// The event that replaces an answer.
 pub(super) enum Loss {
     Error(Failure),
     Cut(Ending),
@@ -163,7 +163,7 @@ fn text_of_call(call: &RpcRequest) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether the word COMMIT is in the text.
+/// Returns true if the text has the word COMMIT.
 fn commits(text: &str) -> bool {
     let mut words = text.split(|character: char| !character.is_alphanumeric() && character != '_');
     words.any(|word| word.eq_ignore_ascii_case("commit"))

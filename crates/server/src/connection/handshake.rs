@@ -118,7 +118,7 @@ pub(super) async fn open(
     log_in(transport, conversation, *login, shared, instance, peer).await
 }
 
-/// What is offered to clients before they log in.
+/// Returns the encryption and sign-in that clients are offered before they log in.
 fn offer(shared: &Front) -> Offer {
     let strict_only = shared.options.encryption == EncryptionPolicy::Strict;
     let encryption = match (&shared.identity, shared.options.encryption) {
@@ -129,14 +129,14 @@ fn offer(shared: &Front) -> Offer {
     Offer { encryption, strict_only, access_tokens: shared.verifier.is_some() }
 }
 
-/// Who is at the other end.
+/// The client at the other end.
 struct Peer {
     /// The client's end and the server's.
     ends: (SocketAddr, SocketAddr),
     spid: u16,
-    /// Whether LOGIN7 was, which is not yet to say that the rest is.
+    /// True if LOGIN7 was encrypted; the packets after it may be in the clear.
     login_was_encrypted: bool,
-    /// What binds a ticket to the TLS session.
+    /// The channel binding, which ties a ticket to the TLS session.
     binding: Option<Vec<u8>>,
     broken: Broken,
     faults: Option<FaultyLine>,
@@ -173,7 +173,7 @@ impl<'a> Proof<'a> {
     }
 }
 
-/// What a client says it is, checked.
+/// The identity that a client claims, after its check.
 enum Claim {
     /// It is this user. The token goes before the answer to the login.
     Proven { user: String, token: Vec<u8> },

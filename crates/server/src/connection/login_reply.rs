@@ -22,7 +22,7 @@ use crate::connection::response_writer::ResponseWriter;
 pub(super) const PROGRAM_VERSION: ProgramVersion =
     ProgramVersion { major: 16, minor: 0, build: 1000, sub_build: 0 };
 
-/// What real servers call themselves in LOGINACK: drivers compare it. The honest name is in @@VERSION.
+/// The program name of real servers in LOGINACK, which drivers compare. The honest name is in @@VERSION.
 const PROGRAM_NAME: &str = "Microsoft SQL Server\0\0";
 /// The newest version of the vector feature: the one with half precision.
 const VECTOR_VERSION_MAX: u8 = 2;
@@ -30,12 +30,12 @@ const VECTOR_VERSION_MAX: u8 = 2;
 pub(super) const NO_DATABASE: i32 = 4060;
 const LANGUAGE: &str = "us_english";
 
-/// Whether the client asked for ODBC's session defaults.
+/// Returns true if the client asked for ODBC's session defaults.
 pub(super) fn asks_for_odbc(login: &Login7) -> bool {
     login.option_flags2 & option_flags2::ODBC != 0
 }
 
-/// Whether a language that a client asks for is the one of this server.
+/// Returns true if the requested language is the one of this server.
 pub(super) fn speaks(language: &str) -> bool {
     ["", LANGUAGE, "English"].iter().any(|known| known.eq_ignore_ascii_case(language.trim()))
 }

@@ -28,12 +28,12 @@ pub(crate) struct PacketReader<R> {
 #[derive(Debug, Default)]
 pub(crate) struct ReceivedRows {
     bytes: Vec<u8>,
-    /// Where rows are in the bytes, between the headers of packets.
+    /// The ranges of rows in the bytes, between the headers of packets.
     payloads: Vec<Range<usize>>,
 }
 
 impl ReceivedRows {
-    /// Whether there are none.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.payloads.iter().all(Range::is_empty)
     }
@@ -133,7 +133,7 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
         Ok(Some(ended))
     }
 
-    /// Where the conversation stands.
+    /// Returns the state of the conversation.
     pub fn conversation(&mut self) -> &mut Conversation {
         &mut self.conversation
     }

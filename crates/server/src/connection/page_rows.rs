@@ -15,7 +15,7 @@ const SHORT_BYTES: usize = 64;
 /// Longest value of fixed width that is copied so.
 const FIXED_BYTES: usize = 16;
 
-/// How the rows of a result become tokens.
+/// Turns the rows of a result into tokens.
 pub(super) struct RowTokens<'r> {
     cells: &'r [PageCell],
     /// The first cells, if they have fixed places both in a record and, without nulls, in a token.
@@ -31,7 +31,7 @@ pub(super) struct RowTokens<'r> {
 
 /// A value of variable length.
 struct VariableCell {
-    /// Its number among those of a record.
+    /// The number of the value among those of variable length.
     index: usize,
     /// Byte of a record, and bit in it, that say that it is null.
     null: Option<(usize, u8)>,
@@ -39,11 +39,11 @@ struct VariableCell {
 
 /// A value of one to sixteen bytes.
 struct HeadCell {
-    /// Where it is in a record.
+    /// The byte of a record at which the value begins.
     from: usize,
-    /// Of a bit: which.
+    /// The number of the bit, for a bit.
     bit: Option<u8>,
-    /// Where it goes in a token, and its length, which is written in front of it; 0: it is not.
+    /// The place in a token, and the length that is written before the value; no length is written if it is 0.
     to: usize,
     length: u8,
 }

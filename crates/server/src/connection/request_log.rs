@@ -77,7 +77,8 @@ pub(super) fn attention(spid: u16) {
     line(format!("[{spid}] ATTENTION"));
 }
 
-/// How a request ended. The text of an error may repeat what stood in a request that has secrets.
+/// Logs the end of a request. The text of an error may repeat parts of a request that has secrets, so it is then
+/// left out.
 pub(super) fn answered(spid: u16, answer: &Answer, secret: bool, cancelled: bool, took: Duration) {
     let rows = match answer.rows {
         1 => "1 row".to_owned(),
@@ -111,7 +112,8 @@ fn line(text: String) {
     log::line(text);
 }
 
-/// Whether a call's texts or names mention secrets. What a prepared statement does is not known when it is executed.
+/// Returns true if a call's texts or names mention secrets, or if it executes a prepared statement, whose text is
+/// not known here.
 fn is_secretive(call: &RpcRequest) -> bool {
     let by_handle = matches!(call.procedure, Procedure::Id(ProcId::Execute));
     let named = matches!(&call.procedure, Procedure::Name(name) if secrets::mentions(name));

@@ -48,7 +48,7 @@ use crate::transport::{Broken, Transport};
 
 /// Events between the session and the wire: enough to overlap their work, few enough to bound memory.
 const EVENTS_QUEUED: usize = 2;
-/// How long a connection stays open so that its client can read the reason for its end.
+/// The time for which a connection stays open so that its client can read the reason for its end.
 const LINGER_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the client leaves or an error ends the connection.
@@ -94,7 +94,7 @@ struct Requests {
     vectors: u8,
     spid: u16,
     shared: Arc<Shared>,
-    /// What INSERT BULK has named, for the data that follow it.
+    /// The target that INSERT BULK has named, for the data that follow it.
     bulk: Option<Box<BulkTarget>>,
     killed: Killed,
     /// The request that is logged mentions secrets.
@@ -200,7 +200,7 @@ impl Requests {
         Ok(stays && open)
     }
 
-    /// What comes instead of an answer.
+    /// Sends an injected error, cuts the connection or stays silent, in place of an answer.
     async fn lose(&mut self, loss: Loss) -> Result<bool, ConnectionError> {
         match loss {
             Loss::Error(failure) => {

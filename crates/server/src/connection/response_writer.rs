@@ -23,9 +23,9 @@ use crate::connection::ConnectionError;
 const WRITE_AT_BYTES: usize = 128 << 10;
 /// Packets of so many bytes are written from where their tokens are. Fewer are copied together with a header.
 const GATHERED_BYTES: usize = 16 << 10;
-/// What an idle connection keeps of each buffer.
+/// The bytes of each buffer that an idle connection keeps.
 const KEPT_BYTES: usize = 4 << 10;
-/// The same for chunks.
+/// The number of chunks that an idle connection keeps room for.
 const KEPT_CHUNKS: usize = 64;
 
 /// Writes one response after another.
@@ -43,13 +43,13 @@ pub(crate) struct ResponseWriter<W> {
     fate: Fate,
 }
 
-/// What becomes of responses.
+/// The fate of responses under faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Sent,
     /// The end of the next response is delayed by this time.
     Delayed(Duration),
-    /// They are lost.
+    /// Responses are dropped.
     Dropped,
 }
 
@@ -82,7 +82,7 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         Ok(written?)
     }
 
-    /// Whether nothing has been written since the last response.
+    /// Returns true if nothing has been written since the last response.
     pub fn is_empty(&self) -> bool {
         self.tokens.is_empty()
     }

@@ -45,7 +45,7 @@ pub(super) struct ResponseEncoder {
     answer: Answer,
 }
 
-/// What an answer came to, for the log.
+/// The summary of an answer, for the log.
 #[derive(Default)]
 pub(super) struct Answer {
     /// Rows of all results, and rows that statements have affected.
@@ -290,12 +290,12 @@ impl ResponseEncoder {
     }
 }
 
-/// Whether the client does not know vectors of this type: it gets their JSON text.
+/// Returns true if the client does not know vectors of this type, so that it gets their JSON text.
 fn is_unknown_vector(sql_type: &SqlType, version: u8) -> bool {
     matches!(sql_type, SqlType::Vector { base, .. } if base.feature_version() > version)
 }
 
-/// How the text of vectors travels.
+/// Returns the type in which the text of vectors is sent.
 fn vector_text() -> TypeInfo {
     let text = SqlType::VarChar { length: Length::Max };
     TypeInfo::new(text, true, Some(tds::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS))

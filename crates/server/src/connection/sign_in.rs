@@ -20,7 +20,7 @@ use crate::transport::Transport;
 /// Sign-ins at one time: each is a process. Further ones wait.
 static ROOM: Semaphore = Semaphore::const_new(32);
 
-/// What came of a sign-in.
+/// The outcome of a sign-in.
 pub(super) enum Outcome {
     /// The client is this principal; the token, which may be empty, goes before the answer to the login.
     Known { principal: String, token: Vec<u8> },

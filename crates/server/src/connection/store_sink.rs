@@ -17,7 +17,7 @@ pub(super) struct StoreSink {
     writer: Result<BatchWriter, SqlError>,
     decoder: Option<Decoder>,
     columns: Vec<Column>,
-    /// Whether rows may be copied.
+    /// True if rows may be copied without decoding them.
     copies: bool,
 }
 

@@ -44,13 +44,13 @@ fn call_words(call: &RpcRequest) -> String {
     }
 }
 
-/// How a request ended.
+/// Records the end of a request.
 pub(super) fn answered(answer: &Answer, is_cancelled: bool, began: Instant) {
     let error = answer.error.as_ref().map(|error| error.number);
     info!(rows = answer.rows, error, is_cancelled, milliseconds = milliseconds(began), "answered");
 }
 
-/// How a bulk load ended.
+/// Records the end of a bulk load.
 pub(super) fn loaded(outcome: &BulkOutcome) {
     match outcome {
         BulkOutcome::Loaded { rows } => info!(rows, "answered"),

@@ -25,7 +25,7 @@ pub(crate) struct Faults {
 #[derive(Debug)]
 struct ServerRule {
     rule: Rule,
-    /// How often it has happened.
+    /// The number of times that the rule has happened.
     happened: AtomicU64,
 }
 
@@ -47,20 +47,20 @@ pub(crate) struct ConnectionFaults {
 struct Count {
     fitted: u64,
     happened: u64,
-    /// What holds for the whole connection was decided.
+    /// True once the rule is decided for the whole connection.
     decided: bool,
 }
 
-/// What happens to a request.
+/// The fault of a request.
 #[derive(Debug)]
 pub(crate) struct RequestFault {
     pub moment: Moment,
     pub happening: Happening,
-    /// What is to be logged.
+    /// The line for the log.
     pub told: String,
 }
 
-/// What holds for a connection's line.
+/// The faults of a connection's line.
 #[derive(Debug, Default)]
 pub(crate) struct LineFaults {
     pub shape: Option<LinkShape>,
@@ -87,7 +87,7 @@ impl Faults {
         }
     }
 
-    /// Whether a fault may affect bytes on the line.
+    /// Returns true if a fault may affect bytes on the line.
     pub fn concern_lines(&self) -> bool {
         self.rules.iter().any(|rule| match &rule.rule.fault {
             Fault::Link(_) | Fault::Byte { .. } | Fault::Within { .. } => true,
@@ -210,12 +210,12 @@ impl ConnectionFaults {
             && who.every.is_none_or(|every| self.number.is_multiple_of(every.max(1)))
     }
 
-    /// Whether this is the first question after what holds for the whole connection.
+    /// Returns true for the first question about a rule that is decided once for the whole connection.
     fn decides(&mut self, at: usize) -> bool {
         self.counts.get_mut(at).is_some_and(|count| !std::mem::replace(&mut count.decided, true))
     }
 
-    /// Whether a rule that fits happens now.
+    /// Decides if a fitting rule happens now, and counts it.
     fn happens(&mut self, at: usize) -> bool {
         let faults = Arc::clone(&self.faults);
         let (Some(ServerRule { rule, happened }), Some(count)) =

@@ -19,7 +19,7 @@ const WITHIN_BYTES: u64 = 4096;
 /// The faults that a server is to inject.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultPlan {
-    /// What random choices begin with.
+    /// The seed of random choices.
     pub(super) seed: u64,
     pub(super) rules: Vec<Rule>,
 }
@@ -27,7 +27,7 @@ pub struct FaultPlan {
 /// Why a file of faults cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FaultFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the faults in {}: {source}", path.display())]
     Read {
         /// The file.
@@ -40,7 +40,7 @@ pub enum FaultFileError {
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and in which line.
+        /// The mistake and its line.
         source: serde_json::Error,
     },
     /// A rule is contradictory.
@@ -48,9 +48,9 @@ pub enum FaultFileError {
     Rule {
         /// The file.
         path: PathBuf,
-        /// Which rule, from 1.
+        /// The number of the rule, from 1.
         rule: usize,
-        /// What is wrong.
+        /// A description of the mistake.
         reason: String,
     },
 }

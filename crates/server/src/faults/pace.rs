@@ -10,7 +10,7 @@ const CREDIT: Duration = Duration::from_millis(50);
 /// The longest wait for one chunk of rows.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// How long a load has to wait, and for what.
+/// The time until which a load must wait, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PaceWait {
     /// The rate is one of rows, not of bytes.
@@ -18,11 +18,11 @@ pub(crate) struct PaceWait {
     pub until: Instant,
 }
 
-/// How far a session is ahead of its rate.
+/// The lead of a session over its rate.
 #[derive(Debug)]
 pub(crate) struct Pace {
     cap: Cap,
-    /// When what was taken so far is paid for.
+    /// The time at which the rows so far are within the rate.
     paid_at: Instant,
 }
 

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-/// One rule of the file.
+/// A rule of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rule {
     /// Whom it is for.
     pub who: Who,
-    /// How often it happens.
+    /// The frequency of the fault.
     pub often: Often,
-    /// What happens.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// Which connections a rule is for; what is not named does not matter.
+/// The connections that a rule is for; absent conditions fit all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Who {
     /// Name of the program, as LOGIN7 gives it.
@@ -26,7 +26,7 @@ pub(super) struct Who {
     pub every: Option<u64>,
 }
 
-/// How often a rule happens among what it fits.
+/// The frequency of a rule among the requests that it fits.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Often {
     /// Only the n-th match on a connection, from 1.
@@ -39,7 +39,7 @@ pub(super) struct Often {
     pub times_per_connection: Option<u64>,
 }
 
-/// What a rule does.
+/// The fault that a rule injects.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fault {
     /// Delays and bandwidth of the connection.
@@ -61,11 +61,11 @@ pub(super) struct ByteRange {
     pub last: u64,
 }
 
-/// Which requests a rule fits.
+/// The requests that a rule fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
     pub on: RequestKind,
-    /// What the text contains, in lower case.
+    /// A part of the text, in lower case.
     pub text: Option<String>,
 }
 
@@ -87,14 +87,14 @@ pub(super) enum Cap {
     Bytes(u64),
 }
 
-/// Which way bytes go.
+/// The direction of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToServer,
     ToClient,
 }
 
-/// How a connection ends.
+/// The end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// In order, as a program that exits does.
@@ -103,7 +103,7 @@ pub(crate) enum Ending {
     Reset,
 }
 
-/// When something happens to a request.
+/// The moment of a request at which a fault happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// After the request has arrived and before it is executed.
@@ -114,16 +114,16 @@ pub(crate) enum Moment {
     After,
 }
 
-/// What happens to a request.
+/// The fault of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Happening {
-    /// It fails.
+    /// The request fails.
     Error(Failure),
     /// The connection ends.
     Cut(Ending),
     /// No answer ever comes; the connection stays open.
     Silence,
-    /// It takes longer.
+    /// The request takes longer.
     Stall(Duration),
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct Failure {
     pub state: Option<u8>,
 }
 
-/// What a place in the stream of bytes does to the connection.
+/// The fault at a place in the stream of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PointAct {
     Cut(Ending),
@@ -153,7 +153,7 @@ pub(crate) struct Point {
     pub act: PointAct,
 }
 
-/// What a client asks for, as rules tell requests apart.
+/// The kind of a request, as rules distinguish them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
     Login,

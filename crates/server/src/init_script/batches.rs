@@ -1,16 +1,16 @@
 //! Where one batch of a script ends and the next begins: a line with nothing but `GO`, and perhaps a count.
 
-/// One batch.
+/// A batch of a script.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Batch {
     pub text: String,
     /// Line of the file that it begins at, from 1.
     pub line: u32,
-    /// How often it runs.
+    /// The number of its runs.
     pub times: u32,
 }
 
-/// What no batch can be made of.
+/// A text that cannot be divided into batches.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SplitError {
     pub line: u32,
@@ -51,7 +51,7 @@ fn push(found: &mut Vec<Batch>, text: String, begins: u32, times: u32) {
     found.push(Batch { text, line: begins, times });
 }
 
-/// How often the batch before a `GO` line runs; None for any other line.
+/// Returns the number of runs that a `GO` line asks of the batch before it; `None` for any other line.
 fn separator(line: &str) -> Result<Option<u32>, &'static str> {
     let line = match line.find("--") {
         Some(comment) => line.get(..comment).unwrap_or_default(),
@@ -68,7 +68,7 @@ fn separator(line: &str) -> Result<Option<u32>, &'static str> {
     }
 }
 
-/// What the text is in the middle of.
+/// The construct that the text is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inside {
     Code,
@@ -79,7 +79,7 @@ enum Inside {
 }
 
 impl Inside {
-    /// The same after another line.
+    /// Returns the construct that the text is in after another line.
     fn after(mut self, line: &str) -> Inside {
         let mut chars = line.chars().peekable();
         while let Some(ch) = chars.next() {

@@ -37,7 +37,7 @@ pub enum InitError {
         path: PathBuf,
         /// UTF-8, or UTF-16 if a byte order mark says so.
         encoding: &'static str,
-        /// Where the first wrong byte is, from 0.
+        /// The offset of the first wrong byte, from 0.
         offset: usize,
     },
     /// The file cannot be cut into batches.
@@ -47,7 +47,7 @@ pub enum InitError {
         path: PathBuf,
         /// Line in the file, from 1.
         line: u32,
-        /// What is wrong.
+        /// A description of the mistake.
         reason: &'static str,
     },
     /// A statement failed.

@@ -42,7 +42,7 @@ pub(super) fn page(place: &Place) -> String {
     page.into_text()
 }
 
-/// What is counted of clients, since the server began.
+/// Adds the counts of clients since the server began.
 fn clients(page: &mut Page, counts: &Counts) {
     for (name, help, value) in [
         ("bulkwire_connections_total", "Connections that were accepted.", counts.connections.get()),

@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 
 use crate::serving::Shared;
 
-/// How far the server is.
+/// The phase of the server's life.
 #[derive(Default)]
 enum Phase {
     #[default]
@@ -18,7 +18,7 @@ enum Phase {
     Stopping,
 }
 
-/// What the server says of itself.
+/// The health of the server, as it reports it.
 #[derive(Default)]
 pub(crate) struct Health {
     phase: RwLock<Phase>,
@@ -50,7 +50,7 @@ impl Health {
         *self.phase.write() = Phase::Stopping;
     }
 
-    /// What connections share, while they are served.
+    /// Returns the state that connections share, while they are served.
     pub(super) fn shared(&self) -> Option<Arc<Shared>> {
         match &*self.phase.read() {
             Phase::Serving(shared) => shared.upgrade(),
@@ -58,7 +58,7 @@ impl Health {
         }
     }
 
-    /// How it is.
+    /// Returns the present state of the server.
     pub(super) fn state(&self) -> State {
         let shared = match &*self.phase.read() {
             Phase::Recovering => return State::NotServing("recovering"),
@@ -73,12 +73,12 @@ impl Health {
 }
 
 impl State {
-    /// Whether clients find a server that does its work.
+    /// Returns true if clients find a server that does its work.
     pub fn is_ready(&self) -> bool {
         matches!(self, Self::Ready)
     }
 
-    /// One or a few words.
+    /// Returns the name of the state, in one or a few words.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ready => "ready",

@@ -35,10 +35,10 @@ const LIMITS: Limits = Limits {
     head_time: Duration::from_secs(5),
     transfer_time: Duration::from_secs(10),
 };
-/// Of the text format of Prometheus.
+/// The content type of Prometheus's text format.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What the routes know.
+/// The state that the routes share.
 pub(super) struct Place {
     pub front: Arc<Front>,
     pub health: Arc<Health>,

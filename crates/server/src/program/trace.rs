@@ -11,7 +11,7 @@ use tracing_subscriber::prelude::*;
 use super::LogFormat;
 use super::json_events::JsonEvents;
 
-/// What the names of this project's crates begin with; others' events are left out.
+/// The prefix of this project's crates; the events of others are left out.
 const OWN: &str = "bulkwire";
 
 /// Has events of this level and of graver ones written. A server within another program leaves that to it.

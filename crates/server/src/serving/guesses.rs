@@ -30,7 +30,7 @@ pub(crate) struct Guesses {
 struct Failures {
     count: u32,
     last: Instant,
-    /// When the next attempt may be checked.
+    /// The time from which the next attempt may be checked.
     next_turn: Instant,
 }
 
@@ -40,7 +40,7 @@ impl Guesses {
         Guesses { delay, addresses: Mutex::default() }
     }
 
-    /// How long an attempt waits before it is checked; None if it is refused without a check.
+    /// Returns the wait of an attempt before it is checked; `None` if it is refused without a check.
     pub fn turn(&self, address: IpAddr, now: Instant) -> Option<Duration> {
         let mut addresses = self.addresses.lock();
         let Some(failures) = addresses.get_mut(&network_of(address)) else { return Some(Duration::ZERO) };

@@ -26,7 +26,7 @@ pub(crate) const FIRST_SPID: u16 = 51;
 /// Statements and plans are walked recursively: room for expressions of a few thousand terms. Only what is touched is memory.
 pub(crate) const STACK_BYTES: usize = 32 << 20;
 
-/// What a connection needs to be opened, before there is any data.
+/// The state that a connection needs to be opened, before there is any data.
 pub(crate) struct Front {
     pub options: ServerOptions,
     pub identity: Option<TlsIdentity>,
@@ -36,19 +36,19 @@ pub(crate) struct Front {
     pub faults: Option<Arc<Faults>>,
     pub next_spid: AtomicU16,
     pub counts: Arc<Counts>,
-    /// When the server began.
+    /// The time at which the server began.
     pub started: SystemTime,
 }
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 pub(crate) struct Shared {
     pub front: Arc<Front>,
     /// Removed when the last connection and the server have ended, while the data directory is still this server's.
     pub _spill_directory: SpillDirectory,
     pub instance: Arc<Instance>,
-    /// What statements may hold.
+    /// The memory budget of statements.
     pub memory: Arc<MemoryBudget>,
-    /// Where requests run, apart from the threads that serve sockets.
+    /// The runtime of requests, apart from the threads that serve sockets.
     pub work: Handle,
     pub connections: AtomicUsize,
 }

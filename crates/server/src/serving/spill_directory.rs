@@ -11,7 +11,7 @@ const NAME: &str = "spilled.rows";
 /// A directory of the server's own, empty at its start and gone at its end.
 #[derive(Debug)]
 pub(crate) struct SpillDirectory {
-    /// None: among the system's temporary files.
+    /// The path; `None` uses the system's temporary files.
     path: Option<PathBuf>,
 }
 
@@ -24,7 +24,7 @@ impl SpillDirectory {
         Ok(SpillDirectory { path: Some(path) })
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> Option<PathBuf> {
         self.path.clone()
     }

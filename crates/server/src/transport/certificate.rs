@@ -15,7 +15,7 @@ use tokio_rustls::rustls::server::NoServerSessionStorage;
 /// ALPN protocol name of TDS 8.0 (MS-TDS 2.2.6.5).
 const ALPN_TDS_8: &[u8] = b"tds/8.0";
 
-/// Where the certificate comes from.
+/// The source of the certificate.
 #[derive(Clone, Debug)]
 pub enum CertificateSource {
     /// A new key and a certificate for `localhost` and the loopback addresses, gone when the process ends.
@@ -45,7 +45,7 @@ pub enum CertificateError {
     Pem {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// A description of the mistake.
         reason: String,
     },
     /// Certificate and key do not make a TLS identity.

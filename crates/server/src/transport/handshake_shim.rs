@@ -22,7 +22,7 @@ pub struct HandshakeShim<S> {
     /// Bytes of the header of the TLS record that is being read.
     header: [u8; TLS_RECORD_HEADER_LEN_BYTES],
     header_len: usize,
-    /// How much of `header` has been handed on (record headers are part of what rustls reads).
+    /// The bytes of `header` that were passed on; record headers are part of what rustls reads.
     header_given: usize,
     /// Bytes left in the record that is being read.
     body_remaining: usize,
@@ -31,7 +31,7 @@ pub struct HandshakeShim<S> {
     /// Framed bytes on their way to the socket.
     outgoing: Vec<u8>,
     outgoing_sent: usize,
-    /// What both ends have sent, while it is wanted.
+    /// The handshake bytes of both ends, while they are wanted.
     flights: Option<Flights>,
 }
 

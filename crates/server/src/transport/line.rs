@@ -19,7 +19,7 @@ const RELAYED_BYTES: usize = 256 << 10;
 pub(crate) enum Line {
     /// The socket.
     Socket(Socket),
-    /// This end of a relay.
+    /// The server's end of a relay.
     Relayed(DuplexStream),
 }
 

@@ -91,7 +91,7 @@ impl Transport {
         }
     }
 
-    /// Whether bytes written now are encrypted.
+    /// Returns true if bytes written now are encrypted.
     pub fn is_encrypted(&self) -> bool {
         matches!(self, Transport::Tls(_))
     }

@@ -24,10 +24,11 @@ const CHUNK_BYTES: usize = 64 << 10;
 const CHUNKS_PER_SECOND: u64 = 100;
 /// Fewest bytes of a chunk.
 const CHUNK_MIN_BYTES: usize = 512;
-/// How long a closed connection still takes what its client sends: a socket with unread bytes would be reset.
+/// The time for which a closed connection still takes bytes of its client: a socket with unread bytes would be
+/// reset.
 const DRAIN_TIME: Duration = Duration::from_secs(2);
 
-/// What is done to a connection's bytes. Any part of it may change while bytes flow.
+/// The faults that apply to a connection's bytes. Any of them may change while bytes flow.
 #[derive(Debug)]
 pub(crate) struct LineControl {
     /// The connection as the log names it.
@@ -43,7 +44,7 @@ pub(crate) struct LineControl {
 struct Chunk {
     arrives: Instant,
     bytes: Vec<u8>,
-    /// How much of the window they take.
+    /// The part of the window that the bytes take.
     permits: u32,
 }
 

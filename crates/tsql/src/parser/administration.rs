@@ -28,7 +28,7 @@ const BACKUP_WORDS: &[&str] = &[
     "STOP_ON_ERROR",
     "UNLOAD",
 ];
-/// Those with one.
+/// The options of BACKUP that have a value.
 const BACKUP_VALUES: &[&str] = &[
     "BLOCKSIZE",
     "BUFFERCOUNT",
@@ -107,7 +107,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What becomes of other connections: nothing, since an option here waits for nobody.
+    /// Skips the clause about other connections. It has no effect, since options here wait for no connection.
     fn termination(&mut self) -> Parsed<()> {
         if self.accept_word(Keyword::NoWait) {
             return Ok(());

@@ -37,7 +37,7 @@ impl Parser<'_> {
         Ok(Some(cursor(CursorStatement::Declare { name, declaration })))
     }
 
-    /// What follows the word CURSOR.
+    /// Parses the declaration behind the word CURSOR.
     fn cursor_declaration(&mut self, mut options: Options) -> Parsed<CursorDeclaration> {
         while !self.is_word(Keyword::For) {
             options.accept(self)?;

@@ -70,7 +70,7 @@ const STATES: &[(&str, bool)] = &[
     ("SINGLE_USER", false),
 ];
 
-/// What stands in the parentheses of options that have such.
+/// The words in the parentheses of options that have some.
 const PARENTHESISED: &[&str] = &[
     "AUTO_CLEANUP",
     "CAPTURE_POLICY_TYPE",
@@ -146,7 +146,7 @@ const SCOPED: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// One option of ALTER DATABASE … SET.
+    /// Parses an option of ALTER DATABASE … SET.
     pub(super) fn database_option(&mut self) -> Parsed<DatabaseChange> {
         if self.accept_word(Keyword::AllowSnapshotIsolation) {
             return Ok(DatabaseChange::SnapshotIsolation(self.switch()?));

@@ -134,7 +134,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows ON: a file group, None for `"default"`, or a partition scheme with its column.
+    /// Parses the place behind ON: a file group, `None` for `"default"`, or a partition scheme with its column.
     fn place(&mut self) -> Parsed<Place> {
         let name = self.group_name()?;
         match self.is_symbol("(") {
@@ -299,7 +299,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What begins here that columns may have in SQL Server, and have not here.
+    /// Returns the name of a column attribute that SQL Server has and this server lacks, if one begins here.
     fn refused_attribute(&self) -> Option<&'static str> {
         let of = |word, next| self.is_word(word) && self.is_word_ahead(1, next);
         match () {
@@ -511,7 +511,7 @@ impl Parser<'_> {
         Ok(StatementKind::AlterTable { table, check, action })
     }
 
-    /// What begins here that ALTER TABLE may do in SQL Server, and does not here.
+    /// Returns the name of an alteration that SQL Server has and this server lacks, if one begins here.
     fn refused_alteration(&self) -> Option<&'static str> {
         let switch = self.is_word(Keyword::Enable) || self.is_word(Keyword::Disable);
         match () {
@@ -582,7 +582,7 @@ fn several_constraints(kind: &str, column: &str, table: &str) -> SqlError {
     SqlError::new(8148, 16, 0, text)
 }
 
-/// Where a table or an index goes.
+/// The file group or partition scheme of a table or an index.
 pub(crate) enum Place {
     /// A file group.
     Group(WrittenGroup),
@@ -605,7 +605,7 @@ fn named_group(name: String) -> WrittenGroup {
     Some(name).filter(|name| !name.eq_ignore_ascii_case(DEFAULT_GROUP))
 }
 
-/// What ALTER TABLE … DROP lists of one kind.
+/// The names of one kind in ALTER TABLE … DROP.
 #[derive(Default)]
 struct DroppedNames {
     names: Vec<String>,

@@ -150,7 +150,7 @@ impl Parser<'_> {
         Ok(result)
     }
 
-    /// Whether a query begins here, behind any number of parentheses.
+    /// Returns true if a query begins here, behind any number of parentheses.
     pub(crate) fn at_query(&self) -> bool {
         let mut ahead = 0;
         while self.is_symbol_ahead(ahead, "(") {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         self.is_word_ahead(ahead, Keyword::Select) || (ahead == 0 && self.is_word(Keyword::With))
     }
 
-    /// Whether what stands in parentheses here is the first of several values.
+    /// Returns true if the parenthesised text here is the first of several values.
     fn at_list_of_queries(&self) -> bool {
         let (mut ahead, mut depth) = (0, 0_usize);
         while self.kind_ahead(ahead).is_some() {
@@ -512,7 +512,7 @@ impl Parser<'_> {
         Ok(function(&format!(".{name}"), arguments))
     }
 
-    /// Whether a name before parentheses is a method of xml, whose arguments are texts.
+    /// Returns true if a name before parentheses is a method of xml, whose arguments are texts.
     fn at_xml_method(&self, name: &str) -> bool {
         matches!(name, "value" | "query" | "exist")
             && matches!(self.kind_ahead(1), Some(TokenKind::Text { .. }))

@@ -64,7 +64,7 @@ impl Parser<'_> {
         Ok(hints)
     }
 
-    /// One hint. Errors: 321.
+    /// Parses a hint and adds it to the others. Errors: 321.
     pub(super) fn table_hint(&mut self, hints: &mut TableHints, file: Option<&mut FileHints>) -> Parsed<()> {
         let Some(TokenKind::Word(word)) = self.kind().cloned() else { return Err(self.unexpected()) };
         let line = self.line();

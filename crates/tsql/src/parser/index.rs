@@ -8,7 +8,7 @@ use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
-/// What an option's value is.
+/// The kind of an option's value.
 #[derive(Clone, Copy)]
 enum OptionValue {
     /// ON or OFF.
@@ -84,7 +84,7 @@ impl OptionPlace {
         }
     }
 
-    /// Whether the statement has an option.
+    /// Returns true if the statement has an option.
     fn has(self, option: &str) -> bool {
         match option {
             "COMPRESSION_DELAY" => matches!(self, OptionPlace::CreateIndex | OptionPlace::Set),
@@ -202,7 +202,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What follows ALTER INDEX.
+    /// Parses the rest of ALTER INDEX.
     pub(crate) fn alter_index(&mut self) -> Parsed<StatementKind> {
         let name = if self.accept_word(Keyword::All) { None } else { Some(self.name()?) };
         self.expect_word(Keyword::On)?;
@@ -266,7 +266,7 @@ impl Parser<'_> {
         Ok(settings)
     }
 
-    /// One option, added to others; its name.
+    /// Parses an option, adds it to the others and returns its name.
     pub(crate) fn index_setting(
         &mut self,
         place: OptionPlace,

@@ -130,7 +130,7 @@ fn clause_name(when: MergeWhen) -> &'static str {
     }
 }
 
-/// Whether a clause may follow those before it. Errors: 5324, 10714.
+/// Checks that a clause may follow those before it. Errors: 5324, 10714.
 fn check_order(before: &[MergeClause], clause: &MergeClause) -> Result<(), SqlError> {
     let name = clause_name(clause.when);
     let kind = |action: &MergeAction| match action {

@@ -130,7 +130,7 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
-    /// How high the highest expression is that has been read at this depth.
+    /// The height of the highest expression that has been read at this depth.
     height: usize,
     /// Sources of the FROM that is being read.
     sources: usize,
@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at + ahead).and_then(|token| token.keyword)
     }
 
-    /// Whether the current token is a reserved word.
+    /// Returns true if the current token is a reserved word.
     pub(crate) fn is_reserved(&self) -> bool {
         self.keyword_ahead(0).is_some_and(Keyword::is_reserved)
     }
@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
         self.at += 1;
     }
 
-    /// Whether the current token is the bare word `word`.
+    /// Returns true if the current token is the bare word `word`.
     pub(crate) fn is_word(&self, word: Keyword) -> bool {
         self.is_word_ahead(0, word)
     }
@@ -217,7 +217,7 @@ impl<'a> Parser<'a> {
         self.keyword_ahead(ahead) == Some(word)
     }
 
-    /// Whether a token is the bare word `word`, which needs not be one of the grammar's.
+    /// Returns true if a token is the bare word `word`, which may be outside of the grammar.
     pub(crate) fn is_bare_ahead(&self, ahead: usize, word: &str) -> bool {
         matches!(self.kind_ahead(ahead), Some(TokenKind::Word(found)) if found.eq_ignore_ascii_case(word))
     }

@@ -55,7 +55,7 @@ impl Parser<'_> {
         Ok((server.filter(|server| !self.is_own_server(server)), name))
     }
 
-    /// Whether a server's name is this server's.
+    /// Returns true if the name is this server's.
     pub(crate) fn is_own_server(&self, name: &str) -> bool {
         self.server.is_some_and(|own| own.eq_ignore_ascii_case(name))
     }

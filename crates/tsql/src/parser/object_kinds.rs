@@ -51,7 +51,7 @@ const KINDS: &[&str] = &[
     "XML",
 ];
 
-/// What may stand behind the word DATABASE without being a database's name.
+/// The words that may follow DATABASE without being a database's name.
 const OF_DATABASES: &[&str] =
     &["ENCRYPTION KEY", "AUDIT SPECIFICATION", "SCOPED CREDENTIAL", "EVENT NOTIFICATION", "EVENT SESSION"];
 

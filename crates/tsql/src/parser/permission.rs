@@ -83,7 +83,7 @@ const OF_DATABASES: &[&str] = &[
     "VIEW SERVER STATE",
 ];
 
-/// What may be altered, created or dropped by `ALTER ANY x`, `CREATE x` and the like.
+/// The kinds of object in `ALTER ANY x`, `CREATE x` and the like.
 const KINDS: &[&str] = &[
     "AGGREGATE",
     "APPLICATION ROLE",

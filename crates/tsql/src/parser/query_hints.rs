@@ -6,7 +6,7 @@ use crate::keywords::Keyword;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
-/// What OPTION says that is followed.
+/// The hints of OPTION that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct QueryHints {
     /// MAXRECURSION.

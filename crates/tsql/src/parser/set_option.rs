@@ -35,7 +35,7 @@ const SWITCHES: &[&str] = &[
     "XACT_ABORT",
 ];
 
-/// What follows SET STATISTICS.
+/// The words that may follow SET STATISTICS.
 const STATISTICS: &[&str] = &["BULK", "IO", "PROFILE", "TIME", "XML"];
 
 /// Least and greatest DEADLOCK_PRIORITY.

@@ -185,7 +185,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a statement that this server refuses has a form whose end is known: then it is refused when it runs, which
+    /// Returns true if a refused statement has a form whose end is known. It is then refused when it runs, which
     /// may be never.
     fn may_be_skipped(&self, start: usize, error: &SqlError) -> bool {
         let heads = [
@@ -238,7 +238,7 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    /// Whether the current token can begin an expression.
+    /// Returns true if the current token can begin an expression.
     fn at_expression(&self) -> bool {
         match self.kind() {
             None | Some(TokenKind::Symbol(";")) => false,

@@ -62,7 +62,7 @@ impl Parser<'_> {
         if wide { Err(SqlError::unsupported("A DDL or logon trigger").at_line(self.line())) } else { Ok(()) }
     }
 
-    /// Whether ENABLE TRIGGER or DISABLE TRIGGER begins here.
+    /// Returns true if ENABLE TRIGGER or DISABLE TRIGGER begins here.
     pub(crate) fn at_trigger_switch(&self) -> bool {
         (self.is_word(Keyword::Enable) || self.is_word(Keyword::Disable))
             && self.is_word_ahead(1, Keyword::Trigger)

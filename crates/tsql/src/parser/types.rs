@@ -9,7 +9,7 @@ use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 use crate::user_type::named_type;
 
-/// Where a type is written, which decides the length of a character type without one.
+/// The place of a type, which decides the length of a character type without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypePlace {
     /// Columns and variables: length 1.

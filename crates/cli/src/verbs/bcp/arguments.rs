@@ -7,7 +7,7 @@ use load::VectorSupport;
 
 use super::switch::{LONG_SWITCHES, SWITCHES, Takes};
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// `-v`: name and version.
@@ -23,11 +23,11 @@ pub enum Request {
 pub struct Job {
     /// Table, view or query, as written.
     pub source: String,
-    /// Which way.
+    /// The direction of the rows.
     pub direction: Direction,
     /// The data file, as written; `-` is standard input or output.
     pub file: String,
-    /// How the file is laid out.
+    /// The source of the file's layout.
     pub layout: Layout,
     /// `-f`
     pub format_file: Option<String>,
@@ -71,13 +71,13 @@ pub struct Job {
     pub strict: bool,
     /// `--bisect`
     pub bisect: bool,
-    /// How to reach the server.
+    /// The server and the sign-in.
     pub login: Login,
     /// Options that were given twice or have no effect; printed before the copy.
     pub warnings: Vec<String>,
 }
 
-/// Who connects where.
+/// The server to connect to, and the means of signing in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Login {
     /// `-S`
@@ -116,7 +116,7 @@ pub struct Login {
     pub vectors: VectorSupport,
 }
 
-/// Which way rows go.
+/// The direction of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From a file into a table.
@@ -129,7 +129,7 @@ pub enum Direction {
     Format,
 }
 
-/// What describes the file.
+/// The source of a file's layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// `-c`
@@ -153,11 +153,11 @@ pub enum CodePageChoice {
     Unsaid,
     /// The ANSI page of this machine.
     Acp,
-    /// Its OEM page.
+    /// The OEM code page of the client.
     Oem,
     /// No conversion.
     Raw,
-    /// This page.
+    /// The code page of this number.
     Number(u32),
 }
 
@@ -188,7 +188,7 @@ pub enum ArgumentError {
     Surplus {
         /// The option.
         option: String,
-        /// What follows.
+        /// The superfluous text.
         text: String,
     },
     /// A value that the option does not take.
@@ -196,9 +196,9 @@ pub enum ArgumentError {
     Value {
         /// The option.
         option: String,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What would be possible.
+        /// A description of the accepted values.
         expected: &'static str,
     },
     /// No table or query.
@@ -606,7 +606,7 @@ impl Job {
     }
 }
 
-/// Whether a name has three parts.
+/// Returns true if a name has three parts.
 fn has_database(source: &str) -> bool {
     source.parse::<load::TableName>().is_ok_and(|name| name.database.is_some())
 }

@@ -13,7 +13,7 @@ use crate::event_log;
 /// Rows between two progress lines, unless batches are of another size.
 const PROGRESS_ROWS: u64 = 1000;
 
-/// Where messages go; shared by the threads of a copy.
+/// Prints messages; shared by the threads of a copy.
 pub struct Console {
     out: Mutex<Box<dyn Write + Send>>,
     is_file: bool,
@@ -127,7 +127,7 @@ impl<'a> Progress<'a> {
 }
 
 impl Job {
-    /// Whether the data goes to standard output.
+    /// Returns true if the data goes to standard output.
     pub fn writes_to_stdout(&self) -> bool {
         self.file == "-" && matches!(self.direction, Direction::Out | Direction::QueryOut)
     }

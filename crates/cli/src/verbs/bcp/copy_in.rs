@@ -77,7 +77,7 @@ fn described_layout(job: &Job, columns: &[Column], console: &Console) -> Result<
     Ok(file)
 }
 
-/// What the original says of every delimited format file.
+/// The warning that the original prints for every delimited format file.
 const EMPTY_STRINGS: &str =
     "Warning: BCP import with a format file will convert empty strings in delimited columns to NULL.";
 
@@ -150,7 +150,7 @@ impl Copy<'_> {
         self.judge(cut_off)
     }
 
-    /// What the original ends with code 0 ends so here too, with a warning; `--strict` makes it a failure.
+    /// Decides the exit of a copy that the original would end with code 0: a warning, or with `--strict` a failure.
     fn judge(&self, cut_off: bool) -> Result<(), End> {
         let refused = self.refusals.count();
         if refused > 0 {
@@ -218,7 +218,7 @@ fn receiving(column: &Column) -> Column {
     Column { flags, type_info: TypeInfo { xml_schema, ..type_info }, ..column.clone() }
 }
 
-/// How reading ended, for the thread that reports it.
+/// The end of reading, for the thread that reports it.
 #[derive(Default)]
 struct Ended {
     failure: Option<FormatError>,

@@ -94,7 +94,7 @@ pub fn run_format(job: &Job, console: &Console) -> Result<(), End> {
     Ok(())
 }
 
-/// What the catalogue knows of the table; nothing of a query, or where it may not be looked at.
+/// Describes the table by the catalogue; `None` for a query, or if the login may not look at it.
 fn described_table(job: &Job, client: &mut Client) -> Result<Option<TableDescription>, End> {
     let Some(table) = (job.direction == Direction::Out).then(|| job.source.parse().ok()).flatten() else {
         return Ok(None);

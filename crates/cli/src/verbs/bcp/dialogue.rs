@@ -22,7 +22,7 @@ pub enum DialogueError {
     /// The response file cannot be opened.
     #[error("Unable to open the response file {file}: {source}")]
     ResponseFile {
-        /// Its name.
+        /// The name of the file.
         file: String,
         /// The system's words.
         source: io::Error,
@@ -39,14 +39,14 @@ pub enum DialogueError {
     /// The format file cannot be written.
     #[error("Unable to write the format file {file}: {source}")]
     FormatFile {
-        /// Its name.
+        /// The name of the file.
         file: String,
         /// The system's words.
         source: io::Error,
     },
 }
 
-/// Where questions go and answers come from.
+/// Asks questions and reads answers.
 pub struct Dialogue {
     answers: Box<dyn BufRead>,
     questions: Box<dyn Write>,
@@ -166,7 +166,7 @@ impl Dialogue {
     }
 }
 
-/// What is said of a storage type that does not exist.
+/// The answer to a storage type that does not exist.
 const STORAGE_TYPES: &str = "Valid file storage types:\n  \
      <cr>    the column's own       c[har]    text\n  \
      w       Unicode text           T[ext]    text\n  \

@@ -19,9 +19,9 @@ pub enum LayoutError {
     /// `-t` or `-r`.
     #[error("{option}: {source}")]
     Terminator {
-        /// Which.
+        /// The option with the terminator.
         option: &'static str,
-        /// What is wrong with it.
+        /// The mistake in the terminator.
         source: TerminatorError,
     },
     /// `-C`: no such code page.

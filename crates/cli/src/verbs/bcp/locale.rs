@@ -14,7 +14,7 @@ pub enum LocaleError {
     Unknown {
         /// The variable.
         variable: &'static str,
-        /// Its value.
+        /// The name of the unknown locale.
         name: String,
     },
     /// No variable names a locale, and the system cannot be asked.

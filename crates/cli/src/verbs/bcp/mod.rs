@@ -94,13 +94,13 @@ fn copy(job: &Job) -> ExitStatus {
     }
 }
 
-/// How a failed copy ends.
+/// The end of a failed copy.
 #[derive(Debug, Default)]
 pub struct End {
     diagnostics: Vec<Diagnostic>,
     /// Rows may have moved: say that the copy failed.
     copy_failed: bool,
-    /// Which rows are in the table all the same.
+    /// The rows that are in the table nevertheless, in words.
     left: Option<String>,
     /// It is not known whether the last batch is in the table.
     in_doubt: bool,

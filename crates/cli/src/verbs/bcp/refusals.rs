@@ -78,7 +78,7 @@ impl<'a> Refusals<'a> {
         self.rejects.take(&of_load(&self.file, None, row))
     }
 
-    /// How many rows were left out.
+    /// Returns the number of rows that were left out.
     pub fn count(&self) -> u64 {
         self.rejects.count()
     }
@@ -103,7 +103,7 @@ impl<'a> Refusals<'a> {
     }
 }
 
-/// What bcp says of a value that cannot be sent.
+/// Returns the SQLSTATE and the text that bcp prints for a value that cannot be sent.
 fn words_of(reason: &CellErrorReason) -> (&'static str, &'static str) {
     match reason {
         CellErrorReason::TooLong { .. } => ("22001", "String data, right truncation"),

@@ -31,7 +31,7 @@ pub enum SessionError {
     /// A file with an access token, or the terminal, cannot be read.
     #[error("{what}: {source}")]
     Io {
-        /// What was read.
+        /// The name of the thing that was read.
         what: String,
         /// The system's words.
         source: io::Error,
@@ -249,7 +249,7 @@ fn ask_password(job: &Job) -> Result<String, SessionError> {
     Ok(line.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// What a connection string is checked for, after the options have changed it.
+/// Refuses settings that exclude each other once the options have changed the connection string.
 fn refuse_conflicts(config: &Config) -> Result<(), SessionError> {
     let conflict = |reason: &str| Err(SessionError::Setting(reason.to_owned()));
     if config.encrypt == Encrypt::Strict && config.trust_server_certificate {

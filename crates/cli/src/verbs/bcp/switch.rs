@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Whether an option has a value.
+/// The kind of value that an option has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// No.
@@ -13,25 +13,25 @@ pub enum Takes {
     Maybe,
 }
 
-/// One option letter.
+/// An option of one letter.
 #[derive(Debug)]
 pub struct Switch {
     /// The letter; case counts.
     pub letter: char,
-    /// Whether it has a value.
+    /// The kind of value that the option has.
     pub takes: Takes,
     /// The value is a number, which may be negative.
     pub numeric: bool,
-    /// What the usage text says of it; empty where it says nothing.
+    /// The text about the option in the usage; empty if the usage leaves it out.
     usage: &'static str,
 }
 
 /// An option of our own.
 #[derive(Debug)]
 pub struct LongSwitch {
-    /// Its name, without dashes.
+    /// The name of the option, without dashes.
     pub name: &'static str,
-    /// Whether it has a value.
+    /// True if the option has a value.
     pub takes_value: bool,
     usage: &'static str,
 }

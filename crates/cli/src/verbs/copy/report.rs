@@ -30,7 +30,7 @@ pub fn plan(report: &CopyReport) -> String {
     if lines.is_empty() { format!("{} -> {}", report.source, report.destination) } else { lines.join("\n") }
 }
 
-/// What became of a table, on a line.
+/// Words the result of a table in one line.
 pub fn line(name: &str, report: &CopyReport) -> String {
     if report.was_done {
         return format!(
@@ -218,7 +218,7 @@ pub fn write_plan(report: &CopyReport) {
     }
 }
 
-/// How a copy ended, as an event.
+/// Writes the end of a copy as an event.
 pub fn write_event(name: &str, done: &Result<CopyReport, Box<FailedCopy>>) {
     if event_log::is_on() {
         let (event, mut fields) = match done {

@@ -13,7 +13,7 @@ use crate::event_log::{self, Batches};
 use crate::interrupt;
 use crate::verbs::copy::report;
 
-/// What is shown of a copy.
+/// The parts of a copy that are shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown {
     /// Nothing for people.
@@ -22,7 +22,7 @@ pub struct Shown {
     pub is_text: bool,
     /// Nothing is copied.
     pub is_dry: bool,
-    /// One copy, whose plan is shown.
+    /// True for a single copy, whose plan is shown.
     pub is_single: bool,
 }
 

@@ -24,7 +24,7 @@ use crate::{connection, event_log, progress};
 /// Bytes of rows that a file of a range aims at.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// Whether the flags ask for more than one statement and one file.
+/// Returns true if the flags ask for more than one statement and one file.
 pub fn is_wanted(arguments: &ExportArgs, file: &str) -> bool {
     arguments.reading.readers != Readers::Count(1)
         || arguments.reading.split_by.is_some()
@@ -35,7 +35,7 @@ pub fn is_wanted(arguments: &ExportArgs, file: &str) -> bool {
         || is_folder(arguments, file)
 }
 
-/// Whether a directory is to be filled.
+/// Returns true if the export fills a directory.
 fn is_folder(arguments: &ExportArgs, file: &str) -> bool {
     arguments.split_rows.is_some()
         || arguments.partition_by.is_some()

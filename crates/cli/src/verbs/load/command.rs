@@ -143,7 +143,7 @@ fn make_target(
     create(client, table, sources, arguments).map(Some)
 }
 
-/// Whether a load failed before the server could have had a row: by the file, a value, or the plan.
+/// Returns true if a load failed before the server could have had a row: by the file, a value, or the plan.
 fn loads_nothing(failure: &Failure) -> bool {
     match failure {
         Failure::Plan { .. } | Failure::Format(_) => true,
@@ -229,7 +229,7 @@ fn create(
     Ok(advice.collect())
 }
 
-/// Which value made text of a column that could have another type, and why.
+/// Words the value that made a column text instead of another type, with the reason.
 fn fell_to_text(column: &InferredColumn) -> Option<String> {
     let evidence = column.evidence.as_ref()?;
     if *column.field.data_type() != DataType::Utf8 {
@@ -248,7 +248,7 @@ fn fell_to_text(column: &InferredColumn) -> Option<String> {
     }
 }
 
-/// What keeps a value that looks like a number or a date from being one.
+/// Says why a value that looks like a number or a date is none.
 fn why_text(value: &str) -> Option<&'static str> {
     let trimmed = value.trim();
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

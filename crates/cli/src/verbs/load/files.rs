@@ -31,17 +31,17 @@ pub struct Files<'a> {
     pub table: &'a TableName,
     /// The files.
     pub sources: &'a [Source],
-    /// Where committed rows are noted.
+    /// The record of committed rows.
     pub ledger: Option<&'a Ledger>,
-    /// Where refused rows go.
+    /// The collector of refused rows.
     pub rejects: Option<&'a Rejects>,
     /// The command line.
     pub arguments: &'a LoadArgs,
-    /// What is tried again before the first row.
+    /// The retry rules for work before the first row.
     pub beginning: Beginning<'a>,
     /// Hears of commits and of writers.
     pub watch: LoadWatch,
-    /// Which (max) columns of a table that was made could have a length.
+    /// The `(max)` columns of a created table that could have a length.
     pub unsized_advice: Option<String>,
 }
 
@@ -349,7 +349,7 @@ fn label(files: &[LoadedSource<'_>]) -> String {
     }
 }
 
-/// How many connections load: as asked, or else one.
+/// Returns the number of connections: the requested one, or 1.
 fn writers(plan: &LoadPlan, arguments: &LoadArgs) -> Writers {
     match arguments.writers.writers {
         Some(WriterCount::Fixed(writers)) => Writers::Fixed(writers.into()),

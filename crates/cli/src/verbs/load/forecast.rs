@@ -46,7 +46,7 @@ pub fn run(
     writeln!(io::stdout(), "{forecast}").map_err(|source| Failure::Stream { stream: "output", source })
 }
 
-/// What the load of a file will take, before it begins, for the page of `--report`. The file is read twice.
+/// Forecasts the load of a file before it begins, for the page of `--report`. The file is read twice.
 pub fn beforehand(
     client: &mut Client,
     plan: &LoadPlan,

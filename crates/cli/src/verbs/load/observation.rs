@@ -14,7 +14,7 @@ const WAITS_SHOWN: usize = 3;
 /// A shorter file is loaded before there is anything to tell, and is not worth the questions.
 const BYTES_MIN: u64 = 1 << 20;
 
-/// What was seen of a load, beside its plan and forecast.
+/// The observations of a load, beside its plan and forecast.
 #[derive(Debug, Default)]
 pub struct Afterword {
     pub observed: Observed,
@@ -26,7 +26,7 @@ pub struct Afterword {
     pub pages_grown: Option<u64>,
 }
 
-/// What a load is watched with.
+/// The facts about a load that are known before it, for the observation and the report.
 pub struct Expected<'a> {
     database: String,
     plan: &'a LoadPlan,

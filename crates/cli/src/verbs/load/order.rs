@@ -55,7 +55,8 @@ pub fn find(
     Ok(options)
 }
 
-/// Whether the first rows of a file are sorted by the first column of a key; false for what can be opened only once.
+/// Returns true if the first rows of a file are sorted by the first column of a key. False for a source that can be
+/// opened only once.
 fn begins_sorted(
     client: &mut Client,
     load: &TableLoad<'_>,

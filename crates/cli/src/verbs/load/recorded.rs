@@ -112,7 +112,7 @@ fn state_word(state: LoadState) -> &'static str {
     }
 }
 
-/// What is known of a load that the ledger does not know, by its stage.
+/// Returns the state of a load that is not in the ledger, by its stage.
 fn stage_word(stage: &FoundStage, client: &mut Client) -> Result<&'static str, load::Error> {
     Ok(match stage.is_in_use(client)? {
         true => "running",

@@ -14,25 +14,25 @@ use crate::report_page;
 use crate::server_log::Logged;
 use crate::verbs::load::observation::{self, Afterword};
 
-/// How the writers of a load work, where the command line says anything about it.
+/// The terms of the writers' work, where the command line has options for it.
 pub struct Terms<'a> {
     /// Connections.
     pub writers: Writers,
-    /// What is tried again.
+    /// The errors that are retried, and the time limit.
     pub retry: RetryPolicy,
-    /// Where committed rows are noted.
+    /// The record of committed rows.
     pub ledger: Option<&'a Ledger>,
 }
 
-/// What a load did.
+/// The results of a load.
 pub struct Loaded<'a> {
     /// The files.
     pub name: &'a str,
     /// The load itself.
     pub report: &'a ParallelReport,
-    /// What was seen of it, and forecast.
+    /// The observations and the forecast of the load.
     pub afterword: &'a Afterword,
-    /// How the server logged it.
+    /// The server's logging of the load.
     pub logged: &'a [Logged],
     /// Rows that were refused.
     pub refused: u64,

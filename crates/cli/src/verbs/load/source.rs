@@ -21,7 +21,7 @@ use copy::{HostLayout, file_format};
 /// Rows of a batch as it is read from a file.
 const READ_BATCH_ROWS: usize = 65_536;
 
-/// One file of the command line.
+/// A file of the command line.
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) location: Location,
@@ -29,7 +29,7 @@ pub(crate) struct Source {
     pub(crate) compression: Compression,
 }
 
-/// What a file is.
+/// The kind of a file.
 pub(crate) enum Kind {
     /// A file whose format has types or names.
     Typed(Format),
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     Host(HostLayout),
 }
 
-/// Where refused rows go; nothing if the first one is to end the load.
+/// Opens the file of refused rows; `None` if the first one ends the load.
 pub(crate) fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> {
     if !tolerates_rows(arguments) {
         return Ok(None);
@@ -51,7 +51,7 @@ pub(crate) fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> 
     opened.map(Some).map_err(|source| rejects_failure(arguments, source))
 }
 
-/// Whether rows may be refused without ending the load at once.
+/// Returns true if rows may be refused without ending the load at once.
 pub(crate) fn tolerates_rows(arguments: &LoadArgs) -> bool {
     arguments.refusals.rejects.is_some()
         || arguments.refusals.max_errors.is_some()

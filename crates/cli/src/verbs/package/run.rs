@@ -68,7 +68,7 @@ pub fn run(arguments: &RunArgs, engine: Option<Arc<dyn TransformEngine>>) -> Res
     Ok(status(&report))
 }
 
-/// What the flags ask of a run.
+/// Makes the options of a run from the flags.
 pub fn options<'a>(arguments: &RunArgs, copies: &'a Copies, interruption: Interruption) -> RunOptions<'a> {
     RunOptions {
         set: arguments.set.clone(),
@@ -94,7 +94,7 @@ fn status(report: &RunReport) -> ExitStatus {
     }
 }
 
-/// What nothing could be begun for is a wrong command line; a journal that cannot be written is a failure.
+/// Converts an error before the first task to a wrong command line, and an unwritable journal to a failure.
 fn failure(error: RunError) -> Failure {
     match error {
         RunError::Journal(error) => Failure::Journal(error),

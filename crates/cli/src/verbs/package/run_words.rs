@@ -34,7 +34,7 @@ pub fn run_package(
     Ok(run(&arguments, heard, interruption, engine)?)
 }
 
-/// What clap says, without its word for it and without the usage.
+/// Shortens clap's message to one line, without its prefix and the usage.
 fn one_line(text: &str) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(text);
     let sentence: Vec<&str> = text.split("\n\nUsage").next().unwrap_or(text).split_whitespace().collect();

@@ -25,7 +25,7 @@ pub fn exact_text() -> Form {
     })
 }
 
-/// Whether an empty line separates results. It does not if each line is a row.
+/// Returns true if an empty line separates results. Formats with a row a line have none.
 pub fn is_parted(format: OutputFormat) -> bool {
     format != OutputFormat::Jsonl
 }

@@ -8,11 +8,11 @@ use crate::failure::Failure;
 /// A parameter of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryParameter {
-    /// Its name, with `@`.
+    /// The name of the parameter, with `@`.
     pub name: String,
-    /// Its declared type.
+    /// The declared type of the parameter.
     pub sql_type: SqlType,
-    /// Its value.
+    /// The value of the parameter.
     pub value: Value,
 }
 
