@@ -5,6 +5,15 @@
 //! [`RowGatherer`] finds and checks the records of pages, [`BatchBuilder`] gathers columns from them. Both work column by column,
 //! in chunks that fit the processor's cache. Values that do not fit a record are written to a [`LargeValueSink`] and read from a
 //! [`LargeValueSource`].
+//!
+//! # Values outside of the row
+//!
+//! | Part | Bytes |
+//! |---|---|
+//! | pointer | type u8 (2 overflow, 4 large), level u8, zero u16, length u64 |
+//! | each of up to five links behind it | end of its part u32, page u32, file u16, slot u16 |
+//! | forwarded row | its home address as one more variable column |
+//! | stub of a forwarded row | status byte, eight bytes of address |
 
 pub mod compress;
 pub mod kind;

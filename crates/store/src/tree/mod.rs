@@ -4,6 +4,13 @@
 //! A transaction that changes a tree has locked its table, or the pages that change, until its end (see `claims`). So a split is
 //! only a few logged page changes, which are undone like any others. The root stays where it is. The first entry of an upper page
 //! covers everything below its neighbour, whatever its key is. Pages that lose their last row stay in the tree.
+//!
+//! # Records
+//!
+//! | Record | Parts, in order |
+//! |---|---|
+//! | of an upper page | status byte; fixed key columns (a bit takes a byte); address of the child, 6 bytes; if a key column may be null, u16 number of key columns and NULL bitmap; if one is variable, count, end offsets and bytes |
+//! | of an index's leaf | status byte, fixed columns, number of columns, NULL bitmap, variable columns: the key, the locator, included columns |
 
 pub mod index;
 pub(crate) mod index_filter;
